@@ -12,6 +12,13 @@ from typing import Any, TypeVar, cast
 Span = tuple[int, int]
 
 
+class ReadError(ValueError):
+    """A text is not a prompt of a task, or states no answer or two.
+
+    Everything that reads prompts raises it, with what was expected and what was found, and does not say so again.
+    """
+
+
 class Lines:
     """The lines of a text from one place to another, without their newlines, and where each stands."""
 

@@ -29,10 +29,10 @@ from pipeline.tasks.bio.solve import (
     people_faults,
     question_faults,
     share_faults,
-    spans,
     whole_faults,
 )
 from pipeline.tasks.bio.text import SENTENCES, fillable
+from pipeline.tasks.solving import ReadError
 from pipeline.worlds.people import AGES, WORLD, Person, ages, people, source_digest
 
 POOL = "people-ages"
@@ -208,26 +208,18 @@ STATING = (AGE, *ATTRIBUTES[1:])
 
 
 def ages_of(entries: Sequence[Entry], names: Sequence[str]) -> dict[str, int]:
-    """Return the ages of some people, whose biographies stand just once and state them.
-
-    Raises:
-        ValueError: if they do not.
-    """
+    """Return the ages of some people, whose biographies stand just once and state them."""
     known = {name: only(entries, name).stated.get(AGE) for name in names}
     if None in known.values():
-        raise ValueError(f"an age is not stated: {known}")
+        raise ReadError(f"an age is not stated: {known}")
     return {name: int(age) for name, age in known.items() if age}
 
 
 def understood(pattern: re.Pattern[str], question: str) -> re.Match[str]:
-    """Return what a question asks.
-
-    Raises:
-        ValueError: if it is of another form.
-    """
+    """Return what a question asks."""
     match = pattern.fullmatch(question)
     if not match:
-        raise ValueError(f"no question: {question[:80]!r}")
+        raise ReadError(f"no question: {question[:80]!r}")
     return match
 
 
@@ -243,7 +235,7 @@ def faults(
     yield from people_faults(entries)
     yield from whole_faults(entries, STATING, AGE if density(row.stratum) < 1 else "")
     yield from _example_faults(row, entries, shown, names, answer)
-    decoys = set(spans(row, "decoy"))
+    decoys = set(row.spans("decoy"))
     apart = {*names, *(name for example in shown for name, _ in STATED.findall(example.reasoning))}
     rest = (entry for entry in entries if entry.name not in apart and (entry.start, entry.end) not in decoys)
     yield from share_faults(row.stratum, (AGE in entry.stated for entry in rest))

@@ -95,11 +95,7 @@ class Calculation(Ages):
 
 
 def answer(question: str, entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Return the accepted answers to a question about a table of people.
-
-    Raises:
-        ValueError: if the question is another, or one of the two is not there just once with an age.
-    """
+    """Return the accepted answers to a question about a table of people."""
     known = ages_of(entries, understood(ASKED, question).groups())
     one, other = known.values()
     return (str(abs(one - other)),)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.bio.solve import NAME, Entry, parse_biography, people_faults, question_faults, spans
-from pipeline.tasks.solving import LINES, PROMPT
+from pipeline.tasks.bio.solve import NAME, Entry, parse_biography, people_faults, question_faults
+from pipeline.tasks.solving import LINES, PROMPT, ReadError
 
 START = "Biographies:\n"
 END = "\nThis is the end of the examples."
@@ -55,15 +55,11 @@ class Shown:
 
 @PROMPT.of
 def read_examples(text: str) -> Shown:
-    """Read a prompt; remembers the last one.
-
-    Raises:
-        ValueError: if it does not hold examples and one unanswered case behind them.
-    """
+    """Read a prompt; remembers the last one."""
     start, end = text.find("\n" + START) + 1, text.rfind(END) + 1
     last = text.rfind("\n" + START) + 1
     if not 0 < start < end < last:
-        raise ValueError("the prompt has no examples")
+        raise ReadError("the prompt has no examples")
     blocks = text[start:end].split(START)[1:]
     cases = []
     for block in blocks:
@@ -72,7 +68,7 @@ def read_examples(text: str) -> Shown:
         start = stop
     unanswered = _take_apart(text[last:])
     if unanswered.label or not all(case.label for _, _, case in cases):
-        raise ValueError("not all examples are answered, or the last case is")
+        raise ReadError("not all examples are answered, or the last case is")
     return Shown(tuple(cases), unanswered, last)
 
 
@@ -80,33 +76,25 @@ def read_examples(text: str) -> Shown:
 def _take_apart(block: str) -> Case:
     found = BLOCK.fullmatch(block)
     if not found:
-        raise ValueError(f"no example: {block[:80]!r}")
+        raise ReadError(f"no example: {block[:80]!r}")
     people = tuple(Entry(0, 0, *parse_biography(line)) for line in found["told"].splitlines())
     asked = [place for place, told in enumerate(people) if told.name == found["name"]]
     if len(asked) != 1 or any("university" not in told.stated for told in people):
-        raise ValueError(f"{found['name']} does not stand in the example just once, or a university is not told")
+        raise ReadError(f"{found['name']} does not stand in the example just once, or a university is not told")
     return Case(people, asked[0], int(found["label"] or 0))
 
 
 def solve(text: str) -> int:
-    """Return the category of the last case.
-
-    Raises:
-        ValueError: if the prompt cannot be read, or the examples tell none or two categories of that initial.
-    """
+    """Return the category of the last case."""
     shown = read_examples(text)
     told = {case.label for _, _, case in shown.cases if case.initial == shown.last.initial}
     if len(told) != 1:
-        raise ValueError(f"the examples tell {len(told)} categories of universities with {shown.last.initial}")
+        raise ReadError(f"the examples tell {len(told)} categories of universities with {shown.last.initial}")
     return told.pop()
 
 
 def faults(row: Published, number: int, slack: int) -> Iterator[str]:
-    """Yield what is wrong with a row of so many categories, which may be `slack` examples apart in frequency.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row of so many categories, which may be `slack` examples apart in frequency."""
     shown = read_examples(row.text)
     cases = [case for _, _, case in shown.cases]
     if solve(row.text) != int(row.key.answers[-1]):
@@ -139,11 +127,11 @@ def _label_faults(cases: Sequence[Case], number: int, slack: int) -> Iterator[st
 def _mark_faults(row: Published, shown: Shown) -> Iterator[str]:
     """Hold the needles to one example of the asked initial, and to the last biography that is asked about."""
     places = {(start, stop): case for start, stop, case in shown.cases}
-    anchors = spans(row, "anchor")
+    anchors = row.spans("anchor")
     if len(anchors) != 1 or anchors[0] not in places or places[anchors[0]].initial != shown.last.initial:
         yield "the marked example is not one of the asked initial"
     lines = row.text[shown.last_start :].splitlines(keepends=True)
     start = shown.last_start + sum(map(len, lines[: 1 + shown.last.asked]))
     wanted = [(start, start + len(lines[1 + shown.last.asked]))]
-    if spans(row, "relevant") != wanted:
+    if row.spans("relevant") != wanted:
         yield "the needle is not the biography of the asked person"

@@ -67,7 +67,7 @@ def faults(row: Published) -> Iterator[str]:
     gap = set() if row.stratum.complexity else {asked}
     if set(READER_ATTRIBUTES) - proof.only(entries, name).stated.keys() != gap:
         yield f"the biography of {name} does not lack just {sorted(gap)}"
-    reserved, apart = {name for each in questions for name in each.names}, set(proof.spans(row, "decoy"))
+    reserved, apart = {name for each in questions for name in each.names}, set(row.spans("decoy"))
     others = [entry for entry in entries if entry.name not in reserved and (entry.start, entry.end) not in apart]
     yield from _gap_faults(row, asked, others)
 

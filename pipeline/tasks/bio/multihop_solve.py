@@ -18,10 +18,9 @@ from pipeline.tasks.bio.solve import (
     people_faults,
     question_faults,
     share_faults,
-    spans,
     whole_faults,
 )
-from pipeline.tasks.solving import PROMPT
+from pipeline.tasks.solving import PROMPT, ReadError
 
 Table = Mapping[str, Sequence[Entry]]
 Chain = list[Entry]
@@ -37,41 +36,29 @@ def table_of(entries: Iterable[Entry]) -> Table:
 
 @PROMPT.of
 def table_in(text: str) -> Table:
-    """Return the biographies of a prompt by full name.
-
-    Raises:
-        ValueError: if it cannot be read.
-    """
+    """Return the biographies of a prompt by full name."""
     return table_of(parse_biographies(text))
 
 
 def follow(table: Table, name: str, attribute: str) -> tuple[Chain, str]:
-    """Return the biographies that lead from a person to the value of an attribute, and the value.
-
-    Raises:
-        ValueError: if a person has not just one biography, or the links end in none that states it.
-    """
+    """Return the biographies that lead from a person to the value of an attribute, and the value."""
     chain: Chain = []
     while True:
         found = table.get(name, [])
         if len(found) != 1:
-            raise ValueError(f"{name} has {len(found)} biographies")
+            raise ReadError(f"{name} has {len(found)} biographies")
         if found[0] in chain:
-            raise ValueError(f"the links from {chain[0].name} go in a circle")
+            raise ReadError(f"the links from {chain[0].name} go in a circle")
         chain.append(found[0])
         if attribute in found[0].stated:
             return chain, found[0].stated[attribute]
         if attribute not in found[0].linked:
-            raise ValueError(f"the biography of {name} does not tell the {attribute}")
+            raise ReadError(f"the biography of {name} does not tell the {attribute}")
         name = found[0].linked[attribute]
 
 
 def faults(row: Published, decoys: int, count: int) -> Iterator[str]:
-    """Yield what is wrong with a row that promises so many decoy chains, `count` of them of namesakes.
-
-    Raises:
-        ValueError: if the prompt cannot be read, or what is asked has no answer.
-    """
+    """Yield what is wrong with a row that promises so many decoy chains, `count` of them of namesakes."""
     entries, (*shown, asked) = parse_biographies(row.text), parse_question(row.text)
     table, ((attribute, name),) = table_in(row.text), asked.about
     yield from people_faults(entries)
@@ -138,7 +125,7 @@ def _decoy_faults(
 
 def _alike_faults(row: Published, entries: Sequence[Entry], chain: Chain, asked: str, count: int) -> Iterator[str]:
     """Hold the chain's namesakes to their number, to decoys, and the first one's to lead to other values."""
-    table, decoys = table_in(row.text), set(spans(row, "decoy"))
+    table, decoys = table_in(row.text), set(row.spans("decoy"))
     for entry in chain:
         found = alike(entries, entry.name)
         yield from kind_faults(entry.name, [kind for kind, _ in found], count)

@@ -36,6 +36,7 @@ from pipeline.tasks.bio.ages import (
 )
 from pipeline.tasks.bio.base import dealt_kinds, kind_of
 from pipeline.tasks.bio.solve import NAME, Entry, parse_biographies, parse_question
+from pipeline.tasks.solving import ReadError
 from pipeline.worlds.people import Person, people
 
 ORDERS = {"youngest": "from youngest to oldest", "oldest": "from oldest to youngest"}
@@ -130,14 +131,10 @@ def accepted(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def answer(question: str, entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Return the accepted answers to a question about a table of people.
-
-    Raises:
-        ValueError: if the question is another, or one of the asked is not there just once with an age of their own.
-    """
+    """Return the accepted answers to a question about a table of people."""
     known = ages_of(entries, _names(question))
     if len(set(known.values())) != len(known):
-        raise ValueError(f"two of the asked are of the same age: {known}")
+        raise ReadError(f"two of the asked are of the same age: {known}")
     ranked = sorted(known, key=lambda name: known[name])
     return accepted(ranked if "from youngest" in question else ranked[::-1])
 

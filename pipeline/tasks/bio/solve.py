@@ -22,7 +22,7 @@ from pipeline.recipe import Stratum
 from pipeline.tasks.base import Published
 from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.haystack import density
-from pipeline.tasks.solving import LINES, PROMPT
+from pipeline.tasks.solving import LINES, PROMPT, ReadError
 from pipeline.worlds.people import wordings
 from pipeline.worlds.words import pool
 
@@ -94,11 +94,7 @@ class Question:
 
     @cached_property
     def about(self) -> tuple[tuple[str, str], ...]:
-        """Attribute and name of each question.
-
-        Raises:
-            ValueError: if it is none about a biography.
-        """
+        """Attribute and name of each question."""
         return tuple(map(understand, _parts(self.question)))
 
     @cached_property
@@ -119,28 +115,20 @@ class Question:
 
 @PROMPT.of
 def parse_biographies(text: str) -> tuple[Entry, ...]:
-    """Return every biography of a prompt in order; remembers the last prompt it read.
-
-    Raises:
-        ValueError: if there is no body, a line of it is no biography, or some have labels and some have none.
-    """
+    """Return every biography of a prompt in order; remembers the last prompt it read."""
     found = tuple(entries(text, take_each_apart))
     labels = sum(map(bool, (entry[-1] for entry in found)))
     if labels not in (0, len(found)):
-        raise ValueError(f"{len(found)} biographies have {labels} labels")
+        raise ReadError(f"{len(found)} biographies have {labels} labels")
     return found
 
 
 def entries(text: str, taken_apart: Callable[[Sequence[str]], Sequence[Said]]) -> Iterator[Entry]:
-    """Yield the biographies of a prompt, each a line, by what `taken_apart` makes of them.
-
-    Raises:
-        ValueError: if there is no body.
-    """
+    """Yield the biographies of a prompt, each a line, by what `taken_apart` makes of them."""
     start = text.find(START) + len(START)
     end = text.rfind("\n" + END) + 1
     if start < len(START) or end <= start:
-        raise ValueError("the prompt has no body of biographies")
+        raise ReadError("the prompt has no body of biographies")
     lines = text[start : end - 1].split("\n")
     edges = list(accumulate(map(len, lines), lambda edge, size: edge + size + 1, initial=start))
     return map(Entry, edges, edges[1:], *zip(*taken_apart(lines), strict=True))
@@ -169,11 +157,11 @@ def _taken_apart(line: str) -> Said:
         if place != 1:
             found.append((place, place + len(opening), kind))
     if not name or not found or found != sorted(found) or found[0][0] != at or not line.endswith("."):
-        raise ValueError(f"no biography: {line[:80]!r}")
+        raise ReadError(f"no biography: {line[:80]!r}")
     ends = [place - 2 for place, _, _ in found[1:]] + [len(line) - 1]
     values = {kind: line[start:end] for (_, start, kind), end in zip(found, ends, strict=True)}
     if any(not value or name in value or ". " in value for value in values.values()):
-        raise ValueError(f"no biography, for words that are no attribute: {line[:80]!r}")
+        raise ReadError(f"no biography, for words that are no attribute: {line[:80]!r}")
     return name, *_sorted_out(values), label[1] if label else ""
 
 
@@ -185,7 +173,7 @@ def _sorted_out(values: dict[str, str]) -> tuple[Mapping[str, str], Mapping[str,
     """Part what a paragraph states from those whom it names in place of it."""
     if AGE in values:
         if not (years := YEARS.fullmatch(values[AGE])):
-            raise ValueError(f"no biography, for {values[AGE]!r} is no age")
+            raise ReadError(f"no biography, for {values[AGE]!r} is no age")
         values[AGE] = years[1]
     named = [kind for kind, value in values.items() if value.startswith(LINKING)]
     if not named:
@@ -196,14 +184,10 @@ def _sorted_out(values: dict[str, str]) -> tuple[Mapping[str, str], Mapping[str,
 
 @PROMPT.of
 def parse_question(text: str) -> Sequence[Question]:
-    """Return each question or list of questions behind the biographies, the one to be answered last.
-
-    Raises:
-        ValueError: if nothing is asked, or the last question has a reply.
-    """
+    """Return each question or list of questions behind the biographies, the one to be answered last."""
     blocks = [ANSWERS.split(block, maxsplit=1) for block in BLOCKS.split(text[text.rfind(END) :])[1:]]
     if not blocks or blocks[-1][1:] != [""]:
-        raise ValueError("the prompt asks nothing, or does not end in what it asks")
+        raise ReadError("the prompt asks nothing, or does not end in what it asks")
     return [Question(question, reply[0].strip() if reply else "") for question, *reply in blocks]
 
 
@@ -215,22 +199,18 @@ def _parts(question: str) -> Iterator[str]:
         return
     for number, line in enumerate(lines, start=1):
         if not line.startswith(f"{number}. "):
-            raise ValueError(f"questions are not numbered one by one: {question[:80]!r}")
+            raise ReadError(f"questions are not numbered one by one: {question[:80]!r}")
         yield line.removeprefix(f"{number}. ")
 
 
 @lru_cache(maxsize=KEPT)
 def understand(line: str) -> tuple[str, str]:
-    """Return the attribute and the name that a question asks for.
-
-    Raises:
-        ValueError: if it is none about a biography.
-    """
+    """Return the attribute and the name that a question asks for."""
     for attribute, pattern in ASKED:
         match = pattern.fullmatch(line)
         if match:
             return attribute, match[1]
-    raise ValueError(f"no question: {line[:80]!r}")
+    raise ReadError(f"no question: {line[:80]!r}")
 
 
 STYLED_NAME = re.compile(r"(?=\b([A-Z][a-z]+ [A-Z][a-z]+ [A-Z][a-z]+)\b)")
@@ -260,11 +240,7 @@ class Frame:
 
 @PROMPT.of
 def read_in(style: str, text: str) -> tuple[Entry, ...]:
-    """Return every biography of a prompt in one style; remembers the last prompt it read.
-
-    Raises:
-        ValueError: if there is no body, or a line of it is not a biography.
-    """
+    """Return every biography of a prompt in one style; remembers the last prompt it read."""
     return parse_biographies(text) if style == PLAIN else tuple(entries(text, _take_each_apart(style)))
 
 
@@ -274,24 +250,20 @@ def _take_each_apart(style: str) -> Callable[[Sequence[str]], list[Said]]:
 
 
 def parse_styled(style: str, line: str) -> Said:
-    """Return the name and the attributes of a biography.
-
-    Raises:
-        ValueError: if a sentence fits no wording or two, or something is stated twice.
-    """
+    """Return the name and the attributes of a biography."""
     if not line.endswith("."):
-        raise ValueError(f"no biography: {line[:80]!r}")
+        raise ReadError(f"no biography: {line[:80]!r}")
     sentences = [f"{sentence}." for sentence in line[:-1].split(". ")]
     if OPENING in wordings(style):
         name, sentences = _opened(style, sentences[0]), sentences[1:]
         if any(name in sentence for sentence in sentences):
-            raise ValueError(f"{name} is named twice")
+            raise ReadError(f"{name} is named twice")
     else:
         name = _shared(line, sentences)
         sentences = [sentence.replace(name, "{name}") for sentence in sentences]
     stated = dict(_stated(style, sentence) for sentence in sentences)
     if len(stated) != len(sentences) or list(stated) != [kind for kind in wordings(style) if kind in stated]:
-        raise ValueError(f"the biography of {name} states something twice or in another order")
+        raise ReadError(f"the biography of {name} states something twice or in another order")
     return name, stated, {}, ""
 
 
@@ -300,7 +272,7 @@ def _opened(style: str, sentence: str) -> str:
     found = {frame.inside(sentence) for frame in _near(style, sentence) if frame.kind == OPENING}
     names = [name for name in found if (match := STYLED_NAME.match(name)) and match[1] == name]
     if len(names) != 1:
-        raise ValueError(f"not an opening with one name: {sentence[:80]!r}")
+        raise ReadError(f"not an opening with one name: {sentence[:80]!r}")
     return names[0]
 
 
@@ -309,7 +281,7 @@ def _shared(line: str, sentences: list[str]) -> str:
     names = [name for name in STYLED_NAME.findall(sentences[0]) if line.count(name) == len(sentences)]
     names = [name for name in names if all(name in said for said in sentences)]
     if len(names) != 1:
-        raise ValueError(f"{len(names)} names stand in every sentence of {sentences[0][:80]!r} and those behind it")
+        raise ReadError(f"{len(names)} names stand in every sentence of {sentences[0][:80]!r} and those behind it")
     return str(names[0])
 
 
@@ -322,7 +294,7 @@ def _stated(style: str, sentence: str) -> tuple[str, str]:
         if frame.kind != OPENING and (inside := frame.inside(sentence)) and _possible(frame.kind, inside)
     }
     if len(found) != 1:
-        raise ValueError(f"{len(found)} wordings fit {sentence[:80]!r}")
+        raise ReadError(f"{len(found)} wordings fit {sentence[:80]!r}")
     return found.pop()
 
 
@@ -350,11 +322,7 @@ def _all_frames(style: str) -> tuple[Frame, ...]:
 
 @cache
 def _frames(style: str) -> tuple[Mapping[str, list[Frame]], Mapping[str, list[Frame]]]:
-    """Return the wordings of a style by their first characters, and those that begin with what they state by the last.
-
-    Raises:
-        ValueError: if a wording has too few words on either side to be found.
-    """
+    """Return the wordings of a style by their first characters; those that begin with a value by their last."""
     by_start: dict[str, list[Frame]] = {}
     by_end: dict[str, list[Frame]] = {}
     for frame in _all_frames(style):
@@ -373,27 +341,19 @@ FIVE_DIGITS = re.compile(r"[1-9]\d{4}")
 
 
 def only(entries: Sequence[Entry], name: str) -> Entry:
-    """Return the one biography of a person.
-
-    Raises:
-        ValueError: if there is none, or two.
-    """
+    """Return the one biography of a person."""
     found = [entry for entry in entries if entry.name == name]
     if len(found) != 1:
-        raise ValueError(f"{name} has {len(found)} biographies")
+        raise ReadError(f"{name} has {len(found)} biographies")
     return found[0]
 
 
 def looked_up(asked: Question, entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Return what the biographies state: the n-th form of each answer together, and behind each its label.
-
-    Raises:
-        ValueError: if a person is not there just once, or does not state what is asked.
-    """
+    """Return what the biographies state: the n-th form of each answer together, and behind each its label."""
     found = [(only(entries, name), kind) for kind, name in asked.about]
     for entry, kind in found:
         if kind not in entry.stated:
-            raise ValueError(f"the biography of {entry.name} states no {kind}")
+            raise ReadError(f"the biography of {entry.name} states no {kind}")
     forms = [accepted(entry.stated[kind], kind) for entry, kind in found]
     marks = [f" [{entry.label}]" if entry.label else "" for entry, _ in found]
     said = ([one or form[0] for one, form in zip(row, forms, strict=True)] for row in zip_longest(*forms))
@@ -425,7 +385,7 @@ def stated_faults(row: Published, entries: Sequence[Entry]) -> Iterator[str]:
     asked = parse_question(row.text)
     named, kind = {name for each in asked for name in each.names}, asked[-1].about[0][0]
     yield from whole_faults(entries, ATTRIBUTES, kind if density(row.stratum) < 1 else "")
-    apart = set(spans(row, "decoy"))
+    apart = set(row.spans("decoy"))
     others = [entry for entry in entries if entry.name not in named and (entry.start, entry.end) not in apart]
     yield from share_faults(row.stratum, (kind in entry.stated for entry in others))
 
@@ -461,14 +421,9 @@ def whole_faults(entries: Sequence[Entry], kinds: Iterable[str], lacking: str = 
         yield f"{len(strange)} biographies tell what they should not, {strange[0].name}'s first"
 
 
-def spans(row: Published, role: str) -> list[tuple[int, int]]:
-    """Return the characters that the needles of a role span."""
-    return [(needle.char_start, needle.char_end) for needle in row.needles if needle.role == role]
-
-
 def mark_faults(row: Published, role: str, entries: Iterable[Entry], whose: str) -> Iterator[str]:
     """Hold the needles of a role to some biographies, in the order of the text."""
-    if spans(row, role) != sorted((entry.start, entry.end) for entry in entries):
+    if row.spans(role) != sorted((entry.start, entry.end) for entry in entries):
         yield f"the needles of {whose} are not their paragraphs"
 
 

@@ -37,7 +37,7 @@ from pipeline.tasks.bio.ages import (
 )
 from pipeline.tasks.bio.base import asked_people, dealt_kinds, kind_of
 from pipeline.tasks.bio.haystack import KNOBS, density, others, pool_name
-from pipeline.tasks.bio.solve import Entry, parse_biographies, parse_question, spans
+from pipeline.tasks.bio.solve import Entry, parse_biographies, parse_question
 from pipeline.worlds.people import (
     FEW_AGES,
     OLDEST,
@@ -246,7 +246,7 @@ class Twodiff(Ages):
 
     def check(self, row: Published) -> list[str]:
         entries, role = parse_biographies(row.text), _role(row.stratum)
-        marked = set(spans(row, role))
+        marked = set(row.spans(role))
         pair = [entry for entry in entries if (entry.start, entry.end) in marked]
         any_fits = _pairs(row.stratum) == ANY
         names = [entry.name for entry in pair] if any_fits else row.key.target.split(" and ")
@@ -340,8 +340,8 @@ def _pair_faults(row: Published, entries: Sequence[Entry], pair: Sequence[Entry]
         yield f"{count} pairs are {years} years apart, one was promised"
     alone = sum(count == 1 for count in Counter(known.values()).values())
     wanted = decoys_of(row.stratum)
-    if len(spans(row, "decoy")) != wanted or alone < 2 + wanted:
-        yield f"{alone} ages stand once, {len(spans(row, 'decoy'))} of them decoys: {wanted} decoys were promised"
+    if len(row.spans("decoy")) != wanted or alone < 2 + wanted:
+        yield f"{alone} ages stand once, {len(row.spans('decoy'))} of them decoys: {wanted} decoys were promised"
 
 
 def _example(one: tuple[str, int], other: tuple[str, int]) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from itertools import chain, pairwise
 
 from pipeline.metrics import NO_MEMBERS, listed
 from pipeline.tasks.base import Published
-from pipeline.tasks.solving import PROMPT, whole_lines
+from pipeline.tasks.solving import PROMPT, ReadError, whole_lines
 
 NODE = "[0-9a-f]{10}"
 ARROW = " -> "
@@ -53,11 +53,7 @@ class Listed:
 
     @cached_property
     def answer(self) -> str:
-        """The answer as keys state it.
-
-        Raises:
-            ValueError: if there is none.
-        """
+        """The answer as keys state it."""
         asked = self.asked
         if asked.kind == "route":
             return ", ".join(way(self.children, asked.node, asked.count))
@@ -65,7 +61,7 @@ class Listed:
             return ", ".join(sorted(source for source, target in self.edges if target == asked.node)) or NO_MEMBERS
         found = [node for node, far in distances(self).items() if far == asked.count]
         if not found:
-            raise ValueError(f"no node is the answer to {asked}")
+            raise ReadError(f"no node is the answer to {asked}")
         return ", ".join(sorted(found))
 
 
@@ -90,49 +86,37 @@ def distances(graph: Listed) -> dict[str, int]:
 
 
 def way(children: Mapping[str, Sequence[str]], node: str, steps: int) -> list[str]:
-    """Return the nodes of a route.
-
-    Raises:
-        ValueError: if the way ends too early, or parts.
-    """
+    """Return the nodes of a route."""
     found = [node]
     for _ in range(steps):
         on = children.get(found[-1], ())
         if len(on) != 1:
-            raise ValueError(f"{len(on)} edges lead on from node {found[-1]}")
+            raise ReadError(f"{len(on)} edges lead on from node {found[-1]}")
         found.append(on[0])
     return found[1:]
 
 
 @PROMPT.of
 def read(text: str) -> Listed:
-    """Read the last graph of a prompt, and the question about it.
-
-    Raises:
-        ValueError: if it is not this task's.
-    """
+    """Read the last graph of a prompt, and the question about it."""
     starts = [mark.end() for mark in whole_lines(GRAPH, "--- Graph ", text)]
     end = next(whole_lines(END, "--- End of graph ", text), None)
     if not starts or not end:
-        raise ValueError("the prompt does not hold a graph between its two marks")
+        raise ReadError("the prompt does not hold a graph between its two marks")
     behind = ASKED.search(text, end.end())
     if not behind or behind.end() != len(text):
-        raise ValueError("the prompt does not end in a question about a graph")
+        raise ReadError("the prompt does not end in a question about a graph")
     return Listed(starts[-1], _edges(text[starts[-1] : end.start()]), _asked(behind))
 
 
 def demonstrations(text: str) -> list[tuple[Listed, str]]:
-    """Return the graphs before the last one, each with the answer that is shown.
-
-    Raises:
-        ValueError: if one is not this task's.
-    """
+    """Return the graphs before the last one, each with the answer that is shown."""
     starts, found = list(whole_lines(GRAPH, "--- Graph ", text)), []
     for one, other in pairwise(starts):
         said = text[one.end() : other.start()]
         asked, shown = ASKED.search(said), ANSWER.search(said)
         if not asked or not shown or shown.start() != asked.end() or shown.end() != len(said):
-            raise ValueError("a demonstration does not end in a question and its answer")
+            raise ReadError("a demonstration does not end in a question and its answer")
         found.append((Listed(one.end(), _edges(said[: asked.start()]), _asked(asked)), shown[1]))
     return found
 
@@ -146,28 +130,20 @@ def _asked(found: re.Match[str]) -> Question:
 
 
 def _edges(body: str) -> list[Edge]:
-    """Return the edges of a body.
-
-    Raises:
-        ValueError: for a line that is no edge.
-    """
+    """Return the edges of a body."""
     known = EDGES.match(body)
     end = known.end() if known else 0
     if end < len(body):
-        raise ValueError(f"line {body[end : end + 80].partition(chr(10))[0]!r} is no edge")
+        raise ReadError(f"line {body[end : end + 80].partition(chr(10))[0]!r} is no edge")
     nodes = body.replace(ARROW, "\n").split("\n")
     return list(zip(nodes[::2], nodes[1::2], strict=False))
 
 
 def solve(text: str) -> tuple[str, ...]:
-    """Return the one answer of a prompt.
-
-    Raises:
-        ValueError: if it cannot be read, or has no answer, or no edge has the asked node.
-    """
+    """Return the one answer of a prompt."""
     graph = read(text)
     if graph.answer == NO_MEMBERS and graph.asked.node not in graph.children:
-        raise ValueError(f"no node is the answer to {graph.asked}, since no edge leads to that node or from it")
+        raise ReadError(f"no node is the answer to {graph.asked}, since no edge leads to that node or from it")
     return (graph.answer,)
 
 
@@ -176,11 +152,7 @@ MOST, TRAPPED = 40, 3
 
 
 def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
-    """Yield what is wrong with a row.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row."""
     graph = read(row.text)
     asked = graph.asked
     if asked.kind != subtask or not row.text.endswith(f"\nQuestion: {row.question}"):

@@ -30,8 +30,7 @@ from pipeline.tasks.base import (
     Unit,
     depths,
 )
-from pipeline.tasks.graph import solve as proof
-from pipeline.tasks.graph import solve as reader
+from pipeline.tasks.graph import solve as solver
 from pipeline.tasks.graph import text
 from pipeline.tasks.graph.walks import Walk, alone, drawn_route, drawn_search, reach
 from pipeline.worlds.graphs import WORLD, Graph, Shape, graph
@@ -255,10 +254,10 @@ class GraphTask(Task):
         )
 
     def answers(self, text: str) -> tuple[str, ...]:
-        return reader.solve(text)
+        return solver.solve(text)
 
     def faults(self, row: Published) -> Iterable[str]:
-        return proof.faults(row, self.subtask, self.shots_of(row.stratum))
+        return solver.faults(row, self.subtask, self.shots_of(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what guessers score who do not follow the edges."""

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.idk.forms import LETTERS, UNKNOWN, accepted
-from pipeline.tasks.solving import LINES, PROMPT, Lines, times
+from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, times
 from pipeline.worlds.stories import Plot, plots, values_of
 from pipeline.worlds.wording import Phrase, Slot, parse, pattern, settled
 
@@ -85,17 +85,13 @@ def _grammar(plot: Plot) -> Grammar:
 
 @lru_cache(maxsize=1 << 16)
 def read_story(line: str) -> Told:
-    """Take a story apart.
-
-    Raises:
-        ValueError: if it opens like no plot, or holds a clause that its plot has not.
-    """
+    """Take a story apart."""
     for grammar in _grammars():
         for opening in grammar.openings:
             match = opening.match(line)
             if match:
                 return _read(grammar, match["name"], line[match.end() :])
-    raise ValueError(f"neither a story nor letters: {line[:80]!r}")
+    raise ReadError(f"neither a story nor letters: {line[:80]!r}")
 
 
 def _read(grammar: Grammar, name: str, rest: str) -> Told:
@@ -103,7 +99,7 @@ def _read(grammar: Grammar, name: str, rest: str) -> Told:
     *sentences, closing = rest.strip().removesuffix(".").split(". ")
     ends = [pattern.fullmatch(f"{closing}.") for pattern in grammar.closings]
     if not any(end and end.groupdict().get("first", first) == first for end in ends):
-        raise ValueError(f"the story of {name} closes in no known way: {closing[:80]!r}")
+        raise ReadError(f"the story of {name} closes in no known way: {closing[:80]!r}")
     stated: dict[str, str] = {}
     near: dict[str, str] = {}
     mentioned: set[str] = set()
@@ -114,7 +110,7 @@ def _read(grammar: Grammar, name: str, rest: str) -> Told:
             continue
         noun, value, nouns = _statement(grammar, first, sentence)
         if len(nouns) != 2 or nouns & near.keys():
-            raise ValueError(f"the story of {name} has {', '.join(sorted(nouns))} in more than one pair")
+            raise ReadError(f"the story of {name} has {', '.join(sorted(nouns))} in more than one pair")
         near |= dict.fromkeys(nouns, value)
         stated[noun] = value
     return Told(name, grammar.plot.title, stated, near, frozenset(mentioned | near.keys()))
@@ -126,7 +122,7 @@ def _statement(grammar: Grammar, first: str, sentence: str) -> tuple[str, str, s
         match = statement.fullmatch(sentence)
         if match and match["v"] in grammar.values and match.groupdict().get("first", first) == first:
             return _small(match[owner]), match["v"], {_small(match["x"]), _small(match["y"])}
-    raise ValueError(f"no sentence of {grammar.plot.title!r}: {sentence[:80]!r}")
+    raise ReadError(f"no sentence of {grammar.plot.title!r}: {sentence[:80]!r}")
 
 
 def _clause(first: str, clause: str) -> str:
@@ -167,46 +163,34 @@ class Query:
 
 
 def solve(text: str) -> tuple[str, ...]:
-    """Return the accepted answers of a prompt's last question.
-
-    Raises:
-        ValueError: if the prompt cannot be read, or the person has not just one story.
-    """
+    """Return the accepted answers of a prompt's last question."""
     asked = read_question(text)
     letter = answer(asked, [line.told for line in read_body(text) if line.told])
     return accepted(letter, asked.choices[LETTERS.index(letter)])
 
 
 def answer(asked: Query, stories: list[Told]) -> str:
-    """Return the letter that answers a question about one of some stories.
-
-    Raises:
-        ValueError: if they hold not just one story of that person and plot, or it states what is no choice.
-    """
+    """Return the letter that answers a question about one of some stories."""
     own = [told for told in stories if told.name == asked.name]
     if len(own) != 1 or own[0].plot != asked.plot:
-        raise ValueError(f"{asked.name} has {len(own)} stories, of {[told.plot for told in own]}")
+        raise ReadError(f"{asked.name} has {len(own)} stories, of {[told.plot for told in own]}")
     if asked.noun not in own[0].mentioned:
-        raise ValueError(f"the story of {asked.name} does not mention {asked.noun}")
+        raise ReadError(f"the story of {asked.name} does not mention {asked.noun}")
     value = own[0].stated.get(asked.noun)
     if value is None:
         return LETTERS[-1]
     if value not in asked.choices:
-        raise ValueError(f"the story of {asked.name} states {value!r}, which is no choice")
+        raise ReadError(f"the story of {asked.name} states {value!r}, which is no choice")
     return LETTERS[asked.choices.index(value)]
 
 
 @PROMPT.of
 def read_body(text: str) -> tuple[Line, ...]:
-    """Return every line of the body; remembers the last prompt it read.
-
-    Raises:
-        ValueError: if there is no body, or a line is neither a story nor letters.
-    """
+    """Return every line of the body; remembers the last prompt it read."""
     start = text.find("\n" + START) + 1 + len(START)
     end = text.rfind("\n" + END) + 1
     if start <= len(START) or end <= start:
-        raise ValueError("the prompt has no body")
+        raise ReadError("the prompt has no body")
     lines = Lines(text, start, end)
     told = (one or None for one in _told(lines.texts))
     return tuple(
@@ -221,23 +205,15 @@ def _told(line: str) -> Told | Literal[False]:
 
 
 def read_question(text: str) -> Query:
-    """Return the question that a prompt ends in.
-
-    Raises:
-        ValueError: if there is none, or it is of no plot.
-    """
+    """Return the question that a prompt ends in."""
     asked = read_blocks(text[text.rfind("\n" + END) :])
     if len(asked) != 1 or asked[0].reply:
-        raise ValueError("the prompt does not end in one question")
+        raise ReadError("the prompt does not end in one question")
     return asked[0]
 
 
 def read_blocks(text: str) -> list[Query]:
-    """Return every question of a text, with the letter that follows it.
-
-    Raises:
-        ValueError: if one is of no plot.
-    """
+    """Return every question of a text, with the letter that follows it."""
     return [Query(*_understood(found[1]), found.groups()[1:5], found[6] or "") for found in BLOCK.finditer(text)]
 
 
@@ -246,7 +222,7 @@ def _understood(question: str) -> tuple[str, str, str]:
         match = asked.fullmatch(question)
         if match:
             return match["name"], plot, match["it"]
-    raise ValueError(f"no question: {question[:80]!r}")
+    raise ReadError(f"no question: {question[:80]!r}")
 
 
 @cache
@@ -259,15 +235,10 @@ def _questions() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def faults(row: Published, subtask: str) -> Iterator[str]:
-    """Yield what is wrong with a row.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row."""
     lines, asked = read_body(row.text), read_question(row.text)
     own = [line for line in lines if line.told and line.told.name == asked.name]
-    marked = [needle for needle in row.needles if needle.role == "relevant"]
-    if [(needle.char_start, needle.char_end) for needle in marked] != [(line.start, line.end) for line in own]:
+    if row.spans("relevant") != [(line.start, line.end) for line in own]:
         yield "the needle is not the story of the asked person"
     if times(asked.name, row.text) != len(own) + 1:
         yield f"{asked.name} is named outside of one story"
@@ -318,7 +289,7 @@ def _namesake_faults(row: Published, asked: Query, lines: tuple[Line, ...]) -> I
     if row.stratum.subtask == "stories" and [len(each) for each in found] != [1, 1]:
         yield f"{asked.name} has {len(found[0])} and {len(found[1])} namesakes in place of one of each kind"
     both = sorted(found[0] + found[1], key=lambda line: line.start)
-    marked = [(needle.char_start, needle.char_end) for needle in row.needles if needle.role == "decoy"]
+    marked = row.spans("decoy")
     if marked != [(line.start, line.end) for line in both]:
         yield "the decoys are not the stories of namesakes"
     told = {(line.told.plot, line.told.stated.get(asked.noun)) for line in both if line.told}
@@ -335,10 +306,7 @@ def _with(lines: tuple[Line, ...], place: int, name: str, asked: Query) -> list[
 
 def _example_faults(row: Published, lines: tuple[Line, ...]) -> Iterator[str]:
     in_text = {line.told.name for line in lines if line.told}
-    for needle in row.needles:
-        if needle.role != "demo":
-            continue
-        shown = row.text[needle.char_start : needle.char_end]
+    for shown in row.marked("demo"):
         story = read_story(shown.partition(": ")[2].partition("\n")[0])
         (asked,) = read_blocks(shown)
         if answer(asked, [story]) != asked.reply:

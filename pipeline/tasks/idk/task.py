@@ -25,8 +25,7 @@ from pipeline.tasks.base import (
     unit,
 )
 from pipeline.tasks.idk import chance, text
-from pipeline.tasks.idk import solve as proof
-from pipeline.tasks.idk import solve as reader
+from pipeline.tasks.idk import solve as solver
 from pipeline.tasks.idk.forms import LETTERS, UNKNOWN, accepted
 from pipeline.tasks.idk.text import question
 from pipeline.worlds.stories import (
@@ -296,10 +295,10 @@ class Idk(Task):
         return found
 
     def answers(self, text: str) -> tuple[str, ...]:
-        return reader.solve(text)
+        return solver.solve(text)
 
     def faults(self, row: Published) -> Iterable[str]:
-        return proof.faults(row, self.subtask)
+        return solver.faults(row, self.subtask)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
         """Return the row's plot and kind of detail, which thing it asks for, and where its near choice stands."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from pipeline.tasks.base import Needle, Published
 from pipeline.tasks.latent_list.effective import effective
-from pipeline.tasks.solving import PROMPT
+from pipeline.tasks.solving import PROMPT, ReadError
 from pipeline.worlds.programs import Operation, View
 
 NUMBER = r"-?(?:0|[1-9][0-9]{0,5})"
@@ -33,11 +33,7 @@ class Steps(dict[str, Step | None]):
     """Remembers what each distinct line does: a list method with its arguments, or nothing."""
 
     def __missing__(self, line: str) -> Step | None:
-        """Read a line that is new.
-
-        Raises:
-            ValueError: for a line that is no operation of this task.
-        """
+        """Read a line that is new."""
         if len(self) > MEMO:
             self.clear()
         self[line] = step = _step(line)
@@ -50,7 +46,7 @@ def _step(line: str) -> Step | None:
     found = CALL.fullmatch(line)
     args = tuple(map(int, found[2].split(", "))) if found and found[2] else ()
     if not found or len(args) not in ARGUMENTS[found[1]]:
-        raise ValueError(f"line {line[:80]!r} is no operation on the list")
+        raise ReadError(f"line {line[:80]!r} is no operation on the list")
     return getattr(list, found[1]), args
 
 
@@ -67,11 +63,7 @@ class Ask:
     stop: int = 0
 
     def shows(self, items: list[Any]) -> str:
-        """Return what Python shows.
-
-        Raises:
-            ValueError: for the least or greatest of nothing.
-        """
+        """Return what Python shows."""
         if self.name == "len":
             return repr(len(items))
         part = items[self.start : self.stop]
@@ -93,11 +85,7 @@ class Session:
     """The list before every `KEPT`-th step, as far as the program was run."""
 
     def at(self, place: int) -> list[int]:
-        """Return the list before a step (from 0), or behind the last. What was run once is not run again.
-
-        Raises:
-            ValueError: if a step before it fails.
-        """
+        """Return the list before a step (from 0), or behind the last. What was run once is not run again."""
         if not self.kept:
             self.kept.append(list(self.initial))
         for begin in range((len(self.kept) - 1) * KEPT, place // KEPT * KEPT, KEPT):
@@ -105,20 +93,12 @@ class Session:
         return advanced(self.kept[place // KEPT], self.steps[place // KEPT * KEPT : place])
 
     def runs(self) -> str:
-        """Return what the program outputs at last.
-
-        Raises:
-            ValueError: if it fails.
-        """
+        """Return what the program outputs at last."""
         return self.ask.shows(self.at(len(self.steps)))
 
 
 def advanced(items: Iterable[int], steps: Iterable[Step | None]) -> list[int]:
-    """Return what steps make of a list.
-
-    Raises:
-        ValueError: if one fails.
-    """
+    """Return what steps make of a list."""
     left = list(items)
     try:
         for method, args in filter(None, steps):
@@ -127,30 +107,22 @@ def advanced(items: Iterable[int], steps: Iterable[Step | None]) -> list[int]:
             else:
                 method(left)
     except IndexError as fault:
-        raise ValueError(f"the program fails: {fault}") from None
+        raise ReadError(f"the program fails: {fault}") from None
     return left
 
 
 @PROMPT.of
 def read(text: str) -> Session:
-    """Read the last program of a prompt.
-
-    Raises:
-        ValueError: if it is not this task's.
-    """
+    """Read the last program of a prompt."""
     opening = text.rfind(f"\n{OPENING}") + 1
     body, _, rest = text[opening:].rpartition("\nOutput:")
     if not opening or rest:
-        raise ValueError("the prompt does not end in a program and 'Output:'")
+        raise ReadError("the prompt does not end in a program and 'Output:'")
     return _session(body, opening)
 
 
 def demonstrations(text: str) -> list[tuple[Session, str]]:
-    """Return the programs before the last one, each with the output that is shown.
-
-    Raises:
-        ValueError: if one is not this task's.
-    """
+    """Return the programs before the last one, each with the output that is shown."""
     before = text[: text.rfind(f"\n{OPENING}") + 1]
     found = []
     for program in before.split(f"\n{OPENING}")[1:]:
@@ -163,7 +135,7 @@ def _session(body: str, begins: int) -> Session:
     first, *lines = body.split("\n")
     start = STARTS.fullmatch(first)
     if not start or not lines:
-        raise ValueError(f"line {first[:80]!r} does not start a list")
+        raise ReadError(f"line {first[:80]!r} does not start a list")
     initial = tuple(map(int, start[1].split(", ")))
     asked = lines.pop()
     return Session(begins + len(first) + 1, initial, lines, list(map(STEPS.__getitem__, lines)), _ask(asked))
@@ -172,18 +144,14 @@ def _session(body: str, begins: int) -> Session:
 def _ask(line: str) -> Ask:
     found = ASKED.fullmatch(line)
     if not found:
-        raise ValueError(f"line {line[:80]!r} asks nothing of the list")
+        raise ReadError(f"line {line[:80]!r} asks nothing of the list")
     if found[4]:
         return Ask(line, "len")
     return Ask(line, found[1], int(found[2]), int(found[3]))
 
 
 def solve(text: str) -> tuple[str, ...]:
-    """Return the one answer of a prompt.
-
-    Raises:
-        ValueError: if it cannot be read, or its program fails.
-    """
+    """Return the one answer of a prompt."""
     return (read(text).runs(),)
 
 
@@ -268,11 +236,7 @@ REVERSES, SORTS = ">> a.reverse()", ">> a.sort()"
 
 
 def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
-    """Yield what is wrong with a row.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row."""
     text = row.text
     session = read(text)
     if session.ask.name != subtask or row.question != session.ask.line:

@@ -27,7 +27,6 @@ from pipeline.tasks.base import (
     unit,
 )
 from pipeline.tasks.latent_list import chance
-from pipeline.tasks.latent_list import solve as proof
 from pipeline.tasks.latent_list import solve as solver
 from pipeline.tasks.latent_list import text as prompt
 from pipeline.tasks.latent_list.effective import effective
@@ -191,7 +190,7 @@ class LatentList(Task):
         return solver.solve(text)
 
     def faults(self, row: Published) -> Iterable[str]:
-        return proof.faults(row, self.subtask, self.shots_of(row.stratum))
+        return solver.faults(row, self.subtask, self.shots_of(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what guessers score who do not follow the program."""

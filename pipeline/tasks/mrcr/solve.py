@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from pipeline.tasks.base import Published, Turns
 from pipeline.tasks.mrcr.crowd import CAPS, HARD_SPARES
-from pipeline.tasks.solving import PROMPT
+from pipeline.tasks.solving import PROMPT, ReadError
 
 START = "\n======== CONVERSATION ========\n"
 SPEAKER = re.compile(r"\n(User|Model): ")
@@ -61,16 +61,12 @@ class Conversation:
 
 @PROMPT.of
 def read_conversation(turns: Turns) -> Conversation:
-    """Return a conversation; remembers the last one it read.
-
-    Raises:
-        ValueError: if a turn is neither a request nor the last question, or requests and replies do not alternate.
-    """
+    """Return a conversation; remembers the last one it read."""
     if len(turns) == 1:
         return _read_transcript(turns[0][1])
     roles = [role for role, _ in turns]
     if roles != ["user", "assistant"] * (len(turns) // 2) + ["user"]:
-        raise ValueError("users' turns and replies do not alternate")
+        raise ReadError("users' turns and replies do not alternate")
     contents = [content for _, content in turns]
     asked = contents[:-1:2]
     return Conversation(tuple(map(Reply, asked, map(_requested, asked), contents[1::2])), _understood(contents[-1]))
@@ -79,11 +75,11 @@ def read_conversation(turns: Turns) -> Conversation:
 def _read_transcript(text: str) -> Conversation:
     start = text.rfind(START) + len(START)
     if start < len(START):
-        raise ValueError("the prompt has no conversation")
+        raise ReadError("the prompt has no conversation")
     before, *told = SPEAKER.split(text[start - 1 : -len("\nModel:")])
     labels, said = told[::2], told[1::2]
     if not text.endswith("\nModel:") or labels != ["User", "Model"] * (len(labels) // 2) + ["User"]:
-        raise ValueError("labels of user and model do not alternate up to the last reply")
+        raise ReadError("labels of user and model do not alternate up to the last reply")
     sizes = (len("\n: ") + len(label) + len(each) for label, each in zip(labels, said, strict=True))
     edges = list(accumulate(sizes, initial=start + len(before)))
     asked = said[:-1:2]
@@ -95,14 +91,14 @@ def _read_transcript(text: str) -> Conversation:
 def _requested(said: str) -> str:
     found = REQUEST.fullmatch(said)
     if not found:
-        raise ValueError(f"no request: {said[:80]!r}")
+        raise ReadError(f"no request: {said[:80]!r}")
     return found["key"]
 
 
 def _understood(said: str) -> Question:
     found = ASKED.fullmatch(said)
     if not found or found["ordinal"] not in PLACES:
-        raise ValueError(f"no question: {said[:80]!r}")
+        raise ReadError(f"no question: {said[:80]!r}")
     return Question(found["key"], PLACES.index(found["ordinal"]) + 1, found["code"])
 
 
@@ -246,13 +242,11 @@ def _crowd_faults(row: Published, conversation: Conversation) -> Iterator[str]:
 def _example_faults(row: Published, conversation: Conversation) -> Iterator[str]:
     """Each demonstration gives the right reply, about topics that the conversation does not hold."""
     told = {parts(reply.key)[1] for reply in conversation.replies}
-    for needle in row.needles:
-        if needle.role == "demo":
-            example = row.prompt[needle.char_start : needle.char_end]
-            inside, _, reply = EXAMPLE.sub("", example).strip("\n").rpartition("\nModel: ")
-            shown = read_conversation((("user", f"\n======== CONVERSATION ========\n{inside}\nModel:"),))
-            found, asked = shown.matching(), shown.asked
-            if not found or reply != asked.code + found[asked.place - 1].text:
-                yield "a demonstration gives a wrong reply"
-            if told & {parts(each.key)[1] for each in shown.replies}:
-                yield "a demonstration is about a topic of the conversation"
+    for example in row.marked("demo"):
+        inside, _, reply = EXAMPLE.sub("", example).strip("\n").rpartition("\nModel: ")
+        shown = read_conversation((("user", f"\n======== CONVERSATION ========\n{inside}\nModel:"),))
+        found, asked = shown.matching(), shown.asked
+        if not found or reply != asked.code + found[asked.place - 1].text:
+            yield "a demonstration gives a wrong reply"
+        if told & {parts(each.key)[1] for each in shown.replies}:
+            yield "a demonstration is about a topic of the conversation"

@@ -13,7 +13,7 @@ from pipeline.streams import Streams
 from pipeline.tasks import grid
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, unit
 from pipeline.tasks.recall import base
-from pipeline.tasks.solving import PROMPT, whole_lines
+from pipeline.tasks.solving import PROMPT, ReadError, whole_lines
 from pipeline.worlds.needles import draw_uuid, stem_of
 
 KNOBS = {"asks": ("value", "key"), "stem": (8, 0, 24), **grid.DEPTH, **grid.CROSSED}
@@ -91,7 +91,7 @@ class JsonKV(Task):
         side, one = question(text)
         answers = [pair[1 - side] for pair in read(text) if pair[side] == one]
         if len(answers) != 1:
-            raise ValueError(f"{len(answers)} pairs hold {one}")
+            raise ReadError(f"{len(answers)} pairs hold {one}")
         return (answers[0],)
 
     def faults(self, row: Published) -> Iterable[str]:
@@ -146,27 +146,19 @@ def _head(side: int, examples: Sequence[Sequence[str]]) -> Iterator[Piece]:
 
 @PROMPT.of
 def read(text: str) -> Sequence[Pair]:
-    """Return the pairs of the object in a prompt, in order, doubles and all.
-
-    Raises:
-        ValueError: if there is no object, or what stands there is no JSON.
-    """
+    """Return the pairs of the object in a prompt, in order, doubles and all."""
     body = next(whole_lines(BODY, "JSON object:\n", text), None)
     if not body:
-        raise ValueError("the prompt holds no JSON object")
+        raise ReadError("the prompt holds no JSON object")
     found: list[Pair] = json.loads(body[1], object_pairs_hook=list)
     return found
 
 
 def question(text: str) -> tuple[int, str]:
-    """Return what is asked about: a key, 0, or a value, 1; and which.
-
-    Raises:
-        ValueError: if nothing or more than one thing is asked.
-    """
+    """Return what is asked about: a key, 0, or a value, 1; and which."""
     asked = [found.groups() for found in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
-        raise ValueError(f"{len(asked)} questions are asked")
+        raise ReadError(f"{len(asked)} questions are asked")
     return SIDES.index(asked[0][0]), asked[0][1]
 
 

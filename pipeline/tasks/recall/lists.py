@@ -30,7 +30,7 @@ from pipeline.tasks.base import (
     unit,
 )
 from pipeline.tasks.haystacks import SPARES
-from pipeline.tasks.solving import PROMPT, whole_lines
+from pipeline.tasks.solving import PROMPT, ReadError, whole_lines
 from pipeline.worlds.frequencies import Bursts, arrivals, zipf
 from pipeline.worlds.words import pool, pool_digest
 
@@ -51,48 +51,32 @@ SHOWN = re.compile(r"^Example:\n((?:[a-z]+\n)+)Question: Which .*\nAnswer: (.+)\
 
 @PROMPT.of
 def count_words(text: str) -> Counter[str]:
-    """Return how often each line of the list in a prompt comes.
-
-    Raises:
-        ValueError: if it holds no list.
-    """
+    """Return how often each line of the list in a prompt comes."""
     return Counter(read_list(text))
 
 
 def read_list(text: str) -> list[str]:
-    """Return the lines of the list in a prompt.
-
-    Raises:
-        ValueError: if it holds no list.
-    """
+    """Return the lines of the list in a prompt."""
     start, end = text.rfind(f"\n{START}") + 1 + len(START), text.rfind(f"\n{END}") + 1
     if start < len(START) + 1 or end < start:
-        raise ValueError("the prompt holds no list")
+        raise ReadError("the prompt holds no list")
     return text[start:end].splitlines()
 
 
 def parse_question(text: str) -> int:
-    """Return how many words are asked for.
-
-    Raises:
-        ValueError: if not just one question is asked.
-    """
+    """Return how many words are asked for."""
     asked = [found[1] for found in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
-        raise ValueError(f"{len(asked)} questions are asked")
+        raise ReadError(f"{len(asked)} questions are asked")
     return next(count for count, said in COUNTS.items() if said == asked[0])
 
 
 def most_frequent(lines: Counter[str], count: int) -> tuple[list[str], int, int]:
-    """Return the words that come most often in alphabetical order, how often the last of them and the next one come.
-
-    Raises:
-        ValueError: if there are fewer words, or those two come equally often.
-    """
+    """Return the words that come most often in alphabetical order, how often the last of them and the next one come."""
     found = lines.most_common(count + 1)
     last, following = (*(times for _, times in found[count - 1 :]), 0, 0)[:2]
     if last == following:
-        raise ValueError(f"no {count} words come more often than all others")
+        raise ReadError(f"no {count} words come more often than all others")
     return sorted(word for word, _ in found[:count]), last, following
 
 

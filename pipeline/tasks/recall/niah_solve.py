@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.haystacks.solve import strangers
-from pipeline.tasks.solving import LINES, PROMPT, Lines, Span, whole_lines
+from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, Span, whole_lines
 
 START, END = "Text:\n", "This is the end of the text."
 CODE = "access code"
@@ -84,20 +84,12 @@ def _said(line: str) -> tuple[str, ...]:
 
 
 def parse_question(text: str) -> list[str]:
-    """Return the keys that are asked for, in the order of the question.
-
-    Raises:
-        ValueError: if not just one question is asked.
-    """
+    """Return the keys that are asked for, in the order of the question."""
     return re.split(", | and ", _asked(text)[0])
 
 
 def is_ordered(text: str) -> bool:
-    """Tell whether values are asked for in the order of the text.
-
-    Raises:
-        ValueError: if not just one question is asked.
-    """
+    """Tell whether values are asked for in the order of the text."""
     return bool(_asked(text)[1])
 
 
@@ -105,7 +97,7 @@ def is_ordered(text: str) -> bool:
 def _asked(text: str) -> tuple[str, str]:
     asked = [found.groups("") for found in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
-        raise ValueError(f"{len(asked)} questions are asked")
+        raise ReadError(f"{len(asked)} questions are asked")
     keys, ordered = asked[0]
     return keys, ordered
 
@@ -174,15 +166,12 @@ def solve(text: str, form: str) -> str:
     """Return the values that are asked for: those of several keys in the order of the question.
 
     Those of one key are sorted, unless the question wants them in the order of the text.
-
-    Raises:
-        ValueError: if the question cannot be read, or a key has no value, or more than one where one is asked.
     """
     asked, found = parse_question(text), columns(text)
     values = [[found.values[place] for place in found.places([key])] for key in asked]
     wrong = [key for key, some in zip(asked, values, strict=True) if not some or (form != "values" and len(some) > 1)]
     if wrong or (form != "keys" and len(asked) != 1):
-        raise ValueError(f"the text does not state what is asked for just once: {wrong or asked}")
+        raise ReadError(f"the text does not state what is asked for just once: {wrong or asked}")
     if form != "values":
         return ", ".join(some[0] for some in values)
     return ", ".join(values[0] if is_ordered(text) else sorted(values[0]))

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.haystacks.solve import strangers
-from pipeline.tasks.solving import LINES, PROMPT, Lines, Span, whole_lines
+from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, Span, whole_lines
 
 START, END = "Program:\n", "This is the end of the program."
 LINE = re.compile(r"^VAR ([A-Z]+) = (?:(-?\d+)|VAR ([A-Z]+)(?: ([+-]) (\d+))?)\n", re.MULTILINE)
@@ -29,14 +29,10 @@ class Step(NamedTuple):
 
 
 def body(text: str) -> tuple[int, int]:
-    """Return where the text of a prompt starts and ends.
-
-    Raises:
-        ValueError: if it has none.
-    """
+    """Return where the text of a prompt starts and ends."""
     start, end = text.rfind(f"\n{START}") + 1 + len(START), text.rfind(f"\n{END}") + 1
     if start < len(START) + 1 or end < start:
-        raise ValueError("the prompt holds no program")
+        raise ReadError("the prompt holds no program")
     return start, end
 
 
@@ -55,11 +51,7 @@ class Program:
 
 @PROMPT.of
 def read_program(text: str) -> Program:
-    """Return the program of a prompt.
-
-    Raises:
-        ValueError: if there is none.
-    """
+    """Return the program of a prompt."""
     lines = Lines(text, *body(text))
     steps = _steps(lines.texts)
     return Program(lines, list(compress(count(), steps)), [step for step in steps if step])
@@ -78,16 +70,12 @@ def _steps(line: str) -> Step | Literal[False]:
 
 
 def run(steps: Iterable[Step]) -> dict[str, int]:
-    """Return what every variable holds at the end, in the order in which each was set last.
-
-    Raises:
-        ValueError: if a variable is read that holds nothing.
-    """
+    """Return what every variable holds at the end, in the order in which each was set last."""
     held: dict[str, int] = {}
     for name, source, number in steps:
         if source:
             if source not in held:
-                raise ValueError(f"{source} is read before it holds anything")
+                raise ReadError(f"{source} is read before it holds anything")
             number += held[source]
         held.pop(name, None)
         held[name] = number
@@ -100,26 +88,18 @@ def holders(steps: Iterable[Step], number: int) -> list[str]:
 
 
 def parse_question(text: str) -> int:
-    """Return the number that is asked for.
-
-    Raises:
-        ValueError: if not just one question is asked.
-    """
+    """Return the number that is asked for."""
     asked = [found[1] for found in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
-        raise ValueError(f"{len(asked)} questions are asked")
+        raise ReadError(f"{len(asked)} questions are asked")
     return int(asked[0])
 
 
 def solve(text: str) -> str:
-    """Return the variables that hold the asked number at the end, in the order in which they were set.
-
-    Raises:
-        ValueError: if the program or the question cannot be read, or no variable holds the number.
-    """
+    """Return the variables that hold the asked number at the end, in the order in which they were set."""
     found = _answer(text)
     if not found:
-        raise ValueError(f"no variable holds {parse_question(text)}")
+        raise ReadError(f"no variable holds {parse_question(text)}")
     return ", ".join(found)
 
 
