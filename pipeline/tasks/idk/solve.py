@@ -306,7 +306,7 @@ def _with(lines: tuple[Line, ...], place: int, name: str, asked: Query) -> list[
 
 def _example_faults(row: Published, lines: tuple[Line, ...]) -> Iterator[str]:
     in_text = {line.told.name for line in lines if line.told}
-    for shown in row.marked("demo"):
+    for shown in (row.text[start:end] for start, end in row.spans("demo")):
         story = read_story(shown.partition(": ")[2].partition("\n")[0])
         (asked,) = read_blocks(shown)
         if answer(asked, [story]) != asked.reply:
