@@ -14,7 +14,6 @@ import builds
 from frozen import SHARD, carrara, published, resealed, rewritten, said, went, withheld, written
 from loopback import Hub
 from loopback.client import CLIENTS_OWN
-from pipeline import __version__
 from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.split import Split
 from pipeline.profiles import load_profile
@@ -24,6 +23,7 @@ from pipeline.release.freeze import make_lock
 from pipeline.rows import sha256_text
 from pipeline.tasks import TASKS
 from pipeline.verify.lock import write_lock
+from pipeline.version import __version__
 
 pytestmark = pytest.mark.usefixtures("small_shards")
 

@@ -25,7 +25,6 @@ import builds
 from clusters import BARE, BARE_PATH, Cluster, writers
 from loopback.buckets import Buckets, settled
 from loopback.proxy import Proxy
-from pipeline import __version__
 from pipeline.assemble import plan as plans
 from pipeline.errors import BuildError, ProfileError, RecipeError
 from pipeline.executors import LIVES, run
@@ -44,6 +43,7 @@ from pipeline.executors.worker import (
 )
 from pipeline.profiles import load_profile
 from pipeline.storage import parse_location
+from pipeline.version import __version__
 
 PAUSE = 0.05
 """Seconds that a worker takes for each row more than it needs."""

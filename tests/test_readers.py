@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner, Result
 
-import pipeline
+from carrara import open_scores
 from pipeline.artifacts.manifest import chances_in, pool_chances
 from pipeline.artifacts.split import Selection, Split
 from pipeline.baselines import COLUMNS, READERS, READINGS, Reading, open_reading
@@ -186,7 +186,7 @@ def test_the_command_writes_what_score_reads(split: Split, tmp_path: Path) -> No
     assert done.exit_code == 0, done.output
     assert sorted(path.stem for path in tmp_path.iterdir()) == ["all", "half-name"]
     assert "left out, whose questions give half-name nothing to go by" in done.output
-    scores = pipeline.open_scores(split, tmp_path / "all.jsonl")
+    scores = open_scores(split, tmp_path / "all.jsonl")
     assert scores.frame()["score"].eq(1).all()
     line = json.loads((tmp_path / "all.jsonl").read_text().partition("\n")[0])
     assert list(line) == ["id", "prediction", "prompt_sha256"]
@@ -234,7 +234,7 @@ def readings(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_shortcuts_do_not_pay(split: Split, readings: Path, family: str, name: str, most: float) -> None:
     """The bounds leave room for the few rows of a small build; docs/readers.md has what a large one gives."""
-    cells = pipeline.open_scores(split, readings / f"{name}.jsonl").frame("family").to_dict("records")
+    cells = open_scores(split, readings / f"{name}.jsonl").frame("family").to_dict("records")
     (cell,) = [cell for cell in cells if cell["family"] == family]
     assert cell["answered_mean"] <= most
 

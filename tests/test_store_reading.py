@@ -11,12 +11,13 @@ from click.testing import CliRunner, Result
 
 import builds
 import made
-import pipeline
+from carrara import open_split as open_anywhere
 from loopback.buckets import Buckets, settled
 from loopback.proxy import Proxy
 from pipeline.artifacts.split import Selection, open_split
 from pipeline.cli import cli
 from pipeline.storage import parse_location, requests
+from pipeline.streams import stream
 from published import staged
 
 
@@ -154,7 +155,7 @@ def test_what_cannot_be_is_one_line(arguments: list[str], said: str, there: str)
 
 def test_columns_are_fetched_and_no_more(there: str, proxy: Proxy, tmp_path: Path) -> None:
     """Twelve megabytes of text lie between the ids and what is read of them."""
-    text = [pipeline.streams.stream("text", number).randbytes(1_500_000).hex() for number in range(4)]
+    text = [stream("text", number).randbytes(1_500_000).hex() for number in range(4)]
     folder = made.split(tmp_path / "o200k", [made.row(number, prompt=text[number]) for number in range(4)])
     for path in builds.files(folder):
         parse_location(f"{there}/wide/{path.relative_to(folder)}").write_bytes(path.read_bytes())
@@ -174,7 +175,7 @@ def test_a_split_in_memory(out: Path, predictions: Path) -> None:
     for path in builds.files(out):
         parse_location(f"memory://v1/{path.relative_to(out)}").write_bytes(path.read_bytes())
     assert carrara("score", "memory://v1/o200k", predictions).stdout == carrara("score", out, predictions).stdout
-    split = pipeline.open_split("memory://v1")
+    split = open_anywhere("memory://v1")
     assert list(split.rows()) == list(open_split(out).rows())
     written = carrara("readers", "memory://v1", "--out", "memory://read", "--reader", "last-match", "--quiet")
     assert (written.exit_code, written.stderr) == (0, "")

@@ -57,7 +57,9 @@ def rooms(root: Path = ROOT) -> dict[str, Room]:
 def _imports(path: Path) -> set[str]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module == "pipeline":
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("pipeline.")}
+        elif isinstance(node, ast.ImportFrom) and node.module == "pipeline":
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pipeline."):
             names.add((node.module or "").split(".")[1])

@@ -16,7 +16,7 @@ from itertools import pairwise
 from math import log2
 from pathlib import Path
 
-from pipeline import open_scores, open_split
+from carrara import open_scores, open_split
 from pipeline.artifacts.split import Selection, Split
 from pipeline.baselines.files import write_readings
 from pipeline.executors import processes

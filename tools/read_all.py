@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline import open_scores, open_split
+from carrara import open_scores, open_split
 from pipeline.artifacts.split import Selection, Split
 from pipeline.baselines import READERS
 from pipeline.baselines.files import write_readings

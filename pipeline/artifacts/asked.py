@@ -75,7 +75,7 @@ def requested_rows_of(
     split: Split, by: str, selections: Sequence[Selection], reasons: Iterable[str], **more: Any
 ) -> RequestedRows:
     """Return the record of what is asked of a split; `reasons` are those of all rows left out, one each."""
-    from pipeline import __version__
+    from pipeline.version import __version__
 
     left: dict[str, int] = {}
     for reason in reasons:

@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from pipeline import __version__
 from pipeline.errors import CarraraError, unknown
 from pipeline.terminal.printing import say
 from pipeline.terminal.signals import INTERRUPTED, Terminated, handled, leave, terminate
+from pipeline.version import __version__
 
 LONGEST = 2000
 """Characters of an error that are shown."""

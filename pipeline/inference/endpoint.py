@@ -20,10 +20,10 @@ from threading import Event, Thread
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
-from pipeline import __version__
 from pipeline.artifacts.refusals import CUT, HELD, error_words, is_final
 from pipeline.errors import EndpointError, RefusedError, RequestError
 from pipeline.terminal.printing import plain
+from pipeline.version import __version__
 
 
 class Deadline:

@@ -13,7 +13,6 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from pipeline import __version__
 from pipeline.artifacts.files import check_regular
 from pipeline.artifacts.manifest import (
     Manifest,
@@ -39,6 +38,7 @@ from pipeline.verify.lock import (
     parse_version,
     save_lock,
 )
+from pipeline.version import __version__
 
 LOCKED_FIELDS = tuple(ShardLock.__dataclass_fields__)
 

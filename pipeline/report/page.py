@@ -15,12 +15,12 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from pipeline import __version__
 from pipeline.artifacts.files import atomic_write
 from pipeline.errors import ReportError
 from pipeline.figures.scores import MARKS
 from pipeline.figures.style import Picture
 from pipeline.rows import Row
+from pipeline.version import __version__
 
 
 @dataclass(frozen=True, slots=True)

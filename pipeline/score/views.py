@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pipeline import __version__
 from pipeline.metrics import versions
 from pipeline.rows import kilo
 from pipeline.score.cells import Tables
@@ -27,6 +26,7 @@ from pipeline.score.results import (
 )
 from pipeline.terminal.numbers import percent
 from pipeline.terminal.tables import table
+from pipeline.version import __version__
 
 NAMED = 10
 """Faults of each kind that are named one by one."""

@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from pipeline import __version__
 from pipeline.artifacts.files import exclusive_lock, remove_temporary
 from pipeline.artifacts.manifest import (
     COUNTED,
@@ -45,6 +44,7 @@ from pipeline.typed import PLAIN, read_record
 from pipeline.verify.lock import check_row_digests
 from pipeline.verify.shard import ProveJob, read_proof_file, read_proofs
 from pipeline.verify.statistics import key_tables
+from pipeline.version import __version__
 
 
 def seal(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> Manifest:

@@ -1,0 +1,94 @@
+"""Carrara from Python: open a split, score predictions against it, score one reply.
+
+Heavy packages are imported only when they are used. Everything else lives in `pipeline`, the package behind the command
+`carrara`.
+
+>>> sorted(__all__)
+['CarraraError', 'Selection', 'Split', 'Tables', '__version__', 'open_scores', 'open_split', 'score']
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from pipeline.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pipeline.artifacts.split import Selection, Split
+    from pipeline.errors import CarraraError
+    from pipeline.metrics import score
+    from pipeline.score.cells import Tables
+
+__all__ = ["CarraraError", "Selection", "Split", "Tables", "__version__", "open_scores", "open_split", "score"]
+
+_HOMES = {
+    "CarraraError": "pipeline.errors",
+    "Selection": "pipeline.artifacts.split",
+    "Split": "pipeline.artifacts.split",
+    "Tables": "pipeline.score.cells",
+    "score": "pipeline.metrics",
+}
+"""The module of every name that is imported when it is first used."""
+
+
+def open_split(where: str | Path) -> Split:
+    """Open one tokenizer's folder of a build, or a published data set at a tag.
+
+    Args:
+        where: a folder, such as ``outputs/v2.0.0/o200k``; the URL of one in a store; or ``org/name@v1.0.0``, which is
+            downloaded.
+
+    Returns:
+        The split; ``split.rows()`` yields its rows, ``split.frame()`` gives them as a pandas frame.
+
+    Raises:
+        SplitError: if there is no sealed split.
+        HubError: if the Hub refuses, or its client is not installed.
+    """
+    from pipeline.publish.splits import split_from
+
+    return split_from(where)
+
+
+def open_scores(
+    split: Split | str | Path, predictions: str | Path | Sequence[str | Path], *, model: str = ""
+) -> Tables:
+    """Score the predictions of one model against a split.
+
+    Args:
+        split: an open split, or what `open_split` takes; of a published one only the keys are downloaded.
+        predictions: files or folders in any form that `carrara score` reads.
+        model: a label for the model.
+
+    Returns:
+        Tables of scores; ``scores.frame()`` has one line for each row, ``scores.frame("family", "length")`` one for
+        each pair of these, with its 95 % interval and chance.
+
+    Raises:
+        PredictionsError: if nothing can be scored.
+        SplitError: if there is no sealed split.
+    """
+    from pathlib import Path
+
+    from pipeline.publish.splits import KEYS, split_from
+    from pipeline.score.cells import Tables
+    from pipeline.score.reading import files_of
+    from pipeline.score.scoring import score_predictions
+
+    opened = split_from(split, KEYS) if isinstance(split, str | Path) else split
+    given = [predictions] if isinstance(predictions, str | Path) else predictions
+    return Tables(score_predictions([opened], files_of([Path(each) for each in given]), model=model))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'carrara' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__]
