@@ -21,7 +21,7 @@ from pipeline.metrics.join import joined_metrics
 from pipeline.schema import schemas
 
 ORDER = (
-    *("errors", "terminal", "storage", "typed", "streams", "metrics", "recipe", "rows", "executors"),
+    *("version", "errors", "terminal", "storage", "typed", "streams", "metrics", "recipe", "rows", "executors"),
     *("worlds", "corpora", "profiles", "tasks", "artifacts", "assemble", "verify", "baselines", "stages", "release"),
     *("inference", "export", "figures", "publish", "score", "report", "schema", "cli", "bench", "__main__"),
 )
@@ -42,7 +42,8 @@ def imports(path: Path) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.Import) or names == ["pipeline"]:
+            names = [".".join([*names, alias.name]) for alias in node.names]
         found |= {name.split(".")[1] for name in names if name.startswith("pipeline.")}
     return found
 
