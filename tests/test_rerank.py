@@ -26,7 +26,7 @@ from pipeline.stages import Stages
 from pipeline.streams import Streams, stream
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Sample
-from pipeline.tasks.rag.solve import Entry, read
+from pipeline.tasks.documents.solve import Entry, read
 from pipeline.tasks.rerank.questions import ask_conditions, ask_order, asked_forms, conditions, scales
 from pipeline.tasks.rerank.solve import solve, wanted
 from pipeline.verify.row import answer_faults, cell_place

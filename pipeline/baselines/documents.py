@@ -11,7 +11,7 @@ from pipeline.baselines.base import FIRST, LAST, End, Passage, Reading
 from pipeline.streams import stream
 from pipeline.tasks.cite import text
 from pipeline.tasks.cite.solve import known
-from pipeline.tasks.rag.solve import DOCUMENTS, END, entries, take_apart
+from pipeline.tasks.documents.solve import DOCUMENTS, END, entries, take_apart
 from pipeline.tasks.rerank.solve import Wanted, wanted
 from pipeline.worlds.ranking import Index
 

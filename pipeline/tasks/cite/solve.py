@@ -15,11 +15,11 @@ from itertools import chain, repeat
 
 from pipeline.metrics import cited
 from pipeline.tasks.base import Published
-from pipeline.tasks.cite.text import LAST, OPENINGS, clauses, lists
-from pipeline.tasks.rag.solve import Entry, demonstrations, entries, plain, read
-from pipeline.tasks.rag.solve import question as asked_in
+from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, read
+from pipeline.tasks.documents.solve import question as asked_in
 from pipeline.tasks.solving import stands
 from pipeline.worlds.gazetteer import forms
+from pipeline.worlds.gazetteer.questions import LAST, OPENINGS, clauses, lists
 from pipeline.worlds.wording import parse, pattern, reader
 
 PRONOUNS = {"it": "(?:it|he|she)", "him": "(?:it|him|her)", "its": "(?:its|his|her)"}

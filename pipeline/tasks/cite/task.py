@@ -17,14 +17,13 @@ from pipeline.tasks.cite import solve as proof
 from pipeline.tasks.cite import solve as reader
 from pipeline.tasks.cite import text
 from pipeline.tasks.cite.own import FACETS, LISTING, OwnCite
-from pipeline.tasks.cite.text import clauses, lists
-from pipeline.tasks.rag import task
-from pipeline.tasks.rag.questions import MENTIONS, Place, Question, near_misses
+from pipeline.tasks.documents import haystack
 from pipeline.worlds.gazetteer import Gazetteer, Passage, Thing, forms, fresh, gazetteer, ids
 from pipeline.worlds.gazetteer.documents import Writer, told
+from pipeline.worlds.gazetteer.questions import MENTIONS, Place, Question, clauses, lists, near_misses
 
 DECOYS = (4, 0, 16)
-KNOBS: dict[str, tuple[Any, ...]] = {"decoys": DECOYS, "negatives": task.NEGATIVES}
+KNOBS: dict[str, tuple[Any, ...]] = {"decoys": DECOYS, "negatives": haystack.NEGATIVES}
 SHOWN = 5
 """Documents of a demonstration."""
 FRESH = 64
@@ -79,7 +78,7 @@ class Cite(Task):
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of passages with their ids."""
-        return (task.numbered_spec(stratum.tier),)
+        return (haystack.numbered_spec(stratum.tier),)
 
     @property
     @abstractmethod
@@ -122,7 +121,7 @@ class Cite(Task):
             **self.searched(row_streams, stratum, drawn),
         }
         relevant = tuple(text.numbered(one, number) for one, number in zip(drawn.golds, numbers, strict=True))
-        ranking = task.ranking(row_streams, stratum, drawn.question)
+        ranking = haystack.ranking(row_streams, stratum, drawn.question)
         return Sample("", stratum, index, latent, relevant, drawn.question, Key(answers[0], answers), ranking)
 
     @staticmethod
@@ -132,7 +131,7 @@ class Cite(Task):
 
     def searched(self, row_streams: Streams, stratum: Stratum, drawn: Drawn) -> dict[str, Any]:
         """Return whether the first hit of a search is needed, and how many passages score a quarter of it."""
-        found = task.index(row_streams, stratum.tier)
+        found = haystack.index(row_streams, stratum.tier)
         scores = found.scores(drawn.question)
         scores[sorted(drawn.out)] = -1
         near, needed = (
@@ -160,11 +159,11 @@ class Cite(Task):
         ]
         shown = list(self.shown(world, row_streams, stratum, drawn, numbers))
         out = drawn.out.union(drawn.anchors, *(one.numbers for one in shown))
-        pool = task.numbered_spec(stratum.tier).name
+        pool = haystack.numbered_spec(stratum.tier).name
         return Layout(
             head=tuple(_head(shown)),
             placed=tuple(placed),
-            filler=task.filler(row_streams, stratum, sample.ranking, out, shuffled=True, pool=pool),
+            filler=haystack.filler(row_streams, stratum, sample.ranking, out, shuffled=True, pool=pool),
             tail=(Piece(text.TAIL.format(reply=self.reply, question=sample.question), "question"),),
         )
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import count
 from random import Random
 
-from pipeline.tasks.rag.questions import Place, places
-from pipeline.tasks.rag.text import EXAMPLE, START, TAIL, accepted, numbered, plain
+from pipeline.tasks.documents.text import EXAMPLE, START, TAIL, accepted, numbered, plain
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Thing, forms, kinds
 from pipeline.worlds.gazetteer.documents import Writer, pronouns_of
+from pipeline.worlds.gazetteer.questions import LAST, OPENINGS, Place, clauses
 from pipeline.worlds.gazetteer.things import era_of
-from pipeline.worlds.wording import Slot, parse, sections, slots, write
+from pipeline.worlds.wording import Slot, parse, slots, write
 
 __all__ = [
     "EVERY",
@@ -88,26 +87,6 @@ def _worded(facts: Mapping[str, Sequence[str]], between: str, end: str) -> tuple
         for at in range(max(map(len, forms)))
     )
     return tuple(f"{answer}{end}" for answer in answers)
-
-
-CLAUSES = "cite/clauses"
-OPENINGS = ("Tell {clauses}.", "Say {clauses}.", "Find out {clauses}.", "I should like to know {clauses}.")
-"""How a question begins that asks for several facts."""
-LAST = ", and "
-"""What stands before the last clause; before the others stands a comma."""
-
-
-@cache
-def clauses() -> Mapping[Place, tuple[str, ...]]:
-    """Return the clauses that ask for each fact."""
-    split = ((form, *line.split(": ", 1)) for form, some in sections(CLAUSES).items() for line in some)
-    return {(form, relation): tuple(said.split(" | ")) for form, relation, said in split}
-
-
-@cache
-def lists() -> Mapping[Place, tuple[str, ...]]:
-    """Return the questions for all things with one value of a relation."""
-    return {(form, one): forms()[form].relation(one).lines["*"] for form, one in places("list")}
 
 
 MORE = (4, 5)

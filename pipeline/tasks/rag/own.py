@@ -41,11 +41,13 @@ from pipeline.tasks.base import (
     Unit,
     unit,
 )
+from pipeline.tasks.documents import text
+from pipeline.tasks.documents.solve import question
 from pipeline.tasks.haystacks import in_runs
-from pipeline.tasks.rag import own_text, text
+from pipeline.tasks.rag import own_text
 from pipeline.tasks.rag import own_text as own_proof
 from pipeline.tasks.rag.own_text import document
-from pipeline.tasks.rag.solve import question
+from pipeline.tasks.rag.text import ONE
 
 BEYOND, NEGATIVE_UNITS = ("others", "none"), ("hard", "random")
 """What fills a prompt behind the ranked passages, and whether these come first at all."""
@@ -334,7 +336,7 @@ class OwnRag(Task):
 
     def tail(self, question: str) -> str:
         """Return what stands behind the documents."""
-        return text.TAIL.format(reply=text.ONE, question=question)
+        return text.TAIL.format(reply=ONE, question=question)
 
     def corpus(self, stratum: Stratum) -> Corpus:
         """Return the corpus of a stratum."""

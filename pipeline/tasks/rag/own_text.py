@@ -11,8 +11,8 @@ from pipeline.corpora.gathering import forms_of
 from pipeline.corpora.reading import holds, plain, rarest, searched, with_words
 from pipeline.corpora.records import Passage
 from pipeline.tasks.base import Published
-from pipeline.tasks.rag.solve import question
-from pipeline.tasks.rag.text import START
+from pipeline.tasks.documents.solve import question
+from pipeline.tasks.documents.text import START
 
 INTRODUCTION = """\
 Below are documents, one paragraph each. A question about them follows at the end, and everything that is needed to \

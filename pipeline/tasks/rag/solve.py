@@ -1,6 +1,6 @@
-"""Reads passages of the gazetteer from a prompt's text alone.
+"""Answers questions about documents from a prompt's text alone, by a table of what the documents state.
 
-What sentences look like is not proven independently: their patterns are compiled by `pipeline.worlds.wording` from the
+What questions look like is not proven independently: their patterns are compiled by `pipeline.worlds.wording` from the
 wordings that the writer fills. All that follows from them is worked out by code of this module's own.
 """
 
@@ -9,163 +9,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import permutations
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.solving import LINES, PROMPT, stands, whole_lines
-from pipeline.worlds.gazetteer.things import Form, Relation, forms, words_of
-from pipeline.worlds.wording import any_of, core, parse, pattern, reader
+from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, question, read
+from pipeline.tasks.solving import PROMPT, stands
+from pipeline.worlds.gazetteer.things import Form, Relation, forms
+from pipeline.worlds.wording import reader
 
-DOCUMENTS, END = "\nDocuments:\n", "\nThis is the end of the documents."
-LINE = re.compile(r"Document(?: \[(?P<id>[1-9]\d{4})\])?(?: \(title: (?P<title>[^()]+)\)|:) (?P<said>.+)")
-SENTENCE = re.compile(r"(?<=\.) ")
-WHO = {
-    "surname": {"It": r"(?:She|He|[A-Z]\w+)", "it": r"(?:she|he|[A-Z]\w+)", "him": r"(?:her|him|[A-Z]\w+)",
-                "Its": r"(?:Her|His|[A-Z]\w+'s)", "its": r"(?:her|his|[A-Z]\w+'s)"},
-}  # fmt: skip
-"""How sentences name a person who is known from the first one."""
-
-
-@dataclass(slots=True, eq=False)
-class Entry:
-    """A document as read: where it stands, its form, whom or what it is about, what it states, and its id, if any."""
-
-    start: int
-    end: int
-    form: Form
-    name: str
-    facts: Mapping[str, str]
-    text: str
-    id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """A sentence as a pattern: the relation that it states and the type of its values, or none where it is colour."""
-
-    pattern: re.Pattern[str]
-    relation: str
-    kind: str
-
-
-def plain(name: str) -> str:
-    """Return a name as it is compared: names begin sentences, and titles have no article."""
-    return name[4:] if name[:4] in ("the ", "The ") else name
-
-
-@PROMPT.of
-def read(text: str) -> Sequence[Entry]:
-    """Return every document of a prompt, in order; remembers the last prompt it read.
-
-    Raises:
-        ValueError: if there are none, or a line cannot be read.
-    """
-    start = text.find(DOCUMENTS) + len(DOCUMENTS)
-    end = text.rfind(END) + 1
-    if start < len(DOCUMENTS) or end <= start:
-        raise ValueError("the prompt has no documents")
-    return tuple(entries(text[start:end], start))
-
-
-def entries(body: str, start: int = 0) -> Iterator[Entry]:
-    """Yield the documents of some lines, which begin at a place."""
-    lines = body.splitlines(keepends=True)
-    for line, (form, name, facts, number) in zip(lines, _taken_apart(lines), strict=True):
-        stop = start + len(line)
-        yield Entry(start, stop, form, name, facts, line, number)
-        start = stop
-
-
-@LINES.of_each
-def _taken_apart(line: str) -> tuple[Form, str, dict[str, str], str]:
-    form, name, facts, number = take_apart(line.rstrip("\n"))
-    return forms()[form], name, facts, number
-
-
-def take_apart(line: str) -> tuple[str, str, dict[str, str], str]:
-    """Return the form of a document, the name of its thing, its facts, and its id or nothing.
-
-    Raises:
-        ValueError: if a sentence is none of the form, or a fact is stated twice.
-    """
-    found = LINE.fullmatch(line)
-    if not found:
-        raise ValueError(f"no document: {line[:80]!r}")
-    first, *rest = SENTENCE.split(found["said"])
-    form, relation, name, value = _lead(first)
-    if found["title"] and plain(found["title"]) != plain(name):
-        raise ValueError(f"a document about {name!r} has the title {found['title']!r}")
-    facts = {relation: value}
-    whole, wordings = _sentences(form)
-    for sentence in rest:
-        match = whole.fullmatch(sentence)
-        if not match or match.lastgroup is None:
-            raise ValueError(f"the document about {name!r} says what cannot be read: {sentence[:80]!r}")
-        wording = wordings[int(match.lastgroup[1:])]
-        if wording.relation:
-            stated = wording.pattern.fullmatch(sentence)
-            if wording.relation in facts or not stated:
-                raise ValueError(f"the document about {name!r} states its {wording.relation} twice")
-            facts[wording.relation] = _uncapitalised(stated["value"], wording.kind)
-    return form, plain(name), {relation: plain(value) for relation, value in facts.items()}, found["id"] or ""
-
-
-def _uncapitalised(value: str, kind: str) -> str:
-    """Return a value without the capital that it has at the start of a sentence, if it is a word of a list."""
-    small = value[0].lower() + value[1:]
-    return small if small in words_of().get(kind, ()) else value
-
-
-def _lead(sentence: str) -> tuple[str, str, str, str]:
-    """Return form, relation, name and value of the first sentence of a document."""
-    for form, relation, words, said in _leads():
-        if words in sentence and (found := said.fullmatch(sentence)):
-            return form, relation, found["name"], found["value"]
-    raise ValueError(f"no document begins so: {sentence[:80]!r}")
-
-
-@cache
-def _leads() -> list[tuple[str, str, str, re.Pattern[str]]]:
-    """Return the first sentences of all forms, each with words that none is without."""
-    found = []
-    for form in forms().values():
-        for said in form.relations[0].lines["-"]:
-            found.append((form.name, form.relations[0].name, core(parse(said)), re.compile(_pattern(said, form))))
-    return found
-
-
-@cache
-def _sentences(form: str) -> tuple[re.Pattern[str], list[Wording]]:
-    """Return one pattern for all sentences of a form but the first, and the wordings by the number of its groups."""
-    one = forms()[form]
-    said = [(text, relation.name, relation.type) for relation in one.relations[1:] for text in relation.lines["-"]]
-    said += [(text, "", "") for text in one.colour]
-    patterns = [_pattern(text, one) for text, _, _ in said]
-    wordings = [Wording(re.compile(each), *which) for each, (_, *which) in zip(patterns, said, strict=True)]
-    return any_of(patterns), wordings
-
-
-def _pattern(said: str, form: Form) -> str:
-    """Return a pattern of a sentence; its slots take any words."""
-    return pattern(parse(said), lambda slot: _slot(slot.name, form), articles=True)
-
-
-def _slot(slot: str, form: Form) -> str:
-    if slot == "Name":
-        return "(?P<name>.+)"
-    if slot in ("It", "it", "him", "Its", "its"):
-        if form.subject in WHO:
-            return WHO[form.subject][slot]
-        mark = "'s" if slot in ("Its", "its") else ""
-        one = {"It": "It", "it": "it", "him": "it", "Its": "Its", "its": "its"}[slot]
-        return f"(?:{one}|[Tt]he {form.noun}{mark})"
-    if slot == "a_value":
-        return "an? (?P<value>.+)"
-    return "(?P<value>.+)" if slot.lower() == "value" else "(?:.+)"
-
-
+MENTIONS = 2
+"""How often a near miss names what is asked about."""
 OF_TWO = "whichever of "
 PAIR = re.compile(r"Consider ([^.]+)\. (.+)")
 ONE = re.compile(r"\bthe one (?:that|who) ")
@@ -364,32 +218,6 @@ def _descriptions() -> list[tuple[Form, str, str, re.Pattern[str]]]:
                 pattern = said + one.replace("{value}", "{one}") + " and " + other.replace("{value}", "{other}")
                 found.append((form, first, second, reader(pattern)))
     return found
-
-
-ASKED = re.compile(r"\nQuestion: ([^\n]+)\nAnswer:\Z")
-MENTIONS = 2
-"""How often a near miss names what is asked about."""
-SHOWN = re.compile(
-    r"^Example \d+, with documents of its own:\n((?:Document.+\n)+)Question: (.+)\nAnswer: (.+)\n", re.MULTILINE
-)
-
-
-def demonstrations(text: str) -> list[tuple[str, str, str]]:
-    """Return the documents of each demonstration in a prompt, its question and its answer."""
-    return [(found[1], found[2], found[3]) for found in whole_lines(SHOWN, "Example ", text)]
-
-
-@PROMPT.of
-def question(text: str) -> str:
-    """Return the question that a prompt ends in.
-
-    Raises:
-        ValueError: if it ends in none.
-    """
-    found = ASKED.search(text, max(0, text.rfind("\nQuestion: ")))
-    if not found:
-        raise ValueError("the prompt does not end in a question")
-    return found[1]
 
 
 @PROMPT.of

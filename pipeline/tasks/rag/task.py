@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
 from random import Random
@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.recipe import TIERS, Stratum
-from pipeline.streams import Given, Indices, Shuffled, Streams, deal, spread, words
+from pipeline.recipe import Stratum
+from pipeline.streams import Indices, Streams, deal, spread
 from pipeline.tasks import grid
 from pipeline.tasks.base import (
     CorpusKnob,
-    Filler,
     Key,
     Layout,
     Piece,
@@ -26,103 +25,16 @@ from pipeline.tasks.base import (
     Sample,
     Task,
     Turns,
-    Unit,
     unit,
 )
+from pipeline.tasks.documents.haystack import NEGATIVES, TITLES, filler, has_titles, index, places, ranking, spec
+from pipeline.tasks.documents.text import START, TAIL, accepted, document, plain
+from pipeline.tasks.documents.text import example as demonstration
 from pipeline.tasks.rag import own, text
 from pipeline.tasks.rag import solve as proof
-from pipeline.tasks.rag.questions import Place, Question, ask, near_misses
-from pipeline.tasks.rag.questions import places as asking_places
-from pipeline.tasks.rag.text import document, numbered
-from pipeline.worlds.gazetteer import WORLD, Gazetteer, Passage, forms, gazetteer, ids, source_digest
-from pipeline.worlds.ranking import Index
-
-NEGATIVES, TITLES = ("hard", "random"), (True, False)
-NONE = np.empty(0, dtype=np.int64)
-LEAST, SPARE = 64, 400
-"""Fewer tokens than any passage has, and passages that are kept to close gaps and for those that are left out."""
-STORED = np.dtype("<i4")
-
-
-def has_titles(stratum: Stratum) -> bool:
-    """Tell whether the documents of a stratum have titles."""
-    return bool(stratum.knob("titles", TITLES[0]))
-
-
-def make_passages(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Write every passage of a tier."""
-    for passage in gazetteer(streams, spec.tier).passages:
-        yield unit(document(passage, titled="untitled" not in spec.name), "filler", stated(passage))
-
-
-def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Write every passage of a tier with its id."""
-    passages = gazetteer(streams, spec.tier).passages
-    for passage, number in zip(passages, ids(streams, spec.tier), strict=True):
-        yield unit(numbered(passage, number), "filler", stated(passage))
-
-
-def stated(passage: Passage) -> tuple[str, ...]:
-    """Return the facts of a passage: kind, subject, relation and value, with bars between them."""
-    told = (passage.thing.kind, passage.thing.name)
-    return tuple("|".join((*told, relation, value)) for relation, value in passage.facts.items())
-
-
-def spec(stratum: Stratum) -> PoolSpec:
-    """Return the pool of passages of a tier, with titles or without."""
-    name = f"gazetteer-{stratum.tier}" if has_titles(stratum) else f"gazetteer-untitled-{stratum.tier}"
-    return PoolSpec(name, 1, stratum.tier, f"{WORLD}:{source_digest()}", make_passages)
-
-
-def numbered_spec(tier: str) -> PoolSpec:
-    """Return the pool of passages of a tier with their ids."""
-    return PoolSpec(f"gazetteer-ids-{tier}", 1, tier, f"{WORLD}:{source_digest()}", make_numbered)
-
-
-def index(streams: Streams, tier: str) -> Index:
-    """Return the index of all passages of a tier, titles included; `streams` are any below the same seed."""
-    return _index(Streams((streams.path[0],)), tier)
-
-
-@lru_cache(maxsize=len(TIERS))
-def _index(streams: Streams, tier: str) -> Index:
-    return Index(f"{passage.title} {passage.text}" for passage in gazetteer(streams, tier).passages)
-
-
-def ranking(row_streams: Streams, stratum: Stratum, question: str) -> bytes:
-    """Return the passages that a search for a question ranks first, as many as a prompt may need.
-
-    There are none where the knob ``negatives`` is random.
-    """
-    if stratum.knob("negatives", NEGATIVES[0]) == "random":
-        return b""
-    order, _ = index(row_streams, stratum.tier).ranking(question, row_streams.of("ties"))
-    return order[: stratum.length // LEAST + SPARE].astype(STORED).tobytes()
-
-
-def places(ranked: bytes) -> Indices:
-    """Return a ranking as indices of the pool."""
-    return np.frombuffer(ranked, dtype=STORED).astype(np.int64)
-
-
-def filler(
-    row_streams: Streams, stratum: Stratum, ranked: bytes, out: Iterable[int], *, shuffled: bool, pool: str = ""
-) -> Filler:
-    """Return a row's filler without the passages that are `out`, from the stratum's own `pool` unless one is named.
-
-    The order, who enters, is that of a search as it was `ranked`, or random by the knob ``negatives``. Hard ones stand
-    in the text as the search ranks them, the best first, or `shuffled`.
-    """
-    gone, name, size = frozenset(out), pool or spec(stratum).name, len(gazetteer(row_streams, stratum.tier).passages)
-    if not ranked:
-        return Filler(name, Shuffled(row_streams.of("filler"), size, gone), NONE)
-    order = places(ranked)
-    ranks = np.full(size, size, dtype=np.int64)
-    ranks[order] = np.arange(len(order))
-    if shuffled:
-        ranks = words(row_streams.of("places"), size).astype(np.int64)
-    return Filler(name, Given(order[~np.isin(order, sorted(gone))]), NONE, "ranked", ranks=ranks)
-
+from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, gazetteer
+from pipeline.worlds.gazetteer.questions import Place, Question, ask, near_misses
+from pipeline.worlds.gazetteer.questions import places as asking_places
 
 DECOYS, ELSEWHERE = (4, 0, 16), (True, False)
 KNOBS: dict[str, tuple[Any, ...]] = {
@@ -185,7 +97,7 @@ class Rag(Task):
 
     def keyed(self, asked: Question, golds: Sequence[Passage]) -> Key:
         """Return the key of a question."""
-        return Key(text.plain(asked.answer), self.forms(asked.answer))
+        return Key(plain(asked.answer), self.forms(asked.answer))
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw a question whose relation is dealt over all that can be asked for."""
@@ -202,7 +114,7 @@ class Rag(Task):
             "shown": list(self.shown(world, row_streams, stratum, asked)),
             **self.searched(row_streams, stratum, asked, golds),
         }
-        relevant = tuple(text.document(gold, titled=has_titles(stratum)) for gold in golds)
+        relevant = tuple(document(gold, titled=has_titles(stratum)) for gold in golds)
         ranked = ranking(row_streams, stratum, asked.question)
         return Sample("", stratum, index, latent, relevant, asked.question, self.keyed(asked, golds), ranked)
 
@@ -248,7 +160,7 @@ class Rag(Task):
         others = [one for one in rng.sample(range(len(world.passages)), 3 * SHOWN) if one not in (*golds, *out)]
         numbers = [*golds, *others[: max(1, SHOWN - len(golds))]]
         rng.shuffle(numbers)
-        return {"question": question, "answer": text.plain(answer), "documents": numbers}
+        return {"question": question, "answer": plain(answer), "documents": numbers}
 
     def searched(
         self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]
@@ -279,13 +191,11 @@ class Rag(Task):
         placed = [
             Placed(unit(said, "relevant"), depth) for depth, said in zip(latent["depths"], sample.relevant, strict=True)
         ]
-        placed += [Placed(unit(text.document(one, titled=with_title), "decoy"), rng.random()) for one in near]
+        placed += [Placed(unit(document(one, titled=with_title), "decoy"), rng.random()) for one in near]
         out = self.out(world, asked)
         if elsewhere is not None:
             out.add(elsewhere)
-            placed.append(
-                Placed(unit(text.document(world.passages[elsewhere], titled=with_title), "anchor"), rng.random())
-            )
+            placed.append(Placed(unit(document(world.passages[elsewhere], titled=with_title), "anchor"), rng.random()))
         elif asked.answer and asked.answer not in asked.about:
             out.update(place for place, one in enumerate(world.passages) if _names(one, asked.answer))
         return Layout(
@@ -294,7 +204,7 @@ class Rag(Task):
             filler=filler(
                 row_streams, stratum, sample.ranking, out | _documents(latent["shown"]), shuffled=self.shuffled
             ),
-            tail=(Piece(text.TAIL.format(reply=self.reply, question=sample.question), "question"),),
+            tail=(Piece(TAIL.format(reply=self.reply, question=sample.question), "question"),),
         )
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
@@ -314,7 +224,7 @@ class Rag(Task):
 
     def forms(self, answer: str) -> tuple[str, ...]:
         """Return every accepted form of an answer that the documents give."""
-        return text.accepted(answer)
+        return accepted(answer)
 
     def check(self, row: Published) -> list[str]:
         """Prove that each document needed is, that there is no other answer, and near misses are what they say."""
@@ -331,7 +241,7 @@ class Rag(Task):
 
 def _names(passage: Passage, value: str) -> bool:
     """Tell whether a value stands anywhere in a passage."""
-    return text.plain(value).lower() in f"{passage.title} {passage.text}".lower()
+    return plain(value).lower() in f"{passage.title} {passage.text}".lower()
 
 
 def _documents(shown: Sequence[Mapping[str, Any]]) -> set[int]:
@@ -341,9 +251,9 @@ def _documents(shown: Sequence[Mapping[str, Any]]) -> set[int]:
 def _head(world: Gazetteer, shown: Sequence[Mapping[str, Any]], *, titled: bool) -> Iterator[Piece]:
     yield Piece(text.INTRODUCTION, "instruction")
     for number, example in enumerate(shown, start=1):
-        documents = [text.document(world.passages[one], titled=titled) for one in example["documents"]]
-        yield Piece(text.example(number, documents, example["question"], example["answer"]), "demo")
-    yield Piece(text.START, "instruction")
+        documents = [document(world.passages[one], titled=titled) for one in example["documents"]]
+        yield Piece(demonstration(number, documents, example["question"], example["answer"]), "demo")
+    yield Piece(START, "instruction")
 
 
 TOGETHER = (2, 3)
@@ -407,7 +317,7 @@ class Listed(Rag):
 
     def keyed(self, asked: Question, golds: Sequence[Passage]) -> Key:
         """Return the names of the things, in alphabetical order."""
-        target = ", ".join(sorted(text.plain(one.thing.name) for one in golds))
+        target = ", ".join(sorted(plain(one.thing.name) for one in golds))
         return Key(target, self.forms(target))
 
     def forms(self, answer: str) -> tuple[str, ...]:
@@ -422,7 +332,7 @@ class Listed(Rag):
         """Draw a demonstration: what two or three things of the world have in common."""
         (form, relation), value, numbers = rng.choice(_together(world))
         question = rng.choice(forms()[form].relation(relation).lines["*"]).format(value=value)
-        names = sorted(text.plain(world.passages[one].thing.name) for one in numbers)
+        names = sorted(plain(world.passages[one].thing.name) for one in numbers)
         return self.with_documents(world, rng, question, ", ".join(names), numbers, numbers)
 
 

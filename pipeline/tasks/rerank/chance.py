@@ -18,7 +18,7 @@ from pipeline.metrics import CUT, ndcg, worth_of
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Sample
-from pipeline.tasks.rag import task
+from pipeline.tasks.documents import haystack
 from pipeline.tasks.rerank.questions import CONDITIONS, Question
 from pipeline.worlds.gazetteer import Passage
 
@@ -36,7 +36,7 @@ def searched(
     out: Iterable[int],
 ) -> Mapping[str, Any]:
     """Return the documents that a search for the question ranks first (`hits`; of the world ``0``)."""
-    found = task.index(row_streams, stratum.tier)
+    found = haystack.index(row_streams, stratum.tier)
     scores = found.scores(asked.question)
     scores[sorted(out)] = -1
     others = [(int(score), OTHER) for score in np.sort(scores)[::-1][:CUT]]

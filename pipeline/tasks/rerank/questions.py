@@ -8,9 +8,9 @@ from functools import cache
 from itertools import combinations, permutations
 from random import Random
 
-from pipeline.tasks.rag.questions import slot_of
 from pipeline.worlds.gazetteer import Form, Gazetteer, Relation, Thing, forms
 from pipeline.worlds.gazetteer.documents import naming, since
+from pipeline.worlds.gazetteer.questions import slot_of
 from pipeline.worlds.gazetteer.things import QUALIFIED, apart, bare, era_of
 from pipeline.worlds.words import pool
 

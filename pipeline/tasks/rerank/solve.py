@@ -13,7 +13,7 @@ from functools import cache
 from itertools import pairwise
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.rag.solve import Entry, demonstrations, entries, plain, question, read
+from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, question, read
 from pipeline.tasks.solving import stands
 from pipeline.worlds.gazetteer.things import forms
 from pipeline.worlds.wording import reader

@@ -25,8 +25,8 @@ from pipeline.tasks.base import (
     depths,
     unit,
 )
-from pipeline.tasks.rag import task
-from pipeline.tasks.rag.text import numbered
+from pipeline.tasks.documents import haystack
+from pipeline.tasks.documents.text import numbered
 from pipeline.tasks.rerank import chance, own, text
 from pipeline.tasks.rerank import solve as proof
 from pipeline.tasks.rerank import solve as reader
@@ -34,7 +34,7 @@ from pipeline.tasks.rerank.questions import CONDITIONS, Question, ask_conditions
 from pipeline.tasks.rerank.text import Author
 from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, fresh, gazetteer, ids
 
-KNOBS: Mapping[str, tuple[Any, ...]] = MappingProxyType({"decoys": (True, False), "negatives": task.NEGATIVES})
+KNOBS: Mapping[str, tuple[Any, ...]] = MappingProxyType({"decoys": (True, False), "negatives": haystack.NEGATIVES})
 Graded = tuple[Passage, int]
 """A document that is written for a row, and what it is worth."""
 
@@ -59,7 +59,7 @@ class Rerank(Task):
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of passages with their ids."""
-        return (task.numbered_spec(stratum.tier),)
+        return (haystack.numbered_spec(stratum.tier),)
 
     @abstractmethod
     def drawn(
@@ -104,7 +104,14 @@ class Rerank(Task):
         }
         texts = tuple(numbered(one, number) for (one, _), number in zip(every, numbers, strict=True))
         return Sample(
-            "", stratum, index, latent, texts, asked.question, key, task.ranking(row_streams, stratum, asked.question)
+            "",
+            stratum,
+            index,
+            latent,
+            texts,
+            asked.question,
+            key,
+            haystack.ranking(row_streams, stratum, asked.question),
         )
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -118,9 +125,9 @@ class Rerank(Task):
             Placed(unit(said, "relevant"), depth) for said, depth in zip(written[:size], latent["depths"], strict=True)
         ]
         placed += [Placed(unit(said, "decoy"), rng.random()) for said in written[size:]]
-        pool = task.numbered_spec(stratum.tier).name
+        pool = haystack.numbered_spec(stratum.tier).name
         gone = out(world, asked)
-        filler = task.filler(row_streams, stratum, sample.ranking, gone, shuffled=True, pool=pool)
+        filler = haystack.filler(row_streams, stratum, sample.ranking, gone, shuffled=True, pool=pool)
         tail = Piece(text.TAIL.format(reply=self.reply, question=sample.question), "question")
         return Layout(tuple(self._head(sample)), tuple(placed), filler, (tail,))
 

@@ -8,10 +8,10 @@ from random import Random
 
 from pipeline.metrics import RANKED, TIED
 from pipeline.tasks.base import Key
-from pipeline.tasks.rag.questions import slot_of
 from pipeline.tasks.rerank.questions import ONCE, Question, bounds
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
 from pipeline.worlds.gazetteer.documents import Writer, naming
+from pipeline.worlds.gazetteer.questions import slot_of
 from pipeline.worlds.gazetteer.things import QUALIFIED, era_of
 
 GRADES = """\

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
 
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
 from pipeline.worlds.gazetteer.documents import naming
+from pipeline.worlds.wording import sections
 
 TRIES = 400
 OF_TWO = "Consider {a} and {b}. {question}"
@@ -294,3 +295,23 @@ def _other(world: Gazetteer, rng: Random, form: Form, asked: Question, name: str
     while (value := rng.choice(holders).facts[name]) in out:
         pass
     return value
+
+
+CLAUSES = "cite/clauses"
+OPENINGS = ("Tell {clauses}.", "Say {clauses}.", "Find out {clauses}.", "I should like to know {clauses}.")
+"""How a question begins that asks for several facts."""
+LAST = ", and "
+"""What stands before the last clause; before the others stands a comma."""
+
+
+@cache
+def clauses() -> Mapping[Place, tuple[str, ...]]:
+    """Return the clauses that ask for each fact."""
+    split = ((form, *line.split(": ", 1)) for form, some in sections(CLAUSES).items() for line in some)
+    return {(form, relation): tuple(said.split(" | ")) for form, relation, said in split}
+
+
+@cache
+def lists() -> Mapping[Place, tuple[str, ...]]:
+    """Return the questions for all things with one value of a relation."""
+    return {(form, one): forms()[form].relation(one).lines["*"] for form, one in places("list")}
