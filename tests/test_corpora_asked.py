@@ -20,9 +20,9 @@ from pipeline.metrics import score, worth_of
 from pipeline.recipe import Stratum
 from pipeline.rows import Row
 from pipeline.streams import stream
-from pipeline.tasks.cite.own import chosen, facts
-from pipeline.tasks.icl.own import in_rounds, parts
-from pipeline.tasks.rag.own import numbers
+from pipeline.tasks.corpus.cited import chosen, facts
+from pipeline.tasks.corpus.labelled import in_rounds, parts
+from pipeline.tasks.corpus.passages import numbers
 from pipeline.verify.row import answer_faults
 
 if str(Path(__file__).parent) not in sys.path:
@@ -128,10 +128,10 @@ def test_planted_faults_among_examples_are_found(built: Path) -> None:
     assert f"the text {one[:80]!r} stands twice" in said(built, {**row, "prompt": prompt.replace(other, one)})
     last = {**row, "question": one, "prompt": prompt.replace(f"\n{row['question']}\n", f"\n{one}\n")}
     assert "the text that is asked is an example" in said(built, last)
-    assert "is no label of the examples" in said(built, {**row, "target": "17", "answers": ["17"]})
+    assert "is not a label of the examples" in said(built, {**row, "target": "17", "answers": ["17"]})
     gone = prompt.replace(f"label: {label}\n", f"label: {shown[1][1]}\n")
-    assert "5 labels have examples in place of 6" in said(built, {**row, "prompt": gone})
-    assert "the metadata tell of" in said(built, {**row, "prompt": gone})
+    assert "5 labels have examples, expected 6" in said(built, {**row, "prompt": gone})
+    assert "the metadata have" in said(built, {**row, "prompt": gone})
     early = [each for each in shown if each[1] == label][30]
     moved = prompt.replace(f"{early[0]}\nlabel: {label}\n", "", 1)
     moved = moved.replace("\nExamples:\n", f"\nExamples:\n{early[0]}\nlabel: {label}\n", 1)
@@ -239,7 +239,7 @@ def test_planted_faults_among_graded_passages_are_found(built: Path) -> None:
     assert "the marked documents are not those of the key" in said(built, {**row, "target": wrong[0], "answers": wrong})
     answer = re.search(r"\nAnswer: (\d+)", row["prompt"])
     assert answer
-    assert "is no ranking of its documents" in said(built, changed(row, answer[0], f"\nAnswer: {first}"))
+    assert "is not a ranking of its documents" in said(built, changed(row, answer[0], f"\nAnswer: {first}"))
     told = next(line for line in body(row).split("\n") if f"[{other}]" in line).partition("]")[2]
     held = next(line for line in body(row).split("\n") if f"[{second}]" in line)
     assert "a document stands twice" in said(
@@ -297,7 +297,7 @@ def test_planted_faults_among_cited_documents_are_found(built: Path) -> None:
         built, {**row, "target": answers[0], "answers": answers}
     )
     fewer = [one.partition("]")[0] + "]." for one in row["answers"]]
-    assert "the key has 1 answers in place of 3" in said(built, {**row, "target": fewer[0], "answers": fewer})
+    assert "the key has 1 answers, expected 3" in said(built, {**row, "target": fewer[0], "answers": fewer})
     assert "a document has no number, or that of another" in said(built, changed(row, f"[{first}]", f"[{second}]"))
     answer = re.search(r"\nAnswer: [^\[]+\[(\d+)\]", row["prompt"])
     assert answer

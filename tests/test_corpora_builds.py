@@ -280,12 +280,12 @@ def test_planted_faults_are_found(built: Path) -> None:
     assert "no document: 'Dokument" in said(broken)
     assert "asks" in said({**row, "question": row["question"][:-1]})
     unmarked = [{**n, "role": "filler"} if n == needle else n for n in row["needles"]]
-    assert "0 marked documents are needed in place of 1" in said({**row, "needles": unmarked})
+    assert "0 documents are marked as needed, expected 1" in said({**row, "needles": unmarked})
     metadata = json.loads(row["metadata"])
     silent = {name: value for name, value in metadata.items() if name != "proof"}
     assert "does not say that it is checked" in said({**row, "metadata": json.dumps(silent)})
     fewer = {**metadata, "filler": {**metadata["filler"], "documents": 3}}
-    assert "documents are filler in place of 3" in said({**row, "metadata": json.dumps(fewer)})
+    assert "documents are filler, expected 3" in said({**row, "metadata": json.dumps(fewer)})
 
 
 # What a build is held to

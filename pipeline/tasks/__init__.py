@@ -7,6 +7,7 @@ from importlib import import_module
 
 from pipeline.errors import LISTED, RecipeError, unknown
 from pipeline.recipe import Stratum
+from pipeline.tasks import corpus
 from pipeline.tasks.base import CorpusKnob, Task
 
 FAMILIES = (
@@ -50,7 +51,9 @@ def task_of(stratum: Stratum) -> Task:
     if (stratum.family, stratum.subtask) not in TASKS:
         known = [subtask for family, subtask in TASKS if family == stratum.family]
         raise RecipeError(unknown(f"subtask of {stratum.family}:", stratum.subtask, known))
-    return TASKS[stratum.family, stratum.subtask].for_stratum(stratum)
+    name = (stratum.family, stratum.subtask)
+    task = (stratum.knob("corpus", "") and corpus.TASKS.get(name)) or TASKS[name]
+    return task.for_stratum(stratum)
 
 
 def check_stratum(stratum: Stratum) -> None:

@@ -12,11 +12,9 @@ from typing import Any
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
-from pipeline.tasks.cite import own as own_cite
 from pipeline.tasks.cite import solve as proof
 from pipeline.tasks.cite import solve as reader
 from pipeline.tasks.cite import text
-from pipeline.tasks.cite.own import FACETS, LISTING, OwnCite
 from pipeline.tasks.documents import haystack
 from pipeline.worlds.gazetteer import Gazetteer, Passage, Thing, forms, fresh, gazetteer, ids
 from pipeline.worlds.gazetteer.documents import Writer, told
@@ -67,14 +65,8 @@ class Cite(Task):
     max_new_tokens = 300
     shots = 2
     most_shots = 2
-    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": own_cite.FACTS})
-    own: OwnCite
-    """The task about a user's own passages."""
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": haystack.FACTS})
     reply: str
-
-    def for_stratum(self, stratum: Stratum) -> Task:
-        """Return the task about a user's own passages, where a knob names them."""
-        return self.own if stratum.knob("corpus", "") else self
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of passages with their ids."""
@@ -244,7 +236,6 @@ class Facets(Cite):
     title = "several facts about one thing, each with the id of a document that states it"
     complexities = (2, 3, 5)
     shortest = 8192
-    own = FACETS
     reply = text.SENTENCES
 
     @property
@@ -299,7 +290,6 @@ class Listing(Cite):
     title = "all things that have something in common, each with the id of its document"
     complexities = (5, 10)
     shortest = 8192
-    own = LISTING
     reply = text.ITEMS
 
     @property

@@ -15,11 +15,9 @@ from pipeline.worlds.gazetteer.things import era_of
 from pipeline.worlds.wording import Slot, parse, slots, write
 
 __all__ = [
-    "EVERY",
     "EXAMPLE",
     "INTRODUCTION",
     "ITEMS",
-    "OWN",
     "SENTENCES",
     "START",
     "TAIL",
@@ -33,15 +31,6 @@ Below are documents about an invented land, one paragraph each, with an id of fi
 question about them follows at the end. Everything that is needed to answer it stands in the documents, and the answer \
 has to say in which.
 """
-OWN = """\
-Below are documents, one paragraph each, with a number in square brackets, which is the id of the document. A question \
-about them follows at the end. It may be meant in several ways, or have several answers. Everything that is needed \
-stands in the documents, and the answer has to say in which.
-"""
-EVERY = """\
-Give every answer that the documents hold in a sentence of its own, which may be the answer alone, and end each \
-sentence with the id of a document that says so, in square brackets before the full stop. Where several documents say \
-the same, the id of one of them is enough."""
 SENTENCES = """\
 Answer in one sentence for each thing that is asked, in the order of the question, and end each sentence with the id \
 of a document that says so, in square brackets before the full stop. Where several documents say the same, the id of \

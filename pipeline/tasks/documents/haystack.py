@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.recipe import TIERS, Stratum
 from pipeline.streams import Given, Indices, Shuffled, Streams, words
-from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
+from pipeline.tasks.base import CorpusKnob, Filler, PoolSpec, Unit, unit
 from pipeline.tasks.documents.text import document, numbered
 from pipeline.worlds.gazetteer import WORLD, Passage, gazetteer, ids, source_digest
 from pipeline.worlds.ranking import Index
@@ -98,3 +98,10 @@ def filler(
     if shuffled:
         ranks = words(row_streams.of("places"), size).astype(np.int64)
     return Filler(name, Given(order[~np.isin(order, sorted(gone))]), policy="ranked", ranks=ranks)
+
+
+ANSWERED = CorpusKnob("a corpus's SHA-256", frozenset({"passages", "questions", "answers"}))
+JUDGED = CorpusKnob("a corpus's SHA-256", frozenset({"passages", "questions"}))
+FACTS = CorpusKnob("a corpus's SHA-256", frozenset({"passages", "questions", "answers", "facts"}))
+GRADED = CorpusKnob("a corpus's SHA-256", frozenset({"passages", "questions", "grades"}))
+"""What a corpus must hold to be asked about, see `pipeline.tasks.corpus`."""

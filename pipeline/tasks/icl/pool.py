@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.recipe import TIERS, Stratum
 from pipeline.streams import Indices, Streams, words
-from pipeline.tasks.base import Filler, Plain, PoolSpec, Unit
+from pipeline.tasks.base import CorpusKnob, Filler, Plain, PoolSpec, Unit
 from pipeline.tasks.icl.text import example, named
 from pipeline.worlds.utterances import RESERVE, Intent, chosen, domain, source_digest, texts
 
@@ -31,6 +32,11 @@ MOST_AT_4K = 77
 """Labels of which a prompt of 4,096 tokens holds a round, at most."""
 FORMS = ("integers", "words")
 ROUNDS = ("balanced", "blocked")
+KNOBS: Mapping[str, tuple[Any, ...] | CorpusKnob] = {
+    "labels": FORMS,
+    "rounds": ROUNDS,
+    "corpus": CorpusKnob("a corpus's SHA-256", frozenset({"labelled"})),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,11 @@ not anew for each row, as numbers of as many digits differ in tokens.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal
-from pipeline.tasks.base import CorpusKnob, Key, Layout, PoolSpec, Published, Sample, Task, Turns
-from pipeline.tasks.icl import own, pool
+from pipeline.tasks.base import Key, Layout, PoolSpec, Published, Sample, Task, Turns
+from pipeline.tasks.icl import pool
 from pipeline.tasks.icl import solve as reader
 from pipeline.tasks.icl.text import head, tail
 from pipeline.worlds.utterances import RESERVE, texts
@@ -30,12 +29,8 @@ class Intents(Task):
     scorer = "label"
     max_new_tokens = 20
     complexities = (6, 50, 68, 77, 151)
-    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = own.OWN.knobs
+    knobs = pool.KNOBS
     shortest = 8192
-
-    def for_stratum(self, stratum: Stratum) -> Task:
-        """Return the task about a user's own texts, where a knob names them."""
-        return own.OWN if stratum.knob("corpus", "") else self
 
     def golden_stratum(self, complexity: int) -> Stratum:
         """Return a stratum of one row, at the shortest length that holds a round of all labels."""

@@ -27,11 +27,22 @@ from pipeline.tasks.base import (
     Turns,
     unit,
 )
-from pipeline.tasks.documents.haystack import NEGATIVES, TITLES, filler, has_titles, index, places, ranking, spec
+from pipeline.tasks.documents.haystack import (
+    ANSWERED,
+    JUDGED,
+    NEGATIVES,
+    TITLES,
+    filler,
+    has_titles,
+    index,
+    places,
+    ranking,
+    spec,
+)
 from pipeline.tasks.documents.text import START, TAIL, accepted, document, plain
 from pipeline.tasks.documents.text import example as demonstration
-from pipeline.tasks.rag import own, text
 from pipeline.tasks.rag import solve as proof
+from pipeline.tasks.rag import text
 from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, gazetteer
 from pipeline.worlds.gazetteer.questions import Place, Question, ask, near_misses
 from pipeline.worlds.gazetteer.questions import places as asking_places
@@ -266,11 +277,7 @@ class Bridge(Rag):
     subtask = "bridge"
     title = "a fact that is reached from a named thing, through documents that each name the next thing"
     complexities = (2, 3, 4)
-    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": own.CORPUS})
-
-    def for_stratum(self, stratum: Stratum) -> Task:
-        """Return the task about a user's own passages, where a knob names them."""
-        return own.BRIDGE if stratum.knob("corpus", "") else self
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": ANSWERED})
 
 
 class Compare(Rag):
@@ -298,11 +305,7 @@ class Listed(Rag):
     complexities = (3, 5, 8)
     max_new_tokens = 128
     reply = text.ALL
-    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": own.JUDGED})
-
-    def for_stratum(self, stratum: Stratum) -> Task:
-        """Return the task about a user's own passages, where a knob names them."""
-        return own.LISTED if stratum.knob("corpus", "") else self
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": JUDGED})
 
     def golds(self, world: Gazetteer, asked: Question, row_streams: Streams, stratum: Stratum) -> list[Passage]:
         """Write the documents of the things that have the value; without near misses each names the next one."""
@@ -353,13 +356,9 @@ class Single(Rag):
     subtask = "single"
     title = "a fact about a named thing, among documents that a search finds for it"
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType(
-        {**KNOBS, **grid.DEPTH, **grid.CROSSED, "corpus": own.CORPUS}
+        {**KNOBS, **grid.DEPTH, **grid.CROSSED, "corpus": ANSWERED}
     )
     shuffled = False
-
-    def for_stratum(self, stratum: Stratum) -> Task:
-        """Return the task about a user's own passages, where a knob names them."""
-        return own.of_corpus(stratum) if stratum.knob("corpus", "") else self
 
     def drawing(self, stratum: Stratum, index: int, row: Streams, stratum_streams: Streams) -> tuple[Streams, int]:
         """Return the streams of a row's question, which by the knob ``crossed`` six rows share."""

@@ -27,7 +27,7 @@ from pipeline.tasks.base import (
 )
 from pipeline.tasks.documents import haystack
 from pipeline.tasks.documents.text import numbered
-from pipeline.tasks.rerank import chance, own, text
+from pipeline.tasks.rerank import chance, text
 from pipeline.tasks.rerank import solve as proof
 from pipeline.tasks.rerank import solve as reader
 from pipeline.tasks.rerank.questions import CONDITIONS, Question, ask_conditions, ask_order, asked_forms, scales
@@ -205,11 +205,7 @@ class Conditions(Rerank):
     max_new_tokens = 256
     instruction = text.GRADES
     reply = text.BEST
-    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": own.GRADED})
-
-    def for_stratum(self, stratum: Stratum) -> Task:
-        """Return the task about a user's own passages, where a knob names them."""
-        return own.BEST if stratum.knob("corpus", "") else self
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": haystack.GRADED})
 
     def drawn(
         self, world: Gazetteer, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams

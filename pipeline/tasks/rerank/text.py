@@ -26,10 +26,6 @@ brackets. The question at the end names a kind of thing and a condition, and say
 put in order. A document that names what the condition asks for in another role does not meet it, and a document about \
 anything else does not count.
 """
-OWN = """\
-Below are documents, one paragraph each, in no particular order. Each has its number in brackets. A question follows \
-at the end, and some documents answer it better than others.
-"""
 EXAMPLE = "Example {number}, with documents of its own:\n{documents}Question: {question}\nAnswer: {answer}\n"
 START = "Documents:\n"
 TAIL = """\
@@ -43,10 +39,6 @@ number > number > number. Documents of the same grade may stand in any order amo
 """
 IN_ORDER = """\
 Give the numbers of the ten documents that it asks for, in order, and nothing else, in this form: \
-number > number > number.\
-"""
-BEST_ANSWERS = """\
-Give the numbers of the ten documents that answer it best, the best first, and nothing else, in this form: \
 number > number > number.\
 """
 TEN = 10

@@ -9,55 +9,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from random import Random
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from pipeline.corpora.records import Corpus, Labelled, corpus_of
+from pipeline.corpora.records import Corpus, Labelled
 from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Streams, deal, stream, words
-from pipeline.tasks.base import CorpusKnob, Filler, Key, Layout, PoolSpec, Published, Sample, Task, Turns, Unit, unit
+from pipeline.tasks.base import Filler, Key, Layout, PoolSpec, Published, Sample, Unit, unit
+from pipeline.tasks.corpus.base import CorpusTask, corpus_of_pool
 from pipeline.tasks.icl import pool
 from pipeline.tasks.icl.solve import Shown, read
 from pipeline.tasks.icl.text import example, head, tail
 
 LATE = 24
 """Examples at the end of a prompt that may be out of their rounds: they close the gap to the token."""
-
-
-def faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row, judged from its text and its marks.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
-    shown = read(row.text)
-    times = Counter(shown.labels)
-    if shown.count != row.stratum.complexity:
-        yield f"the prompt says that there are {shown.count} labels"
-    if len(times) != shown.count or (shown.numbered and {*times} != {*map(str, range(shown.count))}):
-        yield f"{len(times)} labels have examples in place of {shown.count}"
-    if row.key.target not in times or row.key.answers != (row.key.target,):
-        yield f"the key {row.key.target!r} is no label of the examples"
-    twice = [text for text, often in Counter(shown.messages).items() if often > 1]
-    if twice:
-        yield f"the text {twice[0][:80]!r} stands twice"
-    if shown.last in {*shown.messages}:
-        yield "the text that is asked is an example"
-    marks = [(needle.role, needle.char_start, needle.char_end) for needle in row.needles]
-    if row.question != shown.last or marks != [("relevant", shown.last_start, shown.last_start + len(shown.last) + 1)]:
-        yield "the marked text is not the last one"
-    yield from _order_faults(row, shown)
-    told = {"examples": len(shown.labels), "labels": len(times)}
-    told |= {"fewest": min(times.values(), default=0), "most": max(times.values(), default=0)}
-    if row.metadata.get("filler", told) != told:
-        yield f"the metadata tell of {row.metadata['filler']} in place of {told}"
 
 
 def _order_faults(row: Published, shown: Shown) -> Iterator[str]:
@@ -75,14 +46,12 @@ def _order_faults(row: Published, shown: Shown) -> Iterator[str]:
         yield f"example {late + 1} stands behind those of a later round"
 
 
-CORPUS = CorpusKnob("a corpus's SHA-256", frozenset({"labelled"}))
 DOMAIN = "text"
 """What is labelled, among the wordings of `text`."""
 MOST = 999
 """Labels of a corpus: more are numbers that the scorer does not read."""
 HELD_OUT, MOST_HELD_OUT = 5, 20
 """Of so many texts of a label one is asked where the corpus keeps none for that; so many at the most."""
-NONE = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +95,7 @@ def _held_out(texts: Sequence[Labelled]) -> set[str]:
 def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Write all examples of a corpus with the labels of a mapping."""
     _, form, _, which, _ = spec.name.split("-")
-    digest = spec.source.rsplit(" ", 1)[1]
-    corpus = corpus_of(spec.corpora, digest)
+    digest, corpus = spec.source.rsplit(" ", 1)[1], corpus_of_pool(spec)
     written = _written(streams.world(), corpus, digest, form, int(which))
     return (unit(example(one.text, written[one.label])) for one in parts(corpus).examples)
 
@@ -142,11 +110,8 @@ def _written(world: Streams, corpus: Corpus, digest: str, form: str, which: int)
 
 
 @dataclass(frozen=True, slots=True)
-class OwnIntents(Task):
+class Labels(CorpusTask):
     """The label of a text of a user's. `complexity` is how many labels there are."""
-
-    corpora: str = ""
-    """The folder of frozen corpora."""
 
     family = "icl"
     subtask = "intents"
@@ -154,12 +119,7 @@ class OwnIntents(Task):
     scorer = "label"
     max_new_tokens = 64
     complexities = tuple(range(2, MOST + 1))
-    knobs = MappingProxyType({"labels": pool.FORMS, "rounds": pool.ROUNDS, "corpus": CORPUS})
-    proof = "checked"
-
-    def with_corpora(self, corpora: str) -> OwnIntents:
-        """Return the task with the folder that frozen corpora lie in."""
-        return replace(self, corpora=corpora)
+    knobs = pool.KNOBS
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pools of examples, one for each way in which labels are dealt."""
@@ -176,7 +136,7 @@ class OwnIntents(Task):
         Raises:
             PoolError: if the corpus has another number of labels, or nothing to ask.
         """
-        corpus, digest = self._corpus(stratum), str(stratum.knob("corpus", ""))
+        corpus, digest = self.corpus(stratum), str(stratum.knob("corpus", ""))
         known = parts(corpus)
         if len(known.labels) != stratum.complexity:
             raise PoolError(
@@ -193,11 +153,11 @@ class OwnIntents(Task):
         one = known.asked[number]
         answer = _written(row_streams.world(), corpus, digest, pool.form_of(stratum), which)[one.label]
         latent = {"mapping": which, "number": number, "label": one.label}
-        return Sample("", stratum, index, latent, (f"{one.text}\n",), one.text, Key(answer, (answer,)))
+        return Sample("", stratum, index, latent, (f"{one.text}\n",), one.text, Key.accepting(answer))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Fill the prompt with examples in rounds, or for the knob ``rounds`` with those of each label side by side."""
-        stratum, home = sample.stratum, parts(self._corpus(sample.stratum)).home
+        stratum, home = sample.stratum, parts(self.corpus(sample.stratum)).home
         order = in_rounds(row_streams.of("filler"), home)
         ranks = np.empty(len(home), dtype=np.int64)
         ranks[order] = np.arange(len(home))
@@ -210,9 +170,8 @@ class OwnIntents(Task):
             filler=Filler(
                 self._pool(stratum, sample.latent["mapping"]).name,
                 Given(order),
-                NONE,
-                "ranked",
-                ranks,
+                policy="ranked",
+                ranks=ranks,
                 least=stratum.complexity,
             ),
             tail=tail(DOMAIN, sample.question),
@@ -220,22 +179,35 @@ class OwnIntents(Task):
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
         """Return how many labels have examples, and how many the rarest and the most frequent of them have."""
-        counts = np.bincount(parts(self._corpus(sample.stratum)).home[units])
+        counts = np.bincount(parts(self.corpus(sample.stratum)).home[units])
         there = counts[counts > 0]
         told = {"examples": len(units), "labels": len(there)}
         return {"filler": {**told, "fewest": int(there.min(initial=len(units))), "most": int(counts.max(initial=0))}}
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Refuse: no program knows the labels of a user's texts.
-
-        Raises:
-            ValueError: always.
-        """
-        raise ValueError("labels of a user's own texts are checked, not solved")
-
-    def check(self, row: Published) -> list[str]:
-        """Check that all labels have examples in rounds, no text comes twice, and the asked one is new."""
-        return list(faults(row))
+    def faults(self, row: Published) -> Iterator[str]:
+        shown = read(row.text)
+        times = Counter(shown.labels)
+        if shown.count != row.stratum.complexity:
+            yield f"the prompt says that there are {shown.count} labels"
+        if len(times) != shown.count or (shown.numbered and {*times} != {*map(str, range(shown.count))}):
+            yield f"{len(times)} labels have examples, expected {shown.count}"
+        if row.key.target not in times or row.key.answers != (row.key.target,):
+            yield f"the key {row.key.target!r} is not a label of the examples"
+        twice = [text for text, often in Counter(shown.messages).items() if often > 1]
+        if twice:
+            yield f"the text {twice[0][:80]!r} stands twice"
+        if shown.last in {*shown.messages}:
+            yield "the text that is asked is an example"
+        marks = [(needle.role, needle.char_start, needle.char_end) for needle in row.needles]
+        if row.question != shown.last or marks != [
+            ("relevant", shown.last_start, shown.last_start + len(shown.last) + 1)
+        ]:
+            yield "the marked text is not the last one"
+        yield from _order_faults(row, shown)
+        told = {"examples": len(shown.labels), "labels": len(times)}
+        told |= {"fewest": min(times.values(), default=0), "most": max(times.values(), default=0)}
+        if row.metadata.get("filler", told) != told:
+            yield f"the metadata have {row.metadata['filler']}, expected {told}"
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess."""
@@ -244,9 +216,6 @@ class OwnIntents(Task):
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return in which way labels are dealt."""
         return {"mapping": (sample.latent["mapping"], _mappings(sample.stratum))}
-
-    def _corpus(self, stratum: Stratum) -> Corpus:
-        return corpus_of(self.corpora, str(stratum.knob("corpus", "")))
 
 
 def in_rounds(rng: Random, home: Indices) -> Indices:
@@ -270,6 +239,3 @@ def _number(known: Parts, stratum_streams: Streams, stratum: Stratum, index: int
 
 def _mappings(stratum: Stratum) -> int:
     return 1 if pool.form_of(stratum) == "words" else pool.mappings(stratum)
-
-
-OWN = OwnIntents()

@@ -1,0 +1,40 @@
+"""What tasks over a user's corpus share: the corpus by its knob, and that no program solves their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from pipeline.corpora.records import Corpus, corpus_of
+from pipeline.recipe import Stratum
+from pipeline.tasks.base import PoolSpec, Task
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusTask(Task):
+    """A family's subtask asked about a user's own texts. Nobody can solve its rows by a program: they are checked."""
+
+    corpora: str = field(default="", kw_only=True)
+    """The folder of frozen corpora."""
+
+    proof = "checked"
+
+    def with_corpora(self, corpora: str) -> Self:
+        return replace(self, corpora=corpora)
+
+    def answers(self, text: str) -> tuple[str, ...]:
+        """Refuse: no program answers questions about any text.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError("rows about a user's own texts are checked, not solved")
+
+    def corpus(self, stratum: Stratum) -> Corpus:
+        """Return the corpus of a stratum."""
+        return corpus_of(self.corpora, str(stratum.knob("corpus", "")))
+
+
+def corpus_of_pool(spec: PoolSpec) -> Corpus:
+    """Return the corpus that a pool is made from."""
+    return corpus_of(spec.corpora, spec.source.rsplit(" ", 1)[1])

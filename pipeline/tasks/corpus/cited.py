@@ -1,0 +1,206 @@
+"""cite.facets and cite.listing over a user's own questions with several answers, as ALCE's (HELMET, section B.2).
+
+A document supports an answer if it holds one of its forms as whole words: no program can tell whether it says so, and
+the metadata has ``"support": "string"``. Of the passages that hold an answer one or two of each answer stand in the
+prompt, and nothing else in it holds any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+from types import MappingProxyType
+from typing import Any
+
+from pipeline.corpora.reading import holds, searched
+from pipeline.corpora.records import Corpus, Question
+from pipeline.metrics import NUMBERS, SOURCED, cited
+from pipeline.recipe import Stratum
+from pipeline.streams import Indices, Streams
+from pipeline.tasks.base import Key, Published, Sample
+from pipeline.tasks.cite.text import ITEMS, TAIL, label
+from pipeline.tasks.corpus import text
+from pipeline.tasks.corpus.passages import (
+    NUMBER,
+    PassageTask,
+    for_demonstrations,
+    numbered_faults,
+    numbers,
+    read,
+    showing,
+)
+from pipeline.tasks.corpus.questions import KNOBS
+from pipeline.tasks.documents.haystack import FACTS
+
+MOST = 12
+"""Answers of a question."""
+SUPPORT, MOST_SUPPORT = 2, 3
+"""Passages that are chosen for an answer, and that hold it, at the most: the scorer counts three ids of a statement."""
+LOOKED_AT = 60
+"""Passages with an answer that are looked at, the best first."""
+LONGEST = 700
+"""Characters of a key: a reply has to hold it."""
+SHOWN, SHOWN_FACTS = 5, 3
+"""Documents of a demonstration, and its answers at the most."""
+Held = Mapping[str, frozenset[int]]
+"""Passages by id, each with the numbers of the answers that it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facets(PassageTask):
+    """All answers to a question, with documents that hold them. `complexity` is how many answers there are."""
+
+    family = "cite"
+    subtask = "facets"
+    title = "all answers that a user's own passages give, each with the id of a document that holds it"
+    introduction = text.CITED
+    lacking = "the corpus has no question with so many answers that its passages hold"
+    few_shown = (
+        f"other questions have at most {SHOWN_FACTS} answers, in short documents that do not answer what is asked: "
+        "give shots = 0"
+    )
+    scorer = "cited"
+    max_new_tokens = 300
+    complexities = tuple(range(2, MOST + 1))
+    knobs = MappingProxyType({**KNOBS, "corpus": FACTS})
+    numbered = True
+    reply = text.EVERY
+    listing = False
+
+    def askable(self, corpus: Corpus, needed: int) -> Sequence[int]:
+        return _askable(corpus, needed, listing=self.listing)
+
+    def showable(self, corpus: Corpus) -> Sequence[Question]:
+        return _showable(corpus)
+
+    def needed(
+        self, corpus: Corpus, question: Question, stratum: Stratum, row_streams: Streams
+    ) -> tuple[Sequence[str], Key]:
+        """Return the ids of the passages that are chosen for the answers, and the key."""
+        held = chosen(corpus, question)
+        names = row_streams.of("support").sample([*held], len(held))
+        return names, _key(corpus, question, held, self.listing)
+
+    def documents_shown(
+        self, corpus: Corpus, rng: Random, asked: int, question: Question, gone: Set[str]
+    ) -> Sequence[str]:
+        held, fit = chosen(corpus, question), showing(corpus, asked, gone)
+        if question.question == corpus.questions[asked].question or not all(map(fit, held)):
+            return ()
+        others = [name for name in question.ranked[: 4 * SHOWN] if fit(name)]
+        return [*held, *others[: max(1, SHOWN - len(held))]] if held else ()
+
+    def answer_shown(self, corpus: Corpus, question: Question, documents: Sequence[str]) -> str:
+        return _key(corpus, question, chosen(corpus, question), self.listing).target
+
+    def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
+        """Return how many documents are filler, and what says that a document supports an answer."""
+        return {**PassageTask.filled(self, sample, units), "support": "string"}
+
+    def tail(self, question: str) -> str:
+        return TAIL.format(reply=self.reply, question=question)
+
+    def faults(self, row: Published) -> Iterator[str]:
+        worded = [
+            [(one[1], {*NUMBERS.findall(one[2])}) for one in SOURCED.finditer(answer)] for answer in row.key.answers
+        ]
+        if not worded or len({len(one) for one in worded}) > 1 or row.key.target != row.key.answers[0]:
+            yield "the answers of the key do not name the same facts"
+            return
+        if len(worded[0]) != row.stratum.complexity:
+            yield f"the key has {len(worded[0])} answers, expected {row.stratum.complexity}"
+        named = frozenset[str]().union(*(ids for _, ids in worded[0]))
+        yield from numbered_faults(row, named, len(named))
+        documents = [(one.number, searched(one.text)) for one in read(row.text)]
+        for forms in zip(*worded, strict=True):
+            said = tuple(dict.fromkeys(searched(form) for form, _ in forms))
+            holding = {number for number, told in documents if holds(told, said)}
+            if holding != forms[0][1]:
+                yield f"{forms[0][0]!r} stands in the documents {sorted(holding)}, not in {sorted(forms[0][1])}"
+        for told in row.marked("demo"):
+            ids = {*NUMBERS.findall("".join(one[2] for one in SOURCED.finditer(told.rpartition("\nAnswer: ")[2])))}
+            if not ids or not ids <= {*NUMBER.findall(told)}:
+                yield f"the demonstration names the documents {sorted(ids)}, which are not its own"
+        if row.metadata.get("support") != "string":
+            yield "the metadata do not say that a string tells support"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Facets):
+    """The same as a list."""
+
+    subtask = "listing"
+    reply = ITEMS
+    listing = True
+
+
+def facts(question: Question) -> list[tuple[str, ...]]:
+    """Return the forms of each answer; an answer that is a form of one before it is left out."""
+    found, seen = list[tuple[str, ...]](), set[str]()
+    for forms in question.answers:
+        plain = {searched(form) for form in forms}
+        if seen.isdisjoint(plain) and not any("[" in form or "]" in form for form in forms):
+            found.append(forms)
+            seen.update(plain)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def chosen(corpus: Corpus, question: Question) -> Held:
+    """Return passages that support the answers, one or two for each of them, the best first.
+
+    Answers that none holds are left out. No answer stands in more passages than the scorer counts.
+    """
+    wanted, found, times = facts(question), dict[str, frozenset[int]](), dict[int, int]()
+    places = [corpus.places[name] for name in question.gold[:LOOKED_AT]]
+    holding = [{*corpus.holding(places, tuple(map(searched, forms)))} for forms in wanted]
+    every = {name: frozenset(n for n, some in enumerate(holding) if corpus.places[name] in some)
+             for name in question.gold[:LOOKED_AT]}  # fmt: skip
+    for least in range(1, SUPPORT + 1):
+        for fact in range(len(wanted)):
+            for name, held in every.items():
+                if times.get(fact, 0) >= least:
+                    break
+                if name not in found and fact in held and all(times.get(one, 0) < MOST_SUPPORT for one in held):
+                    found[name] = held
+                    times |= {one: times.get(one, 0) + 1 for one in held}
+    return found
+
+
+def _key(corpus: Corpus, question: Question, held: Held, listing: bool) -> Key:  # noqa: FBT001
+    """Return the key: every answer that is held with the numbers of its documents, in all wordings."""
+    places, said = numbers(corpus), facts(question)
+    ids = {
+        fact: sorted(str(places[corpus.places[name]]) for name, some in held.items() if fact in some)
+        for fact in sorted(frozenset[int]().union(*held.values()))
+    }
+    between, end = (", ", "") if listing else (". ", ".")
+    answers = (
+        between.join(f"{said[one][min(at, len(said[one]) - 1)]} {label(*some)}" for one, some in ids.items()) + end
+        for at in range(max((len(said[one]) for one in ids), default=0))
+    )
+    return Key.accepting(*dict.fromkeys(answers))
+
+
+@lru_cache(maxsize=32)
+def _askable(corpus: Corpus, count: int, *, listing: bool) -> Sequence[int]:
+    """Return the places of the questions with so many answers, whose keys score full marks."""
+    found = []
+    for number, one in enumerate(corpus.questions):
+        if not one.shown and len(one.answers) >= count:
+            held = chosen(corpus, one)
+            if len(frozenset[int]().union(*held.values())) == count and _sound(_key(corpus, one, held, listing), one):
+                found.append(number)
+    return found
+
+
+def _sound(key: Key, question: Question) -> bool:
+    row = {"target": key.target, "answers": list(key.answers), "question": question.question}
+    return len(key.target) <= LONGEST and all(cited(row, answer) == 1 for answer in key.answers)
+
+
+@lru_cache(maxsize=4)
+def _showable(corpus: Corpus) -> Sequence[Question]:
+    return for_demonstrations(one for one in corpus.questions if 0 < len(one.answers) <= SHOWN_FACTS)

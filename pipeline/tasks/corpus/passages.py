@@ -1,0 +1,410 @@
+"""Tasks about a user's own passages: HELMET's files and others, cut to the token at any length.
+
+Nobody can solve such a row by a program. It is checked: the documents that are needed stand there once, at their
+depths, one of them holds an accepted answer, and no other document of the prompt does (HELMET drops such documents
+too). Documents that were ranked for the question come first; where they run out, others fill the prompt by the knob
+``beyond``, and the metadata says how many are the question's own.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.corpora.gathering import forms_of
+from pipeline.corpora.reading import holds, plain, rarest, searched, with_words
+from pipeline.corpora.records import Corpus, Question
+from pipeline.errors import PoolError
+from pipeline.recipe import Stratum
+from pipeline.streams import Indices, Shuffled, Streams, deal, spread, stream, words
+from pipeline.tasks import grid
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Unit, unit
+from pipeline.tasks.corpus import text
+from pipeline.tasks.corpus.base import CorpusTask, corpus_of_pool
+from pipeline.tasks.corpus.text import document
+from pipeline.tasks.documents.solve import question
+from pipeline.tasks.documents.text import START, example
+
+BEYOND, NEGATIVES = ("others", "none"), ("hard", "random")
+"""What fills a prompt behind the ranked passages, and whether these come first at all."""
+
+
+@lru_cache(maxsize=4)
+def numbers(corpus: Corpus) -> Sequence[int]:
+    """Return a number for each passage: of five digits, or of as many as leave most of them free, and in no order."""
+    digits = max(5, len(str(2 * len(corpus.passages))))
+    first = 10 ** (digits - 1)
+    return stream("corpora", "numbers", corpus.digest).sample(range(first, 10 * first), len(corpus.passages))
+
+
+def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every passage of a corpus under its number."""
+    corpus = corpus_of_pool(spec)
+    told = zip(corpus.passages, numbers(corpus), strict=True)
+    return (unit(document(passage, number)) for passage, number in told)
+
+
+def make_passages(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every passage of a corpus. They state no facts that a program could read."""
+    corpus = corpus_of_pool(spec)
+    return (unit(document(passage)) for passage in corpus.passages)
+
+
+def spec(stratum: Stratum, corpora: str, *, numbered: bool = False) -> PoolSpec:
+    """Return the pool of all passages of a stratum's corpus, with their numbers or without."""
+    digest = str(stratum.knob("corpus", ""))
+    name = f"{'numbered-' if numbered else ''}passages-{digest[:12]}-{stratum.tier}"
+    make = make_numbered if numbered else make_passages
+    return PoolSpec(name, 1, stratum.tier, f"corpus {digest}", make, corpora)
+
+
+@lru_cache(maxsize=16)
+def needing(corpus: Corpus, needed: int) -> Sequence[int]:
+    """Return the places of the questions that can be asked and need so many passages."""
+    every = enumerate(corpus.questions)
+    return [n for n, one in every if one.answers and not one.shown and len(one.gold) == needed]
+
+
+def for_demonstrations(every: Iterable[Question]) -> Sequence[Question]:
+    """Return the questions kept for demonstrations, or if there are none, all."""
+    some = [*every]
+    return [one for one in some if one.shown] or some
+
+
+class Answering:
+    """Which passages hold an answer to a question, as far as anybody asked."""
+
+    def __init__(self, corpus: Corpus, question: Question) -> None:
+        self._corpus, self._forms = corpus, forms_of(question.answers)
+        self._held = np.zeros(len(corpus.passages), dtype=np.bool_)
+        self._known = np.zeros(len(corpus.passages), dtype=np.bool_)
+
+    def held(self, places: Indices) -> NDArray[np.bool_]:
+        """Tell of some passages whether each holds an accepted answer."""
+        fresh = places[~self._known[places]]
+        if len(fresh) and self._forms:
+            self._held[self._corpus.holding(fresh.tolist(), self._forms)] = True
+        self._known[fresh] = True
+        return np.asarray(self._held[places], dtype=np.bool_)
+
+
+@lru_cache(maxsize=64)
+def answering(corpus: Corpus, number: int) -> Answering:
+    """Return what is known of a question's answers."""
+    return Answering(corpus, corpus.questions[number])
+
+
+class Ranked:
+    """The passages ranked for a question and then others, without those that are out or hold an answer."""
+
+    def __init__(self, first: Indices, others: Shuffled | None, held: Answering, out: Iterable[int]) -> None:
+        self._held, self._others, self._drawn = held, others, 0
+        self._gone = np.zeros(others.limit if others else int(first.max(initial=0)) + 1, dtype=np.bool_)
+        self._gone[[place for place in out if place < len(self._gone)]] = True
+        self._found = self._fit(first)
+        self._gone[first] = True
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` passages, or all there are."""
+        while len(self._found) < count and self._others and self._drawn < self._others.limit:
+            stop = min(self._others.limit, self._drawn + count - len(self._found) + 16)
+            fresh = self._fit(self._others.take(stop)[self._drawn :])
+            self._drawn = stop
+            self._found = np.concatenate([self._found, fresh])
+        return self._found[:count]
+
+    def _fit(self, places: Indices) -> Indices:
+        """Return the passages that may be filler."""
+        free = places[~self._gone[places]]
+        return free[~self._held.held(free)]
+
+
+def filler(
+    row_streams: Streams,
+    stratum: Stratum,
+    corpus: Corpus,
+    number: int,
+    out: Iterable[int],
+    pool: str,
+    *,
+    shuffled: bool,
+) -> Filler:
+    """Return a row's filler without the passages that are `out`, by the knobs ``negatives`` and ``beyond``.
+
+    Hard ones stand in the text as they are ranked, the best first and others behind them, or `shuffled`.
+    """
+    question, size = corpus.questions[number], len(corpus.passages)
+    hard = stratum.knob("negatives", "hard") == "hard"
+    first = np.array([corpus.places[name] for name in question.ranked] if hard else [], dtype=np.int64)
+    others = (
+        Shuffled(row_streams.of("filler"), size) if not hard or stratum.knob("beyond", BEYOND[0]) == "others" else None
+    )
+    ranks = words(row_streams.of("places"), size).astype(np.int64)
+    if hard and not shuffled:
+        ranks += len(first)
+        ranks[first] = np.arange(len(first))
+    order = Ranked(first, others, answering(corpus, number), corpus.doubles.union(out))
+    return Filler(pool, order, policy="ranked", ranks=ranks)
+
+
+MOST_SHOWN = 1_500
+"""Characters of a document of a demonstration."""
+
+
+def is_short(corpus: Corpus, name: str) -> bool:
+    """Return whether a passage is short enough for a demonstration."""
+    passage = corpus.passages[corpus.places[name]]
+    return len(passage.title) + len(passage.text) <= MOST_SHOWN
+
+
+def showing(corpus: Corpus, number: int, gone: Set[str]) -> Callable[[str], bool]:
+    """Return what says of a passage whether a demonstration may show it: it is free, short, and does not answer.
+
+    Args:
+        corpus: the corpus.
+        number: the place of the question that is asked.
+        gone: the passages that stand elsewhere in the prompt.
+    """
+    known = answering(corpus, number)
+    return lambda name: (
+        name not in gone and is_short(corpus, name) and not known.held(np.array([corpus.places[name]]))[0]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PassageTask(CorpusTask):
+    """A question of a user's about the user's passages. `complexity` is how many of them it needs."""
+
+    introduction = text.INTRODUCTION
+    lacking = "the corpus has no question to ask that needs so many passages: leave it out"
+    few_shown = "other questions can be shown: give shots = 0"
+    """What is said where too few questions can be shown as demonstrations."""
+    numbered = False
+    """Whether documents have numbers."""
+    shuffled = True
+    """Whether hard documents stand in any order, and not as they are ranked."""
+    shots = 2
+    most_shots = 2
+
+    @abstractmethod
+    def tail(self, question: str) -> str:
+        """Return what stands behind the documents."""
+
+    @abstractmethod
+    def askable(self, corpus: Corpus, needed: int) -> Sequence[int]:
+        """Return the places of the questions that a complexity can ask."""
+
+    @abstractmethod
+    def showable(self, corpus: Corpus) -> Sequence[Question]:
+        """Return the questions of demonstrations."""
+
+    @abstractmethod
+    def needed(
+        self, corpus: Corpus, question: Question, stratum: Stratum, row_streams: Streams
+    ) -> tuple[Sequence[str], Key]:
+        """Return the ids of the passages that a question needs in a row, and its key."""
+
+    @abstractmethod
+    def documents_shown(
+        self, corpus: Corpus, rng: Random, asked: int, question: Question, gone: Set[str]
+    ) -> Sequence[str]:
+        """Return the ids of a demonstration's documents; none where the question cannot be shown.
+
+        `asked` is the place of the question that the row asks, and `gone` are the passages that stand elsewhere.
+        """
+
+    @abstractmethod
+    def answer_shown(self, corpus: Corpus, question: Question, documents: Sequence[str]) -> str:
+        """Return the answer of a demonstration."""
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        return (spec(stratum, self.corpora, numbered=self.numbered),)
+
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
+        """Draw a question, dealt over all that need as many passages.
+
+        Raises:
+            PoolError: if the corpus has none.
+        """
+        corpus = self.corpus(stratum)
+        some = self.askable(corpus, stratum.complexity)
+        if not some:
+            raise PoolError(f"{stratum}: {self.lacking}")
+        number = some[deal(stratum_streams.of("question"), stratum.rows, index, len(some))]
+        question = corpus.questions[number]
+        names, key = self.needed(corpus, question, stratum, row_streams)
+        if stratum.complexity == 1:
+            depths = [grid.depth(stratum, index, stratum_streams)]
+        else:
+            depths = [spread(stratum_streams.of("depth", at), stratum.rows, index) for at in range(len(names))]
+        latent = {
+            "number": number,
+            "question_id": question.id,
+            "depths": depths,
+            "shown": self._shown(corpus, row_streams.of("shown"), stratum, number),
+        }
+        relevant = tuple(self.written(corpus, corpus.places[name]) for name in names)
+        return Sample("", stratum, index, latent, relevant, question.question, key)
+
+    def _shown(self, corpus: Corpus, rng: Random, stratum: Stratum, number: int) -> list[dict[str, Any]]:
+        """Draw demonstrations: other questions, each with documents that stand nowhere else."""
+        wanted, found, gone = self.shots_of(stratum), list[dict[str, Any]](), {*corpus.questions[number].gold}
+        some = self.showable(corpus)
+        for place in rng.sample(range(len(some)), len(some)):
+            if len(found) == wanted:
+                break
+            names = [*self.documents_shown(corpus, rng, number, some[place], gone)]
+            if names:
+                rng.shuffle(names)
+                gone.update(names)
+                found.append({"question": some[place].id, "documents": names})
+        if len(found) < wanted:
+            raise PoolError(f"{stratum}: {wanted} demonstrations are needed, but {len(found)} {self.few_shown}")
+        return found
+
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
+        stratum, latent, corpus = sample.stratum, sample.latent, self.corpus(sample.stratum)
+        needed = zip(latent["depths"], sample.relevant, strict=True)
+        out = {*corpus.questions[latent["number"]].gold, *(n for one in latent["shown"] for n in one["documents"])}
+        return Layout(
+            head=tuple(self._head(corpus, latent["shown"])),
+            placed=tuple(Placed.line(said, "relevant", depth) for depth, said in needed),
+            filler=filler(
+                row_streams,
+                stratum,
+                corpus,
+                latent["number"],
+                [corpus.places[name] for name in out],
+                self.pools(stratum)[0].name,
+                shuffled=self.shuffled,
+            ),
+            tail=(Piece(self.tail(sample.question), "question"),),
+        )
+
+    def _head(self, corpus: Corpus, shown: Sequence[Mapping[str, Any]]) -> Iterator[Piece]:
+        yield Piece(self.introduction, "instruction")
+        known = {one.id: one for one in self.showable(corpus)} if shown else {}
+        for number, each in enumerate(shown, start=1):
+            question, names = known[each["question"]], each["documents"]
+            documents = [self.written(corpus, corpus.places[name]) for name in names]
+            answer = self.answer_shown(corpus, question, names)
+            yield Piece(example(number, documents, question.question, answer), "demo")
+        yield Piece(START, "instruction")
+
+    def written(self, corpus: Corpus, place: int) -> str:
+        """Return a passage as prompts have it."""
+        return document(corpus.passages[place], numbers(corpus)[place] if self.numbered else None)
+
+    def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
+        """Return how many documents are filler, and how many of them were ranked for the question."""
+        corpus = self.corpus(sample.stratum)
+        ranked = [corpus.places[name] for name in corpus.questions[sample.latent["number"]].ranked]
+        return {"filler": {"documents": len(units), "own": int(np.isin(units, ranked).sum())}}
+
+    def faults(self, row: Published) -> Iterator[str]:
+        return faults(row)
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the point of the grid that a single document stands at."""
+        single = sample.stratum.complexity == 1
+        return grid.dealt(sample.latent["depths"][0], sample.stratum) if single else {}
+
+
+END = "This is the end of the documents."
+OPENING = re.compile(r"Document(?: \[(\d+)\])?(?: \(title: |: )")
+NUMBER = re.compile(r"^Document \[(\d+)\]", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A document of a prompt: where its line stands, and what it says."""
+
+    start: int
+    end: int
+    text: str
+    number: str = ""
+
+
+def read(text: str) -> list[Line]:
+    """Return the documents of a prompt, in order, without those of demonstrations.
+
+    Raises:
+        ValueError: if there are none, or a line is none.
+    """
+    start, stop = text.find(f"\n{START}") + 1 + len(START), text.rfind(f"\n{END}") + 1
+    if start <= len(START) or stop <= start:
+        raise ValueError("the prompt has no documents")
+    return list(_lines(text[start:stop], start))
+
+
+def _lines(body: str, start: int) -> Iterator[Line]:
+    for said in body.split("\n")[:-1]:
+        found = OPENING.match(said)
+        if not found:
+            raise ValueError(f"no document: {said[:80]!r}")
+        yield Line(start, start + len(said) + 1, said, found[1] or "")
+        start += len(said) + 1
+
+
+TITLE_OPENING = len("Document ")
+
+
+def faults(row: Published) -> Iterator[str]:
+    """Yield what is wrong with a row.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    found, forms = read(row.text), forms_of([row.key.answers])
+    if question(row.text) != row.question:
+        yield f"the prompt asks {question(row.text)!r}"
+    twice = [said for said, times in Counter(one.text for one in found).items() if times > 1]
+    if twice:
+        yield f"the document {twice[0][:80]!r} stands twice"
+    marked = {*row.spans("relevant")}
+    needed = [one for one in found if (one.start, one.end) in marked]
+    if len(needed) != len(marked) or len(needed) != row.stratum.complexity:
+        yield f"{len(needed)} documents are marked as needed, expected {row.stratum.complexity}"
+    said = [one.text[TITLE_OPENING:] for one in found]
+    likely = with_words(plain("\n".join(said)).split("\n"), rarest(forms))
+    answering = [found[place] for place in likely if holds(searched(said[place]), forms)]
+    if not any(one in needed for one in answering):
+        yield "no document that is needed holds an accepted answer"
+    if others := [one for one in answering if one not in needed]:
+        yield f"the document {others[0].text[:80]!r} holds an accepted answer too"
+    told = row.metadata.get("filler")
+    if told and told.get("documents") != len(found) - len(needed):
+        yield f"{len(found) - len(needed)} documents are filler, expected {told.get('documents')}"
+
+
+def numbered_faults(row: Published, wanted: Set[str], count: int) -> Iterator[str]:
+    """Yield what is wrong with a row whose key names `wanted` documents, which should be so many.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    found = read(row.text)
+    numbers = [one.number for one in found]
+    if question(row.text) != row.question:
+        yield f"the prompt asks {question(row.text)!r}"
+    if "" in numbers or len(set(numbers)) != len(numbers):
+        yield "a document has no number, or that of another"
+    if len({one.text.partition("]")[2] for one in found}) != len(found):
+        yield "a document stands twice"
+    marked = {*row.spans("relevant")}
+    relevant = {one.number for one in found if (one.start, one.end) in marked}
+    if len(marked) != count or relevant != wanted:
+        yield "the marked documents are not those of the key"
+    told = chain.from_iterable(NUMBER.findall(one) for one in row.marked("demo"))
+    if again := sorted(set(told) & set(numbers)):
+        yield f"the document {again[0]} stands in a demonstration too"
