@@ -24,10 +24,16 @@ from pipeline.cli.base import profile_names
 from pipeline.executors import Inline
 from pipeline.executors.pool import settle
 from pipeline.profiles import Counter, Profile
-from pipeline.recipe import TIERS, Recipe, Stratum
+from pipeline.recipe import (
+    Recipe,
+    Stratum,
+)
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS, families
 from pipeline.terminal.tables import table
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.verify.row import turns_of
 
 REPEATS = 3

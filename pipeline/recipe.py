@@ -15,10 +15,8 @@ from msgspec import Meta
 
 from pipeline.errors import RecipeError, unknown
 from pipeline.storage import parse_location
-from pipeline.typed import Identifier, Plain, Release, Subtask, Tier, Variant, Whole, typed
+from pipeline.typed import TIERS, Identifier, K, Plain, Release, Subtask, Tier, Variant, Whole, typed
 
-K = 1024
-TIERS = {"32k": 32 * K, "128k": 128 * K, "1m": K * K}
 FRAMES = ("chat", "raw")
 SEED_BITS, ENTROPY = 128, 20
 """Bits of a seed that nobody can guess, and the least number of pairs of neighbouring digits in it that differ."""

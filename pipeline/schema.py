@@ -15,11 +15,18 @@ import pyarrow as pa
 from pipeline.artifacts.manifest import Manifest
 from pipeline.profiles.loading import ProfileTable
 from pipeline.profiles.spec import ENGINES, Engine, Template, Vocabulary
-from pipeline.recipe import FRAMES, TIERS, Recipe, StrataTable
+from pipeline.recipe import (
+    FRAMES,
+    Recipe,
+    StrataTable,
+)
 from pipeline.rows import COLUMNS, TEXT_COLUMNS, Column
 from pipeline.score.lengths import Effective
 from pipeline.score.results import STATES, Cell, Classes
 from pipeline.score.views import SAID
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.verify.lock import LOCK_FORMAT, Lock
 
 Schema = dict[str, Any]

@@ -9,27 +9,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
 from pipeline.errors import CarraraError, unknown
-from pipeline.storage import checked_file, prefetched
 
 T = TypeVar("T")
+K = 1024
+TIERS = {"32k": 32 * K, "128k": 128 * K, "1m": K * K}
+"""The tiers, and the most tokens of a window in each."""
 END = r"(?!\n)$"
 """The end of a text: `$` alone also matches before a last line break."""
 IDENTIFIER = rf"^[a-z][a-z0-9_]{{0,63}}{END}"
 SUBTASK = rf"^[a-z][a-z0-9_-]{{0,63}}{END}"
-TIER = rf"^(32k|128k|1m){END}"
+TIER = rf"^({'|'.join(TIERS)}){END}"
 FRAME = rf"^(chat|raw){END}"
 PLAIN = rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}{END}"
 VARIANT = rf"^([A-Za-z0-9][A-Za-z0-9._-]{{0,63}})?{END}"
 RELEASE = rf"^[A-Za-z0-9][A-Za-z0-9 ._-]{{0,63}}{END}"
 MODEL = rf"^[A-Za-z0-9][A-Za-z0-9._:/+@-]{{0,127}}{END}"
 ROW_ID = rf"^[A-Za-z0-9._-]{{1,64}}{END}"
-SHARD = rf"^[a-z][a-z0-9_]{{0,63}}/(32k|128k|1m)/test-[0-9]{{5}}-of-[0-9]{{5}}{END}"
+SHARD = rf"^[a-z][a-z0-9_]{{0,63}}/({'|'.join(TIERS)})/test-[0-9]{{5}}-of-[0-9]{{5}}{END}"
 LINE = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]{0,2000}" + END
 SAID = {
     IDENTIFIER: "lower-case letters, digits and underscores",
@@ -60,8 +61,6 @@ ModelName = Annotated[str, msgspec.Meta(pattern=MODEL)]
 ShardName = Annotated[str, msgspec.Meta(pattern=SHARD)]
 Line = Annotated[str, msgspec.Meta(pattern=LINE)]
 
-MOST_BYTES = 64 << 20
-"""Size of a file of JSON above which it is not read: the largest that Carrara writes have a few."""
 KINDS = {
     "str": "a string",
     "int": "a whole number",
@@ -93,19 +92,6 @@ def typed(shape: type[T], table: object, where: str, error: type[CarraraError]) 
     except msgspec.ValidationError as fault:
         said, _, place = str(fault).partition(" - at `$")
         raise error(f"{where}: {_told(said, place.strip('`.'), table)}") from None
-
-
-def read_record(path: Path, shape: type[T]) -> T:
-    """Read a file of JSON as a record; keys that the record does not have are passed over.
-
-    Raises:
-        OSError: if it is a device or a pipe, or cannot be read.
-        ValueError: in one line, if it is too large, no JSON, or not of this shape.
-    """
-    with prefetched(path):
-        if checked_file(path).stat().st_size > MOST_BYTES:
-            raise ValueError(f"it is larger than {MOST_BYTES >> 20} MB")
-        return read_json(path.read_bytes(), shape)
 
 
 def read_json(text: bytes | str, shape: type[T]) -> T:

@@ -25,9 +25,11 @@ from pipeline.publish.card import pages as pages_module
 from pipeline.publish.card.pages import yaml_of
 from pipeline.publish.card.tables import NOTHING, PAPERS, kilo, markdown, notes_of
 from pipeline.publish.staging import Staged
-from pipeline.recipe import TIERS
 from pipeline.rows import COLUMNS, TEXT_COLUMNS
 from pipeline.tasks import NOTES, TASKS
+from pipeline.typed import (
+    TIERS,
+)
 from published import NOTES as CHANGES
 from published import REPO, families_of, rows, staged
 

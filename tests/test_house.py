@@ -28,6 +28,8 @@ ORDER = (
 """The modules and folders below `pipeline`, from the ground up: each imports only what stands before it."""
 
 FORBIDDEN = {
+    "typed": {"storage"},
+    "worlds": {"recipe", "tasks"},
     "recipe": {"worlds", "tasks", "profiles"},
     "tasks": {"profiles", "artifacts", "rows"},
     "artifacts": {"tasks", "profiles", "worlds"},

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.metrics import score
-from pipeline.recipe import TIERS, Stratum
+from pipeline.recipe import (
+    Stratum,
+)
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Placed, Published, Sample
 from pipeline.tasks.idk import solve
@@ -21,6 +23,9 @@ from pipeline.tasks.idk.chance import nearest, noun_positions, positions, share
 from pipeline.tasks.idk.forms import LETTERS, UNKNOWN
 from pipeline.tasks.idk.task import TASKS, QuestionPlan, draw, lines_of, make_letters, make_stories, specs
 from pipeline.tasks.idk.text import END
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.worlds.stories import KINDS, Pair, names, namesakes, plot_named, plots, values_of, worded
 from tells import class_features, held_out_auc
 

@@ -6,11 +6,13 @@ from datetime import date, timedelta
 import pytest
 
 from pipeline.profiles import load_profile
-from pipeline.recipe import TIERS
 from pipeline.streams import Streams
 from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.solve import parse_biographies, parse_question
 from pipeline.tasks.bio.text import INSTRUCTION, INTRODUCTION, biography, question
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.worlds.people import (
     ATTRIBUTES,
     CLAN,

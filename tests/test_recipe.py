@@ -7,7 +7,13 @@ import pytest
 
 from pipeline.assemble.plan import make_plan
 from pipeline.errors import RecipeError
-from pipeline.recipe import TIERS, load_recipe, shipped_recipes
+from pipeline.recipe import (
+    load_recipe,
+    shipped_recipes,
+)
+from pipeline.typed import (
+    TIERS,
+)
 
 GOOD = """
 release = "mine"

@@ -12,11 +12,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.artifacts.files import atomic_write
+from pipeline.artifacts.files import (
+    atomic_write,
+    read_record,
+)
 from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import PredictionsError
 from pipeline.rows import Row
-from pipeline.typed import Line, Plain, Tier, Whole, read_record
+from pipeline.typed import (
+    Line,
+    Plain,
+    Tier,
+    Whole,
+)
 
 ASKED, LEFT_OUT = "asked.json", "left_out.tsv"
 VERSION = 1

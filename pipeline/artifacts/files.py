@@ -12,14 +12,19 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from pipeline.errors import BuildError
-from pipeline.storage import StoreError, StorePath, checked_file, clear_unlocked, temporary_path, write_file
+from pipeline.storage import StoreError, StorePath, checked_file, clear_unlocked, prefetched, temporary_path, write_file
+from pipeline.typed import read_json
 
 NONE_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ELOOP)
 """What opening says where there is no file; EINVAL is ours, for a device or a pipe."""
 TURN = ".turn"
 """The name of a file that one process at a time holds; folders themselves cannot be locked on NFS."""
+T = TypeVar("T")
+MOST_BYTES = 64 << 20
+"""Size of a file of JSON above which it is not read: the largest that Carrara writes have a few."""
 
 
 @contextmanager
@@ -155,6 +160,19 @@ def read_fault(path: Path, fault: Exception) -> str:
     if isinstance(fault, MemoryError):
         return f"not enough memory for {str(path)!r}: lower --workers, or allow more"
     return f"{str(getattr(fault, 'filename', None) or path)!r} cannot be read ({getattr(fault, 'strerror', fault)})"
+
+
+def read_record(path: Path, shape: type[T]) -> T:
+    """Read a file of JSON as a record; keys that the record does not have are passed over.
+
+    Raises:
+        OSError: if it is a device or a pipe, or cannot be read.
+        ValueError: in one line, if it is too large, no JSON, or not of this shape.
+    """
+    with prefetched(path):
+        if checked_file(path).stat().st_size > MOST_BYTES:
+            raise ValueError(f"it is larger than {MOST_BYTES >> 20} MB")
+        return read_json(path.read_bytes(), shape)
 
 
 def denied(fault: BaseException) -> bool:

@@ -20,7 +20,14 @@ import msgspec
 from msgspec import Meta, Struct, to_builtins
 from msgspec.structs import astuple, replace
 
-from pipeline.artifacts.files import atomic_write, denied, exclusive_lock, file_digest, read_fault
+from pipeline.artifacts.files import (
+    atomic_write,
+    denied,
+    exclusive_lock,
+    file_digest,
+    read_fault,
+    read_record,
+)
 from pipeline.artifacts.recipes import read_recipes
 from pipeline.errors import BuildError
 from pipeline.recipe import Knob, Recipe, is_secret
@@ -38,7 +45,6 @@ from pipeline.typed import (
     Tier,
     Variant,
     Whole,
-    read_record,
 )
 
 NO_SECOND = "none"

@@ -13,11 +13,26 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.artifacts.files import atomic_write, closed_within, denied, disk_fault, read_fault
+from pipeline.artifacts.files import (
+    atomic_write,
+    closed_within,
+    denied,
+    disk_fault,
+    read_fault,
+    read_record,
+)
 from pipeline.errors import BuildError
-from pipeline.recipe import TIERS, Recipe, Stratum, digest, is_secret, recipe_fault
+from pipeline.recipe import (
+    Recipe,
+    Stratum,
+    digest,
+    is_secret,
+    recipe_fault,
+)
 from pipeline.storage import Lease, StorePath, clear_dead, holder_of, open_for_lock
-from pipeline.typed import read_record
+from pipeline.typed import (
+    TIERS,
+)
 
 
 def recipe_path(out: Path, tier: str) -> Path:

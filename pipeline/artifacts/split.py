@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from pipeline.artifacts.files import closed_within, denied, read_fault
+from pipeline.artifacts.files import (
+    closed_within,
+    denied,
+    read_fault,
+    read_record,
+)
 from pipeline.artifacts.manifest import Manifest, TierStratum, explain_unsealed, explain_unsealed_tier, read_manifest
 from pipeline.artifacts.parquet import opened
 from pipeline.artifacts.recipes import read_recipes
@@ -20,7 +25,6 @@ from pipeline.errors import SplitError, adding, unknown
 from pipeline.recipe import Recipe, digest
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, check_metadata, check_rows
 from pipeline.storage import StorePath, map_in_order
-from pipeline.typed import read_record
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -15,9 +15,11 @@ from pipeline.assemble.packing import Counts, Packing, pack
 from pipeline.assemble.pools import Pool, Taken
 from pipeline.errors import ExactError, FitError
 from pipeline.profiles import Profile
-from pipeline.recipe import TIERS
 from pipeline.rows import CANARY, Row, plain_json, sha256_text
 from pipeline.tasks.base import Key, Layout, Piece, Placed, Sample, Task, Unit
+from pipeline.typed import (
+    TIERS,
+)
 
 MARKED = ("demo", "relevant", "match", "decoy", "anchor")
 """Roles of segments that a row marks as needles."""

@@ -16,7 +16,12 @@ from typing import Annotated, Any
 
 import msgspec
 
-from pipeline.artifacts.files import atomic_write, denied, read_fault
+from pipeline.artifacts.files import (
+    atomic_write,
+    denied,
+    read_fault,
+    read_record,
+)
 from pipeline.assemble.plan import Plan
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.profiles import Profile
@@ -36,7 +41,6 @@ from pipeline.typed import (
     Variant,
     Whole,
     read_json,
-    read_record,
 )
 
 LOCK_NAME = "carrara.lock.json"

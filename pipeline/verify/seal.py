@@ -11,7 +11,11 @@ from typing import Any
 
 import msgspec
 
-from pipeline.artifacts.files import exclusive_lock, remove_temporary
+from pipeline.artifacts.files import (
+    exclusive_lock,
+    read_record,
+    remove_temporary,
+)
 from pipeline.artifacts.manifest import (
     COUNTED,
     Manifest,
@@ -36,11 +40,18 @@ from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.executors import MARK
 from pipeline.profiles import Profile, load_profile
 from pipeline.profiles.adopt import known_profile
-from pipeline.recipe import TIERS, Recipe, Stratum, digest
+from pipeline.recipe import (
+    Recipe,
+    Stratum,
+    digest,
+)
 from pipeline.rows import CANARY, SCHEMA_VERSION, Row
 from pipeline.storage import map_in_order, prefetch
 from pipeline.tasks import task_of
-from pipeline.typed import PLAIN, read_record
+from pipeline.typed import (
+    PLAIN,
+    TIERS,
+)
 from pipeline.verify.lock import check_row_digests
 from pipeline.verify.shard import ProveJob, read_proof_file, read_proofs
 from pipeline.verify.statistics import key_tables

@@ -17,7 +17,14 @@ from pathlib import Path
 
 from msgspec import to_builtins
 
-from pipeline.artifacts.files import atomic_write, denied, file_digest, quarantine, read_fault
+from pipeline.artifacts.files import (
+    atomic_write,
+    denied,
+    file_digest,
+    quarantine,
+    read_fault,
+    read_record,
+)
 from pipeline.artifacts.journal import UNREADABLE
 from pipeline.artifacts.manifest import NO_SECOND, ShardRecord, manifest_path, unseal_tier
 from pipeline.artifacts.parquet import content_key, is_done
@@ -31,7 +38,6 @@ from pipeline.rows import Row, row_digest
 from pipeline.storage import StoreError, StorePath, map_in_order, prefetched_existing
 from pipeline.tasks.base import Sample
 from pipeline.terminal.spent import Spent
-from pipeline.typed import read_record
 from pipeline.verify.row import ShardReader
 from pipeline.verify.statistics import BalanceJob
 

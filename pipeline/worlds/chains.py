@@ -18,8 +18,10 @@ from string import ascii_uppercase
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.recipe import TIERS
 from pipeline.streams import Indices, Permutation, Streams
+from pipeline.typed import (
+    TIERS,
+)
 
 WORLD = "chains@1"
 LETTERS = 5

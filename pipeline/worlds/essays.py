@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
-from pipeline.recipe import TIERS
 from pipeline.streams import Streams
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.worlds.people import POOLS
 from pipeline.worlds.words import pool, pool_digest, pool_text, pools_in
 from pipeline.worlds.writing.corpus import has_doubled, runs_of, words_of

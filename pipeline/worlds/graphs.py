@@ -18,8 +18,10 @@ from random import Random
 
 import numpy as np
 
-from pipeline.recipe import TIERS
 from pipeline.streams import Indices, Streams, words
+from pipeline.typed import (
+    TIERS,
+)
 
 WORLD = "graphs@1"
 TOKENS_PER_EDGE, LEAST = 8, 16_384

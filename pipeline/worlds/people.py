@@ -20,8 +20,10 @@ from random import Random
 
 import numpy as np
 
-from pipeline.recipe import TIERS
 from pipeline.streams import Indices, Shuffled, Streams, words
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.worlds.wording import sections
 from pipeline.worlds.words import pool, pool_digest
 

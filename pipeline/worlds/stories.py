@@ -21,8 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.recipe import TIERS
 from pipeline.streams import Indices, Shuffled, Streams
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.worlds.wording import filled, parse, write
 from pipeline.worlds.words import pool, pool_digest
 

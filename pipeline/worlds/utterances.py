@@ -16,8 +16,10 @@ from math import lcm
 from random import Random
 from typing import NamedTuple
 
-from pipeline.recipe import TIERS
 from pipeline.streams import Streams, words
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.worlds.wording import Slot, filled, parse, sections
 from pipeline.worlds.wording import slots as slots_of
 from pipeline.worlds.wording import write as write_phrase

@@ -21,11 +21,17 @@ from pipeline.artifacts.manifest import (
 from pipeline.artifacts.split import Split
 from pipeline.baselines import reader_of
 from pipeline.errors import StageError
-from pipeline.recipe import TIERS, K, Stratum
+from pipeline.recipe import (
+    Stratum,
+)
 from pipeline.rows import COLUMNS, Column
 from pipeline.storage import read_text
 from pipeline.tasks import TASKS
 from pipeline.terminal.numbers import size
+from pipeline.typed import (
+    TIERS,
+    K,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from pipeline.recipe import TIERS, Stratum
+from pipeline.recipe import (
+    Stratum,
+)
 from pipeline.streams import Given, Indices, Shuffled, Streams, words
 from pipeline.tasks.base import CorpusKnob, Filler, PoolSpec, Unit, unit
 from pipeline.tasks.documents.text import document, numbered
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.worlds.gazetteer import WORLD, Passage, gazetteer, ids, source_digest
 from pipeline.worlds.ranking import Index
 

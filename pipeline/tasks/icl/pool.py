@@ -11,10 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.recipe import TIERS, Stratum
+from pipeline.recipe import (
+    Stratum,
+)
 from pipeline.streams import Indices, Streams, words
 from pipeline.tasks.base import CorpusKnob, Filler, Plain, PoolSpec, Unit
 from pipeline.tasks.icl.text import example, named
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.worlds.utterances import RESERVE, Intent, chosen, domain, source_digest, texts
 
 MAPPINGS = 8

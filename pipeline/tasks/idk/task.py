@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from random import Random
 from types import MappingProxyType
 
-from pipeline.recipe import TIERS, Stratum
+from pipeline.recipe import (
+    Stratum,
+)
 from pipeline.streams import Indices, Permutation, Shuffled, Streams, deal, spread
 from pipeline.tasks.base import (
     Filler,
@@ -28,6 +30,9 @@ from pipeline.tasks.idk import chance, text
 from pipeline.tasks.idk import solve as solver
 from pipeline.tasks.idk.forms import LETTERS, UNKNOWN, accepted
 from pipeline.tasks.idk.text import question
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.worlds.stories import (
     KINDS,
     PAIRS,

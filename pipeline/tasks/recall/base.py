@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.recipe import TIERS
 from pipeline.streams import Shuffled, Streams
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.haystacks import SPARES
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.worlds import needles
 
 PAIR = '"{key}": "{value}",\n'

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.recipe import TIERS, Stratum
+from pipeline.recipe import (
+    Stratum,
+)
 from pipeline.streams import Indices, Shuffled, Streams, deal, words
 from pipeline.tasks.base import (
     CorpusKnob,
@@ -33,6 +35,9 @@ from pipeline.tasks.tally import solve as proof
 from pipeline.tasks.tally import solve as reader
 from pipeline.tasks.tally import text
 from pipeline.tasks.tally.text import DAYS, MONTHS, line
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.worlds.utterances import Intent, domain, source_digest, texts, write
 
 WORLD = "tally@1"

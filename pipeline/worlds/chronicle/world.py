@@ -14,8 +14,10 @@ from random import Random
 
 import numpy as np
 
-from pipeline.recipe import TIERS
 from pipeline.streams import Indices, Streams
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.worlds.chronicle.entries import (
     FIRST_DAY,
     LAST_DAY,

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 
-from pipeline.recipe import TIERS
 from pipeline.streams import Streams
+from pipeline.typed import (
+    TIERS,
+)
 from pipeline.worlds.gazetteer.documents import Passage, Writer
 from pipeline.worlds.gazetteer.things import DRAWS, QUALIFIED, Cast, Stock, Thing, cast, kinds, parts
 from pipeline.worlds.ids import numbers
