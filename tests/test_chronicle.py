@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.streams import Streams, stream
-from pipeline.tasks.longqa.reading import SENTENCE, Event, Line, _pattern, _patterns, whose
+from pipeline.tasks.annals.solve import SENTENCE, Event, Line, _pattern, _patterns, whose
 from pipeline.tasks.longqa.state import changes, history
 from pipeline.worlds.chronicle import Chronicle, chronicle, happenings
 from pipeline.worlds.chronicle.entries import colours, lines, wordings, words_of, write

@@ -25,8 +25,8 @@ from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import Row
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS, task_of
+from pipeline.tasks.annals.solve import about, owner_asked, read
 from pipeline.tasks.longqa.kin import paths
-from pipeline.tasks.longqa.reading import about, owner_asked, read
 from pipeline.verify.row import answer_faults, cell_place
 
 SUBTASKS = ("state", "kin", "when", "choice", "unanswerable", "turns")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from pipeline.baselines.base import LAST, End, Passage, Reading
-from pipeline.tasks.longqa.reading import BODY, DATE, END, ESTATE, NAME, PHRASE, Event, Line, history, standing
+from pipeline.tasks.annals.solve import BODY, DATE, END, ESTATE, NAME, PHRASE, Event, Line, history, standing
 from pipeline.tasks.summ.solve import Question, named, parse_question, points, read, told_of
 from pipeline.tasks.summ.text import accepted
 

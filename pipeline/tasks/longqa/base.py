@@ -9,36 +9,20 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
-import numpy as np
-
 from pipeline.recipe import Stratum
-from pipeline.streams import Permutation, Shuffled, Streams
-from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Role, Sample, Task, Unit, unit
+from pipeline.streams import Streams
+from pipeline.tasks.annals.haystack import PlannedEntry, dated, days_at, filler
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Sample, Task, Unit, unit
 from pipeline.tasks.longqa import text
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, happenings, listed, source_digest
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
 
-NONE = np.empty(0, dtype=np.int64)
 ROWS = 1024
 """Rows of which what is told is kept: a shard is sampled, packed and proven in turn."""
-ROOM = 0.985
-"""The share of the annals in which entries of a row may stand."""
-APART = 20
-"""Days between two entries of a row about one thing, at the least."""
 ROLL, MOST_ON_ROLL = "jury", 5
 """The kind of entry in which people are named once more, and how many of them in one."""
 LIVES, NEARBY = 30 * 365, 8 * 365
 """Days within which people are told of who are named together, and how far off another entry about somebody is."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedEntry:
-    """An entry that is written for a row: its day, what it tells, and its role."""
-
-    day: int
-    kind: str
-    about: Mapping[str, str]
-    role: Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +83,14 @@ class LongQa(Task):
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
             placed=placed,
-            filler=filler(world, sample.stratum.tier, row_streams, drawn.props),
+            filler=filler(world, spec(sample.stratum.tier).name, row_streams, drawn.props),
             tail=(Piece(text.TAIL.format(reply=self.reply, question=self.asking(sample)), "question"),),
         )
 
     def placed(self, world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[Placed]:
         """Return what is told for a row as it stands in the prompt."""
         told = written(world, row_streams, drawn)
-        return [Placed(unit(said, one.role), world.depth_of(one.day), at=one.day) for one, said in told]
+        return [dated(world, one, said) for one, said in told]
 
     def asking(self, sample: Sample) -> str:
         """Return the question as the prompt has it."""
@@ -133,31 +117,6 @@ def written(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[tuple[
         (one, world.write(row_streams.of("text", number), one.day, one.kind, one.about).text)
         for number, one in enumerate(drawn.told)
     ]
-
-
-def filler(world: Chronicle, tier: str, row_streams: Streams, props: Sequence[str]) -> Filler:
-    """Return entries of the world, in order of date, but those about some properties."""
-    out = frozenset(number for prop in props for number in world.about.get(prop, ()))
-    order = Shuffled(row_streams.of("filler"), len(world.entries), out)
-    return Filler(spec(tier).name, order, NONE, "ranked", ranks=world.days)
-
-
-def asked_property(world: Chronicle, index: int, row_streams: Streams, stratum_streams: Streams) -> tuple[str, str]:
-    """Return the property that a row asks about, and one that shares a word of its name."""
-    size = len(world.properties)
-    prop = world.properties[Permutation(stratum_streams.of("property"), size)[index % size]]
-    first, kind = prop.split(" ")[1:]
-    near = [one for one in world.properties if one != prop and ({first, kind} & set(one.split(" ")[1:]))]
-    return prop, row_streams.of("twin").choice(near)
-
-
-def days_at(world: Chronicle, depths: Sequence[float]) -> list[int]:
-    """Return a day for each of some rising depths, none near another; the last years are left to ask about."""
-    found: list[int] = []
-    for depth in depths:
-        day = world.day_at(ROOM * depth)
-        found.append(max(day, found[-1] + APART) if found else day)
-    return found
 
 
 def scattered(world: Chronicle, rng: Random, count: int) -> list[int]:

@@ -12,10 +12,12 @@ from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
+from pipeline.tasks.annals import solve as reading
+from pipeline.tasks.annals.haystack import PlannedEntry
 from pipeline.tasks.base import Key, Published, Role, Sample, Turns
-from pipeline.tasks.longqa import reading, text
 from pipeline.tasks.longqa import solve as proof
-from pipeline.tasks.longqa.base import Drawn, LongQa, PlannedEntry, rolls
+from pipeline.tasks.longqa import text
+from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
 from pipeline.worlds.chronicle import Chronicle
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
 from pipeline.worlds.chronicle.world import YEAR, Names, parents, sex

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import pairwise
 
-from pipeline.tasks.base import Published, Turns
-from pipeline.tasks.longqa.reading import (
+from pipeline.tasks.annals.solve import (
     DATE,
     ESTATE,
     Event,
@@ -20,27 +19,18 @@ from pipeline.tasks.longqa.reading import (
     happening_kinds,
     history,
     owner_asked,
+    spans,
     standing,
     stated_in,
     steps_of,
     whose,
 )
-from pipeline.tasks.longqa.reading import parse_question as reader_asked
-from pipeline.tasks.longqa.reading import read as reader_read
+from pipeline.tasks.annals.solve import parse_question as reader_asked
+from pipeline.tasks.annals.solve import read as reader_read
+from pipeline.tasks.base import Published, Turns
 
 FAMILIES = 2
 """Other families whose lines are told."""
-Spans = list[tuple[int, int]]
-
-
-def spans(some: Sequence[Line]) -> Spans:
-    """Return where entries stand."""
-    return sorted({(one.start, one.end) for one in some})
-
-
-def marked(row: Published, *roles: str) -> Spans:
-    """Return the marks of some roles."""
-    return sorted((needle.char_start, needle.char_end) for needle in row.needles if needle.role in roles)
 
 
 def body_faults(row: Published, found: Sequence[Line]) -> Iterator[str]:
@@ -73,7 +63,7 @@ def state_faults(row: Published) -> Iterator[str]:
     needed = [event for at, event in enumerate(earlier) if _matters(earlier, at, right)]
     if len(needed) != row.stratum.complexity:
         yield f"{len(needed)} entries decide whose {prop} was, not {row.stratum.complexity}"
-    if marked(row, "relevant") != spans([event.line for event in needed]):
+    if row.spans("relevant") != spans([event.line for event in needed]):
         yield "the entries marked as relevant are not those that decide"
     yield from name_faults(found, [event for event in steps if event.kind == "sale"])
     buyers = {event.values["buyer"] for event in steps if event.kind == "sale"}
@@ -102,7 +92,7 @@ def pair_faults(row: Published) -> Iterator[str]:
         yield f"sales of {prop} are not set aside one by one before the one that tells"
     if any(event.kind != "sale" for event in sales[len(earlier) :]) or len(sales) == len(earlier):
         yield f"no sale of {prop} comes after the day, or something else befalls its title"
-    relevant = marked(row, "relevant")
+    relevant = row.spans("relevant")
     if stand and relevant != spans([event.line for event in stand]):
         yield "the entry marked as relevant is not the sale"
     if len(relevant) != 1 or not set(relevant) <= set(spans([event.line for event in told])):
@@ -121,7 +111,7 @@ def when_faults(row: Published) -> Iterator[str]:
     told, twin = stated_in(row.text, prop), history(found, str(row.metadata["latent"]["twin"]))
     yield from body_faults(row, found)
     right = [event.line for event in told if event.kind == kind]
-    if len(right) != 1 or marked(row, "relevant") != spans(right):
+    if len(right) != 1 or row.spans("relevant") != spans(right):
         yield "the entry marked as relevant is not the one asked for"
     others = [event.line for event in told if event.kind != kind]
     if len({_year(line) for line in (*right, *others)} - {row.key.target}) < 1 or any(
@@ -130,7 +120,7 @@ def when_faults(row: Published) -> Iterator[str]:
         yield "something else befell the property in the year asked for, or nothing at any other time"
     if len(twin) != len(told) or kind not in {event.kind for event in twin}:
         yield "the other property is not mentioned as often, or not for the same"
-    near = set(marked(row, "decoy"))
+    near = set(row.spans("decoy"))
     if not near.issuperset(spans([*others, *(event.line for event in twin)])):
         yield "what befell the two properties is not marked"
     if not any(_year(line) == row.key.target for line in found if line not in right):
@@ -151,7 +141,7 @@ def kin_faults(row: Published) -> Iterator[str]:
     first, steps = steps_of(row.question)
     name, used = follow(found, first, steps)
     yield from body_faults(row, found)
-    if len(used) != row.stratum.complexity or marked(row, "relevant") != spans(used):
+    if len(used) != row.stratum.complexity or row.spans("relevant") != spans(used):
         yield "the entries marked as relevant are not those that the answer needs"
     for line in used:
         try:
@@ -161,7 +151,7 @@ def kin_faults(row: Published) -> Iterator[str]:
             continue
     if all(one in used for one in about(found, name)):
         yield f"{name} is named nowhere else"
-    if len(marked(row, "decoy")) != FAMILIES * len(used):
+    if len(row.spans("decoy")) != FAMILIES * len(used):
         yield "there are not as many entries about other families as promised"
 
 
@@ -186,7 +176,7 @@ def _twin_faults(row: Published, found: Sequence[Line], told: Sequence[Event], p
         event.kind not in (*ESTATE, *happening_kinds()) for event in near
     ):
         yield f"{twin} did not change hands once"
-    if marked(row, "relevant", "decoy") != spans([event.line for event in (*told, *near)]):
+    if row.spans("relevant", "decoy") != spans([event.line for event in (*told, *near)]):
         yield "the marks are not the entries about the two properties"
 
 
@@ -287,7 +277,7 @@ def faults(row: Published, sales: int, mentions: int) -> Iterator[str]:
     name, used = _answered(found, kind, prop, day)
     if bool(name) != (row.stratum.complexity == 1):
         yield f"what is asked was {'told' if name else 'not told'}"
-    relevant = marked(row, "relevant")
+    relevant = row.spans("relevant")
     if (name and relevant != spans(used)) or len(relevant) != 1 + (kind == "sessions"):
         yield "the sessions marked as relevant are not those that tell"
     for line in used:
@@ -296,7 +286,7 @@ def faults(row: Published, sales: int, mentions: int) -> Iterator[str]:
     told, near = history(found, prop), history(found, twin)
     if len(told) != mentions or len(near) != mentions:
         yield f"{prop} is mentioned {len(told)} times, {twin} {len(near)} times"
-    if not set(marked(row, "relevant", "decoy")).issuperset(spans([event.line for event in (*told, *near)])):
+    if not set(row.spans("relevant", "decoy")).issuperset(spans([event.line for event in (*told, *near)])):
         yield "the marks are not the sessions about the two properties"
     if sum(event.kind == "sale" for event in near) != (1 if kind in ("update", "temporal") else sales):
         yield f"{twin} does not change hands as often as it should"

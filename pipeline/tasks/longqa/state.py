@@ -13,20 +13,12 @@ from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
+from pipeline.tasks.annals import solve as reading
+from pipeline.tasks.annals.haystack import PlannedEntry, asked_property, days_at
 from pipeline.tasks.base import Key, Published, Role, Sample, Turns
-from pipeline.tasks.longqa import reading, text
 from pipeline.tasks.longqa import solve as proof
-from pipeline.tasks.longqa.base import (
-    Drawn,
-    LongQa,
-    PlannedEntry,
-    asked_property,
-    buyers,
-    days_at,
-    quiet,
-    rolls,
-    scattered,
-)
+from pipeline.tasks.longqa import text
+from pipeline.tasks.longqa.base import Drawn, LongQa, buyers, quiet, rolls, scattered
 from pipeline.worlds.chronicle import Chronicle, new_year, written, year
 from pipeline.worlds.chronicle.entries import LAST_DAY
 from pipeline.worlds.chronicle.world import REDO, SALE, UNDO, UNDO2, Step, Title, owner

@@ -17,24 +17,11 @@ import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams, deal, spread
+from pipeline.tasks.annals.haystack import PlannedEntry, asked_property, days_at
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, Unit
 from pipeline.tasks.longqa import solve as talk
 from pipeline.tasks.longqa import text
-from pipeline.tasks.longqa.base import (
-    NONE,
-    Drawn,
-    LongQa,
-    PlannedEntry,
-    asked_property,
-    buyers,
-    days_at,
-    near,
-    plan_entry,
-    quiet,
-    rolls,
-    scattered,
-    written,
-)
+from pipeline.tasks.longqa.base import Drawn, LongQa, buyers, near, plan_entry, quiet, rolls, scattered, written
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, source_digest
 from pipeline.worlds.chronicle import written as chronicle_written
 from pipeline.worlds.chronicle import written as dated
@@ -83,7 +70,7 @@ def filler(world: Chronicle, tier: str, row_streams: Streams, props: Sequence[st
     about = [number for prop in props for number in world.about.get(prop, ())]
     out = frozenset(number // ENTRIES for number in (*about, *told))
     days = _days(world)
-    return Filler(spec(tier).name, Shuffled(row_streams.of("filler"), len(days), out), NONE, "ranked", ranks=days)
+    return Filler(spec(tier).name, Shuffled(row_streams.of("filler"), len(days), out), policy="ranked", ranks=days)
 
 
 KINDS = ("information", "update", "temporal", "sessions")

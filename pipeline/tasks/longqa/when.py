@@ -11,10 +11,12 @@ from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
+from pipeline.tasks.annals import solve as reading
+from pipeline.tasks.annals.haystack import PlannedEntry, asked_property
 from pipeline.tasks.base import Key, Published, Sample, Turns
-from pipeline.tasks.longqa import reading, text
 from pipeline.tasks.longqa import solve as proof
-from pipeline.tasks.longqa.base import Drawn, LongQa, PlannedEntry, asked_property, quiet
+from pipeline.tasks.longqa import text
+from pipeline.tasks.longqa.base import Drawn, LongQa, quiet
 from pipeline.worlds.chronicle import Chronicle, happenings, new_year, year
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
 

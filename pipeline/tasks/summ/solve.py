@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 
-from pipeline.tasks.base import Published
-from pipeline.tasks.longqa.reading import (
+from pipeline.tasks.annals.solve import (
     BODY,
     DATE,
     END,
@@ -20,11 +19,11 @@ from pipeline.tasks.longqa.reading import (
     day_of,
     happening_kinds,
     history,
+    spans,
     standing,
 )
-from pipeline.tasks.longqa.solve import marked, spans
+from pipeline.tasks.base import Published
 from pipeline.tasks.solving import LINES, PROMPT, Lines
-from pipeline.tasks.summ.text import accepted
 
 LINE = re.compile(rf"\[(\d{{5}})\] {DATE}\. (.+)")
 QUESTION = re.compile(r"\nQuestion: ([^\n]+)\nAnswer:\Z")
@@ -36,6 +35,8 @@ PHRASES = {
     "who became its keeper": "keeper",
     "who lent money on it": "loan",
 }
+Named = tuple[str, int]
+"""Somebody, and a year."""
 DEEDS = ("lease", "repairs", "keeper", "loan", "bid", "plea")
 
 
@@ -141,8 +142,8 @@ def named(event: Event) -> tuple[str, int] | None:
     return (name, date.fromordinal(event.line.day).year) if name else None
 
 
-def summed_up(text: str) -> tuple[str, ...]:
-    """Return the accepted answers of a prompt.
+def summed_up(text: str) -> tuple[dict[Named, list[str]], list[Named]]:
+    """Return the key points of a prompt with the numbers of their entries, and who else is named.
 
     Raises:
         ValueError: if it cannot be read, or nothing belongs in the summary.
@@ -154,7 +155,7 @@ def summed_up(text: str) -> tuple[str, ...]:
     if not found:
         raise ValueError(f"nothing of {what.prop} belongs in a summary")
     others = [one for event in told if event not in right and (one := named(event))]
-    return accepted(found, others)
+    return found, others
 
 
 VAIN = ("bid", "plea")
@@ -177,7 +178,7 @@ def faults(row: Published) -> Iterator[str]:
     if {event.kind for event in right} != what.kinds:
         yield "the key points are not of all kinds that are asked for"
     needed = [event for at, event in enumerate(told) if _matters(told, at, what, right)]
-    if marked(row, "relevant") != spans([event.line for event in needed]):
+    if row.spans("relevant") != spans([event.line for event in needed]):
         yield "the entries marked as relevant are not those that decide what belongs in the summary"
     yield from _near_faults(row, told, right, what)
     near = told_of(annals.found, twin := str(row.metadata["latent"]["twin"]))
@@ -185,7 +186,7 @@ def faults(row: Published) -> Iterator[str]:
         yield f"{twin} shares no word with {what.prop}"
     if _sorts(near, what) != _sorts(told, what):
         yield f"{twin} has other entries than {what.prop}: {_sorts(near, what)}, {_sorts(told, what)}"
-    if marked(row, "relevant", "decoy") != spans([event.line for event in (*told, *near)]):
+    if row.spans("relevant", "decoy") != spans([event.line for event in (*told, *near)]):
         yield "the marks are not the entries about the two properties"
 
 

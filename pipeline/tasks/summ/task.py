@@ -14,16 +14,13 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
-import numpy as np
-
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal, spread
+from pipeline.streams import Streams, deal, spread
+from pipeline.tasks.annals.haystack import PlannedEntry, asked_property, dated, days_at, filler
 from pipeline.tasks.base import (
-    Filler,
     Key,
     Layout,
     Piece,
-    Placed,
     PoolSpec,
     Published,
     Role,
@@ -33,7 +30,6 @@ from pipeline.tasks.base import (
     Unit,
     unit,
 )
-from pipeline.tasks.longqa.base import asked_property, days_at
 from pipeline.tasks.summ import solve as proof
 from pipeline.tasks.summ import solve as reader
 from pipeline.tasks.summ import text
@@ -137,13 +133,9 @@ def shares(rng: Random, total: int, parts: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An entry that is written for a row: its day and kind, what it is about, its role, and whether a point."""
+class Event(PlannedEntry):
+    """An entry that is written for a row, and whether it is a key point."""
 
-    day: int
-    kind: str
-    about: Mapping[str, str]
-    role: Role
     point: bool = False
 
     @property
@@ -152,7 +144,7 @@ class Told:
         return self.about.get("buyer") or self.about.get("person", ""), year(self.day)
 
 
-def named_in(told: Sequence[Told]) -> list[Named]:
+def named_in(told: Sequence[Event]) -> list[Named]:
     """Return who is named in some entries, with the years."""
     return [one.named for one in told if one.named[0]]
 
@@ -161,7 +153,7 @@ def named_in(told: Sequence[Told]) -> list[Named]:
 class Past:
     """What befell a property, by date, and at the ends of which years it can be asked about."""
 
-    told: Sequence[Told]
+    told: Sequence[Event]
     years: range
 
 
@@ -222,11 +214,11 @@ def _drafts(
     return found + [Draft(start + (1 - start) * rng.random(), kind, "decoy") for kind in late]
 
 
-def _told(world: Chronicle, rng: Random, prop: str, draft: Draft, day: int, taken: set[str]) -> Told:
+def _told(world: Chronicle, rng: Random, prop: str, draft: Draft, day: int, taken: set[str]) -> Event:
     about = {"prop": prop}
     if draft.kind == SALE or draft.kind not in WEIGHTS:
         about["buyer" if draft.kind == SALE else "person"] = _somebody(world, rng, day, taken)
-    return Told(day, draft.kind, about, draft.role, draft.point)
+    return Event(day, draft.kind, about, draft.role, draft.point)
 
 
 def _somebody(world: Chronicle, rng: Random, day: int, taken: set[str]) -> str:
@@ -250,7 +242,6 @@ EARLIEST, LATEST = 0.7, 0.92
 """The shares of the annals between which the time that is asked about ends."""
 ROWS = 256
 """Rows of which what is written is kept, some 30 kB each: a shard is sampled, and then packed."""
-NONE = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +251,8 @@ class Drawn:
     question: str
     props: tuple[str, str]
     theme: tuple[str, str]
-    own: Sequence[Told]
-    near: Sequence[Told]
+    own: Sequence[Event]
+    near: Sequence[Event]
 
 
 def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
@@ -349,12 +340,10 @@ class Points(Task):
         stratum = sample.stratum
         world = chronicle(row_streams, stratum.tier, busy=True)
         drawn, written = told(self, stratum, sample.index, row_streams, stratum_streams)
-        out = frozenset(number for prop in drawn.props for number in world.about.get(prop, ()))
-        order = Shuffled(row_streams.of("filler"), len(world.entries), out)
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
-            placed=tuple(Placed(unit(said, one.role), world.depth_of(one.day), at=one.day) for one, _, said in written),
-            filler=Filler(spec(stratum.tier).name, order, NONE, "ranked", ranks=world.days),
+            placed=tuple(dated(world, one, said) for one, _, said in written),
+            filler=filler(world, spec(stratum.tier).name, row_streams, drawn.props),
             tail=(Piece(text.TAIL.format(question=sample.question), "question"),),
         )
 
@@ -364,7 +353,8 @@ class Points(Task):
         Raises:
             ValueError: if the text cannot be read.
         """
-        return reader.summed_up(turns[-1][1])
+        points, others = reader.summed_up(turns[-1][1])
+        return text.accepted(points, others)
 
     def check(self, row: Published) -> list[str]:
         """Prove that each entry needed is, that no other is, and that near misses are as many as promised."""
@@ -392,7 +382,7 @@ class Points(Task):
 @lru_cache(maxsize=ROWS)
 def told(
     task: Points, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
-) -> tuple[Drawn, Sequence[tuple[Told, str, str]]]:
+) -> tuple[Drawn, Sequence[tuple[Event, str, str]]]:
     """Return what a row asks, and what is told for it with the numbers and texts of its entries."""
     world = chronicle(row_streams, stratum.tier, busy=True)
     drawn = task.drawn(world, stratum, index, row_streams, stratum_streams)

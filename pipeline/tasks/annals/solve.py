@@ -391,3 +391,11 @@ def relative(text: str) -> tuple[str, list[Line]]:
         ValueError: if the text cannot be read, or a step is not told.
     """
     return follow(read(text), *steps_of(parse_question(text)[0]))
+
+
+Spans = list[tuple[int, int]]
+
+
+def spans(some: Sequence[Line]) -> Spans:
+    """Return where entries stand."""
+    return sorted({(one.start, one.end) for one in some})

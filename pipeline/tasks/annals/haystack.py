@@ -1,0 +1,55 @@
+"""Annals as a haystack: entries written for a row stand where their dates fall among those of the world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipeline.streams import Permutation, Shuffled, Streams
+from pipeline.tasks.base import Filler, Placed, Role
+from pipeline.worlds.chronicle import Chronicle
+
+ROOM = 0.985
+"""The share of the annals in which entries of a row may stand."""
+APART = 20
+"""Days between two entries of a row about one thing, at the least."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEntry:
+    """An entry that is written for a row: its day, what it tells, and its role."""
+
+    day: int
+    kind: str
+    about: Mapping[str, str]
+    role: Role
+
+
+def dated(world: Chronicle, entry: PlannedEntry, text: str) -> Placed:
+    """Return the text of an entry in its place by date."""
+    return Placed.line(text, entry.role, world.depth_of(entry.day), at=entry.day)
+
+
+def filler(world: Chronicle, pool: str, row_streams: Streams, props: Sequence[str]) -> Filler:
+    """Return entries of the world, in order of date, but those about some properties."""
+    out = frozenset(number for prop in props for number in world.about.get(prop, ()))
+    order = Shuffled(row_streams.of("filler"), len(world.entries), out)
+    return Filler(pool, order, policy="ranked", ranks=world.days)
+
+
+def asked_property(world: Chronicle, index: int, row_streams: Streams, stratum_streams: Streams) -> tuple[str, str]:
+    """Return the property that a row asks about, and one that shares a word of its name."""
+    size = len(world.properties)
+    prop = world.properties[Permutation(stratum_streams.of("property"), size)[index % size]]
+    first, kind = prop.split(" ")[1:]
+    near = [one for one in world.properties if one != prop and ({first, kind} & set(one.split(" ")[1:]))]
+    return prop, row_streams.of("twin").choice(near)
+
+
+def days_at(world: Chronicle, depths: Sequence[float]) -> list[int]:
+    """Return a day for each of some rising depths, none near another; the last years are left to ask about."""
+    found: list[int] = []
+    for depth in depths:
+        day = world.day_at(ROOM * depth)
+        found.append(max(day, found[-1] + APART) if found else day)
+    return found
