@@ -328,7 +328,7 @@ def test_planted_faults_are_found(name: str) -> None:
         "not their paragraphs": replace(good, needles=tuple(set(good.needles) - set(unmarked[:1]))),
         "demonstration 1 is wrong": changed(good, f"Answer: {shown} is {age}", f"Answer: {shown} is {age + 1}"),
         "other people state": changed(good, line, "The birthplace" + line.partition("The birthplace")[2]),
-        "biographies in place of": replace(good, stratum=replace(cell, complexity=3)),
+        "expected 3 biographies": replace(good, stratum=replace(cell, complexity=3)),
         "needles of demonstrations": replace(good, needles=unmarked),
     }
     for said, bad in faults.items():

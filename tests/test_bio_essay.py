@@ -297,7 +297,9 @@ def test_planted_faults_are_found(subtask: str, complexity: int) -> None:
     faults = {
         "are needed": published(cell, 1, extra=[told]),
         "are the same": published(cell, 1, extra=[first]),
-        "a needle is no paragraph": replace(good, needles=(replace(good.needles[0], char_start=1), *good.needles[1:])),
+        "a needle is not a paragraph": replace(
+            good, needles=(replace(good.needles[0], char_start=1), *good.needles[1:])
+        ),
         "wrong": replace(good, key=replace(good.key, target="wrong", answers=("wrong",))),
     }
     if value.islower():

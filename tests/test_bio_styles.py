@@ -335,7 +335,7 @@ def test_planted_faults_of_lists_are_found() -> None:
         "do not": replace(good, question=good.question + "?"),
         "the demonstration about": tailed(good, f"\nAnswers: {shown[1].reply}\n", "\nAnswers: chess\n"),
         "needles of demonstrations": replace(good, needles=tuple(n for n in good.needles if n.role != "demo")),
-        "in place of 10": replace(good, stratum=replace(cell, complexity=10)),
+        "expected 10 people": replace(good, stratum=replace(cell, complexity=10)),
     }
     faults["does not end in the question"] = faults.pop("do not")
     for said, row in faults.items():

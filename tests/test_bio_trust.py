@@ -158,7 +158,7 @@ def test_planted_faults_of_citation_are_found() -> None:
         "needles of demonstrations": replace(good, needles=tuple(n for n in good.needles if n.role != "demo")),
         "the key 'wrong'": replace(good, key=replace(good.key, target="wrong")),
         "the demonstration about": replace(good, turns=(("user", shown),)),
-        "in place of 1": replace(good, stratum=replace(good.stratum, complexity=1)),
+        "expected 1 people": replace(good, stratum=replace(good.stratum, complexity=1)),
         "a share of 0.25": replace(good, stratum=replace(good.stratum, knobs=(("density", 0.25),))),
         "does not end in the question": replace(good, question="Who?"),
     }

@@ -140,7 +140,7 @@ class CorpusKnob:
     tables: frozenset[str] = frozenset()
 
     def allows(self, value: object) -> bool:
-        """Tell whether a value is a digest, or none."""
+        """Return whether a value is a digest, or none."""
         return isinstance(value, str) and (not value or bool(re.fullmatch("[0-9a-f]{64}", value)))
 
 

@@ -18,7 +18,7 @@ CROSSED = {"crossed": (False, True)}
 
 
 def is_crossed(stratum: Stratum) -> bool:
-    """Tell whether six rows in turn ask the same question."""
+    """Return whether six rows in turn ask the same question."""
     return bool(stratum.knob("crossed", CROSSED["crossed"][0]))
 
 

@@ -101,7 +101,7 @@ class Filler:
     ``sequence`` keep the order and put spares at random places, or where `joints` (one for each unit of the pool) says
     that one may stand before a unit, and last. ``ranked`` sorts all by `ranks` (one for each unit), stably.
 
-    Where a prefix will not do in prompts of any size, `fitted` gives the order for so many tokens, with the tokens of
+    Where a prefix will not do in prompts of any size, `fitted` gives the order for this many tokens, with the tokens of
     each unit of the pool. At least the first `least` units must fit, or what is asked cannot be told.
     """
 
@@ -122,10 +122,10 @@ class Numbering(Protocol):
     """
 
     def prompt(self, text: str, places: Sequence[int]) -> str:
-        """Return a prompt with numbers in place of marks."""
+        """Return a prompt with numbers instead of marks."""
 
     def key(self, key: Key, places: Sequence[int]) -> Key:
-        """Return a key with numbers in place of marks."""
+        """Return a key with numbers instead of marks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What families that are made of people's messages share: a reader that knows their grammar. It is no family."""
+"""What families that are made of people's messages share: a reader that knows their grammar. It is not a family."""
 
 from __future__ import annotations
 

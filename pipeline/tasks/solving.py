@@ -56,7 +56,7 @@ def whole_lines(pattern: re.Pattern[str], opening: str, text: str) -> Iterator[r
 
 
 def stands(words: str, text: str) -> bool:
-    """Tell whether words stand in a text, in capitals or not, and not as a part of longer ones.
+    """Return whether words stand in a text, in capitals or not, and not as a part of longer ones.
 
     >>> stands("oak", "An Oak stood there."), stands("oak", "It was soaked.")
     (True, False)
@@ -86,7 +86,7 @@ def times(words: str, text: str) -> int:
 
 
 def is_letter(one: str) -> bool:
-    """Tell whether a character, if there is one, is of a word."""
+    """Return whether a character, if there is one, is of a word."""
     return one.isalnum() or one == "_"
 
 

@@ -1,6 +1,6 @@
 """What the tasks about ages share: biographies that state an age, their pool, and the frame of a prompt.
 
-The age stands in place of the birthdate, which leaves the other five sentences of the standard setting as they are.
+The age replaces the birthdate, which leaves the other five sentences of the standard setting as they are.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams
-from pipeline.tasks.base import Filler, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Unit, unit
+from pipeline.tasks.base import Filler, Layout, Placed, PoolSpec, Published, Role, Sample, Unit, unit
 from pipeline.tasks.bio import base
-from pipeline.tasks.bio.base import Biographies, around_asked, flat, in_sequence, shown_people, tail
+from pipeline.tasks.bio.base import Biographies, around_asked, flat, in_sequence, shown_people
 from pipeline.tasks.bio.haystack import density, depths, others, pool_name
 from pipeline.tasks.bio.solve import (
     AGE,
@@ -190,8 +190,8 @@ def anybody(sample: Sample, row_streams: Streams, without: Iterable[int]) -> Fil
 def framed(
     placed: tuple[Placed, ...], filler: Filler, instruction: str, shown: Iterable[tuple[str, str]], asked: str
 ) -> Layout:
-    """Return the layout of a prompt that ends in demonstrations, if there are any, and the question."""
-    return Layout((Piece(INTRODUCTION, "instruction"),), placed, filler, (tail(f"{END}{instruction}\n", shown, asked),))
+    """Return the layout of a prompt about ages."""
+    return base.framed(INTRODUCTION, placed, filler, f"{END}{instruction}\n", shown, asked)
 
 
 def reasoned(reasoning: str, final: str) -> str:
@@ -204,7 +204,7 @@ Answer = Callable[[str, Sequence[Entry]], tuple[str, ...]]
 STATED = re.compile(rf"({NAME}) is (\d+) years old")
 """How biographies, and replies of demonstrations, state an age."""
 STATING = (AGE, *ATTRIBUTES[1:])
-"""What biographies state here: the age stands in place of the birthdate."""
+"""What biographies state here: the age replaces the birthdate."""
 
 
 def ages_of(entries: Sequence[Entry], names: Sequence[str]) -> dict[str, int]:
@@ -230,7 +230,7 @@ def faults(
     *shown, _ = parse_question(row.text)
     yield from question_faults(row)
     if len(set(names)) != row.stratum.complexity:
-        yield f"the answer needs {len(set(names))} biographies in place of {row.stratum.complexity}"
+        yield f"expected {row.stratum.complexity} biographies that the answer needs, found {len(set(names))}"
     yield from mark_faults(row, role, [entry for entry in entries if entry.name in names], "people needed")
     yield from people_faults(entries)
     yield from whole_faults(entries, STATING, AGE if density(row.stratum) < 1 else "")

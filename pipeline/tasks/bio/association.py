@@ -17,9 +17,9 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample
+from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample
 from pipeline.tasks.bio import text
-from pipeline.tasks.bio.base import Biographies, dealt_kinds, kind_of, scattered, tail
+from pipeline.tasks.bio.base import Biographies, dealt_kinds, framed, kind_of, scattered
 from pipeline.tasks.bio.haystack import DEPTH, depths, others
 from pipeline.tasks.bio.solve import (
     Entry,
@@ -113,15 +113,11 @@ class Association(Biographies):
         (depth,) = depths(stratum, sample.index, stratum_streams, 1)
         taken = {*latent["people"], *_near(row_streams, stratum.tier)[latent["country"]]}
         size = len(people(row_streams, stratum.tier))
-        return Layout(
-            head=(Piece(text.INTRODUCTION, "instruction"),),
-            placed=(Placed.line(sample.relevant[0], "relevant", depth), *scattered(row_streams, latent["near"])),
-            filler=others(row_streams, stratum, STYLES[PLAIN].pool, size, taken),
-            tail=(tail(INSTRUCTION, (), sample.question),),
-        )
+        placed = (Placed.line(sample.relevant[0], "relevant", depth), *scattered(row_streams, latent["near"]))
+        filler = others(row_streams, stratum, STYLES[PLAIN].pool, size, taken)
+        return framed(text.INTRODUCTION, placed, filler, INSTRUCTION, (), sample.question)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return which place is asked for, and which country."""
         return {
             "attribute": kind_of(sample.latent["asked"], PLACES),
             "country": kind_of(sample.latent["country"], tuple(telling())),

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Permutation, Shuffled, Streams, deal
-from pipeline.tasks.base import CorpusKnob, Piece, Placed, Published, Task
+from pipeline.tasks.base import CorpusKnob, Filler, Layout, Placed, Published, Task
 from pipeline.tasks.bio import haystack
 from pipeline.tasks.bio.solve import Entry, mark_faults
 from pipeline.worlds.people import CLAN, NAMES, ROUNDS, apart, namesakes, people
@@ -121,7 +121,7 @@ class Biographies(Task):
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = NAMESAKE_KNOBS
 
     def namesakes_of(self, stratum: Stratum) -> int:
-        """Return how many namesakes everybody has who is asked about."""
+        """Return how many namesakes each asked person has."""
         asked = max(1, stratum.complexity)
         return promised(stratum, asked, self.shots_of(stratum), self.max_new_tokens)
 
@@ -185,12 +185,20 @@ def scattered(row_streams: Streams, texts: Iterable[str]) -> list[Placed]:
     return [Placed.line(said, "decoy", places.random()) for said in texts]
 
 
-def tail(instruction: str, shown: Iterable[tuple[str, str]], question: str, asks: str = "Question: ") -> Piece:
-    """Return the end of a prompt: instruction, demonstrations (question and reply) and question."""
+def framed(
+    introduction: str,
+    placed: Iterable[Placed],
+    filler: Filler,
+    instruction: str,
+    shown: Iterable[tuple[str, str]],
+    question: str,
+    asks: str = "Question: ",
+) -> Layout:
+    """Return a layout that ends in the instruction, demonstrations (question and reply), if any, and the question."""
     said = asks.split(":")[0].replace("Question", "Answer")
     examples = "".join(f"\n{asks}{asked}\n{said}: {reply}\n" for asked, reply in shown)
     lead = EXAMPLES if examples else ""
-    return Piece(f"{instruction}{lead}{examples}\n{asks}{question}\n{said}:", "question")
+    return Layout.haystack(introduction, placed, filler, f"{instruction}{lead}{examples}\n{asks}{question}\n{said}:")
 
 
 def in_sequence(placed: Iterable[Placed]) -> tuple[Placed, ...]:

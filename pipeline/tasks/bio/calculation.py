@@ -77,7 +77,6 @@ class Calculation(Ages):
         return framed(placed(sample, row_streams, stratum_streams), filler, INSTRUCTION, shown, sample.question)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
-        """Return whether the younger stands first, and is named first."""
         (one, age), (_, other) = sample.latent["people"]
         return {"order": kind_of((age < other, (age < other) == (sample.latent["named"][0] == one)), ORDERS)}
 

@@ -16,7 +16,7 @@ from itertools import count, zip_longest
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Unit, unit
+from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample, Unit, unit
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio import solve as proof
 from pipeline.tasks.bio.base import (
@@ -25,10 +25,10 @@ from pipeline.tasks.bio.base import (
     asked_people,
     dealt_kinds,
     flat,
+    framed,
     kind_of,
     scattered,
     shown_people,
-    tail,
 )
 from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.haystack import depths, others, pool_name, units_of
@@ -149,7 +149,7 @@ class Running:
         return [places[one] + 1 for one in cited]
 
     def _filled(self, text: str, numbers: Iterator[int]) -> str:
-        """Return a text with a number in place of each mark."""
+        """Return a text with a number instead of each mark."""
         first, *rest = text.split(f"[{running(0, self.tier)}]")
         return first + "".join(f"[{running(next(numbers), self.tier)}]{part}" for part in rest)
 
@@ -230,27 +230,20 @@ class Citation(Biographies):
         numbering = Running(
             stratum.tier, tuple(map(order.index, flat(latent["shown"]))), tuple(map(order.index, latent["people"]))
         )
-        return Layout(
-            head=(Piece(introduction(_kind(stratum), stratum.tier), "instruction"),),
-            placed=tuple(replace(units[one], rank=rank) for rank, one in enumerate(order)),
-            filler=others(row_streams, stratum, POOLS[_kind(stratum)], size, taken, ATTRIBUTES.index(latent["asked"])),
-            tail=(self._tail(sample, row_streams),),
-            numbering=numbering if _kind(stratum) == "running" else None,
-        )
-
-    def _tail(self, sample: Sample, row_streams: Streams) -> Piece:
-        tier, kind, attribute = sample.stratum.tier, _kind(sample.stratum), sample.latent["asked"]
-        everybody, labels = people(row_streams, tier), _labels(row_streams, tier, kind)
+        ranked = tuple(replace(units[one], rank=rank) for rank, one in enumerate(order))
+        kind, attribute = _kind(stratum), latent["asked"]
+        filler = others(row_streams, stratum, POOLS[kind], size, taken, ATTRIBUTES.index(attribute))
+        everybody, labels = people(row_streams, stratum.tier), _labels(row_streams, stratum.tier, kind)
         examples = []
-        for demo in sample.latent["shown"]:
+        for demo in latent["shown"]:
             who = [everybody[one] for one in demo]
             forms = replies([one.value(attribute) for one in who], [labels[one] for one in demo], attribute)
             examples.append((asks(who, attribute), forms[0]))
-        instruction = INSTRUCTIONS[sample.stratum.complexity].format(noun=NOUNS[kind])
-        return tail(instruction, examples, sample.question)
+        instruction = INSTRUCTIONS[stratum.complexity].format(noun=NOUNS[kind])
+        laid = framed(introduction(kind, stratum.tier), ranked, filler, instruction, examples, sample.question)
+        return replace(laid, numbering=numbering) if kind == "running" else laid
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
-        """Return which attribute is asked, and the order in which the asked stand."""
         order = kind_of(tuple(sample.latent["order"]), ORDERS[sample.stratum.complexity])
         return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES), "order": order}
 

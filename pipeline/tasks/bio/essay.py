@@ -72,19 +72,18 @@ class Among(Biographies):
         return self.plain.sample(stratum, index, self._plainly(row_streams), self._plainly(stratum_streams))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Lay the sample out as the plain subtask does, with essays in place of other people."""
+        """Lay the sample out as the plain subtask does, with essays instead of other people."""
         plain = self.plain.layout(sample, self._plainly(row_streams), self._plainly(stratum_streams))
         head = (Piece(f"{self.introduction}{HEADING}", "instruction"),)
         tail = tuple(replace(piece, text=piece.text.replace(END, ENDED)) for piece in plain.tail)
         return replace(plain, head=head, filler=prose(row_streams, sample.stratum), tail=tail)
 
     def _plainly(self, streams: Streams) -> Streams:
-        """Return the streams that the plain subtask has in place of these."""
+        """Return the streams that the plain subtask has instead of these."""
         own, plain = (f"{task.family}.{task.subtask}@{task.version}" for task in (self, self.plain))
         return replace(streams, path=tuple(plain if part == own else part for part in streams.path))
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
-        """Return what the plain subtask was dealt."""
         return self.plain.dealt(sample)
 
     def answers(self, text: str) -> tuple[str, ...]:
@@ -129,7 +128,7 @@ def _prose_faults(row: Published, parted: Parted) -> Iterable[str]:
         if answer in prose and re.search(rf"\b{re.escape(answer)}\b", prose):
             yield f"the answer {answer!r} stands in the prose"
     if any((needle.char_start, needle.char_end) not in parted.places for needle in row.needles):
-        yield "a needle is no paragraph that tells of a person"
+        yield "a needle is not a paragraph about a person"
 
 
 def _without_prose(row: Published, parted: Parted) -> Published:

@@ -103,7 +103,7 @@ class World:
         return cls(made, labels, initials, held[np.arange(len(made)), [one.asked for one in made]], held)
 
     def apart(self, key: int) -> NDArray[np.bool_]:
-        """Tell of each example whether it is without the key's university."""
+        """Return of each example whether it is without the key's university."""
         return np.asarray((self.held != self.asked[key]).all(axis=1))
 
     def alike(self, key: int) -> Indices:
@@ -305,7 +305,6 @@ class Icl(Biographies):
         return (Piece(INSTRUCTION + START, "instruction"), *told, ask)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
-        """Return which category is the answer, and by which mapping."""
         return {"category": (int(sample.key.answers[-1]) - 1, LABELS), "mapping": (sample.latent["world"], WORLDS)}
 
     def answers(self, text: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 Rows come in pairs: form a (complexity 1) is a question of the standard setting; form b (complexity 0) is the same row
 without the sentence that answers it, filled up with what closes the gap. Only who answers a and refuses b has passed.
 On purpose unlike the paper: half of the other people have a gap too, as half of the asked ones, so that a short
-biography or a missing sentence is no tell; refusals count in any plain wording.
+biography or a missing sentence is not a tell; refusals count in any plain wording.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, words
-from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Unit, unit
+from pipeline.tasks.base import Filler, Key, Layout, Placed, PoolSpec, Published, Sample, Unit, unit
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio import solve as proof
-from pipeline.tasks.bio.base import Biographies, asked_people, dealt_kinds, kind_of, scattered, shown_people, tail
+from pipeline.tasks.bio.base import Biographies, asked_people, dealt_kinds, framed, kind_of, scattered, shown_people
 from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.haystack import density, depths, others, pool_name, units_of
 from pipeline.tasks.bio.solve import ATTRIBUTES as READER_ATTRIBUTES
@@ -190,15 +190,10 @@ class Idk(Biographies):
             examples.append((question(everybody[one], attribute), reply))
         placed += scattered(row_streams, _others_told(row_streams, stratum.tier, latent["namesakes"], attribute))
         taken = {latent["person"], *(one for one, _ in latent["shown"]), *base.near([latent["person"]])}
-        return Layout(
-            head=(Piece(INTRODUCTION, "instruction"),),
-            placed=tuple(placed),
-            filler=_filler(row_streams, stratum, len(everybody), taken, ATTRIBUTES.index(attribute)),
-            tail=(tail(INSTRUCTION, examples, sample.question),),
-        )
+        filler = _filler(row_streams, stratum, len(everybody), taken, ATTRIBUTES.index(attribute))
+        return framed(INTRODUCTION, placed, filler, INSTRUCTION, examples, sample.question)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
-        """Return which attribute is asked."""
         return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES)}
 
     def answers(self, text: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample
+from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Role, Sample
 from pipeline.tasks.bio import base, multihop_solve
 from pipeline.tasks.bio.base import (
     NAMESAKE_KNOBS,
@@ -26,9 +26,9 @@ from pipeline.tasks.bio.base import (
     asked_people,
     dealt_kinds,
     flat,
+    framed,
     in_sequence,
     kind_of,
-    tail,
 )
 from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.haystack import depths, others
@@ -91,9 +91,9 @@ def _links(chain: Sequence[Person]) -> list[tuple[Person, Person | None]]:
 
 ORDERS = ("later", "mixed")
 RATE = 2048
-"""One biography of a decoy chain for so many tokens of the nominal length."""
+"""One biography of a decoy chain for this many tokens of the nominal length."""
 CROWD, CROWD_RATE, TAKEN = 16, 384, 1024
-"""So many of them at least where there is room: one for so many tokens, but for those that all else takes."""
+"""So many of them at least where there is room: one for this many tokens, but for those that all else takes."""
 OTHER = 3
 """One in so many decoy chains is about another attribute than the asked one."""
 APART = {"birthplace": "city", "city": "birthplace"}
@@ -127,7 +127,7 @@ def chain_of(
 def _together(
     everybody: Sequence[Person], attribute: str, one: int, others: Sequence[int], rest: Sequence[int] = ()
 ) -> bool:
-    """Tell whether a person may be in a chain with others, one of whom, or who alone, may be the last."""
+    """Return whether a person may be in a chain with others, one of whom, or who alone, may be the last."""
     if one // CLAN in {other // CLAN for other in (*others, *rest)}:
         return False
     if attribute not in APART:
@@ -189,7 +189,7 @@ class Multihop(Biographies):
     complexities = (2, 5)
     knobs = NAMESAKE_KNOBS | {"order": ORDERS}
     decoys: bool = True
-    """Whether people who are no namesakes are linked too; a haystack of prose has none."""
+    """Whether people who are not namesakes are linked too; a haystack of prose has none."""
 
     def namesakes_of(self, stratum: Stratum) -> int:
         """Return how many namesakes everybody of the asked chain has: they take the place of other decoys."""
@@ -248,15 +248,11 @@ class Multihop(Biographies):
         taken = {*latent["chain"], *flat(latent["shown"]), *(one for _, chain in decoys for one in chain)}
         taken |= base.near(latent["chain"])
         examples = [example([everybody[one] for one in chain], attribute) for chain in latent["shown"]]
-        return Layout(
-            head=(Piece(INTRODUCTION, "instruction"),),
-            placed=in_sequence(Placed.line(said, role, depth) for depth, said, role in found),
-            filler=others(row_streams, stratum, STYLES[PLAIN].pool, len(everybody), taken, ATTRIBUTES.index(attribute)),
-            tail=(tail(INSTRUCTION, examples, sample.question),),
-        )
+        placed = in_sequence(Placed.line(said, role, depth) for depth, said, role in found)
+        filler = others(row_streams, stratum, STYLES[PLAIN].pool, len(everybody), taken, ATTRIBUTES.index(attribute))
+        return framed(INTRODUCTION, placed, filler, INSTRUCTION, examples, sample.question)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
-        """Return which attribute is asked, and where the chain's last biography stands if they stand in any order."""
         count, places = sample.stratum.complexity, sample.latent["places"]
         mixed = sample.stratum.knob("order", ORDERS[0]) != ORDERS[0]
         end = {"end": (places.index(count - 1), count)} if mixed else {}

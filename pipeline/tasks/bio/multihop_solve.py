@@ -58,7 +58,7 @@ def follow(table: Table, name: str, attribute: str) -> tuple[Chain, str]:
 
 
 def faults(row: Published, decoys: int, count: int) -> Iterator[str]:
-    """Yield what is wrong with a row that promises so many decoy chains, `count` of them of namesakes."""
+    """Yield what is wrong with a row that promises `decoys` decoy chains, `count` of them of namesakes."""
     entries, (*shown, asked) = parse_biographies(row.text), parse_question(row.text)
     table, ((attribute, name),) = table_in(row.text), asked.about
     yield from people_faults(entries)
@@ -80,7 +80,7 @@ def faults(row: Published, decoys: int, count: int) -> Iterator[str]:
 
 def _chain_faults(row: Published, chain: Chain, which: str) -> Iterator[str]:
     if len(chain) != row.stratum.complexity:
-        yield f"{which} has {len(chain)} biographies in place of {row.stratum.complexity}"
+        yield f"expected {row.stratum.complexity} biographies in {which}, found {len(chain)}"
     ordered = row.stratum.knob("order", "later") == "later"
     if ordered and any(after.start < before.start for before, after in pairwise(chain)):
         yield f"{which} refers back to an earlier biography"
@@ -111,7 +111,7 @@ def _decoy_faults(
     told = [entry for chain in chains.values() for entry in chain]
     yield from mark_faults(row, "decoy", told, "decoys, whole chains,")
     if len(chains) != count:
-        yield f"{len(chains)} decoy chains in place of {count}"
+        yield f"expected {count} decoy chains, found {len(chains)}"
     if count and not any(attribute == asked for _, attribute in chains):
         yield f"no decoy chain is about the {asked}"
     for (name, _), chain in chains.items():

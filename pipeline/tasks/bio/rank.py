@@ -90,7 +90,6 @@ class Rank(Ages):
         return framed(placed(sample, row_streams, stratum_streams), filler, INSTRUCTION, shown, sample.question)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
-        """Return who is asked for first, and the orders in which people stand and are named."""
         latent, every = sample.latent, orders(sample.stratum.complexity)
         standing = tuple(latent["right"].index(person) for person, _ in latent["people"])
         named = tuple(latent["right"].index(person) for person in latent["named"])
@@ -117,7 +116,7 @@ class Rank(Ages):
 
 @cache
 def orders(size: int) -> tuple[tuple[int, ...], ...]:
-    """Return all orders of so many people."""
+    """Return all orders of `size` people."""
     return tuple(permutations(range(size)))
 
 

@@ -3,7 +3,7 @@
 Plain sentences are taken apart at their fixed words, which stand here, and every sentence must name the person whom its
 paragraph begins with. Patterns of the styles are built from the writer's list of wordings (`wordings`), so that a fault
 in that list is not found here. A paragraph may state the six attributes, or an age, may name
-another person in place of an attribute, and may carry a label in front: what a task allows is for its proof to say.
+another person instead of an attribute, and may carry a label in front: what a task allows is for its proof to say.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _taken_apart(line: str) -> Said:
     ends = [place - 2 for place, _, _ in found[1:]] + [len(line) - 1]
     values = {kind: line[start:end] for (_, start, kind), end in zip(found, ends, strict=True)}
     if any(not value or name in value or ". " in value for value in values.values()):
-        raise ReadError(f"no biography, for words that are no attribute: {line[:80]!r}")
+        raise ReadError(f"no biography, for words that are not an attribute: {line[:80]!r}")
     return name, *_sorted_out(values), label[1] if label else ""
 
 
@@ -170,10 +170,10 @@ take_each_apart = LINES.of_each(parse_biography)
 
 
 def _sorted_out(values: dict[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Part what a paragraph states from those whom it names in place of it."""
+    """Part what a paragraph states from those whom it names instead of it."""
     if AGE in values:
         if not (years := YEARS.fullmatch(values[AGE])):
-            raise ReadError(f"no biography, for {values[AGE]!r} is no age")
+            raise ReadError(f"no biography, for {values[AGE]!r} is not an age")
         values[AGE] = years[1]
     named = [kind for kind, value in values.items() if value.startswith(LINKING)]
     if not named:
@@ -225,14 +225,14 @@ OPENING = "name"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A wording as a reader sees it: what is stated, and the words around it, ``{name}`` in place of the name."""
+    """A wording as a reader sees it: what is stated, and the words around it, ``{name}`` instead of the name."""
 
     kind: str
     before: str
     after: str
 
     def inside(self, sentence: str) -> str:
-        """Return what a sentence has in place of the value, or nothing where the wording is another."""
+        """Return what a sentence has instead of the value, or nothing where the wording is another."""
         if not sentence.startswith(self.before) or not sentence.endswith(self.after):
             return ""
         return sentence[len(self.before) : len(sentence) - len(self.after)]
@@ -367,7 +367,7 @@ def faults(row: Published, entries: Sequence[Entry], answers: Answers = looked_u
     yield from key_faults(row, asked, entries, answers)
     yield from people_faults(entries)
     if len(set(asked.names)) != count or len(asked.names) != count:
-        yield f"{len(asked.names)} questions about {len(set(asked.names))} people in place of {count}"
+        yield f"expected {count} people asked about, found {len(asked.names)} questions about {len(set(asked.names))}"
     names = {*asked.names}
     yield from mark_faults(row, "relevant", [entry for entry in entries if entry.name in names], "people asked")
     firsts = {example.names[0] for example in shown}
@@ -449,7 +449,7 @@ def label_faults(labels: Sequence[str], *, running: bool) -> Iterator[str]:
     if not running and len(set(labels)) != len(labels):
         yield "two biographies have the same label"
     if not running and (wrong := [label for label in labels if not FIVE_DIGITS.fullmatch(label)]):
-        yield f"{wrong[0]!r} is no label of five digits"
+        yield f"{wrong[0]!r} is not a label of five digits"
     if running and [label.replace(".", "") for label in labels] != _counted(labels):
         yield "the biographies are not numbered in order"
 

@@ -16,7 +16,7 @@ from math import prod
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, unit
+from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample, unit
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio import solve as proof
 from pipeline.tasks.bio.base import (
@@ -25,11 +25,11 @@ from pipeline.tasks.bio.base import (
     asked_people,
     dealt_kinds,
     flat,
+    framed,
     in_sequence,
     kind_of,
     scattered,
     shown_people,
-    tail,
 )
 from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.haystack import density, depths, others
@@ -90,15 +90,10 @@ class Standard(Biographies):
         taken = {latent["person"], *latent["shown"], *base.near([latent["person"]])}
         shown = [everybody[one] for one in latent["shown"]]
         examples = [(question(one, asked), one.value(asked)) for one in shown]
-        return Layout(
-            head=(Piece(self.style.introduction, "instruction"),),
-            placed=tuple(placed),
-            filler=others(row_streams, stratum, self.style.pool, len(everybody), taken, ATTRIBUTES.index(asked)),
-            tail=(tail(INSTRUCTION, examples, sample.question),),
-        )
+        filler = others(row_streams, stratum, self.style.pool, len(everybody), taken, ATTRIBUTES.index(asked))
+        return framed(self.style.introduction, placed, filler, INSTRUCTION, examples, sample.question)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
-        """Return which attribute is asked."""
         return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES)}
 
     def answers(self, text: str) -> tuple[str, ...]:
@@ -189,15 +184,13 @@ class Multi(Biographies):
             (_questions(row_streams, stratum, shown), PART.join(everybody[one].value(kind) for one, kind in shown))
             for shown in latent["shown"]
         ]
-        return Layout(
-            head=(Piece(INTRODUCTION_TO_SEVERAL, "instruction"),),
-            placed=in_sequence(placed),
-            filler=others(row_streams, stratum, STYLES[PLAIN].pool, len(everybody), taken, number),
-            tail=(tail(SEVERAL, examples, sample.question, "Questions:\n"),),
+        filler, ranked = (
+            others(row_streams, stratum, STYLES[PLAIN].pool, len(everybody), taken, number),
+            in_sequence(placed),
         )
+        return framed(INTRODUCTION_TO_SEVERAL, ranked, filler, SEVERAL, examples, sample.question, "Questions:\n")
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
-        """Return which attribute is asked at each place of the list."""
         asked = sample.latent["attributes"]
         return {f"attribute {place}": kind_of(kind, ATTRIBUTES) for place, kind in enumerate(asked, start=1)}
 
@@ -228,7 +221,7 @@ def joined(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _same(stratum: Stratum) -> bool:
-    """Tell whether all people of a row are asked for the same attribute."""
+    """Return whether all people of a row are asked for the same attribute."""
     return stratum.knob("attributes", KINDS[0]) == "same" or density(stratum) < 1
 
 

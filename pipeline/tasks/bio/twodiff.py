@@ -1,10 +1,10 @@
 """bio.twodiff: name two people whose ages differ by a given number of years (LongBioBench, section 3, appendix D).
 
 On purpose unlike the paper: just one pair of the whole text fits. Each of its two ages then stands once, or there would
-be a second pair; so that rarity is no tell, thirty other people stand alone with their ages too, from 8,192 tokens on,
-and fewer in shorter texts. People are 20 to 99 years old. The question names nobody, so nobody has namesakes by design:
-they would point at the pair. With the knob `pairs` at ``any`` ages are free, as in the paper, and any pair that fits is
-right.
+be a second pair; so that rarity is not a tell, thirty other people stand alone with their ages too, from 8,192 tokens
+on, and fewer in shorter texts. People are 20 to 99 years old. The question names nobody, so nobody has namesakes by
+design: they would point at the pair. With the knob `pairs` at ``any`` ages are free, as in the paper, and any pair that
+fits is right.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ FULL = 0.6
 """How often an odd chain gives as many ages as it can."""
 DECOYS = 30
 TAKEN, TOKENS_PER_DECOY = 1536, 208
-"""One decoy for so many tokens, but for those that all else takes: all of them from 8,192 on."""
+"""One decoy for this many tokens, but for those that all else takes: all of them from 8,192 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def decoys_of(stratum: Stratum) -> int:
 
 
 def draw(rng: Random, years: int, recurring: Sequence[int]) -> AgeSets:
-    """Draw the ages of a text in which one pair is so many years apart; common ones are some of those that recur."""
+    """Draw the ages of a text in which one pair is `years` years apart; common ones are some of those that recur."""
     while True:
         younger = rng.randint(YOUNGEST, WIDEST - years)
         pair = (younger, younger + years)
@@ -97,7 +97,7 @@ def draw(rng: Random, years: int, recurring: Sequence[int]) -> AgeSets:
 
 
 def _chains(pair: tuple[int, int], years: int) -> Iterator[list[int]]:
-    """Yield the ages that are so many years apart in turn, cut where the pair and its neighbours are."""
+    """Yield the ages that are `years` years apart in turn, cut where the pair and its neighbours are."""
     cut = {pair[0] - years, *pair, pair[1] + years}
     for start in range(YOUNGEST, YOUNGEST + years):
         chain: list[int] = []
@@ -121,7 +121,7 @@ def _thinned(rng: Random, chain: Sequence[int]) -> list[int]:
 
 
 def free(rng: Random, years: int) -> AgeSets:
-    """Draw the ages of a text in which any number of pairs may be so many years apart; it needs no decoys."""
+    """Draw the ages of a text in which any number of pairs may be `years` years apart; it needs no decoys."""
     younger = rng.randint(YOUNGEST, OLDEST - years)
     return AgeSets((younger, younger + years), (), tuple(range(YOUNGEST, OLDEST + 1)))
 
@@ -237,7 +237,6 @@ class Twodiff(Ages):
         return Key.accepting(*forms)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
-        """Return the difference that is asked for, and whether the older stands first."""
         (_, age), (_, other) = sample.latent["people"]
         return {"difference": kind_of(sample.latent["years"], DIFFERENCES), "order": (int(age > other), 2)}
 
@@ -324,7 +323,7 @@ def ruled(known: Mapping[str, int], years: int) -> tuple[str, ...]:
 
 
 def fitting(known: Mapping[str, int], years: int) -> int:
-    """Return how many pairs of people are so many years apart."""
+    """Return how many pairs of people are `years` years apart."""
     times = Counter(known.values())
     return sum(count * times[age + years] for age, count in times.items() if age + years in times)
 

@@ -134,7 +134,7 @@ def _edges(body: str) -> list[Edge]:
     known = EDGES.match(body)
     end = known.end() if known else 0
     if end < len(body):
-        raise ReadError(f"line {body[end : end + 80].partition(chr(10))[0]!r} is no edge")
+        raise ReadError(f"line {body[end : end + 80].partition(chr(10))[0]!r} is not an edge")
     nodes = body.replace(ARROW, "\n").split("\n")
     return list(zip(nodes[::2], nodes[1::2], strict=False))
 
@@ -183,7 +183,7 @@ def _not_plain(graph: Listed) -> Iterator[str]:
 def _wrong_demonstrations(text: str, graph: Listed, subtask: str, shots: int) -> Iterator[str]:
     demos = demonstrations(text)
     if len(demos) != shots:
-        yield f"{len(demos)} demonstrations in place of {shots}"
+        yield f"expected {shots} demonstrations, found {len(demos)}"
     nodes = {*chain.from_iterable(graph.edges)}
     for number, (demo, shown) in enumerate(demos, 1):
         ordered = shown if subtask == "route" else ", ".join(sorted(shown.split(", ")))
@@ -200,7 +200,7 @@ def _wrong_size(row: Published, subtask: str) -> Iterator[str]:
     if len({*nodes}) < len(nodes):
         yield "the answer names a node twice"
     if subtask != "bfs" and len(nodes) != complexity:
-        yield f"the answer has {len(nodes)} nodes in place of {complexity}"
+        yield f"expected {complexity} nodes in the answer, found {len(nodes)}"
     if subtask == "bfs" and not (1 if complexity == 1 else 2) <= len(nodes) <= MOST:
         yield f"the answer has {len(nodes)} nodes"
 
@@ -214,7 +214,7 @@ def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
         if needle.role == "demo":
             continue
         if rest or needle.char_end - needle.char_start != LINE or not 0 <= place < len(graph.edges):
-            yield f"the mark at character {needle.char_start} is no edge"
+            yield f"the mark at character {needle.char_start} is not an edge"
             return
         marked[needle.role].append(graph.edges[place])
     if sorted(marked["relevant"] + marked["decoy"]) != sorted(met):

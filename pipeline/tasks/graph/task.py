@@ -95,7 +95,7 @@ def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 
 def filler(stratum: Stratum, core: Sequence[int], without: Collection[int], row_streams: Streams) -> Filler:
-    """Return the filler round a stretch of nodes, the `core`; some edges are no filler."""
+    """Return the filler round a stretch of nodes, the `core`; some edges are not filler."""
     known, rng = graph_of(row_streams, stratum), row_streams.of("filler")
     ranks = (_drawn(len(known.far)) * np.uint32(rng.getrandbits(32) | 1)).astype(np.int64)
     order = Around(known, core, without, rng.randrange(1, PARTS), ranks)
@@ -260,7 +260,7 @@ class GraphTask(Task):
         return solver.faults(row, self.subtask, self.shots_of(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return what guessers score who do not follow the edges."""
+        """Return what guessers score without following the edges."""
         return baselines(sample)
 
 
@@ -282,7 +282,6 @@ class Bfs(GraphTask):
         return drawn_search(graph, stratum.complexity, size, row_streams.of("node"))
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the size of the answer."""
         size = len(sample.key.target.split(", "))
         return {f"size of the answer at {sample.stratum.complexity}": (size, len(_sizes(sample.stratum)))}
 

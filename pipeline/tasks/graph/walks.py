@@ -39,7 +39,7 @@ class Walk:
 
     @property
     def trapped(self) -> bool:
-        """Whether who does not remember where they have been gets elsewhere."""
+        """Whether a walker without memory gets elsewhere."""
         return {*self.forgetful} != {*self.answers}
 
     @property
@@ -51,7 +51,7 @@ class Walk:
     def thinned(self, graph: Graph, rng: Random) -> list[int]:
         """Draw edges into the answers from elsewhere that are to be left out.
 
-        A node with more edges is reached more often: in twice as many cases if it has two in place of one. Without
+        A node with more edges is reached more often: in twice as many cases if it has two instead of one. Without
         half of the edges that are too many, answers have as many edges as other nodes.
         """
         found = list[int]()
@@ -80,7 +80,7 @@ class Reach:
     left_out: list[int]
 
     def walk(self) -> Walk:
-        """Tell the edges that are needed from those that are not."""
+        """Separate the edges that are needed from the others."""
         known = {*self.by.values(), *self.others}
         relevant = self._on_the_way()
         relevant |= {
@@ -153,7 +153,7 @@ def alone(graph: Graph, root: int) -> Walk:
 
 
 def follow(graph: Graph, root: int, steps: int) -> Walk | None:
-    """Return the route of so many steps from a node, or None if it comes back to where it was."""
+    """Return the route of `steps` steps from a node, or None if it comes back to where it was."""
     nodes, edges = [root], list[int]()
     for _ in range(steps):
         (edge,) = graph.leaving(nodes[-1])
@@ -165,7 +165,7 @@ def follow(graph: Graph, root: int, steps: int) -> Walk | None:
 
 
 def drawn_search(graph: Graph, distance: int, size: int, rng: Random) -> Walk:
-    """Draw a node with so many nodes at a distance from it; from three steps on with a trap.
+    """Draw a node with `size` nodes at a distance from it; from three steps on with a trap.
 
     Raises:
         ValueError: if there is none.
@@ -180,7 +180,7 @@ def drawn_search(graph: Graph, distance: int, size: int, rng: Random) -> Walk:
 
 
 def drawn_route(graph: Graph, steps: int, rng: Random) -> Walk:
-    """Draw a node from which a route of so many steps leads.
+    """Draw a node from which a route of `steps` steps leads.
 
     Raises:
         ValueError: if there is none.

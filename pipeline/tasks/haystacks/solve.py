@@ -24,7 +24,7 @@ TELLS = re.compile(r"[0-9]|[A-Za-z,;] [A-Z][a-z]")
 class Parted:
     """A prompt in parts: its text without the prose, and the paragraphs of that.
 
-    `places` tells for each line of the body that is no prose, by its start and end in the prompt, where it now starts.
+    `places` tells for each line of the body that is not prose, by its start and end in the prompt, where it now starts.
     """
 
     text: str
@@ -59,7 +59,7 @@ def part(text: str, heading: str, end: str, plain: str) -> Parted:
 
 
 def is_prose(line: str) -> bool:
-    """Tell whether a line is prose, by its looks."""
+    """Return whether a line is prose, by its looks."""
     return not TELLS.search(line)
 
 
@@ -83,17 +83,17 @@ def strangers(text: str, start: int, stop: int, haystack: str) -> list[Span]:
 
 
 def is_noise(line: str) -> bool:
-    """Tell whether a line is the first sentences of the noise, or all of them."""
+    """Return whether a line is the first sentences of the noise, or all of them."""
     return line.endswith(".\n") and f"{' '.join(SENTENCES)} ".startswith(line.replace("\n", " "))
 
 
 def is_own(line: str) -> bool:
-    """Tell whether a line may be of a user's own documents: it does not state what is filed under something."""
+    """Return whether a line may be of a user's own documents: it does not state what is filed under something."""
     return not FILED.fullmatch(line)
 
 
 def is_address(line: str) -> bool:
-    """Tell whether a line is a paragraph of an address, letter by letter."""
+    """Return whether a line is a paragraph of an address, letter by letter."""
     return _digest(line) in _address_lines()
 
 

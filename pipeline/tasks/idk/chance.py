@@ -32,7 +32,7 @@ def baselines(sample: Sample, key: Key) -> dict[str, float]:
 
 
 def share(right: int, chosen: Sequence[int]) -> float:
-    """Return the expected score of one who takes one of the chosen choices at random; (D) if there are none."""
+    """Return the expected score of taking one of the chosen choices at random; (D) if there are none."""
     if not chosen:
         return float(right < 0)
     return (right in chosen) / len(chosen)

@@ -180,7 +180,7 @@ def answer(asked: Query, stories: list[Told]) -> str:
     if value is None:
         return LETTERS[-1]
     if value not in asked.choices:
-        raise ReadError(f"the story of {asked.name} states {value!r}, which is no choice")
+        raise ReadError(f"the story of {asked.name} states {value!r}, which is not a choice")
     return LETTERS[asked.choices.index(value)]
 
 
@@ -287,7 +287,7 @@ def _namesake_faults(row: Published, asked: Query, lines: tuple[Line, ...]) -> I
     """Hold the asked to one namesake of each kind, marked, who is told another of the choices; none among letters."""
     found = [_with(lines, place, name, asked) for place, name in enumerate(asked.name.split(" "))]
     if row.stratum.subtask == "stories" and [len(each) for each in found] != [1, 1]:
-        yield f"{asked.name} has {len(found[0])} and {len(found[1])} namesakes in place of one of each kind"
+        yield f"expected one namesake of each kind for {asked.name}, found {len(found[0])} and {len(found[1])}"
     both = sorted(found[0] + found[1], key=lambda line: line.start)
     marked = row.spans("decoy")
     if marked != [(line.start, line.end) for line in both]:

@@ -201,7 +201,7 @@ def _unstated(rng: Random, story: Story, count: int) -> list[str]:
 
 
 def holds(text: str, value: str) -> bool:
-    """Tell whether a text holds a value, as whole words and without its article."""
+    """Return whether a text holds a value, as whole words and without its article."""
     bare = value.removeprefix("a ").removeprefix("an ")
     return re.search(rf"(?<![\w:]){re.escape(bare)}(?![\w:])", text, re.IGNORECASE) is not None
 
@@ -271,7 +271,7 @@ class Idk(Task):
         )
 
     def _taken(self, sample: Sample, row_streams: Streams) -> frozenset[int]:
-        """Return whose stories are no filler: those in the text already, and all namesakes of the asked."""
+        """Return whose stories are not filler: those in the text already, and all namesakes of the asked."""
         latent = sample.latent
         first, last = namesakes(row_streams, sample.stratum.tier, latent["person"])
         return frozenset({latent["person"], *latent["shown"], *first, *last})
@@ -306,7 +306,6 @@ class Idk(Task):
         return solver.faults(row, self.subtask)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
-        """Return the row's plot and kind of detail, which thing it asks for, and where its near choice stands."""
         latent = sample.latent
         return {
             "plot": (plots().index(plot_named(latent["plot"])), len(plots())),

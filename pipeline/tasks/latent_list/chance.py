@@ -1,4 +1,4 @@
-"""What guessers score who do not follow the program, in the spirit of Michelangelo's appendix B.1.
+"""What guessers score without following the program, in the spirit of Michelangelo's appendix B.1.
 
 ``uniform`` knows the numbers that the relevant operations name and those that the list starts with, but not what became
 of them. It guesses a length that the list could have; the least or greatest value is any of the numbers; for print and

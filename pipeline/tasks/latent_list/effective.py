@@ -97,7 +97,7 @@ class Search:
         return {value: value if value in told else first.setdefault(bisect(marks, value), value) for value in numbers}
 
     def shows(self, items: Items) -> bool:
-        """Tell whether a list shows the answer."""
+        """Return whether a list shows the answer."""
         try:
             return self._view.output(items) == self._answer
         except ValueError:

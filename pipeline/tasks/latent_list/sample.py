@@ -120,7 +120,7 @@ class Draft:
     def stretches(
         self, weights: Weights, ways: Sequence[int], size: int, rng: Random, *, quotas: bool
     ) -> Iterator[Draft | None]:
-        """Yield the draft with `size` operations more, which are drawn anew each time, or None where it is stuck.
+        """Yield the draft with `size` operations more, which are drawn again each time, or None where it is stuck.
 
         `ways` tells for each operation of the whole program whether it lengthens the list (1), shortens it (-1) or may
         do either (0). With `quotas` a kind weighs as much as it is still wanting of its share of the whole.
@@ -236,12 +236,12 @@ class ProgramPlan:
     wide: bool = False
 
     def beyond(self, name: str) -> bool:
-        """Tell whether a minimum is wished above, or a maximum below, most numbers that the list starts with."""
+        """Return whether a minimum is wished above, or a maximum below, most numbers that the list starts with."""
         return name in ("min", "max") and (self.sign > 0) == (name == "min") and self.size > START[-1]
 
 
 def proven(name: str, true: Sequence[int], others: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
-    """Tell at ``[i, j]`` whether the view of ``[i:j+1]`` tells the true list from every other."""
+    """Return at ``[i, j]`` whether the view of ``[i:j+1]`` tells the true list from every other."""
     lists = _matrix([true, *others], len(true), -GONE if name == "max" else GONE)
     if name == "print":
         return _differs(lists)
@@ -251,7 +251,7 @@ def proven(name: str, true: Sequence[int], others: Sequence[Sequence[int]]) -> N
 
 
 def shows_all(draft: Draft, view: View) -> bool:
-    """Tell whether a view of a slice tells the true list from all others."""
+    """Return whether a view of a slice tells the true list from all others."""
     start, stop = view.span or (0, 0)
     return bool(proven(view.name, draft.true, draft.others)[start, stop - 1])
 
@@ -282,14 +282,14 @@ def choose(name: str, draft: Draft, wish: ProgramPlan, rng: Random) -> View | No
 
 
 def _suits(name: str, part: Sequence[int], wish: ProgramPlan) -> bool:
-    """Tell whether a slice may be shown: it is not too wide to print, nor too narrow, and its number is not zero."""
+    """Return whether a slice may be shown: it is not too wide to print, nor too narrow, and its number is not zero."""
     if name == "print":
         return len(part) <= WIDEST
     return len(part) > wish.wide and VALUES[name](part) != 0
 
 
 def _enough(draft: Draft, view: View) -> bool:
-    """Tell whether a sum leaves out little, and a long program surely needs most of its additions."""
+    """Return whether a sum leaves out little, and a long program surely needs most of its additions."""
     start, stop = view.span or (0, 0)
     if view.name == "sum" and len(draft.operations) > 1 and stop - start < len(draft.true) - CLIPPED["sum"]:
         return False
@@ -352,7 +352,7 @@ def _extremes(name: str, lists: Table) -> Table:
 
 
 def _differs(lists: Table) -> NDArray[np.bool_]:
-    """Tell at ``[i, j]`` whether ``[i:j+1]`` of the first list differs from that of every other."""
+    """Return at ``[i, j]`` whether ``[i:j+1]`` of the first list differs from that of every other."""
     count = np.cumsum(lists[1:] != lists[0], axis=1)
     before = np.concatenate([np.zeros_like(count[:, :1]), count[:, :-1]], axis=1)
     different = (count[:, None, :] - before[:, :, None]) > 0
@@ -435,7 +435,7 @@ def _draw(name: str, complexity: int, wish: ProgramPlan, rng: Random) -> Program
 
 
 def _drafted(name: str, ways: Sequence[int], wish: ProgramPlan, rng: Random) -> Program | None:
-    """Draw a stretch anew until a slice shows all operations so far; where that fails, draw the one before it anew.
+    """Draw a stretch again until a slice shows all operations so far; where that fails, draw the one before it again.
 
     Without that, one draft in fifty of twenty operations has a slice that shows them all by its minimum.
     """
@@ -456,7 +456,7 @@ def _drafted(name: str, ways: Sequence[int], wish: ProgramPlan, rng: Random) -> 
 
 
 def provable(draft: Draft, name: str) -> bool:
-    """Tell whether a slice tells the true list from all others."""
+    """Return whether a slice tells the true list from all others."""
     return bool(proven(name, draft.true, draft.others).any())
 
 

@@ -46,7 +46,7 @@ def _step(line: str) -> Step | None:
     found = CALL.fullmatch(line)
     args = tuple(map(int, found[2].split(", "))) if found and found[2] else ()
     if not found or len(args) not in ARGUMENTS[found[1]]:
-        raise ReadError(f"line {line[:80]!r} is no operation on the list")
+        raise ReadError(f"line {line[:80]!r} is not an operation on the list")
     return getattr(list, found[1]), args
 
 
@@ -193,7 +193,7 @@ class Numbers(dict[str, int]):
     """Remembers the number of the kind of each distinct line."""
 
     def __missing__(self, line: str) -> int:
-        """Tell the kind of a line that is new."""
+        """Return the kind of a line that is new."""
         if len(self) > MEMO:
             self.clear()
         step = STEPS[line]
@@ -223,12 +223,12 @@ def _counted(kinds: bytes) -> Counter[Between]:
 
 
 def _parted(before: str, kind: str, behind: str) -> bool:
-    """Tell whether a line that does nothing stands behind an addition, and before a removal."""
+    """Return whether a line that does nothing stands behind an addition, and before a removal."""
     return behind == IDLE if kind == "addition" else before == IDLE if kind == "removal" else True
 
 
 def _tail(seen: int, of: int, share: float) -> float:
-    """Return the chance of at least so many successes."""
+    """Return the chance of at least `seen` successes."""
     return sum(comb(of, count) * share**count * (1 - share) ** (of - count) for count in range(seen, of + 1))
 
 
@@ -244,7 +244,7 @@ def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
     yield from _wrong_demonstrations(text, subtask, shots)
     marked = [needle for needle in row.needles if needle.role == "relevant"]
     if len(marked) != row.stratum.complexity:
-        yield f"{len(marked)} operations are marked as relevant in place of {row.stratum.complexity}"
+        yield f"expected {row.stratum.complexity} operations marked as relevant, found {len(marked)}"
     misplaced = [needle.char_start for needle in marked if not _is_line(text, needle, session)]
     if misplaced:
         yield f"the mark at character {misplaced[0]} is not a line of the program"
@@ -263,14 +263,14 @@ def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
 def _wrong_demonstrations(text: str, subtask: str, shots: int) -> Iterator[str]:
     demos = demonstrations(text)
     if len(demos) != shots:
-        yield f"{len(demos)} demonstrations in place of {shots}"
+        yield f"expected {shots} demonstrations, found {len(demos)}"
     for number, (demo, shown) in enumerate(demos, 1):
         if demo.ask.name != subtask or demo.runs() != shown:
             yield f"demonstration {number} shows {shown!r} for {demo.ask.line!r}"
 
 
 def _is_line(text: str, needle: Needle, session: Session) -> bool:
-    """Tell whether a mark is exactly one operation of the program, its newline with it."""
+    """Return whether a mark is exactly one operation of the program, its newline with it."""
     start, end = needle.char_start, needle.char_end
     line = text[start : end - 1]
     known = "\n" not in line and text[end - 1 : end] == "\n" and start >= session.begins and text[start - 1] == "\n"
@@ -340,7 +340,7 @@ def _beside(text: str, needle: Needle) -> tuple[str, str]:
 
 
 def _overstated(row: Published, session: Session, steps: Sequence[Step | None]) -> Iterator[str]:
-    """Search for the smallest answer-preserving part anew."""
+    """Search for the smallest answer-preserving part again."""
     ask = session.ask
     view = View(ask.name, None if ask.name == "len" else (ask.start, ask.stop))
     operations = tuple(Operation(method.__name__, args) for method, args in filter(None, steps))

@@ -193,7 +193,7 @@ class LatentList(Task):
         return solver.faults(row, self.subtask, self.shots_of(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return what guessers score who do not follow the program."""
+        """Return what guessers score without following the program."""
         return chance.baselines(self.subtask, sample)
 
 

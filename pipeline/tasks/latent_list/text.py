@@ -27,7 +27,7 @@ LOOSE = 0.05
 
 
 def parted(before: Operation, after: Operation, rng: Random) -> bool:
-    """Tell whether a line that does nothing stands between two operations of a block."""
+    """Return whether a line that does nothing stands between two operations of a block."""
     left, right = CLASS[before.name], CLASS[after.name]
     if left == "add" or right == "take" or left == right == "reverse":
         return True

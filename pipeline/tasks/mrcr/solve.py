@@ -141,7 +141,7 @@ def faults(row: Published) -> Iterator[str]:
     conversation = read_conversation(tuple(row.turns))
     found, asked = conversation.matching(), conversation.asked
     if len(found) != row.stratum.complexity:
-        yield f"{len(found)} replies match {asked.key!r} in place of {row.stratum.complexity}"
+        yield f"expected {row.stratum.complexity} replies that match {asked.key!r}, found {len(found)}"
     if asked.code != row.key.random_string_to_prepend or row.prompt.count(asked.code) != 1:
         yield f"the code {asked.code} is not the key's, or stands {row.prompt.count(asked.code)} times"
     if row.question not in row.turns[-1][1]:
@@ -164,9 +164,9 @@ def _mark_faults(row: Published, conversation: Conversation) -> Iterator[str]:
     if [(n.role, n.char_start, n.char_end) for n in row.needles if n.role != "demo"] != wanted:
         yield "the needles are not the matching replies, the asked one of them relevant"
     if place < len(matching) and row.metadata.get("desired_msg_index") != 2 * matching[place] + 1:
-        yield f"desired_msg_index is {row.metadata.get('desired_msg_index')} in place of {2 * matching[place] + 1}"
+        yield f"expected desired_msg_index {2 * matching[place] + 1}, found {row.metadata.get('desired_msg_index')}"
     if row.metadata.get("n_needles") != row.stratum.complexity:
-        yield f"n_needles is {row.metadata.get('n_needles')} in place of {row.stratum.complexity}"
+        yield f"expected n_needles {row.stratum.complexity}, found {row.metadata.get('n_needles')}"
 
 
 def _span(conversation: Conversation, at: int) -> tuple[int, int]:

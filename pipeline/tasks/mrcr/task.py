@@ -165,7 +165,6 @@ class Mrcr(Task):
         return {name: sample.latent[name] for name in GUESSES}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return what is dealt: the ordinal, and of the grammars' texts format and topic, each as one of how many."""
         stratum, (form, topic, _) = sample.stratum, sample.latent["key"]
         ordinal = {f"ordinal of {stratum.complexity}": (sample.latent["place"], stratum.complexity)}
         if stratum.knob("corpus", ""):

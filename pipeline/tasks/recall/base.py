@@ -17,7 +17,7 @@ NEEDLE = "The access code filed under {key} is {value}.\n"
 FORMS = {"pairs": PAIR, "uuids": NEEDLE, "words": NEEDLE}
 """The pools by name, each with the form of its entries: keys and values are UUIDs, in ``words`` words and numbers."""
 TOKENS_PER_ENTRY = {"pairs": 20, "uuids": 20, "words": 7}
-"""One entry for so many tokens of the tier: about twice what a prompt can hold."""
+"""One entry for this many tokens of the tier: about twice what a prompt can hold."""
 
 
 def size(form: str, tier: str) -> int:

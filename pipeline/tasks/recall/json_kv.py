@@ -104,7 +104,6 @@ class JsonKV(Task):
         return {"uniform": 0.0, "any_near": 1 / (1 + near) if near else 0.0, "first_line": first}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the point of the grid that the asked pair stands at."""
         return grid.dealt(sample.latent["depth"], sample.stratum)
 
 
@@ -177,4 +176,4 @@ def faults(row: Published) -> Iterator[str]:
     anchors = marked["anchor"]
     shown = {(pair[side], pair[1 - side]) for pair in found if f'"{pair[0]}": "{pair[1]}",\n' in anchors}
     if shown != {found.groups() for found in whole_lines(SHOWN, "Example: ", row.text)}:
-        yield "the examples are no marked pairs of the object"
+        yield "the examples are not marked pairs of the object"

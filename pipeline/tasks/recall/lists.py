@@ -85,7 +85,7 @@ MOST = 1.25
 MANY = 4
 """Of so many times as many words it is quicker to draw some than to shuffle all."""
 KEPT = 0.9
-"""With fewer words than so many times those of most profiles, or more than were dealt, a list is dealt anew."""
+"""With fewer words than so many times those of most profiles, or more than were dealt, a list is dealt again."""
 BURST, SHARE = 0.6, 0.4
 """How often a word of a burst comes, in times of the last asked word, and in how much of the list."""
 
@@ -106,7 +106,7 @@ class Listed(Task):
     count: int
     what: str
     fixed: int
-    """Tokens of a prompt that are no list, about."""
+    """Tokens of a prompt that are not the list, about."""
     tokens_per_word: tuple[float, float]
     """Tokens of a word with its newline: in most of the shipped profiles, and in the one that needs most."""
     gap: float
@@ -210,7 +210,7 @@ class Listed(Task):
         if sorted(marked) != [f"{word}\n" for word in asked]:
             yield "the marked lines are not one of each asked word"
         if not all(map(WORD.fullmatch, lines)):
-            yield "a line of the list is no word"
+            yield "a line of the list is not a word"
         for found in whole_lines(SHOWN, "Example:\n", row.text):
             shown, answer = found.groups()
             if answer.split(", ") != most_frequent(Counter(shown.splitlines()), self.count)[0]:
@@ -218,7 +218,7 @@ class Listed(Task):
 
 
 def _full(usual: Indices, dealt: Callable[[float], Indices], places: int, room: int, tokens: Indices) -> Indices:
-    """Return a list that fills the room: the usual one, or one dealt anew for a part of its words or more."""
+    """Return a list that fills the room: the usual one, or one dealt again for a part of its words or more."""
     order = usual
     if (part := _fit(tokens[order], room) / places) < KEPT:
         order = dealt(part)

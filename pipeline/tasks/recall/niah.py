@@ -308,7 +308,6 @@ class Niah(Task):
         return {"uniform": 0.0, **guess, "first_line": first}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the point of the grid that a single needle stands at."""
         return grid.dealt(sample.latent["depth"], sample.stratum) if self.form == "one" else {}
 
     def _number(self, name: str, stratum: Stratum) -> int:

@@ -89,7 +89,7 @@ def parse_question(text: str) -> list[str]:
 
 
 def is_ordered(text: str) -> bool:
-    """Tell whether values are asked for in the order of the text."""
+    """Return whether values are asked for in the order of the text."""
     return bool(_asked(text)[1])
 
 
@@ -215,7 +215,7 @@ def _marks(row: Published, found: Needles, mine: Sequence[int]) -> Iterator[str]
         yield "the marked lines are not those that answer"
     numbers = {found.lines.at(span) for span in marked["decoy"] - marked["relevant"]}
     if marked["decoy"] & marked["relevant"] or not numbers.issubset(found.numbers):
-        yield "a marked decoy is no needle"
+        yield "a marked decoy is not a needle"
 
 
 def _uniqueness(found: Needles, form: str, text: str, mine: Sequence[int]) -> Iterator[str]:

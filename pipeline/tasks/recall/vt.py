@@ -68,7 +68,7 @@ def draw(row_streams: Streams, complexity: int, operations: str, twins: int) -> 
 
 
 def _asked(rng: Random, variables: Sequence[str], complexity: int, operations: str, number: int) -> list[Line]:
-    """Draw a chain in which just so many variables hold a number; with operations it is never written down."""
+    """Draw a chain in which exactly that many variables hold a number; with operations it is never written down."""
     if operations == "none":
         return draw_chain(rng, variables, operations, number)
     hits = {*rng.sample(range(1, len(variables)), complexity)}
@@ -101,7 +101,7 @@ def _needed(chain: Sequence[Line], number: int) -> list[int]:
 
 
 def _twin(rng: Random, variables: Sequence[str], operations: str, number: int) -> list[Line]:
-    """Draw a chain that starts with the asked number, and starts anew with another before anything is copied."""
+    """Draw a chain that starts with the asked number, and starts again with another before anything is copied."""
     return restarted(rng, _apart(rng, variables, operations, number), number)
 
 

@@ -124,7 +124,7 @@ def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
         yield "the marked lines are not those that the answer needs"
     decoys = {*row.spans("decoy")}
     if decoys & needed or not {*map(program.lines.at, decoys)}.issubset(program.numbers):
-        yield "a marked decoy is no line of the program"
+        yield "a marked decoy is not a line of the program"
     starts = (step for step in steps if step.number == number and not step.source)
     if sum(step.name not in answer for step in starts) != twins:
         yield f"not just {twins} other chains start with the number"
@@ -149,7 +149,7 @@ def _component(steps: Sequence[Step], answer: Sequence[str]) -> list[int]:
 
 
 def _matters(chain: Sequence[Step], step: Step, number: int) -> bool:
-    """Tell whether the answer changes without a line, and without those that can then not be run."""
+    """Return whether the answer changes without a line, and without those that can then not be run."""
     known, without = set[str](), list[Step]()
     for one in chain:
         if one is not step and (not one.source or one.source in known):
