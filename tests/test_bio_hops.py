@@ -226,7 +226,7 @@ def test_planted_faults_of_chains_are_found() -> None:
         "expected 5 biographies": edited(row, link, LINKS[attribute].format(name=names[0], other=names[2])),
         "needles of decoys": unmarked(row, "decoy"),
         "needles of demonstrations": unmarked(row, "demo"),
-        "has 4 biographies": without(row, needle(row, "decoy")[0]),
+        ", found 4": without(row, needle(row, "decoy")[0]),
         "expected 3 decoy chains, found 0": bare(row, "decoy"),
         "same full name": edited(row, filler, filler + filler.replace(" was born", " was born", 1)),
         "3 were promised": edited(row, filler, filler + filler.replace(filler_name, middled(names[1]))),

@@ -151,7 +151,7 @@ def test_planted_faults_of_citation_are_found() -> None:
     shown = good.text.replace("\nAnswer: ", "\nAnswer: no ", 1)
     faults = {
         "same label": changed(said[at][1].replace(said[at][1][1:6], label)),
-        "no label of five digits": changed(said[at][1].replace(said[at][1][1:6], "123")),
+        "not a label of five digits": changed(said[at][1].replace(said[at][1][1:6], "123")),
         "same full name": changed(said[at + 1][1].replace(said[at + 1][1][1:6], "12345")),
         "3 were promised": twin,
         "needles of people asked": replace(good, needles=tuple(n for n in good.needles if n.role == "demo")),
