@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from pipeline.artifacts.holds import hold_for_build, hold_for_job, hold_for_verify
 from pipeline.artifacts.manifest import Manifest, ShardRecord
-from pipeline.artifacts.recipes import check_release, hold_for_build, hold_for_job, hold_for_verify, write_recipe
+from pipeline.artifacts.recipes import check_release, write_recipe
 from pipeline.assemble.fit import fit_jobs
 from pipeline.assemble.homes import with_caches_of
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 import builds
-from pipeline.artifacts import recipes as occupation
+from pipeline.artifacts import holds
 from pipeline.artifacts.files import exclusive_lock
-from pipeline.artifacts.recipes import hold_for_build, hold_for_job, hold_for_verify, write_recipe
+from pipeline.artifacts.holds import hold_for_build, hold_for_job, hold_for_verify
+from pipeline.artifacts.recipes import write_recipe
 from pipeline.errors import BuildError
 from pipeline.inference.corpus import ReplyJournal
 from pipeline.recipe import Recipe, load_recipe
@@ -111,10 +112,10 @@ def test_a_job_is_done_where_the_file_of_its_build_may_not_be_read(
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     with hold_for_build(tmp_path, pair[0]):
-        monkeypatch.setattr(occupation, "_open_shared", closed)
+        monkeypatch.setattr(holds, "_open_shared", closed)
         with hold_for_job(tmp_path, pair[0]):
             pass
-        assert occupation._hold_path(tmp_path, pair[0]).exists()
+        assert holds._hold_path(tmp_path, pair[0]).exists()
 
 
 @pytest.fixture
@@ -140,7 +141,7 @@ def test_a_build_of_two_users_goes_together(
     pair: tuple[Recipe, Recipe], tmp_path: Path, foreign: Callable[[Path], None]
 ) -> None:
     one, other = pair
-    path = occupation._hold_path(tmp_path, one)
+    path = holds._hold_path(tmp_path, one)
     with hold_for_build(tmp_path, one):
         foreign(path)
         with hold_for_build(tmp_path, one), pytest.raises(BuildError, match="another recipe is being built"):
@@ -156,7 +157,7 @@ def test_a_group_may_lock_what_its_members_made(pair: tuple[Recipe, Recipe], tmp
     before = os.umask(0o002)
     try:
         with hold_for_build(tmp_path, pair[0]):
-            assert occupation._hold_path(tmp_path, pair[0]).stat().st_mode & 0o777 == 0o664
+            assert holds._hold_path(tmp_path, pair[0]).stat().st_mode & 0o777 == 0o664
     finally:
         os.umask(before)
 

@@ -24,9 +24,9 @@ import builds
 from pipeline import metrics, tasks
 from pipeline import stages as stage_module
 from pipeline.artifacts.files import atomic_folder, atomic_write, remove_temporary
+from pipeline.artifacts.holds import hold_for_verify
 from pipeline.artifacts.manifest import read_manifest
 from pipeline.artifacts.parquet import read_rows
-from pipeline.artifacts.recipes import hold_for_verify
 from pipeline.assemble import plan as plans
 from pipeline.assemble.jobs import PackJob
 from pipeline.cli.tables import spent_lines

@@ -15,7 +15,8 @@ import shapes
 from frozen import carrara, said, went, written
 from loopback import Hub
 from models import folder_of, small
-from pipeline.artifacts.recipes import HOLD_NAME, read_recipes
+from pipeline.artifacts.holds import HOLD_NAME
+from pipeline.artifacts.recipes import read_recipes
 from pipeline.corpora.importing import import_corpora
 from pipeline.corpora.reading import Source
 from pipeline.errors import BuildError
@@ -84,7 +85,7 @@ def test_a_second_build_makes_nothing(store: type[Faulty], recipe: Path, local: 
     assert builds.stages(recipe, OUT).build()[0] is not None
     assert not puts(store)
     assert store.times("cat_file") < 4 * len(local)
-    assert f"{OUT / 'samples'}: 0 of 2 files" in went(carrara("sample", recipe, "--out", OUT))
+    assert f"{OUT / 'samples'}: 0 of 4 files" in went(carrara("sample", recipe, "--out", OUT))
     shown = went(carrara("plan", recipe, "--tokenizer", "o200k", "--out", OUT, "--json"))
     assert {(row["shards"], row["proven"]) for row in json.loads(shown)["shards"]} == {(3, 3), (1, 1)}
     assert builds.contents(OUT) == local

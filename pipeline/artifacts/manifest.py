@@ -408,6 +408,12 @@ def read_manifest(out: Path, profile: str) -> Manifest | None:
         return None
 
 
+def read_tier(out: Path, profile: str, tier: str) -> TierManifest | None:
+    """Return what a profile's manifest says of a tier, or None if that is not sealed; errors are `read_manifest`'s."""
+    manifest = read_manifest(out, profile)
+    return manifest.tiers.get(tier) if manifest else None
+
+
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Write a manifest, for its owner alone if it holds a seed that is secret."""
     with atomic_write(path, secret=any(is_secret(made.seed or 0) for made in manifest.tiers.values())) as aside:

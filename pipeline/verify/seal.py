@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from pipeline.artifacts.manifest import (
     differences,
     manifest_path,
     read_manifest,
+    read_tier,
     unseal_tier,
     write_manifest,
 )
@@ -58,21 +58,31 @@ from pipeline.verify.statistics import key_tables
 from pipeline.version import __version__
 
 
-def seal(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> Manifest:
-    """Write a profile's manifest from the proofs of this tier; other tiers of the same release stay in it."""
-    path = manifest_path(plan.out, profile.name)
-    with exclusive_lock(path.parent):  # another tier may be sealed at the same time
-        manifest = make_manifest(plan, profile, proofs)
-        write_manifest(path, manifest)
-    return manifest
+def make_manifest(plan: Plan, profile: Profile, proofs: Sequence[ShardRecord]) -> Manifest:
+    """Return a profile's manifest with this tier, made from its proofs and keys; other tiers of the release stay in it.
 
+    Args:
+        plan: what the tier was built from.
+        profile: what its rows are cut for.
+        proofs: those of all its shards, by name.
+    """
+    sizes = {proof.shard: proof.keys_bytes or 0 for proof in proofs}
 
-def make_manifest(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> Manifest:
-    """Return what `seal` writes."""
+    def keys(columns: list[str]) -> Iterator[Row]:
+        files = ((shard.path(plan.out, "keys"), sizes[shard.name]) for shard in plan.of_profile(profile))
+        for path in prefetch(files, plan.out):
+            yield from read_rows(path, columns)
+
     before, head = read_manifest(plan.out, profile.name), release_fields(plan.recipe, profile)
     same = before is not None and {name: getattr(before, name) for name in head} == head
     tiers = dict(before.tiers) if before and same else {}
-    tiers[plan.recipe.tier] = _tier(plan, profile, sorted(proofs, key=lambda proof: proof.shard))
+    tiers[plan.recipe.tier] = TierManifest(
+        **tier_fields(plan, profile),
+        **key_tables(keys),
+        proven=ProvenCounts.of(proofs),
+        totals=Totals.of_shards(proofs),
+        shards=tuple(proofs),
+    )
     return Manifest(
         **head,
         carrara=__version__,
@@ -85,8 +95,23 @@ def make_manifest(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -
 
 def release_fields(recipe: Recipe, profile: Profile) -> dict[str, Any]:
     """Return the fields of a manifest that all its tiers share."""
-    release = {"release": recipe.release, "version": recipe.version, "variant": recipe.variant, "frame": recipe.frame}
-    return {**release, "tokenizer": _tokenizer(profile)}
+    tokenizer = Tokenizer(
+        name=profile.name,
+        title=profile.title,
+        models=tuple(profile.models),
+        notice=profile.notice,
+        digest=profile.digest,
+        vocabulary_sha256=profile.vocabulary.sha256,
+        template=profile.template_kind,
+        windows={str(length): window for length, window in profile.windows},
+    )
+    return {
+        "release": recipe.release,
+        "version": recipe.version,
+        "variant": recipe.variant,
+        "frame": recipe.frame,
+        "tokenizer": tokenizer,
+    }
 
 
 def tier_fields(plan: Plan, profile: Profile) -> dict[str, Any]:
@@ -102,36 +127,6 @@ def tier_fields(plan: Plan, profile: Profile) -> dict[str, Any]:
         "pools": {spec.name: Pool(key=plan.pool_key(spec), source=spec.source) for spec in pools},
         "strata": tuple(_stratum(cell, profile, recipe) for cell in recipe.strata),
     }
-
-
-def _tier(plan: Plan, profile: Profile, proofs: list[ShardRecord]) -> TierManifest:
-    sizes = {proof.shard: proof.keys_bytes or 0 for proof in proofs}
-    return TierManifest(
-        **tier_fields(plan, profile),
-        **key_tables(partial(_keys, plan, profile, sizes)),
-        proven=ProvenCounts.of(proofs),
-        totals=Totals.of_shards(proofs),
-        shards=tuple(proofs),
-    )
-
-
-def _keys(plan: Plan, profile: Profile, sizes: Mapping[str, int], columns: list[str]) -> Iterator[Row]:
-    files = ((shard.path(plan.out, "keys"), sizes[shard.name]) for shard in plan.of_profile(profile))
-    for path in prefetch(files, plan.out):
-        yield from read_rows(path, columns)
-
-
-def _tokenizer(profile: Profile) -> Tokenizer:
-    return Tokenizer(
-        name=profile.name,
-        title=profile.title,
-        models=tuple(profile.models),
-        notice=profile.notice,
-        digest=profile.digest,
-        vocabulary_sha256=profile.vocabulary.sha256,
-        template=profile.template_kind,
-        windows={str(length): window for length, window in profile.windows},
-    )
 
 
 def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> StratumRecord:
@@ -158,8 +153,7 @@ def check_recipe(out: Path, recipe: Recipe) -> None:
         BuildError: naming the recipe and the manifest.
     """
     for path in sorted(out.glob("*/manifest.json")):
-        known = read_manifest(out, path.parent.name)
-        made = known.tiers.get(recipe.tier) if known else None
+        made = read_tier(out, path.parent.name, recipe.tier)
         if made and made.recipe_digest != digest(recipe):
             raise BuildError(
                 f"{str(recipe_path(out, recipe.tier))!r} has digest {digest(recipe)[:12]}, but {str(path)!r} was "
@@ -170,8 +164,7 @@ def check_recipe(out: Path, recipe: Recipe) -> None:
 
 def listed_shards(plan: Plan, profile: Profile) -> dict[str, ShardRecord]:
     """Return what a profile's manifest says of the shards of the plan's tier."""
-    known = read_manifest(plan.out, profile.name)
-    tier = known.tiers.get(plan.recipe.tier) if known else None
+    tier = read_tier(plan.out, profile.name, plan.recipe.tier)
     shards = tier.shards if tier else ()  # the public manifest of a withheld split says less of them
     return {shard.shard: shard for shard in shards} if all(shard.is_proof for shard in shards) else {}
 
@@ -201,22 +194,6 @@ def check_manifest(plan: Plan, profile: Profile) -> None:
             )
 
 
-def remake_manifest(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> Manifest:
-    """Return a manifest made again from the bytes.
-
-    Raises:
-        CorruptError: if the one there says otherwise, except of who counted.
-    """
-    path, made = manifest_path(plan.out, profile.name), make_manifest(plan, profile, proofs)
-    for place, old, new in differences(read_record(path, dict[str, Any]), made):  # keys that no record has, too
-        if place != "carrara" and place.rpartition(".")[2].partition("[")[0] not in COUNTED:
-            raise CorruptError(
-                f"{str(path)!r} says {place} is {old}, where the bytes give {new}: it was edited; delete it and verify "
-                "again to seal it from the bytes"
-            )
-    return made
-
-
 def seal_if_proven(
     plan: Plan, profile: Profile, seen: Mapping[Path, ShardRecord], check_balance: Callable[[], None]
 ) -> Manifest | None:
@@ -237,13 +214,15 @@ def seal_if_proven(
     check_row_digests(plan.out, profile.name, {proof.shard: str(proof.row_digest) for proof in proofs})
     remove(stale_shards(plan, profile))
     remove_temporary([plan.out / MARK, *owned_folders(plan, profile)])
-    known = read_manifest(plan.out, profile.name)
+    known, path = read_manifest(plan.out, profile.name), manifest_path(plan.out, profile.name)
     tier = known.tiers.get(plan.recipe.tier) if known else None
-    shards = tuple(sorted(proofs, key=lambda proof: proof.shard))
-    if known and tier and (tier.recipe_digest, tier.shards) == (digest(plan.recipe), shards):
+    if tier and (tier.recipe_digest, tier.shards) == (digest(plan.recipe), tuple(proofs)):
         return known
     check_balance()
-    return seal(plan, profile, proofs)
+    with exclusive_lock(path.parent):  # another tier may be sealed at the same time
+        manifest = make_manifest(plan, profile, proofs)
+        write_manifest(path, manifest)
+    return manifest
 
 
 def verify_manifest(
@@ -276,7 +255,13 @@ def verify_manifest(
     check_balance()
     path = manifest_path(plan.out, profile.name)
     with exclusive_lock(path.parent):
-        made = remake_manifest(plan, profile, proofs)
+        made = make_manifest(plan, profile, proofs)
+        for place, old, new in differences(read_record(path, dict[str, Any]), made):  # keys that no record has, too
+            if place != "carrara" and place.rpartition(".")[2].partition("[")[0] not in COUNTED:
+                raise CorruptError(
+                    f"{str(path)!r} says {place} is {old}, where the bytes give {new}: it was edited; delete it and "
+                    "verify again to seal it from the bytes"
+                )
         if msgspec.structs.replace(known, carrara=made.carrara) != made:
             with suppress(BuildError):
                 write_manifest(path, made)
@@ -291,11 +276,11 @@ def proven_shards(plan: Plan) -> list[tuple[Shard, bool]]:
 
 
 def _all_proofs(plan: Plan, profile: Profile, seen: Mapping[Path, ShardRecord]) -> list[ShardRecord] | None:
-    """Return the proofs of all shards of a profile, of which some were `seen`; None if one is not there."""
+    """Return the proofs of all shards of a profile by name, of which some were `seen`; None if one is not there."""
     jobs = [ProveJob(PackJob(plan, shard)) for shard in plan.of_profile(profile)]
     read = read_proofs([job for job in jobs if job.path not in seen], plan.out)
     proofs = [seen[job.path] if job.path in seen else next(read) for job in jobs]
-    found = [proof for proof in proofs if proof]
+    found = sorted((proof for proof in proofs if proof), key=lambda proof: proof.shard)
     return found if len(found) == len(jobs) else None
 
 
@@ -310,9 +295,9 @@ def unseal_changed(plan: Plan) -> list[str]:
     """
     again, found = has_recipe(plan.out, plan.recipe), []
     own = {profile.name: profile for profile in plan.profiles}
-    for name in sorted(own.keys() | _profile_folders(plan)):
-        known = read_manifest(plan.out, name)
-        made = known.tiers.get(plan.recipe.tier) if known else None
+    folders = {path.name for path in plan.out.glob("*") if re.search(PLAIN, path.name)} - RESERVED
+    for name in sorted(own.keys() | folders):
+        made = read_tier(plan.out, name, plan.recipe.tier)
         differs = made is not None and _is_changed(plan, own.get(name), made)
         if differs or not again:
             remove(_stale_proofs(plan, name, own.get(name)))
@@ -320,11 +305,6 @@ def unseal_changed(plan: Plan) -> list[str]:
             unseal_tier(manifest_path(plan.out, name), plan.recipe.tier)
             found.append(name)
     return found
-
-
-def _profile_folders(plan: Plan) -> set[str]:
-    """Return the names of all that may be profiles of a folder."""
-    return {path.name for path in plan.out.glob("*") if re.search(PLAIN, path.name)} - RESERVED
 
 
 def _is_changed(plan: Plan, profile: Profile | None, made: TierManifest) -> bool:
@@ -338,16 +318,10 @@ def _is_changed(plan: Plan, profile: Profile | None, made: TierManifest) -> bool
 
 def _stale_proofs(plan: Plan, name: str, profile: Profile | None) -> Iterator[Path]:
     """Yield the proofs of shards that the recipe does not make; all of a profile that cannot be loaded."""
-    profile = profile or _load_known(plan, name)
+    with suppress(CarraraError):
+        profile = profile or load_profile(known_profile(plan.out, name))
     keys = {shard.path(plan.out, "proofs"): shard.key for shard in plan.of_profile(profile)} if profile else {}
     paths = sorted((plan.out / name / "proofs").glob(f"*/{plan.recipe.tier}/test-*.json"))
     for path, proof in zip(paths, map_in_order(read_proof_file, paths, plan.out), strict=True):
         if proof is None or proof.key != keys.get(path):
             yield path
-
-
-def _load_known(plan: Plan, name: str) -> Profile | None:
-    try:
-        return load_profile(known_profile(plan.out, name))
-    except CarraraError:
-        return None
