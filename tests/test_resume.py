@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from pipeline.artifacts.holds import hold_for_verify
 from pipeline.artifacts.manifest import read_manifest
 from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble import plan as plans
-from pipeline.assemble.jobs import PackJob
 from pipeline.cli.tables import spent_lines
 from pipeline.errors import BuildError
 from pipeline.executors import Inline
@@ -36,7 +36,6 @@ from pipeline.storage import temporary_path
 from pipeline.tasks.bio.standard import Standard
 from pipeline.terminal.spent import Spent
 from pipeline.verify import seal
-from pipeline.verify.shard import ProveJob, read_proof
 
 PAIRS = 40 if int(os.environ.get("CARRARA_FAULT_CASES", "0")) else 2
 """Builds that are made twice at once; `make test-faults` makes more."""
@@ -516,10 +515,6 @@ def test_two_tiers_that_end_at_once_are_both_sealed(tiers: tuple[str, ...], tmp_
         recipe = builds.recipe_file(tmp_path / f"{tier}.toml", tier=tier)
         plans[tier] = builds.planned(recipe, out)
         builds.stages(recipe, out).build()
-    proofs = {
-        tier: [proof for shard in plan.all_shards() if (proof := read_proof(ProveJob(PackJob(plan, shard))))]
-        for tier, plan in plans.items()
-    }
     (out / "o200k/manifest.json").unlink()
     before, seen = seal.read_manifest, threading.Barrier(2, timeout=0.5)
 
@@ -531,7 +526,8 @@ def test_two_tiers_that_end_at_once_are_both_sealed(tiers: tuple[str, ...], tmp_
 
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as pool:
         patch.setattr(seal, "read_manifest", slow)
-        list(pool.map(lambda tier: seal.seal(plans[tier], plans[tier].profiles[0], proofs[tier]), tiers))
+        both = [partial(seal.seal_if_proven, plan, plan.profiles[0], {}, lambda: None) for plan in plans.values()]
+        assert all(pool.map(lambda sealed: sealed(), both))
     manifest = read_manifest(out, "o200k")
     assert manifest is not None
     assert set(manifest.tiers) == set(tiers)
