@@ -25,6 +25,8 @@ LETTER = re.compile(
 """A letter that is meant as one; an A only where it cannot be the article."""
 DENIED = re.compile(r"\b(not|never|isn't|nor|or|anything but|except) (?:option |choice )?\(?$", re.IGNORECASE)
 DENIED_BEHIND = re.compile(r"\)? (?:is|was)(?:n't| not| never| incorrect| wrong| false)\b", re.IGNORECASE)
+CONCEDED = re.compile(r",? (?:(?:even )?though|although|even if)\b.*", re.IGNORECASE)
+"""What is granted behind a choice, which it does not take back: *A, although it is not stated*."""
 
 
 def choice_or_refusal(row: Row, prediction: str, *, refuses: bool = True) -> float | None:
@@ -58,6 +60,9 @@ def _chosen(sentence: str, choices: list[str], refusal: str) -> set[str]:
     A refusal chooses what is given.
     """
     first = LETTER.search(sentence)
+    conceded = CONCEDED.sub("", sentence)
+    if LETTER.search(conceded) or _said(re.search, conceded.lower(), choices):
+        sentence = conceded
     if first:
         sentence = sentence[: first.end()] + EXPLAINED.sub("", sentence[first.end() :])
     refused = {refusal} if REFUSAL.search(sentence) else set()
@@ -100,11 +105,11 @@ def _without_article(choice: str) -> str:
 
 CHOICE_OR_REFUSAL_SCORER = Scorer(
     choice_or_refusal,
-    1,
+    2,
     "letter",
     refuses=True,
     aggregate="balanced",
     ungraded=LETTERED,
     pattern=LETTER_ALONE,
 )
-CHOICE_SCORER = Scorer(choice, 1, "letter", ungraded=LETTERED, pattern=LETTER_ALONE)
+CHOICE_SCORER = Scorer(choice, 2, "letter", ungraded=LETTERED, pattern=LETTER_ALONE)

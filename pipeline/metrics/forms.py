@@ -12,10 +12,10 @@ from pipeline.metrics.text import (
     CHOOSING,
     DENIALS,
     JOINTS,
-    NEUTRAL,
     REFUSAL,
     SEVERAL,
     TOKEN,
+    is_neutral,
     settled_on,
     words_asked,
     words_of,
@@ -107,9 +107,9 @@ def shaped_in(form: re.Pattern[str], text: str, talk: frozenset[str]) -> list[st
     """Return what has a form in a text, as it is compared, but for what is denied, neutral or of talk."""
     pieces = (piece for piece in JOINTS.split(text) if WITHOUT.isdisjoint(TOKEN.findall(piece.lower())))
     found = (found[0] for piece in pieces for found in form.finditer(piece))
-    return [compared(item) for item in found if item.lower() not in NEUTRAL and item.lower() not in talk]
+    return [compared(item) for item in found if not is_neutral(item.lower()) and item.lower() not in talk]
 
 
 def is_talk(token: str, talk: frozenset[str]) -> bool:
     """Tell whether a word is a number, neutral, or of talk about sets or of the question."""
-    return token.isdigit() or token in NEUTRAL or not talk.isdisjoint((token, token.rstrip("s")))
+    return token.isdigit() or is_neutral(token) or not talk.isdisjoint((token, token.rstrip("s")))

@@ -12,12 +12,12 @@ from pipeline.metrics.text import (
     BULLET,
     FINITE,
     LONG_LINE,
-    NEUTRAL,
     RETRACTION,
     SENTENCE_END,
     TOKEN,
     alike,
     is_idle,
+    is_neutral,
     is_strange,
     phrase,
     words_asked,
@@ -74,7 +74,7 @@ LISTING = re.compile(r"[,;/&]|\band\b")
 def _lists_values(line: str, known: frozenset[str]) -> bool:
     """Tell whether a line, and no sentence, sets values beside each other, or says one that is not known."""
     words = TOKEN.findall(line.lower())
-    values = [word for word in words if word not in NEUTRAL and not re.fullmatch(r"\d{1,3}", word)]
+    values = [word for word in words if not is_neutral(word) and not re.fullmatch(r"\d{1,3}", word)]
     fresh = any(is_strange(word, known) for word in words)
     return bool(values) and FINITE.isdisjoint(words) and (fresh or LISTING.search(line) is not None)
 
@@ -224,9 +224,9 @@ def _sourced(text: str) -> list[tuple[str, int]]:
 
 CITATION_SCORER = Scorer(
     citation,
-    1,
+    2,
     "cited",
     unnormalised="HELMET asks for several values in words that have no place for how to cite",
 )
-ALL_IN_ORDER_SCORER = Scorer(all_in_order, 1, "parts")
-PAIR_SCORER = Scorer(pair, 1, "pair")
+ALL_IN_ORDER_SCORER = Scorer(all_in_order, 2, "parts")
+PAIR_SCORER = Scorer(pair, 2, "pair")

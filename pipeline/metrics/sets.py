@@ -22,7 +22,7 @@ from pipeline.metrics.forms import (
 )
 from pipeline.metrics.reply import TABLE_HEAD, after_mark, thought, without_markup
 from pipeline.metrics.scorer import Row, Scorer
-from pipeline.metrics.text import EXPLAINED, FINITE, JOINTS, NEUTRAL, TOKEN, f1, phrase, sentences_of, words_of
+from pipeline.metrics.text import EXPLAINED, FINITE, JOINTS, TOKEN, f1, is_neutral, phrase, sentences_of, words_of
 
 EMPTY = re.compile(r"\[\s*\]|\{\s*\}|\\(?:emptyset|varnothing)\b|\u2205|\bset\(\)")
 """A set without members, as it is written."""
@@ -150,7 +150,7 @@ def _worded(text: str, talk: frozenset[str]) -> list[str]:
     items = []
     for (words, _), single in zip(pieces, alone, strict=True):
         kept = [word for word in words if talk.isdisjoint((word, word.rstrip("s"))) and word not in SERVING]
-        strange = [word for word in kept if word not in NEUTRAL]
+        strange = [word for word in kept if not is_neutral(word)]
         row = 2 * len(strange) > len(kept) and FINITE.isdisjoint(words)
         if single and sum(alone) > 1:
             items += words
@@ -206,5 +206,5 @@ def last_line(row: Row, prediction: str) -> float | None:
     return f1(len(wanted & given), len(wanted), len(given)) if wanted or given else 1.0
 
 
-MEMBERS_SCORER = Scorer(members, 1, "members", quirks={"f1": {}, "recall": held, "last_line": last_line})
-ROUTE_SCORER = Scorer(route, 1, "route", ungraded="the order of the nodes counts, which the rule cannot see")
+MEMBERS_SCORER = Scorer(members, 2, "members", quirks={"f1": {}, "recall": held, "last_line": last_line})
+ROUTE_SCORER = Scorer(route, 2, "route", ungraded="the order of the nodes counts, which the rule cannot see")

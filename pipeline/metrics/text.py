@@ -74,56 +74,44 @@ def settled_on(
 def is_bare(sentence: str) -> bool:
     """Tell whether a text of a few words could be a value, and is no sentence."""
     words = TOKEN.findall(sentence.lower())
-    return 0 < len(words) <= 8 and len(sentence) <= 200 and FINITE.isdisjoint(words) and not NEUTRAL.issuperset(words)
+    return 0 < len(words) <= 8 and len(sentence) <= 200 and FINITE.isdisjoint(words) and not all(map(is_neutral, words))
 
 
-NEUTRAL = frozenset(
+FUNCTION = FINITE | frozenset(
     re.findall(
-        r"\S+",
-        """
-    a about above academic according activity actual actually additionally address adore adores after afternoon
-    afternoons age aged ages all alma also although alumna alumni alumnus am among an and answer answers any
-    anything apart apologies apparently appear appears are as ascending ask asked asking asks associated at attend
-    attended attending award awarded baby background based be bears became been began begin begins being belong
-    belongs below best better between bio biographical biographies biography bios birth birthdate birthday birthdays
-    birthplace born both breath brought but by calculate calculated call called came can carefully category
-    certainly certificate check checked checking child choose chose chosen city class clear clearly clinic comes
-    compare compared comparing complete completed completing compute computed concentrated concluded conclusion
-    confirmed confirms context correct corresponding could count counted course cradle current currently data date
-    day days degree descending describe described describes desk detail details devote devoted devotes did differ
-    difference diploma directly do document documents does done during each earn earned earning earns earth
-    education else employed employment enjoy enjoyed enjoys enthusiast entire entry evenings every everybody
-    evidently exact exactly examinations explanation explicitly fact far favorite favourite feel field fifth filled
-    final finally find finished finishing first flat following follows for form former found fourth free friday
-    friends from full further furthermore gave give given gives glad go goes good graduate graduated graduation
-    great had hails handed happiest happy hard has have having he he's healthy hello help helpful helps hence her
-    here here's higher him his hobbies hobby hold holds home hometown hope hospital hour hours however i i'd i'll
-    i'm i've identified if in indeed indicate indicated indicates information input interest interested interests
-    into introduce is it it's its job joy just know label labels lectures left leisure let let's letters life light
-    like likely likes line lines list listed lists live lived lives living locate located look looking love loved
-    loves made main major majored make makes match matches matching mater may me mention mentioned mentions middle
-    moment monday more moreover morning most mother much must my myself name named namely names native need newborn
-    no nor not note noted notes nothing now nowadays number obtained of off okay old older oldest on one only or
-    order ordered original originally other our out overall own pair papers paragraph parents passage passed passion
-    passionate passport pastime pastimes people per person place please practice practiced practices practised
-    practises precisely prefer preferred prefers present primary probably profile proud provide provided provides
-    pursue pursued pursues pursuit pursuits question questions quote quoted quotes rank ranked ranking read reading
-    reads reason reasoning receive received record records refer reference register registered registers regrettably
-    relax relevant reply reside residence resident residential resides residing respective respectively response
-    result right said sat saturday saw say says seal search searched searching second see sentence sentences settled
-    she she's should show shown shows sign simply so some somebody soon sorry source sources spare speaks specialise
-    specialised specialist specialize specialized specifically specified specify spend spends spent state stated
-    statement states step step-by-step still stood student students studied studies study studying subject such
-    sunday sure surely taken takes tell tells text than thank thanks that that's the their them then there there's
-    therefore these thesis they they're think third this those though through thursday thus time to today told too
-    took town training tuesday turn turns two undergraduate unfortunately university up useful value verbatim want
-    was we wednesday weekday weekends welcomed well went were what when whenever where which while who whom whose
-    will with worded wording words work worked working workplace works world would wrote year years yes yet you
-    you'd younger youngest your
-    """,
+        "[a-z']+",
+        "a about above after again all also although am among an and any anything apart at because before "
+        "below best better between both but by during each either else every everything first for from "
+        "further here here's him himself herself how however i'd i'll i'm i've in indeed into it's just let's "
+        "like likely likes likewise me more moreover most much myself neither nor nothing now nowadays of off "
+        "on once one only or other others out over own per quite rather really same second shall some soon "
+        "still such than that's the them then therefore they're third three through thus to today together "
+        "too two under until up us very via whenever whether while whose why with within without yes yet",
     )
 )
-"""Words that are no value: those of function, of questions, of how biographies put things, of talk about an answer."""
+"""Words of the closed classes: pronouns, auxiliaries, prepositions, conjunctions and the like."""
+TALK = (
+    "accord answer appear ask base biograph context correct current date describe document done find follow "
+    "found give include indicate inform know label list mention middle name need note page passage provide "
+    "question quote read repl sa said see show source specif state sure tell text turn unfortunate word"
+)
+"""Stems of words with which an answer is given."""
+LIVES = (
+    "academic afternoon age background belong birth born chose cit complete concentrate course degree enjoy "
+    "favou?rite field fill free graduate great hobb home hour interest lecture leisure life live love major old "
+    "passion person prefer pursuit relax spare speciali[sz]e specialist stud student subject time university "
+    "weekend work year young"
+)
+"""Stems of words with which is told what people study and like, and where they live."""
+STEMS = re.compile(rf"(?:{'|'.join(f'{TALK} {LIVES}'.split())})(?:s|es|d|ed|ing|ly|y|ys|ies|ied|ion|ation)?")
+
+
+@lru_cache(maxsize=1 << 14)
+def is_neutral(word: str) -> bool:
+    """Return whether a word in small letters is no value, nor part of one."""
+    return word in FUNCTION or STEMS.fullmatch(word) is not None
+
+
 NAMES = frozenset({"Reading", "State"})
 """Words that are neutral in small letters, and parts of names with a capital."""
 DENIALS = frozenset({"not", "never", "isn't", "wasn't", "doesn't", "didn't"})
@@ -183,7 +171,7 @@ def is_strange(token: str, asked: frozenset[str], *, digits: bool = True) -> boo
     word = token.lower().removesuffix("'s")
     if word.isdigit():
         return digits and len(word) > 3
-    neutral = word in NEUTRAL and token not in NAMES
+    neutral = is_neutral(word) and token not in NAMES
     return word != "\x01" and not neutral and word not in asked and word.rstrip("s") not in asked
 
 
@@ -196,8 +184,8 @@ def alike(sentence: str, answer: str, asked: frozenset[str]) -> list[str]:
 
 
 def is_idle(line: str) -> bool:
-    """Tell whether a line holds neutral words alone."""
-    return NEUTRAL.issuperset(TOKEN.findall(line.lower()))
+    """Return whether a line holds neutral words alone."""
+    return all(map(is_neutral, TOKEN.findall(line.lower())))
 
 
 BESIDE = re.compile(r"\W*(?:\b(?:or|and|either|maybe|perhaps|possibly|years?|to)\b\W*)*")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from pipeline.metrics.dates import DATED
 from pipeline.metrics.forms import form_of, shaped
@@ -18,12 +18,12 @@ from pipeline.metrics.text import (
     JOINTS,
     LINKS,
     LONG_LINE,
-    NEUTRAL,
     REFUSAL,
     TOKEN,
     alike,
     is_bare,
     is_idle,
+    is_neutral,
     is_strange,
     phrase,
     sentences_of,
@@ -36,7 +36,7 @@ SLACK = 3
 """Further words that may stand beside an answer, but not next to it."""
 
 
-def gives(sentence: str, answers: Iterable[str], asked: frozenset[str]) -> bool | None:
+def gives(sentence: str, answers: Collection[str], asked: frozenset[str]) -> bool | None:
     """Tell whether a sentence gives one of the answers and no other value; None if it gives no value at all."""
     if len(sentence) > LONG_LINE:
         return False
@@ -45,24 +45,26 @@ def gives(sentence: str, answers: Iterable[str], asked: frozenset[str]) -> bool 
         if found:
             head, _, behind = masked.rpartition("\x01")
             return stands_alone(f"{head}\x01{EXPLAINED.sub('', behind)}", answer, asked)
-    strange = any(is_strange(word, asked) for word in TOKEN.findall(sentence))
-    return False if strange or REFUSAL.search(sentence) else None
+    other = is_bare(sentence) or any(alike(sentence, answer, asked) for answer in answers)
+    return False if other or REFUSAL.search(sentence) else None
 
 
 def stands_alone(masked: str, answer: str, asked: frozenset[str]) -> bool:
-    """Tell whether a text names no value beside the masked ones: a name, a date, a piece of strange words.
+    """Return whether a text names no value beside the masked ones: a name, a date, a piece of strange words.
 
     Words that are strange, because they are neither neutral nor of the question, may only stand in the piece of a
-    value, not next to it, and no more than three of them.
+    value, not next to it, and no more than three of them. Where a name or a date is asked, words in small letters are
+    strange in lists alone, not in sentences: those have a finite verb or a word of the question.
     """
     words = TOKEN.findall(masked.lower().replace("not far", ""))
     if not (CHOOSING | DENIALS).isdisjoint(words) or REFUSAL.search(masked):
         return False
     names, digits = answer != answer.lower(), any(map(str.isdigit, answer))
     cased = names and masked != masked.lower()
+    told = (cased or digits) and masked != masked.lower() and not (FINITE | asked).isdisjoint(words)
     for piece in JOINTS.split(masked):
         tokens = TOKEN.findall(piece)
-        strange = [is_strange(token, asked, digits=digits) for token in tokens]
+        strange = [is_strange(each, asked, digits=digits) and not (told and each[0].islower()) for each in tokens]
         if "\x01" not in tokens:
             if any(strange):
                 return False
@@ -136,7 +138,7 @@ def _answers_again(sentence: str, answer: str, asked: frozenset[str]) -> bool:
 
 def _in_words_of(asked: frozenset[str], sentence: str) -> bool:
     """Tell whether a sentence has a word of the question that says what is asked: born, hobby, graduate."""
-    roots = tuple(word for word in asked if len(word) > 3 and word in NEUTRAL and word not in FINITE)
+    roots = tuple(word for word in asked if len(word) > 3 and is_neutral(word) and word not in FINITE)
     return bool(roots) and any(word.startswith(roots) for word in TOKEN.findall(sentence.lower()))
 
 
@@ -179,10 +181,10 @@ def _names_value(piece: str, asked: frozenset[str]) -> bool:
     return any(is_strange(token, asked) and not token[0].islower() for token in tokens[1:])
 
 
-EXACT_SCORER = Scorer(exact, 1, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
+EXACT_SCORER = Scorer(exact, 2, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
 IDK_PAIR_SCORER = Scorer(
     idk_pair,
-    1,
+    2,
     "value",
     refuses=True,
     paired=True,
