@@ -1,8 +1,8 @@
 """What a task is: a base class to extend, and what goes in and out of it.
 
 A task samples a latent structure, lays it out as text, and re-derives the answer from the text alone by other code. It
-knows no tokenizer, no packing and no files. Adding one is a file here, a line in ``FAMILIES`` and a golden file;
-``docs/add-a-task.md`` walks through it.
+knows no tokenizer and no packing, and reads no file but a user's corpus. Adding one is a file here, a line
+in ``FAMILIES`` and a golden file; ``docs/add-a-task.md`` walks through it.
 """
 
 from __future__ import annotations
