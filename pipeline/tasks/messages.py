@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
 
-from pipeline.tasks.solving import LINES
+from pipeline.tasks.solving import LINES, ReadError
 from pipeline.worlds.words import pool
 
 __all__ = ["Meaning", "intent_of", "intents_of", "read"]
@@ -91,11 +91,7 @@ def _made(domain: str) -> Tables:
 
 
 def read(message: str) -> Meaning:
-    """Return what a message is for.
-
-    Raises:
-        ValueError: if a sentence is not known, or the message has not just one act and one thing.
-    """
+    """Return what a message is for."""
     parts = SENTENCES.split(message)
     for domain in ("request", "question"):
         said = [_read(part, domain) for part in parts]
@@ -104,7 +100,7 @@ def read(message: str) -> Meaning:
             things = [one[1] for one in said if one and one[1] is not None]
             if len(acts) == len(things) == 1:
                 return Meaning(domain, acts[0], things[0])
-    raise ValueError(f"no message that is understood: {message!r}")
+    raise ReadError(f"no message that is understood: {message!r}")
 
 
 @lru_cache(maxsize=100_000)
@@ -135,11 +131,7 @@ def _unnamed(sentence: str, tables: Tables) -> tuple[str | None, str | None] | N
 
 
 def intent_of(message: str) -> tuple[str, str]:
-    """Return the act and the thing of a message, both "" where it has none of those that are named.
-
-    Raises:
-        ValueError: if it cannot be read.
-    """
+    """Return the act and the thing of a message, both "" where it has none of those that are named."""
     meaning = read(message)
     return (meaning.act, meaning.thing) if meaning.act and meaning.thing else ("", "")
 

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from pipeline.tasks.solving import LINES, PROMPT, is_letter
+from pipeline.tasks.solving import LINES, PROMPT, ReadError, is_letter
 from pipeline.worlds.chronicle.entries import ASKED, lines, words_of
 from pipeline.worlds.wording import core, parse, pattern
 
@@ -57,14 +57,10 @@ class Event:
 
 @PROMPT.of
 def read(text: str) -> Sequence[Line]:
-    """Return every entry of a prompt.
-
-    Raises:
-        ValueError: if there are none, or anything else stands between them.
-    """
+    """Return every entry of a prompt."""
     start, end = text.find(BODY) + len(BODY), text.rfind(END) + 1
     if start < len(BODY) or end <= start:
-        raise ValueError("the prompt has no annals")
+        raise ReadError("the prompt has no annals")
     lines = text[start : end - 1].split("\n")
     edges = list(accumulate(map(len, lines), lambda edge, size: edge + size + 1, initial=start))
     return list(map(Line, edges, edges[1:], *zip(*_entries(lines), strict=True)))
@@ -75,7 +71,7 @@ def _entries(line: str) -> tuple[int, str]:
     """Return the day of an entry, and what stands behind the date."""
     found = LINE.fullmatch(line)
     if not found:
-        raise ValueError(f"no entry: {line[:80]!r}")
+        raise ReadError(f"no entry: {line[:80]!r}")
     return day_of(found[1], found[2], found[3]), found[4]
 
 
@@ -90,26 +86,18 @@ def day_of(day: str, month: str, year: str) -> int:
 
 
 def parse_question(text: str) -> tuple[str, dict[str, str]]:
-    """Return the question that a prompt ends in, and its options by their letters.
-
-    Raises:
-        ValueError: if it ends in none.
-    """
+    """Return the question that a prompt ends in, and its options by their letters."""
     found = ASKS.search(text, max(0, text.rfind("\nQuestion: ")))
     if not found:
-        raise ValueError("the prompt does not end in a question")
+        raise ReadError("the prompt does not end in a question")
     return found[1], dict(OPTION.findall(found[2]))
 
 
 def owner_asked(question: str) -> tuple[str, int]:
-    """Return the property that is asked about, and the last day that counts.
-
-    Raises:
-        ValueError: if the question is another.
-    """
+    """Return the property that is asked about, and the last day that counts."""
     found = OWNER.fullmatch(question)
     if not found:
-        raise ValueError(f"no question about an owner: {question!r}")
+        raise ReadError(f"no question about an owner: {question!r}")
     prop, day, month, year, end = found.groups()
     return prop, day_of(day, month, year) if day else day_of("31", "December", end)
 
@@ -135,16 +123,12 @@ def _names(text: str, name: str) -> bool:
 
 
 def events(line: Line, name: str, kinds: Sequence[str]) -> Iterator[Event]:
-    """Yield what the sentences of an entry tell that name something; each must be of one of some kinds.
-
-    Raises:
-        ValueError: if one cannot be read.
-    """
+    """Yield what the sentences of an entry tell that name something; each must be of one of some kinds."""
     for sentence in SENTENCE.split(line.text):
         if name[1:] in sentence:
             told = _told(sentence, tuple(kinds))
             if told is None:
-                raise ValueError(f"what is said of {name} cannot be read: {sentence!r}")
+                raise ReadError(f"what is said of {name} cannot be read: {sentence!r}")
             yield Event(line, *told)
 
 
@@ -197,15 +181,11 @@ def _happened() -> list[tuple[str, re.Pattern[str]]]:
 
 
 def happening_asked(question: str) -> tuple[str, str]:
-    """Return the property and the kind of happening that are asked about.
-
-    Raises:
-        ValueError: if the question is another.
-    """
+    """Return the property and the kind of happening that are asked about."""
     for kind, asked in _happened():
         if found := asked.fullmatch(question):
             return found[1], kind
-    raise ValueError(f"no question about a year: {question!r}")
+    raise ReadError(f"no question about a year: {question!r}")
 
 
 ESTATE = ("sale", "undo", "undo2", "redo")
@@ -221,21 +201,13 @@ class Sale:
 
 
 def whose(told: Sequence[Event]) -> Event | None:
-    """Return the latest sale that stands after some events, in their order.
-
-    Raises:
-        ValueError: if one of them sets aside or restores a sale that there is not.
-    """
+    """Return the latest sale that stands after some events, in their order."""
     left = standing(told)
     return left[-1] if left else None
 
 
 def standing(told: Sequence[Event]) -> list[Event]:
-    """Return all sales that stand after some events, in their order.
-
-    Raises:
-        ValueError: if one of them sets aside or restores a sale that there is not.
-    """
+    """Return all sales that stand after some events, in their order."""
     sales: list[Sale] = []
     since: list[Sale] = []
     for step, event in enumerate(told, start=1):
@@ -246,74 +218,54 @@ def standing(told: Sequence[Event]) -> list[Event]:
         elif event.kind in ("undo", "undo2"):
             count = 1 if event.kind == "undo" else 2
             if len(good) < count:
-                raise ValueError("a sale is set aside, and none stands")
+                raise ReadError("a sale is set aside, and none stands")
             for one in good[-count:]:
                 one.out = step
             since = [*since, good[-1]] if count == 1 else []
         elif event.kind == "redo":
             if not since:
-                raise ValueError("a sale is restored, and none was set aside since the last")
+                raise ReadError("a sale is restored, and none was set aside since the last")
             since.pop().out = 0
             sales.sort(key=lambda one: one.event.line.start)
     return [one.event for one in sales if not one.out]
 
 
 def history(found: Sequence[Line], prop: str, kinds: Sequence[str] = ()) -> list[Event]:
-    """Return all that is told of a property, in sentences of some kinds: sales and happenings, unless others are given.
-
-    Raises:
-        ValueError: if something cannot be read.
-    """
+    """Return what is told of a property in sentences of some kinds: sales and happenings unless others are given."""
     kinds = kinds or (*ESTATE, *happening_kinds())
     return [event for line in about(found, prop) for event in events(line, prop, kinds)]
 
 
 @PROMPT.of
 def stated_in(text: str, prop: str) -> list[Event]:
-    """Return all that a prompt tells of a property: sales and happenings; remembers the last prompt and property.
-
-    Raises:
-        ValueError: if something cannot be read.
-    """
+    """Return all that a prompt tells of a property: sales and happenings; remembers the last prompt and property."""
     return history(read(text), prop)
 
 
 def owned(text: str, *, known: bool = True) -> str:
-    """Return who owned the property that a prompt asks about; nobody where that is not `known`.
-
-    Raises:
-        ValueError: if the text cannot be read, or it is nobody's where it should be known.
-    """
+    """Return who owned the property that a prompt asks about; nobody where that is not `known`."""
     prop, day = owner_asked(parse_question(text)[0])
     sale = whose([event for event in stated_in(text, prop) if event.line.day <= day])
     if sale is None and known:
-        raise ValueError(f"nobody owns {prop}")
+        raise ReadError(f"nobody owns {prop}")
     return sale.values["buyer"] if sale else ""
 
 
 def year_of(text: str) -> str:
-    """Return the year that a prompt asks for.
-
-    Raises:
-        ValueError: if the text cannot be read, or there is not just one.
-    """
+    """Return the year that a prompt asks for."""
     prop, kind = happening_asked(parse_question(text)[0])
     found = [event.line for event in stated_in(text, prop) if event.kind == kind]
     if len(found) != 1:
-        raise ValueError(f"{len(found)} times is told of {prop} what is asked")
+        raise ReadError(f"{len(found)} times is told of {prop} what is asked")
     return str(date.fromordinal(found[0].day).year)
 
 
 def lettered(text: str) -> tuple[str, str]:
-    """Return the letter of the option that is the owner, and the owner.
-
-    Raises:
-        ValueError: if the text cannot be read, or no option is.
-    """
+    """Return the letter of the option that is the owner, and the owner."""
     name = owned(text)
     found = [letter for letter, option in parse_question(text)[1].items() if option == name]
     if len(found) != 1:
-        raise ValueError(f"{name} is {len(found)} of the options")
+        raise ReadError(f"{name} is {len(found)} of the options")
     return found[0], name
 
 
@@ -330,14 +282,10 @@ PHRASE = re.compile(r"(?:Who was|What was the name of|Who, by these annals, was)
 
 
 def steps_of(question: str) -> tuple[str, list[str]]:
-    """Return from whom a question starts, and its steps in order.
-
-    Raises:
-        ValueError: if it asks for no relative.
-    """
+    """Return from whom a question starts, and its steps in order."""
     found = PHRASE.fullmatch(question)
     if not found:
-        raise ValueError(f"no question about a relative: {question!r}")
+        raise ReadError(f"no question about a relative: {question!r}")
     left, steps = found[1], list[str]()
     while match := STEP.match(left):
         steps = [*WORDS[match["word"]], *steps]
@@ -352,11 +300,7 @@ def statements_about(found: Sequence[Line], name: str) -> list[Event]:
 
 
 def follow(found: Sequence[Line], name: str, steps: Sequence[str]) -> tuple[str, list[Line]]:
-    """Return the relative at the end of some steps, and the entries that tell of them.
-
-    Raises:
-        ValueError: if a step is not told just once.
-    """
+    """Return the relative at the end of some steps, and the entries that tell of them."""
     used = []
     for step in steps:
         ways = [
@@ -365,10 +309,10 @@ def follow(found: Sequence[Line], name: str, steps: Sequence[str]) -> tuple[str,
             if (other := _reached(event, name, step)) is not None
         ]
         if len({other for other, _ in ways}) != 1:
-            raise ValueError(f"the {step} of {name} is told in {len(ways)} ways")
+            raise ReadError(f"the {step} of {name} is told in {len(ways)} ways")
         used.append(ways[0][1])
         if len(ways) > 1:
-            raise ValueError(f"the {step} of {name} is told twice")
+            raise ReadError(f"the {step} of {name} is told twice")
         name = ways[0][0]
     return name, used
 
@@ -385,11 +329,7 @@ def _reached(event: Event, name: str, step: str) -> str | None:
 
 
 def relative(text: str) -> tuple[str, list[Line]]:
-    """Return the answer to a prompt's question, and the entries that it needs.
-
-    Raises:
-        ValueError: if the text cannot be read, or a step is not told.
-    """
+    """Return the answer to a prompt's question, and the entries that it needs."""
     return follow(read(text), *steps_of(parse_question(text)[0]))
 
 

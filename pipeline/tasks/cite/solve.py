@@ -17,7 +17,7 @@ from pipeline.metrics import cited
 from pipeline.tasks.base import Published
 from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, read
 from pipeline.tasks.documents.solve import question as asked_in
-from pipeline.tasks.solving import stands
+from pipeline.tasks.solving import ReadError, stands
 from pipeline.worlds.gazetteer import forms
 from pipeline.worlds.gazetteer.questions import LAST, OPENINGS, clauses, lists
 from pipeline.worlds.wording import parse, pattern, reader
@@ -46,20 +46,12 @@ class Fact:
 
 
 def opened(text: str) -> tuple[Sequence[Entry], str]:
-    """Return the documents of a prompt, and its question.
-
-    Raises:
-        ValueError: if it has none.
-    """
+    """Return the documents of a prompt, and its question."""
     return read(text), asked_in(text)
 
 
 def facts(found: Sequence[Entry], question: str) -> list[Fact]:
-    """Return the facts that a question asks for, as the documents have them.
-
-    Raises:
-        ValueError: if it cannot be read, or a fact has no value or two.
-    """
+    """Return the facts that a question asks for, as the documents have them."""
     if listed := _listed(question):
         return _things(found, listed)
     name, places = subject(found, question)
@@ -96,16 +88,12 @@ def _things(found: Sequence[Entry], meant: Sequence[tuple[Place, str]]) -> list[
         if one.form.name == place[0] and one.facts.get(place[1]) == value
     }
     if not things:
-        raise ValueError(f"the documents name nothing with {meant}")
+        raise ReadError(f"the documents name nothing with {meant}")
     return [things[name] for name in sorted(things)]
 
 
 def subject(found: Sequence[Entry], question: str) -> tuple[str, list[list[Place]]]:
-    """Return whom or what a question is about, and what each clause may ask of it.
-
-    Raises:
-        ValueError: if it cannot be read.
-    """
+    """Return whom or what a question is about, and what each clause may ask of it."""
     kinds = {one.name: one.form.kind for one in found}
     for said in _openings(question):
         *most, last = said.split(LAST)
@@ -118,7 +106,7 @@ def subject(found: Sequence[Entry], question: str) -> tuple[str, list[list[Place
                 places = [_places(first, kind, named=name), *(_places(one, kind) for one in rest)]
                 if all(places):
                     return name, places
-    raise ValueError(f"no question: {question!r}")
+    raise ReadError(f"no question: {question!r}")
 
 
 @lru_cache(maxsize=KEPT)
@@ -148,15 +136,11 @@ def _places(said: str, kind: str, named: str = "") -> list[Place]:
 
 
 def _fact(found: Sequence[Entry], name: str, places: Sequence[Place]) -> Fact:
-    """Return the fact that a clause asks for.
-
-    Raises:
-        ValueError: if it has no value or two.
-    """
+    """Return the fact that a clause asks for."""
     stating = [(place, one) for one in found if one.name == name for place in places if _states(one, place)]
     values = {(place, one.facts[place[1]]) for place, one in stating}
     if len(values) != 1:
-        raise ValueError(f"the documents give {len(values)} values for {places[0]} of {name!r}")
+        raise ReadError(f"the documents give {len(values)} values for {places[0]} of {name!r}")
     ((place, value),) = values
     return Fact(place, value, tuple(one for _, one in stating))
 
@@ -191,11 +175,7 @@ Keyed = Callable[[Mapping[str, Sequence[str]]], tuple[str, ...]]
 
 
 def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
-    """Yield what is wrong with a row that promises so many near misses; `keyed` writes its key from ids by value.
-
-    Raises:
-        ValueError: if the prompt cannot be read, or states a fact not at all or in two ways.
-    """
+    """Yield what is wrong with a row that promises so many near misses; `keyed` writes its key from ids by value."""
     found, asked = opened(row.text)
     wanted = facts(found, asked)
     needed = [one for fact in wanted for one in fact.documents]
@@ -209,7 +189,7 @@ def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
     yield from _fact_faults(row, wanted)
     yield from _needed_faults(row, found, wanted, asked, keyed)
     if len(near) != decoys:
-        yield f"{len(near)} near misses in place of {decoys}"
+        yield f"{len(near)} near misses, expected {decoys}"
     for one in near:
         yield from _near_faults(one, wanted, needed)
     yield from _elsewhere_faults(found, wanted)
@@ -219,7 +199,7 @@ def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
 
 def _marked(row: Published, found: Sequence[Entry], role: str) -> list[Entry]:
     """Return the documents that are marked with a role, in order."""
-    spans = {(needle.char_start, needle.char_end) for needle in row.needles if needle.role == role}
+    spans = {*row.spans(role)}
     return [one for one in found if (one.start, one.end) in spans]
 
 
@@ -255,7 +235,7 @@ def _fact_faults(row: Published, wanted: Sequence[Fact]) -> Iterator[str]:
     """Hold the facts to their number, and each document to state one of them: as many are needed as facts."""
     facets = row.stratum.subtask == FACETS
     if len(wanted) != row.stratum.complexity:
-        yield f"{len(wanted)} facts are asked for in place of {row.stratum.complexity}"
+        yield f"{len(wanted)} facts are asked for, expected {row.stratum.complexity}"
     again = sum(len(fact.documents) == 2 for fact in wanted)
     if any(len(fact.documents) > 2 for fact in wanted) or again != (len(wanted) // 2 if facets else 0):
         yield f"{again} facts are stated twice"
@@ -323,7 +303,7 @@ def _key_faults(row: Published) -> Iterator[str]:
 def _example_faults(row: Published, keyed: Keyed) -> Iterator[str]:
     """Hold demonstrations to be right: each fact in a sentence or an item of its own, with its document."""
     shown = demonstrations(row.text)
-    if len(shown) != sum(needle.role == "demo" for needle in row.needles):
+    if len(shown) != len(row.spans("demo")):
         yield "the demonstrations are not those marked"
     for documents, asked, reply in shown:
         wanted = facts(list(entries(documents)), asked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from types import MappingProxyType
@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task
 from pipeline.tasks.cite import solve as proof
 from pipeline.tasks.cite import solve as reader
 from pipeline.tasks.cite import text
@@ -69,7 +69,6 @@ class Cite(Task):
     reply: str
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of passages with their ids."""
         return (haystack.numbered_spec(stratum.tier),)
 
     @property
@@ -114,7 +113,7 @@ class Cite(Task):
         }
         relevant = tuple(text.numbered(one, number) for one, number in zip(drawn.golds, numbers, strict=True))
         ranking = haystack.ranking(row_streams, stratum, drawn.question)
-        return Sample("", stratum, index, latent, relevant, drawn.question, Key(answers[0], answers), ranking)
+        return Sample("", stratum, index, latent, relevant, drawn.question, Key.accepting(*answers), ranking)
 
     @staticmethod
     def _numbers(row_streams: Streams, stratum: Stratum) -> list[str]:
@@ -140,14 +139,13 @@ class Cite(Task):
         drawn = self.drawn(world, row_streams, stratum, self.place(stratum, sample.index, stratum_streams))
         numbers = iter(self._numbers(row_streams, stratum)[len(sample.relevant) :])
         depths = zip(sample.latent["depths"], sample.relevant, strict=True)
-        placed = [Placed(unit(said, "relevant"), depth) for depth, said in depths]
+        placed = [Placed.line(said, "relevant", depth) for depth, said in depths]
         placed += [
-            Placed(unit(text.numbered(one, number), "decoy"), rng.random())
+            Placed.line(text.numbered(one, number), "decoy", rng.random())
             for one, number in zip(drawn.near, numbers, strict=False)
         ]
         placed += [
-            Placed(unit(text.numbered(world.passages[one], known[one]), "anchor"), rng.random())
-            for one in drawn.anchors
+            Placed.line(text.numbered(world.passages[one], known[one]), "anchor", rng.random()) for one in drawn.anchors
         ]
         shown = list(self.shown(world, row_streams, stratum, drawn, numbers))
         out = drawn.out.union(drawn.anchors, *(one.numbers for one in shown))
@@ -190,18 +188,14 @@ class Cite(Task):
         """Draw passages of the world, each with its number and id."""
         return [(one, world.passages[one], known[one]) for one in rng.sample(range(len(world.passages)), count)]
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read every document into a table, and answer the question from it with the ids of its documents.
-
-        Raises:
-            ValueError: if the text cannot be read, or states no value or two.
-        """
-        found, question = reader.opened(turns[-1][1])
+    def answers(self, text: str) -> tuple[str, ...]:
+        """Read every document into a table, and answer the question from it with the ids of its documents."""
+        found, question = reader.opened(text)
         return self.keyed({fact.value: sorted(fact.ids) for fact in reader.facts(found, question)})
 
-    def check(self, row: Published) -> list[str]:
+    def faults(self, row: Published) -> Iterable[str]:
         """Prove that each document needed is, that no other says the same, and near misses are what they say."""
-        return list(proof.faults(row, self.decoys(row.stratum), self.keyed))
+        return proof.faults(row, self.decoys(row.stratum), self.keyed)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of a guess, and of who states one thing from the first hit of a search, with its id."""

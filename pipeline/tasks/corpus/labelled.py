@@ -122,7 +122,6 @@ class Labels(CorpusTask):
     knobs = pool.KNOBS
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pools of examples, one for each way in which labels are dealt."""
         return tuple(self._pool(stratum, which) for which in range(_mappings(stratum)))
 
     def _pool(self, stratum: Stratum, which: int) -> PoolSpec:
@@ -210,7 +209,6 @@ class Labels(CorpusTask):
             yield f"the metadata have {row.metadata['filler']}, expected {told}"
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a uniform guess."""
         return {"uniform": 1 / sample.stratum.complexity}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:

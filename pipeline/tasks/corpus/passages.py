@@ -34,6 +34,7 @@ from pipeline.tasks.corpus.base import CorpusTask, corpus_of_pool
 from pipeline.tasks.corpus.text import document
 from pipeline.tasks.documents.solve import question
 from pipeline.tasks.documents.text import START, example
+from pipeline.tasks.solving import ReadError
 
 BEYOND, NEGATIVES = ("others", "none"), ("hard", "random")
 """What fills a prompt behind the ranked passages, and whether these come first at all."""
@@ -336,14 +337,10 @@ class Line:
 
 
 def read(text: str) -> list[Line]:
-    """Return the documents of a prompt, in order, without those of demonstrations.
-
-    Raises:
-        ValueError: if there are none, or a line is none.
-    """
+    """Return the documents of a prompt, in order, without those of demonstrations."""
     start, stop = text.find(f"\n{START}") + 1 + len(START), text.rfind(f"\n{END}") + 1
     if start <= len(START) or stop <= start:
-        raise ValueError("the prompt has no documents")
+        raise ReadError("the prompt has no documents")
     return list(_lines(text[start:stop], start))
 
 
@@ -351,7 +348,7 @@ def _lines(body: str, start: int) -> Iterator[Line]:
     for said in body.split("\n")[:-1]:
         found = OPENING.match(said)
         if not found:
-            raise ValueError(f"no document: {said[:80]!r}")
+            raise ReadError(f"no document: {said[:80]!r}")
         yield Line(start, start + len(said) + 1, said, found[1] or "")
         start += len(said) + 1
 
@@ -360,11 +357,7 @@ TITLE_OPENING = len("Document ")
 
 
 def faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row."""
     found, forms = read(row.text), forms_of([row.key.answers])
     if question(row.text) != row.question:
         yield f"the prompt asks {question(row.text)!r}"
@@ -388,11 +381,7 @@ def faults(row: Published) -> Iterator[str]:
 
 
 def numbered_faults(row: Published, wanted: Set[str], count: int) -> Iterator[str]:
-    """Yield what is wrong with a row whose key names `wanted` documents, which should be so many.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row whose key names `wanted` documents, which should be so many."""
     found = read(row.text)
     numbers = [one.number for one in found]
     if question(row.text) != row.question:

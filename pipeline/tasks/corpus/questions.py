@@ -185,7 +185,6 @@ class Running(Single):
     most_shots = 0
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of paragraphs."""
         digest = str(stratum.knob("corpus", ""))
         name = f"running-{digest[:12]}-{stratum.tier}"
         return (PoolSpec(name, 1, stratum.tier, f"corpus {digest}", make_running, self.corpora),)

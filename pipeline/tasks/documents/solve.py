@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from pipeline.tasks.solving import LINES, PROMPT, whole_lines
+from pipeline.tasks.solving import LINES, PROMPT, ReadError, whole_lines
 from pipeline.worlds.gazetteer.things import Form, forms, words_of
 from pipeline.worlds.wording import any_of, core, parse, pattern
 
@@ -54,15 +54,11 @@ def plain(name: str) -> str:
 
 @PROMPT.of
 def read(text: str) -> Sequence[Entry]:
-    """Return every document of a prompt, in order; remembers the last prompt it read.
-
-    Raises:
-        ValueError: if there are none, or a line cannot be read.
-    """
+    """Return every document of a prompt, in order; remembers the last prompt it read."""
     start = text.find(DOCUMENTS) + len(DOCUMENTS)
     end = text.rfind(END) + 1
     if start < len(DOCUMENTS) or end <= start:
-        raise ValueError("the prompt has no documents")
+        raise ReadError("the prompt has no documents")
     return tuple(entries(text[start:end], start))
 
 
@@ -82,29 +78,25 @@ def _taken_apart(line: str) -> tuple[Form, str, dict[str, str], str]:
 
 
 def take_apart(line: str) -> tuple[str, str, dict[str, str], str]:
-    """Return the form of a document, the name of its thing, its facts, and its id or nothing.
-
-    Raises:
-        ValueError: if a sentence is none of the form, or a fact is stated twice.
-    """
+    """Return the form of a document, the name of its thing, its facts, and its id or nothing."""
     found = LINE.fullmatch(line)
     if not found:
-        raise ValueError(f"no document: {line[:80]!r}")
+        raise ReadError(f"no document: {line[:80]!r}")
     first, *rest = SENTENCE.split(found["said"])
     form, relation, name, value = _lead(first)
     if found["title"] and plain(found["title"]) != plain(name):
-        raise ValueError(f"a document about {name!r} has the title {found['title']!r}")
+        raise ReadError(f"a document about {name!r} has the title {found['title']!r}")
     facts = {relation: value}
     whole, wordings = _sentences(form)
     for sentence in rest:
         match = whole.fullmatch(sentence)
         if not match or match.lastgroup is None:
-            raise ValueError(f"the document about {name!r} says what cannot be read: {sentence[:80]!r}")
+            raise ReadError(f"the document about {name!r} says what cannot be read: {sentence[:80]!r}")
         wording = wordings[int(match.lastgroup[1:])]
         if wording.relation:
             stated = wording.pattern.fullmatch(sentence)
             if wording.relation in facts or not stated:
-                raise ValueError(f"the document about {name!r} states its {wording.relation} twice")
+                raise ReadError(f"the document about {name!r} states its {wording.relation} twice")
             facts[wording.relation] = _uncapitalised(stated["value"], wording.kind)
     return form, plain(name), {relation: plain(value) for relation, value in facts.items()}, found["id"] or ""
 
@@ -120,7 +112,7 @@ def _lead(sentence: str) -> tuple[str, str, str, str]:
     for form, relation, words, said in _leads():
         if words in sentence and (found := said.fullmatch(sentence)):
             return form, relation, found["name"], found["value"]
-    raise ValueError(f"no document begins so: {sentence[:80]!r}")
+    raise ReadError(f"no document begins so: {sentence[:80]!r}")
 
 
 @cache
@@ -176,12 +168,8 @@ def demonstrations(text: str) -> list[tuple[str, str, str]]:
 
 @PROMPT.of
 def question(text: str) -> str:
-    """Return the question that a prompt ends in.
-
-    Raises:
-        ValueError: if it ends in none.
-    """
+    """Return the question that a prompt ends in."""
     found = ASKED.search(text, max(0, text.rfind("\nQuestion: ")))
     if not found:
-        raise ValueError("the prompt does not end in a question")
+        raise ReadError("the prompt does not end in a question")
     return found[1]

@@ -14,7 +14,7 @@ from operator import not_
 from types import MappingProxyType
 
 from pipeline.tasks.haystacks.filler import SENTENCES
-from pipeline.tasks.solving import LINES, PROMPT
+from pipeline.tasks.solving import LINES, PROMPT, ReadError
 
 TELLS = re.compile(r"[0-9]|[A-Za-z,;] [A-Z][a-z]")
 """What prose never has: numbers, and names within sentences."""
@@ -37,13 +37,10 @@ def part(text: str, heading: str, end: str, plain: str) -> Parted:
     """Part a prompt whose body stands between `heading` and `end`; without prose, `plain` is its heading.
 
     Remembers the last one.
-
-    Raises:
-        ValueError: if it has no body.
     """
     at, stop = text.find(heading), text.rfind("\n" + end) + 1
     if at < 0 or stop <= at:
-        raise ValueError(f"the prompt has no body between {heading.strip()!r} and {end!r}")
+        raise ReadError(f"the prompt has no body between {heading.strip()!r} and {end!r}")
     start, now = at + len(heading), at + len(plain)
     kept, prose, places = [text[:at], plain], [], {}
     lines = text[start:stop].splitlines(keepends=True)

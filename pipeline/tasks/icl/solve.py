@@ -10,7 +10,7 @@ from itertools import groupby, repeat
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.messages import intent_of, intents_of
-from pipeline.tasks.solving import PROMPT
+from pipeline.tasks.solving import PROMPT, ReadError
 
 BODY = re.compile(
     r"\nExamples:\n(.*\n)This is the end of the examples\..*\n\nLast (?:question|message|text):\n", re.DOTALL
@@ -42,35 +42,27 @@ class Shown:
 
 @PROMPT.of
 def read(text: str) -> Shown:
-    """Read a prompt.
-
-    Raises:
-        ValueError: if it is not this task's.
-    """
+    """Read a prompt."""
     body, stated = BODY.search(text), STATED.search(text)
     last = LAST.fullmatch(text, body.end()) if body else None
     if not body or not stated or not last:
-        raise ValueError("the prompt does not hold examples and a last message behind them")
+        raise ReadError("the prompt does not hold examples and a last message behind them")
     lines = body[1].split("\n")[:-1]
     labels = [line[len(CUE) :] for line in lines[1::2]]
     if len(lines) % 2 or not all(map(str.startswith, lines[1::2], repeat(CUE))):
-        raise ValueError("an example is not a message and a label")
+        raise ReadError("an example is not a message and a label")
     count = int(stated[1])
     if stated[3] and int(stated[3]) != count - 1:
-        raise ValueError(f"{count} labels do not end in {stated[3]}")
+        raise ReadError(f"{count} labels do not end in {stated[3]}")
     return Shown(lines[::2], labels, last[1], last.start(1), count, bool(stated[3]))
 
 
 def solve(text: str) -> str:
-    """Return the label of the last message.
-
-    Raises:
-        ValueError: if the prompt cannot be read, or the examples tell no label of that intent, or two.
-    """
+    """Return the label of the last message."""
     shown = read(text)
     found = _labels(text).get(shown.told(intent_of(shown.last)), set())
     if len(found) != 1:
-        raise ValueError(f"the examples tell {len(found)} labels of messages like {shown.last!r}")
+        raise ReadError(f"the examples tell {len(found)} labels of messages like {shown.last!r}")
     return next(iter(found))
 
 
@@ -84,11 +76,7 @@ def _labels(text: str) -> Mapping[Intent, set[str]]:
 
 
 def faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row, judged from its text and its marks.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row, judged from its text and its marks."""
     shown, found = read(row.text), _labels(row.text)
     if shown.count != row.stratum.complexity:
         yield f"the prompt says that there are {shown.count} labels"
@@ -112,6 +100,6 @@ def faults(row: Published) -> Iterator[str]:
 def _unbalanced(shown: Shown) -> Iterator[str]:
     times = Counter(shown.labels)
     if len(times) != shown.count or (shown.numbered and {*times} != {*map(str, range(shown.count))}):
-        yield f"{len(times)} labels have examples in place of {shown.count}"
+        yield f"{len(times)} labels have examples, expected {shown.count}"
     elif max(times.values()) - min(times.values()) > SLACK:
         yield f"a label has {max(times.values())} examples and another {min(times.values())}"

@@ -8,11 +8,11 @@ not anew for each row, as numbers of as many digits differ in tokens.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal
-from pipeline.tasks.base import Key, Layout, PoolSpec, Published, Sample, Task, Turns
+from pipeline.tasks.base import Key, Layout, PoolSpec, Published, Sample, Task
 from pipeline.tasks.icl import pool
 from pipeline.tasks.icl import solve as reader
 from pipeline.tasks.icl.text import head, tail
@@ -37,7 +37,6 @@ class Intents(Task):
         return Stratum(self.family, self.subtask, "32k", 8192 if complexity > pool.MOST_AT_4K else 4096, complexity, 1)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pools of examples, one for each way in which labels are dealt."""
         return pool.specs(stratum)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -50,7 +49,7 @@ class Intents(Task):
         message = texts(row_streams, stratum.tier, known.domain)[intent][-1 - rng.randrange(RESERVE)]
         answer = known.written[label]
         latent = {"mapping": which, "label": label, "intent": list(intent)}
-        return Sample("", stratum, index, latent, (f"{message}\n",), message, Key(answer, (answer,)))
+        return Sample("", stratum, index, latent, (f"{message}\n",), message, Key.accepting(answer))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Fill the prompt with examples; nothing is placed."""
@@ -68,22 +67,13 @@ class Intents(Task):
         latent, count, ways = sample.latent, sample.stratum.complexity, pool.mappings(sample.stratum)
         return {f"label of {count}": (latent["label"], count), "mapping": (latent["mapping"], ways)}
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read what all messages are for, and return the label of those that are for the same as the last one.
+    def answers(self, text: str) -> tuple[str, ...]:
+        """Read what all messages are for, and return the label of those that are for the same as the last one."""
+        return (reader.solve(text),)
 
-        Raises:
-            ValueError: if a message cannot be read, or the examples do not tell.
-        """
-        return (reader.solve(turns[-1][1]),)
-
-    def check(self, row: Published) -> list[str]:
-        """Prove that labels and intents go together, labels are balanced, and the asked message is new.
-
-        Raises:
-            ValueError: if the prompt cannot be read.
-        """
-        return list(reader.faults(row))
+    def faults(self, row: Published) -> Iterable[str]:
+        """Prove that labels and intents go together, labels are balanced, and the asked message is new."""
+        return reader.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a uniform guess."""
         return {"uniform": 1 / sample.stratum.complexity}

@@ -60,7 +60,6 @@ class LongQa(Task):
     reply = text.NAME
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of entries."""
         return (spec(stratum.tier),)
 
     @abstractmethod
@@ -97,7 +96,6 @@ class LongQa(Task):
         return sample.question
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
-        """Return the entries that the answer needs: they were written for the row, or for both rows of a pair."""
         return () if self.paired else sample.relevant
 
 

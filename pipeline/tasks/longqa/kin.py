@@ -5,7 +5,7 @@ Two other families of the same form and partly the same surnames are told beside
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from random import Random
@@ -14,7 +14,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.annals import solve as reading
 from pipeline.tasks.annals.haystack import PlannedEntry
-from pipeline.tasks.base import Key, Published, Role, Sample, Turns
+from pipeline.tasks.base import Key, Published, Role, Sample
 from pipeline.tasks.longqa import solve as proof
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
@@ -151,17 +151,13 @@ class Kin(LongQa):
         }
         return Drawn(question, Key(mine.last, (mine.last,)), told, (), shown)
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Follow the steps from entry to entry.
+    def answers(self, text: str) -> tuple[str, ...]:
+        """Follow the steps from entry to entry."""
+        return (reading.relative(text)[0],)
 
-        Raises:
-            ValueError: if the text cannot be read, or a step is not told.
-        """
-        return (reading.relative(turns[-1][1])[0],)
-
-    def check(self, row: Published) -> list[str]:
+    def faults(self, row: Published) -> Iterable[str]:
         """Prove that each step needs its entry, and that no other entry tells it."""
-        return list(proof.kin_faults(row))
+        return proof.kin_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the score of who names any end of a family that is told, or any parent told in its entries."""

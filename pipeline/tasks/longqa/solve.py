@@ -28,6 +28,7 @@ from pipeline.tasks.annals.solve import (
 from pipeline.tasks.annals.solve import parse_question as reader_asked
 from pipeline.tasks.annals.solve import read as reader_read
 from pipeline.tasks.base import Published, Turns
+from pipeline.tasks.solving import ReadError
 
 FAMILIES = 2
 """Other families whose lines are told."""
@@ -47,11 +48,7 @@ def body_faults(row: Published, found: Sequence[Line]) -> Iterator[str]:
 
 
 def state_faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row that asks for an owner.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row that asks for an owner."""
     found = reader_read(row.text)
     prop, day = owner_asked(row.question)
     told = stated_in(row.text, prop)
@@ -72,11 +69,7 @@ def state_faults(row: Published) -> Iterator[str]:
 
 
 def pair_faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row of a pair that asks for an owner.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row of a pair that asks for an owner."""
     found = reader_read(row.text)
     prop, day = owner_asked(row.question)
     told = stated_in(row.text, prop)
@@ -101,11 +94,7 @@ def pair_faults(row: Published) -> Iterator[str]:
 
 
 def when_faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row that asks for a year.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row that asks for a year."""
     found = reader_read(row.text)
     prop, kind = happening_asked(row.question)
     told, twin = stated_in(row.text, prop), history(found, str(row.metadata["latent"]["twin"]))
@@ -132,11 +121,7 @@ def _year(line: Line) -> str:
 
 
 def kin_faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row that asks for a relative.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row that asks for a relative."""
     found = reader_read(row.text)
     first, steps = steps_of(row.question)
     name, used = follow(found, first, steps)
@@ -201,43 +186,31 @@ QUESTIONS = {
 
 
 def read(turns: Turns) -> list[Line]:
-    """Return every entry of a chat, each with the place in `prompt` of the message that it stands in.
-
-    Raises:
-        ValueError: if users' turns and replies do not alternate, or a session has no date.
-    """
+    """Return every entry of a chat, each with the place in `prompt` of the message that it stands in."""
     if [role for role, _ in turns] != ["user", "assistant"] * (len(turns) // 2) + ["user"]:
-        raise ValueError("users' turns and replies do not alternate")
+        raise ReadError("users' turns and replies do not alternate")
     found, at = [], len(USER) + len(turns[0][1]) + 2 + len(MODEL) + len(turns[1][1]) + 2
     for (_, said), (_, reply) in zip(turns[2:-1:2], turns[3:-1:2], strict=True):
         start = at + len(USER)
         dated = list(ENTRY.finditer(said))
         if not dated or dated[0].start() or said.count("\n") != len(dated) - 1:
-            raise ValueError(f"no session: {said[:80]!r}")
+            raise ReadError(f"no session: {said[:80]!r}")
         found += [Line(start, start + len(said), day_of(one[1], one[2], one[3]), one[4]) for one in dated[1:]]
         at = start + len(said) + 2 + len(MODEL) + len(reply) + 2
     return found
 
 
 def asked(said: str) -> tuple[str, str, int]:
-    """Return which kind of question is asked, about which property, and up to which day.
-
-    Raises:
-        ValueError: if it is none of them.
-    """
+    """Return which kind of question is asked, about which property, and up to which day."""
     for kind, form in QUESTIONS.items():
         if found := re.fullmatch(form, said.partition("\n")[0]):
             day = day_of(*found.groups()[1:4]) if kind == "temporal" else day_of("31", "December", "9999")
             return kind, found[1], day
-    raise ValueError(f"no question: {said[:80]!r}")
+    raise ReadError(f"no question: {said[:80]!r}")
 
 
 def answer(turns: Turns) -> tuple[str, list[Line]]:
-    """Return what is asked for, empty where it was not told, and the entries that tell.
-
-    Raises:
-        ValueError: if the turns cannot be read.
-    """
+    """Return what is asked for, empty where it was not told, and the entries that tell."""
     kind, prop, day = asked(turns[-1][1])
     return _answered(read(turns), kind, prop, day)
 
@@ -258,11 +231,7 @@ def _answered(found: Sequence[Line], kind: str, prop: str, day: int) -> tuple[st
 
 
 def faults(row: Published, sales: int, mentions: int) -> Iterator[str]:
-    """Yield what is wrong with a row.
-
-    Raises:
-        ValueError: if the turns cannot be read.
-    """
+    """Yield what is wrong with a row."""
     found = read(row.turns)
     kind, prop, day = asked(row.turns[-1][1])
     twin = str(row.metadata["latent"]["twin"])

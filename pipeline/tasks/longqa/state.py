@@ -6,7 +6,7 @@ needed. Another property that shares a word of the name is mentioned as often, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
@@ -223,17 +223,13 @@ class State(LongQa):
         """Return the key: the owner's name."""
         return Key(found.owner, (found.owner,))
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read what befell the property, and say whose it was.
+    def answers(self, text: str) -> tuple[str, ...]:
+        """Read what befell the property, and say whose it was."""
+        return (reading.owned(text),)
 
-        Raises:
-            ValueError: if the text cannot be read, or nobody owned it.
-        """
-        return (reading.owned(turns[-1][1]),)
-
-    def check(self, row: Published) -> list[str]:
+    def faults(self, row: Published) -> Iterable[str]:
         """Prove that each entry needed is, that no other is, and that the other property is mentioned as often."""
-        return list(proof.state_faults(row))
+        return proof.state_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of who names any buyer, the first, the last, or the last before the day."""
@@ -319,11 +315,7 @@ class Choice(State):
         return sample.question + text.options(sample.key.choices or ())
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read whose the property was, and say by which letter that is offered.
-
-        Raises:
-            ValueError: if the text cannot be read, or the owner is no option.
-        """
+        """Read whose the property was, and say by which letter that is offered."""
         return text.accepted(*reading.lettered(turns[-1][1]))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
@@ -388,17 +380,13 @@ class Unanswerable(LongQa):
         return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read whose the property was, or find that nothing tells.
-
-        Raises:
-            ValueError: if the text cannot be read.
-        """
+        """Read whose the property was, or find that nothing tells."""
         found = reading.owned(turns[-1][1], known=False)
         return (found,) if found else text.REFUSALS
 
-    def check(self, row: Published) -> list[str]:
+    def faults(self, row: Published) -> Iterable[str]:
         """Prove that one sale tells whose the property was, or none."""
-        return list(proof.pair_faults(row))
+        return proof.pair_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of who names any buyer, the first, and of who always refuses; no reply is right in both."""

@@ -106,7 +106,6 @@ class ChatTurns(LongQa):
     paired = True
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of sessions."""
         return (spec(stratum.tier),)
 
     def drawn(
@@ -150,17 +149,13 @@ class ChatTurns(LongQa):
         )
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read every session, and answer from what they tell.
-
-        Raises:
-            ValueError: if the turns cannot be read.
-        """
+        """Read every session, and answer from what they tell."""
         found = talk.answer(tuple(turns))[0]
         return (found,) if found else text.REFUSALS
 
-    def check(self, row: Published) -> list[str]:
+    def faults(self, row: Published) -> Iterable[str]:
         """Prove that what is asked was told, by sessions that are needed, or was not."""
-        return list(talk.faults(row, SALES, MENTIONS))
+        return talk.faults(row, SALES, MENTIONS)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of who names anybody in question, and of who always refuses."""

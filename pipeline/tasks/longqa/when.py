@@ -6,14 +6,14 @@ of the name had the same and as many others, and so had two more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.annals import solve as reading
 from pipeline.tasks.annals.haystack import PlannedEntry, asked_property
-from pipeline.tasks.base import Key, Published, Sample, Turns
+from pipeline.tasks.base import Key, Published, Sample
 from pipeline.tasks.longqa import solve as proof
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, quiet
@@ -57,19 +57,15 @@ class When(LongQa):
         answer = str(year(day))
         question = text.HAPPENED.format(asked=rng.choice(happenings()[kind]).format(prop=prop))
         shown = {"asked": kind, "property": prop, "twin": twin}
-        return Drawn(question, Key(answer, (answer,)), told, (prop, twin, *same), shown)
+        return Drawn(question, Key.accepting(answer), told, (prop, twin, *same), shown)
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read what befell the property, and say when it was what is asked.
+    def answers(self, text: str) -> tuple[str, ...]:
+        """Read what befell the property, and say when it was what is asked."""
+        return (reading.year_of(text),)
 
-        Raises:
-            ValueError: if the text cannot be read, or that did not befall it just once.
-        """
-        return (reading.year_of(turns[-1][1]),)
-
-    def check(self, row: Published) -> list[str]:
+    def faults(self, row: Published) -> Iterable[str]:
         """Prove that one entry tells, and that the others tell of other things or of other properties."""
-        return list(proof.when_faults(row))
+        return proof.when_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of who takes any year of the annals, or any year in which something befell the property."""

@@ -14,7 +14,7 @@ from itertools import permutations
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, question, read
-from pipeline.tasks.solving import PROMPT, stands
+from pipeline.tasks.solving import PROMPT, ReadError, stands
 from pipeline.worlds.gazetteer.things import Form, Relation, forms
 from pipeline.worlds.wording import reader
 
@@ -222,48 +222,32 @@ def _descriptions() -> list[tuple[Form, str, str, re.Pattern[str]]]:
 
 @PROMPT.of
 def table_of(text: str) -> Table:
-    """Return the documents of a prompt as a table.
-
-    Raises:
-        ValueError: if it cannot be read.
-    """
+    """Return the documents of a prompt as a table."""
     return Table(read(text))
 
 
 def answered(table: Table, asked: str) -> Answer:
-    """Return the one answer to a question.
-
-    Raises:
-        ValueError: if there is none, or two.
-    """
+    """Return the one answer to a question."""
     given = answers(table, asked)
     if len(given) != 1:
-        raise ValueError(f"the documents give {len(given)} answers to {asked!r}: {[one for one, _ in given][:3]}")
+        raise ReadError(f"the documents give {len(given)} answers to {asked!r}: {[one for one, _ in given][:3]}")
     return given[0]
 
 
 def solved(text: str) -> Answer:
-    """Return the answer to a prompt's question, and the documents that it needs.
-
-    Raises:
-        ValueError: if the prompt cannot be read, or does not answer just once.
-    """
+    """Return the answer to a prompt's question, and the documents that it needs."""
     return answered(table_of(text), question(text))
 
 
 def faults(row: Published, decoys: int) -> Iterator[str]:
-    """Yield what is wrong with a row that promises so many near misses.
-
-    Raises:
-        ValueError: if the prompt cannot be read, or does not answer just once.
-    """
+    """Yield what is wrong with a row that promises so many near misses."""
     found, table, asked = read(row.text), table_of(row.text), question(row.text)
     answer, needed = answered(table, asked)
     yield from _double_faults(found)
     if asked != row.question:
         yield f"the prompt asks {asked!r}"
     if len(needed) != row.stratum.complexity:
-        yield f"the answer needs {len(needed)} documents in place of {row.stratum.complexity}"
+        yield f"the answer needs {len(needed)} documents, expected {row.stratum.complexity}"
     yield from _mark_faults(row, "relevant", needed)
     for one in needed:
         if [each for each, _ in answers(table.without(one), asked)] == [answer]:
@@ -286,7 +270,7 @@ def _double_faults(found: Sequence[Entry]) -> Iterator[str]:
 
 
 def _mark_faults(row: Published, role: str, wanted: Sequence[Entry]) -> Iterator[str]:
-    marked = sorted((n.char_start, n.char_end) for n in row.needles if n.role == role)
+    marked = sorted(row.spans(role))
     if marked != sorted((one.start, one.end) for one in wanted):
         yield f"the marks of role {role} are not its documents"
 
@@ -295,10 +279,10 @@ def _near_faults(
     row: Published, found: Sequence[Entry], needed: Sequence[Entry], asked: str, decoys: int
 ) -> Iterator[str]:
     """Hold near misses to their number, and each to share what it has to share."""
-    starts = {n.char_start for n in row.needles if n.role == "decoy"}
+    starts = {start for start, _ in row.spans("decoy")}
     near = [one for one in found if one.start in starts]
     if len(near) != decoys or len(starts) != decoys:
-        yield f"{len(near)} near misses in place of {decoys}"
+        yield f"{len(near)} near misses, expected {decoys}"
     named, facts = [one for one in needed if one.name in asked], given(asked)
     for one in near:
         if one.form.name not in {each.form.name for each in needed}:
@@ -329,7 +313,7 @@ def _elsewhere_faults(
 def _example_faults(row: Published) -> Iterator[str]:
     """Hold demonstrations to be right, and to show no document that is needed."""
     shown = demonstrations(row.text)
-    if len(shown) != sum(n.role == "demo" for n in row.needles):
+    if len(shown) != len(row.spans("demo")):
         yield "the demonstrations are not those marked"
     for documents, asked, reply in shown:
         if plain(answered(Table(list(entries(documents))), asked)[0]) != plain(reply):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
 from random import Random
@@ -24,8 +24,6 @@ from pipeline.tasks.base import (
     Published,
     Sample,
     Task,
-    Turns,
-    unit,
 )
 from pipeline.tasks.documents.haystack import (
     ANSWERED,
@@ -74,7 +72,6 @@ class Rag(Task):
     """Whether documents stand in any order, and not in that of the search."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of passages."""
         return (spec(stratum),)
 
     def drawing(
@@ -200,13 +197,13 @@ class Rag(Task):
         asked, elsewhere = self.drawn(stratum, number, row_streams, stratum_streams)
         near = self.near(row_streams, stratum, asked, self.golds(world, asked, row_streams, stratum))
         placed = [
-            Placed(unit(said, "relevant"), depth) for depth, said in zip(latent["depths"], sample.relevant, strict=True)
+            Placed.line(said, "relevant", depth) for depth, said in zip(latent["depths"], sample.relevant, strict=True)
         ]
-        placed += [Placed(unit(document(one, titled=with_title), "decoy"), rng.random()) for one in near]
+        placed += [Placed.line(document(one, titled=with_title), "decoy", rng.random()) for one in near]
         out = self.out(world, asked)
         if elsewhere is not None:
             out.add(elsewhere)
-            placed.append(Placed(unit(document(world.passages[elsewhere], titled=with_title), "anchor"), rng.random()))
+            placed.append(Placed.line(document(world.passages[elsewhere], titled=with_title), "anchor", rng.random()))
         elif asked.answer and asked.answer not in asked.about:
             out.update(place for place, one in enumerate(world.passages) if _names(one, asked.answer))
         return Layout(
@@ -225,21 +222,17 @@ class Rag(Task):
         close = places(sample.ranking)[: sample.latent["close"]]
         return {"filler": {"documents": len(units), "close": int(np.isin(units, close).sum())}}
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read every document into a table, and answer the question from it.
-
-        Raises:
-            ValueError: if the text cannot be read, or has no answer or two.
-        """
-        return self.forms(proof.solved(turns[-1][1])[0])
+    def answers(self, text: str) -> tuple[str, ...]:
+        """Read every document into a table, and answer the question from it."""
+        return self.forms(proof.solved(text)[0])
 
     def forms(self, answer: str) -> tuple[str, ...]:
         """Return every accepted form of an answer that the documents give."""
         return accepted(answer)
 
-    def check(self, row: Published) -> list[str]:
+    def faults(self, row: Published) -> Iterable[str]:
         """Prove that each document needed is, that there is no other answer, and near misses are what they say."""
-        return list(proof.faults(row, int(row.stratum.knob("decoys", DECOYS[0]))))
+        return proof.faults(row, int(row.stratum.knob("decoys", DECOYS[0])))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the score of a guess: there is nothing to guess from."""

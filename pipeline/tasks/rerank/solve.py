@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, question, read
-from pipeline.tasks.solving import stands
+from pipeline.tasks.solving import ReadError, stands
 from pipeline.worlds.gazetteer.things import forms
 from pipeline.worlds.wording import reader
 from pipeline.worlds.words import pool_text
@@ -49,14 +49,10 @@ class Wanted:
 
 
 def wanted(asked: str) -> Wanted:
-    """Return what a question asks.
-
-    Raises:
-        ValueError: if it cannot be read, or in two ways.
-    """
+    """Return what a question asks."""
     found = list(_ordered(asked)) or list(_graded(asked))
     if len(found) != 1:
-        raise ValueError(f"{len(found)} readings of the question {asked!r}")
+        raise ReadError(f"{len(found)} readings of the question {asked!r}")
     return found[0]
 
 
@@ -96,11 +92,7 @@ def _phrases(form: str) -> list[tuple[str, re.Pattern[str]]]:
 
 
 def worths(entries: Sequence[Entry], what: Wanted) -> dict[str, int]:
-    """Return what documents are worth, by their numbers; those that are worth nothing are left out.
-
-    Raises:
-        ValueError: if two documents have one place in an order.
-    """
+    """Return what documents are worth, by their numbers; those that are worth nothing are left out."""
     return graded(meeting(entries, what), what)
 
 
@@ -110,16 +102,12 @@ def meeting(entries: Sequence[Entry], what: Wanted) -> list[tuple[Entry, int]]:
 
 
 def graded(met: Sequence[tuple[Entry, int]], what: Wanted) -> dict[str, int]:
-    """Return what documents are worth, by their numbers, from how many values each of them has.
-
-    Raises:
-        ValueError: if two documents have one place in an order.
-    """
+    """Return what documents are worth, by their numbers, from how many values each of them has."""
     if not what.scale:
         return {entry.id: count for entry, count in met}
     size = {entry.id: what.sign * int(entry.facts[what.scale].replace(",", "")) for entry, _ in met}
     if len({*size.values()}) < len(size):
-        raise ValueError(f"two documents have one {what.scale}")
+        raise ReadError(f"two documents have one {what.scale}")
     first = sorted(size, key=lambda number: size[number])[: what.count]
     return {number: len(first) - place for place, number in enumerate(first)}
 
@@ -132,11 +120,7 @@ def ranked(worth: Mapping[str, int]) -> tuple[str, str]:
 
 
 def solve(text: str) -> tuple[str, ...]:
-    """Return every form of a prompt's answer.
-
-    Raises:
-        ValueError: if it cannot be read.
-    """
+    """Return every form of a prompt's answer."""
     return ranked(worths(read(text), wanted(question(text))))
 
 
@@ -147,11 +131,7 @@ BELOW = 4
 
 
 def faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row."""
     found, asked = read(row.text), question(row.text)
     what = wanted(asked)
     worth = worths(found, what)
@@ -192,7 +172,7 @@ def _mark_faults(row: Published, found: Sequence[Entry], worth: dict[str, int]) 
     for needle in row.needles:
         one = places.get(needle.char_start)
         if needle.role in marked and (one is None or one.end != needle.char_end):
-            yield f"the mark at character {needle.char_start} is no document"
+            yield f"the mark at character {needle.char_start} is not a document"
         elif needle.role in marked and one is not None:
             marked[needle.role].add(one.id)
     if marked["relevant"] != {*worth}:
@@ -231,7 +211,7 @@ def _decoy_faults(found: Sequence[Entry], what: Wanted) -> Iterator[str]:
 def _example_faults(row: Published) -> Iterator[str]:
     """Hold demonstrations to be right."""
     shown = demonstrations(row.text)
-    if len(shown) != sum(n.role == "demo" for n in row.needles):
+    if len(shown) != len(row.spans("demo")):
         yield "the demonstrations are not those marked"
     for documents, asked, reply in shown:
         what = wanted(asked)

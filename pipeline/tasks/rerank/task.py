@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from types import MappingProxyType
@@ -21,9 +21,7 @@ from pipeline.tasks.base import (
     Published,
     Sample,
     Task,
-    Turns,
     depths,
-    unit,
 )
 from pipeline.tasks.documents import haystack
 from pipeline.tasks.documents.text import numbered
@@ -58,7 +56,6 @@ class Rerank(Task):
     reply: str
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of passages with their ids."""
         return (haystack.numbered_spec(stratum.tier),)
 
     @abstractmethod
@@ -122,9 +119,9 @@ class Rerank(Task):
         asked = Question(sample.question, latent["asked"], given, (0, 0))
         written = sample.relevant[: latent["documents"]]
         placed = [
-            Placed(unit(said, "relevant"), depth) for said, depth in zip(written[:size], latent["depths"], strict=True)
+            Placed.line(said, "relevant", depth) for said, depth in zip(written[:size], latent["depths"], strict=True)
         ]
-        placed += [Placed(unit(said, "decoy"), rng.random()) for said in written[size:]]
+        placed += [Placed.line(said, "decoy", rng.random()) for said in written[size:]]
         pool = haystack.numbered_spec(stratum.tier).name
         gone = out(world, asked)
         filler = haystack.filler(row_streams, stratum, sample.ranking, gone, shuffled=True, pool=pool)
@@ -140,24 +137,19 @@ class Rerank(Task):
             yield Piece(text.example(number, documents, example["question"], example["answer"]), "demo")
         yield Piece(text.START, "instruction")
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read every document, see what it is worth, and rank them.
+    def answers(self, text: str) -> tuple[str, ...]:
+        """Read every document, see what it is worth, and rank them."""
+        return reader.solve(text)
 
-        Raises:
-            ValueError: if the text cannot be read.
-        """
-        return reader.solve(turns[-1][1])
-
-    def check(self, row: Published) -> list[str]:
+    def faults(self, row: Published) -> Iterable[str]:
         """Prove what every document is worth, that decoys name what is asked, and that no document is there twice."""
-        return list(proof.faults(row))
+        return proof.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of a random ranking, of a search, and of the right documents in random order."""
         return chance.baselines(sample, key)
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
-        """Return the documents that are written for the row."""
         return sample.relevant
 
 

@@ -57,7 +57,7 @@ def key_of(worth: Mapping[str, int]) -> Key:
     ranks = [sorted(one for one in worth if worth[one] == value) for value in sorted({*worth.values()} - {0})[::-1]]
     target = f" {RANKED} ".join(best(ranks))
     full = RANKED.join(TIED.join(rank) for rank in ranks)
-    return Key(target, (target, full))
+    return Key.accepting(target, full)
 
 
 def best(ranks: Sequence[Sequence[str]]) -> list[str]:

@@ -23,7 +23,7 @@ from pipeline.tasks.annals.solve import (
     standing,
 )
 from pipeline.tasks.base import Published
-from pipeline.tasks.solving import LINES, PROMPT, Lines
+from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError
 
 LINE = re.compile(rf"\[(\d{{5}})\] {DATE}\. (.+)")
 QUESTION = re.compile(r"\nQuestion: ([^\n]+)\nAnswer:\Z")
@@ -59,14 +59,10 @@ class Annals:
 
 @PROMPT.of
 def read(text: str) -> Annals:
-    """Return every entry of a prompt.
-
-    Raises:
-        ValueError: if there are none, or anything else stands between them.
-    """
+    """Return every entry of a prompt."""
     start, end = text.find(BODY) + len(BODY), text.rfind(END) + 1
     if start < len(BODY) or end <= start:
-        raise ValueError("the prompt has no annals")
+        raise ReadError("the prompt has no annals")
     lines = Lines(text, start, end)
     found = [(number, Line(*lines.span(at), day, said)) for at, (number, day, said) in enumerate(_entries(lines.texts))]
     return Annals([line for _, line in found], {line.start: number for number, line in found})
@@ -77,59 +73,39 @@ def _entries(line: str) -> tuple[str, int, str]:
     """Return the number of an entry, its day and what stands behind the date."""
     found = LINE.fullmatch(line)
     if not found:
-        raise ValueError(f"no entry: {line[:80]!r}")
+        raise ReadError(f"no entry: {line[:80]!r}")
     return found[1], day_of(found[2], found[3], found[4]), found[5]
 
 
 def question_of(text: str) -> str:
-    """Return the question that a prompt ends in.
-
-    Raises:
-        ValueError: if it ends in none.
-    """
+    """Return the question that a prompt ends in."""
     found = QUESTION.search(text, max(0, text.rfind("\nQuestion: ")))
     if not found:
-        raise ValueError("the prompt does not end in a question")
+        raise ReadError("the prompt does not end in a question")
     return found[1]
 
 
 def parse_question(question: str) -> Question:
-    """Return what a question asks for.
-
-    Raises:
-        ValueError: if it is another.
-    """
+    """Return what a question asks for."""
     found = ASKED.fullmatch(question)
     if not found or not set(found.groups()[2:]) <= set(PHRASES):
-        raise ValueError(f"no question about a property: {question!r}")
+        raise ReadError(f"no question about a property: {question!r}")
     return Question(found[1], day_of("31", "December", found[2]), frozenset(PHRASES[one] for one in found.groups()[2:]))
 
 
 @PROMPT.of
 def told_in(text: str, prop: str) -> list[Event]:
-    """Return all that a prompt tells of a property; remembers the last prompt and property.
-
-    Raises:
-        ValueError: if something cannot be read.
-    """
+    """Return all that a prompt tells of a property; remembers the last prompt and property."""
     return told_of(read(text).found, prop)
 
 
 def told_of(found: Sequence[Line], prop: str) -> list[Event]:
-    """Return all that is told of a property.
-
-    Raises:
-        ValueError: if something cannot be read.
-    """
+    """Return all that is told of a property."""
     return history(found, prop, (*ESTATE, *DEEDS, *happening_kinds()))
 
 
 def points(told: Sequence[Event], what: Question) -> list[Event]:
-    """Return the events that belong in a summary, in order.
-
-    Raises:
-        ValueError: if a sale is set aside or restored that there is not.
-    """
+    """Return the events that belong in a summary, in order."""
     before = [event for event in told if event.line.day <= what.last]
     left = standing([event for event in before if event.kind in ESTATE])
     deeds = [event for event in before if event.kind in what.kinds and event.kind not in ESTATE]
@@ -143,17 +119,13 @@ def named(event: Event) -> tuple[str, int] | None:
 
 
 def summed_up(text: str) -> tuple[dict[Named, list[str]], list[Named]]:
-    """Return the key points of a prompt with the numbers of their entries, and who else is named.
-
-    Raises:
-        ValueError: if it cannot be read, or nothing belongs in the summary.
-    """
+    """Return the key points of a prompt with the numbers of their entries, and who else is named."""
     annals, what = read(text), parse_question(question_of(text))
     told = told_in(text, what.prop)
     right = points(told, what)
     found = {one: [annals.numbers[event.line.start]] for event in right if (one := named(event))}
     if not found:
-        raise ValueError(f"nothing of {what.prop} belongs in a summary")
+        raise ReadError(f"nothing of {what.prop} belongs in a summary")
     others = [one for event in told if event not in right and (one := named(event))]
     return found, others
 
@@ -164,11 +136,7 @@ NEAR = {5: (2, 2, 1, 1), 10: (3, 3, 3, 2), 20: (4, 6, 5, 5)}
 
 
 def faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row."""
     annals, what = read(row.text), parse_question(row.question)
     told = told_in(row.text, what.prop)
     right = points(told, what)

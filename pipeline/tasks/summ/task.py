@@ -291,7 +291,6 @@ class Points(Task):
     shortest = 8192
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of numbered entries."""
         return (spec(stratum.tier),)
 
     def drawn(
@@ -333,7 +332,7 @@ class Points(Task):
             "needed": len(relevant),
             "others": len(others),
         }
-        return Sample("", stratum, index, latent, relevant, drawn.question, Key(answers[0], answers))
+        return Sample("", stratum, index, latent, relevant, drawn.question, Key.accepting(*answers))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put every entry that was written for the row where its date falls among those of the world."""
@@ -348,17 +347,13 @@ class Points(Task):
         )
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read what befell the property, and sum up what is asked for.
-
-        Raises:
-            ValueError: if the text cannot be read.
-        """
+        """Read what befell the property, and sum up what is asked for."""
         points, others = reader.summed_up(turns[-1][1])
         return text.accepted(points, others)
 
-    def check(self, row: Published) -> list[str]:
+    def faults(self, row: Published) -> Iterable[str]:
         """Prove that each entry needed is, that no other is, and that near misses are as many as promised."""
-        return list(proof.faults(row))
+        return proof.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of who tells of one point, of all who are named beside the property, or its twin too."""
@@ -375,7 +370,6 @@ class Points(Task):
         return {"theme": (tuple(sample.latent["theme"]), len(THEMES))}
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
-        """Return the entries that the answer needs: they were written for the row."""
         return sample.relevant
 
 

@@ -26,10 +26,8 @@ from pipeline.tasks.base import (
     Published,
     Sample,
     Task,
-    Turns,
     Unit,
     depths,
-    unit,
 )
 from pipeline.tasks.tally import solve as proof
 from pipeline.tasks.tally import solve as reader
@@ -133,7 +131,6 @@ class TallyTask(Task):
         return Stratum(self.family, self.subtask, "32k", self.fits.get(complexity, 4096), complexity, 1)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of lines."""
         return (spec_of(stratum),)
 
     def lines(self, stratum: Stratum, some: Sequence[Line]) -> list[str]:
@@ -152,8 +149,8 @@ class TallyTask(Task):
         """Put relevant lines at depths that are uniform over the stratum, and decoys anywhere, among other lines."""
         stratum, anywhere = sample.stratum, row_streams.of("decoys")
         wanted = depths(stratum_streams, row_streams, stratum.rows, sample.index, len(sample.relevant))
-        placed = [Placed(unit(one, "relevant"), depth) for one, depth in zip(sample.relevant, wanted, strict=True)]
-        placed += [Placed(unit(one, "decoy"), anywhere.random()) for one in self.lines(stratum, decoys)]
+        placed = [Placed.line(one, "relevant", depth) for one, depth in zip(sample.relevant, wanted, strict=True)]
+        placed += [Placed.line(one, "decoy", anywhere.random()) for one in self.lines(stratum, decoys)]
         return Layout(
             head=text.head(self.subtask, stated=is_stated(stratum)),
             placed=tuple(placed),
@@ -169,23 +166,15 @@ class TallyTask(Task):
         self, stratum: Stratum, index: int, latent: Mapping[str, Any], relevant: Sequence[Line], asked: str, key: str
     ) -> Sample:
         """Return a sample; the plan names it."""
-        return Sample("", stratum, index, latent, tuple(self.lines(stratum, relevant)), asked, Key(key, (key,)))
+        return Sample("", stratum, index, latent, tuple(self.lines(stratum, relevant)), asked, Key.accepting(key))
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read all lines and answer the question.
+    def answers(self, text: str) -> tuple[str, ...]:
+        """Read all lines and answer the question."""
+        return (reader.solve(text),)
 
-        Raises:
-            ValueError: if the text cannot be read, or has no answer.
-        """
-        return (reader.solve(turns[-1][1]),)
-
-    def check(self, row: Published) -> list[str]:
-        """Prove that marked lines are needed and others not, and that near misses are there.
-
-        Raises:
-            ValueError: if the prompt cannot be read.
-        """
-        return list(proof.faults(row))
+    def faults(self, row: Published) -> Iterable[str]:
+        """Prove that marked lines are needed and others not, and that near misses are there."""
+        return proof.faults(row)
 
 
 YEAR = DAYS * len(MONTHS)

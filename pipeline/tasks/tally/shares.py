@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, spread, words
-from pipeline.tasks.base import Filler, Key, Layout, Placed, Sample, unit
+from pipeline.tasks.base import Filler, Key, Layout, Placed, Sample
 from pipeline.tasks.tally import base, text
 from pipeline.tasks.tally.base import TallyTask, dates, told
 from pipeline.worlds.frequencies import Bursts, arrivals
@@ -68,7 +68,7 @@ class Shares(TallyTask):
         """Mark a line of the act that leads and one of its rival; the rest is dealt."""
         stratum = sample.stratum
         placed = [
-            Placed(unit(line, "relevant"), spread(stratum_streams.of("depth", number), stratum.rows, sample.index))
+            Placed.line(line, "relevant", spread(stratum_streams.of("depth", number), stratum.rows, sample.index))
             for number, line in enumerate(sample.relevant)
         ]
         return Layout(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.messages import intent_of
-from pipeline.tasks.solving import LINES, PROMPT
+from pipeline.tasks.solving import LINES, PROMPT, ReadError
 from pipeline.worlds.words import pool
 
 MONTHS = (
@@ -107,27 +107,19 @@ def _words() -> Mapping[str, str]:
 
 @PROMPT.of
 def read(text: str) -> Book:
-    """Read a prompt.
-
-    Raises:
-        ValueError: if it is not this family's.
-    """
+    """Read a prompt."""
     begin, end = text.find(START) + len(START), text.rfind(END)
     question = text[end:].rpartition("Question: ")[2].removesuffix("\nAnswer:")
     if not len(START) <= begin <= end or not question:
-        raise ValueError("the prompt does not hold messages and a question behind them")
+        raise ReadError("the prompt does not hold messages and a question behind them")
     return Book(entries_of(text[begin:end]), question_of(question), text[begin:end].split("\n")[:-1])
 
 
 def entries_of(body: str) -> list[Entry]:
-    """Read some lines.
-
-    Raises:
-        ValueError: if one is no message.
-    """
+    """Read some lines."""
     *lines, end = body.split("\n")
     if end:
-        raise ValueError(f"line {body[-80:]!r} is no message")
+        raise ReadError(f"line {body[-80:]!r} is no message")
     return _entries(lines)
 
 
@@ -135,52 +127,40 @@ def entries_of(body: str) -> list[Entry]:
 def _entries(line: str) -> Entry:
     found = LINE.fullmatch(f"{line}\n")
     if not found:
-        raise ValueError(f"line {line[:80]!r} is no message")
+        raise ReadError(f"line {line[:80]!r} is no message")
     day, month, clerk, message, stated = found.groups("")
     return Entry(day, month, clerk, message, stated, intent_of(message.rstrip()), (MONTHS.index(month), int(day)))
 
 
 def question_of(question: str) -> Question:
-    """Read a question.
-
-    Raises:
-        ValueError: if it is not this family's.
-    """
+    """Read a question."""
     for subtask, form in ASKED.items():
         found = form.fullmatch(question)
         if found:
             return Question(subtask, found.groupdict())
-    raise ValueError(f"no question about messages: {question!r}")
+    raise ReadError(f"no question about messages: {question!r}")
 
 
 def solve(text: str) -> str:
-    """Return the answer of a prompt.
-
-    Raises:
-        ValueError: if it cannot be read, or has no answer.
-    """
+    """Return the answer of a prompt."""
     book = read(text)
     return answer(book.entries, book.asked)
 
 
 def answer(entries: Sequence[Entry], asked: Question) -> str:
-    """Answer a question from some lines.
-
-    Raises:
-        ValueError: if they do not answer it.
-    """
+    """Answer a question from some lines."""
     if asked.subtask in ("most", "compare"):
         return _words()[leading(times_of(entries), asked.options)[0]]
     if asked.subtask == "users":
         one, other = ({entry.clerk for entry in entries if entry.intent == kind} for kind in asked.kinds)
         if not one & other:
-            raise ValueError("no clerk received both")
+            raise ReadError("no clerk received both")
         return ", ".join(sorted(one & other))
     counted = counted_of(entries, asked)
     if asked.subtask == "count":
         return str(len(counted))
     if len(counted) < int(asked.named["nth"]):
-        raise ValueError(f"there are {len(counted)} messages in place of {asked.named['nth']}")
+        raise ReadError(f"there are {len(counted)} messages, expected {asked.named['nth']}")
     return counted[int(asked.named["nth"]) - 1].month
 
 
@@ -196,14 +176,10 @@ def counted_of(entries: Sequence[Entry], asked: Question) -> list[Entry]:
 
 
 def leading(times: Counter[str], options: Sequence[str]) -> tuple[str, int, int]:
-    """Return the option that comes most often, how often it does, and how often the next one does.
-
-    Raises:
-        ValueError: if two lead.
-    """
+    """Return the option that comes most often, how often it does, and how often the next one does."""
     (first, most), (_, next_most), *_ = sorted(((one, times[one]) for one in options), key=lambda each: -each[1])
     if most == next_most:
-        raise ValueError("two are asked for equally often")
+        raise ReadError("two are asked for equally often")
     return first, most, next_most
 
 
@@ -214,11 +190,7 @@ OWN, OTHERS = {5: 6, 20: 12, 80: 48}, {5: 3, 20: 10, 80: 40}
 
 
 def faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row.
-
-    Raises:
-        ValueError: if the prompt cannot be read.
-    """
+    """Yield what is wrong with a row."""
     book = read(row.text)
     if book.asked.subtask != row.stratum.subtask or not row.text.endswith(f"\nQuestion: {row.question}\nAnswer:"):
         yield f"{row.question!r} is not the question of the text"
