@@ -135,7 +135,7 @@ def read_requested(path: Path) -> RequestNote:
         PredictionsError: if it is none.
     """
     try:
-        return RequestNote(path, read_record(path, RequestedRows))
+        return RequestNote(path, read_record(path, RequestedRows, PredictionsError))
     except (OSError, ValueError) as fault:
         said = getattr(fault, "strerror", None) or fault
         raise PredictionsError(f"{str(path)!r} does not say what was asked ({said}): export or run again") from None

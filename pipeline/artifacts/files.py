@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from pipeline.errors import BuildError
+from pipeline.errors import BuildError, CarraraError
 from pipeline.storage import StoreError, StorePath, checked_file, clear_unlocked, prefetched, temporary_path, write_file
 from pipeline.typed import read_json
 
@@ -162,17 +162,23 @@ def read_fault(path: Path, fault: Exception) -> str:
     return f"{str(getattr(fault, 'filename', None) or path)!r} cannot be read ({getattr(fault, 'strerror', fault)})"
 
 
-def read_record(path: Path, shape: type[T]) -> T:
+def read_record(path: Path, shape: type[T], error: type[CarraraError] = BuildError) -> T:
     """Read a file of JSON as a record; keys that the record does not have are passed over.
 
     Raises:
-        OSError: if it is a device or a pipe, or cannot be read.
+        CarraraError: an `error`, if the machine does not let it be read.
+        OSError: if there is no file, or it is a device or a pipe.
         ValueError: in one line, if it is too large, no JSON, or not of this shape.
     """
-    with prefetched(path):
-        if checked_file(path).stat().st_size > MOST_BYTES:
-            raise ValueError(f"it is larger than {MOST_BYTES >> 20} MB")
-        return read_json(path.read_bytes(), shape)
+    try:
+        with prefetched(path):
+            if checked_file(path).stat().st_size > MOST_BYTES:
+                raise ValueError(f"it is larger than {MOST_BYTES >> 20} MB")
+            return read_json(path.read_bytes(), shape)
+    except OSError as fault:
+        if denied(fault):
+            raise error(read_fault(path, fault)) from fault
+        raise
 
 
 def denied(fault: BaseException) -> bool:

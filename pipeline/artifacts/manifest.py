@@ -22,10 +22,8 @@ from msgspec.structs import astuple, replace
 
 from pipeline.artifacts.files import (
     atomic_write,
-    denied,
     exclusive_lock,
     file_digest,
-    read_fault,
     read_record,
 )
 from pipeline.artifacts.recipes import read_recipes
@@ -402,9 +400,7 @@ def read_manifest(out: Path, profile: str) -> Manifest | None:
     path = manifest_path(out, profile)
     try:
         return read_record(path, Manifest)
-    except (OSError, ValueError) as fault:
-        if denied(fault):
-            raise BuildError(read_fault(path, fault)) from fault
+    except (OSError, ValueError):
         return None
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from pipeline.artifacts.files import atomic_write, closed_within, denied, read_fault, read_record
+from pipeline.artifacts.files import atomic_write, closed_within, denied, read_record
 from pipeline.errors import BuildError
 from pipeline.recipe import Recipe, Stratum, is_secret, recipe_fault
 from pipeline.typed import TIERS
@@ -92,8 +92,6 @@ def _read(path: Path) -> Recipe:
         if fault := recipe_fault(recipe) or _unknown_key(json.loads(path.read_bytes())):
             raise ValueError(fault)
     except (OSError, ValueError) as fault:
-        if denied(fault):
-            raise BuildError(read_fault(path, fault)) from fault
         raise BuildError(
             f"{str(path)!r} cannot be read ({getattr(fault, 'strerror', None) or fault}): build its tier again"
         ) from fault

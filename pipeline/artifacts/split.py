@@ -14,8 +14,6 @@ from msgspec.structs import asdict
 
 from pipeline.artifacts.files import (
     closed_within,
-    denied,
-    read_fault,
     read_record,
 )
 from pipeline.artifacts.manifest import Manifest, TierStratum, explain_unsealed, explain_unsealed_tier, read_manifest
@@ -271,10 +269,8 @@ def open_split(folder: Path) -> Split:
         raise SplitError(closed)
     if path.exists():
         try:
-            return Split(folder, read_record(path, Manifest))
+            return Split(folder, read_record(path, Manifest, SplitError))
         except (OSError, ValueError) as fault:
-            if denied(fault):
-                raise SplitError(read_fault(path, fault)) from None
             why = getattr(fault, "strerror", None) or fault
             raise SplitError(f"{str(path)!r} is not a manifest ({why}): build or fetch it again") from None
     inside = sorted(path.parent for path in folder.glob("*/manifest.json"))

@@ -18,8 +18,6 @@ import msgspec
 
 from pipeline.artifacts.files import (
     atomic_write,
-    denied,
-    read_fault,
     read_record,
 )
 from pipeline.assemble.plan import Plan
@@ -151,12 +149,10 @@ def read_lock(path: Path) -> Lock:
         FrozenError: if it cannot be read, or was changed since it was written.
     """
     try:
-        table = read_record(path, dict[str, Any])
+        table = read_record(path, dict[str, Any], FrozenError)
         said, known = table.pop("digest"), table.get("format")
         found = digest(table)
     except OSError as fault:
-        if denied(fault):
-            raise FrozenError(read_fault(path, fault)) from fault
         raise FrozenError(f"no lock {str(path)!r} ({fault.strerror}): make one with carrara freeze") from fault
     except (ValueError, KeyError, RecursionError) as fault:
         raise FrozenError(f"{str(path)!r} is not a lock: give a file that carrara freeze wrote") from fault

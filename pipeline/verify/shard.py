@@ -19,7 +19,6 @@ from msgspec import to_builtins
 
 from pipeline.artifacts.files import (
     atomic_write,
-    denied,
     file_digest,
     quarantine,
     read_fault,
@@ -50,9 +49,7 @@ def read_proof_file(path: Path) -> ShardRecord | None:
     """
     try:
         record = read_record(path, ShardRecord)
-    except (OSError, ValueError) as fault:
-        if denied(fault):
-            raise BuildError(read_fault(path, fault)) from fault
+    except (OSError, ValueError):
         return None
     return record if record.is_proof else None
 
