@@ -226,14 +226,14 @@ def test_a_duplicated_key_is_found(transcript: Row) -> None:
     key = conversation.asked.key
     other = next(reply for reply in conversation.replies if reply.key != key)
     planted = transcript["prompt"].replace(f"User: {other.request}\n", f"User: Write a {key}.\n", 1)
-    assert "9 replies match" in "; ".join(faulty(transcript, prompt=planted))
+    assert ", found 9" in "; ".join(faulty(transcript, prompt=planted))
 
 
 def test_a_missing_match_is_found(transcript: Row) -> None:
     conversation = read_conversation(turns_of(transcript))
     first = conversation.matching()[0]
     planted = transcript["prompt"].replace(f"User: {first.request}\n", "User: Write a poem about nothing.\n", 1)
-    assert "7 replies match" in "; ".join(faulty(transcript, prompt=planted))
+    assert ", found 7" in "; ".join(faulty(transcript, prompt=planted))
 
 
 def test_a_near_duplicate_reply_is_found(transcript: Row) -> None:
