@@ -159,7 +159,7 @@ def test_an_operation_that_can_be_left_out_is_found() -> None:
 def test_unknown_lines_are_refused(line: str) -> None:
     row = publish(samples("sum", 1, 24)[0])
     end = row.text.rindex(">> sum(")
-    with pytest.raises(ValueError, match="no operation"):
+    with pytest.raises(ValueError, match="not an operation"):
         TASK["sum"].solve((("user", f"{row.text[:end]}{line}\n{row.text[end:]}"),))
 
 
