@@ -21,7 +21,7 @@ from pipeline.streams import Streams, stream
 from pipeline.tasks import TASKS
 from pipeline.tasks.cite import text
 from pipeline.worlds.gazetteer import Thing, forms, gazetteer
-from pipeline.worlds.gazetteer.documents import told
+from pipeline.worlds.gazetteer.documents import stating_sentence
 
 FACETS: dict[str, Any] = {
     "scorer": "cited",
@@ -167,5 +167,5 @@ def test_whatever_documents_say_may_be_said_in_a_reply() -> None:
             target = f"{text.plain(value)} [48213]."
             row = {"scorer": "cited", "question": "Tell what it is.", "target": target, "answers": [target]}
             for _ in relation.wordings:
-                reply = told(rng, stated, form, relation.name, by_name=True).removesuffix(".")
+                reply = stating_sentence(rng, stated, form, relation.name, by_name=True).removesuffix(".")
                 assert score(row, f"{reply} [48213].") == 1.0, reply

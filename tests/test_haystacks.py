@@ -29,7 +29,7 @@ from pipeline.tasks.haystacks.filler import (
     noise_spec,
     prose,
 )
-from pipeline.tasks.haystacks.solve import HAYSTACKS, strangers
+from pipeline.tasks.haystacks.solve import HAYSTACKS, foreign_spans
 from pipeline.worlds import addresses as world
 from pooled import pool_of
 
@@ -106,7 +106,7 @@ def is_sound(row: Row, kind: str) -> bool:
     """Prove a row again: it fills its window, has the needle once, and all else is hay, none of it twice."""
     text: str = row["prompt"]
     start, stop = len(HEAD), len(text) - len(TAIL)
-    spans = strangers(text, start, stop, kind.split()[0])
+    spans = foreign_spans(text, start, stop, kind.split()[0])
     hay = [line for line in body(row) if line + "\n" != NEEDLE]
     assert [text[first:last] for first, last in spans] == [NEEDLE]
     assert row["prompt_tokens"] + row["template_tokens"] + row["max_new_tokens"] == row["context_tokens"]
@@ -213,7 +213,7 @@ def test_noise_is_one_paragraph_over_and_over() -> None:
 ])  # fmt: skip
 def test_the_readers_know_what_is_no_hay(kind: str, line: str) -> None:
     assert not HAYSTACKS[kind](line)
-    assert strangers(HEAD + line, len(HEAD), len(HEAD + line), kind) == [(len(HEAD), len(HEAD + line))]
+    assert foreign_spans(HEAD + line, len(HEAD), len(HEAD + line), kind) == [(len(HEAD), len(HEAD + line))]
 
 
 def test_one_letter_more_is_no_address() -> None:

@@ -18,8 +18,8 @@ from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
-from pipeline.tasks.icl import TASKS, pool
-from pipeline.tasks.icl.solve import Shown, read
+from pipeline.tasks.icl import TASKS, task
+from pipeline.tasks.icl.solve import Examples, read
 from pipeline.tasks.icl.text import CUE
 from pipeline.verify.statistics import balance_faults
 
@@ -40,7 +40,7 @@ def streams(stratum: Stratum, index: int) -> tuple[Streams, Streams]:
 
 
 @lru_cache(maxsize=4)
-def lines_of(spec: pool.PoolSpec) -> Sequence[str]:
+def lines_of(spec: task.PoolSpec) -> Sequence[str]:
     return [each.pieces[0].text for each in spec.make(Streams((5,)), spec)]
 
 
@@ -86,7 +86,7 @@ def test_the_solver_agrees_with_the_sampler_and_nothing_is_wrong(count: int) -> 
 def test_examples_come_in_rounds_of_one_of_each_label(count: int) -> None:
     stratum = cell(count)
     layout = TASK.layout(drawn(stratum, 3), *streams(stratum, 3))
-    size = pool.each("32k", pool.labels_of(Streams((5,)), stratum, 0))
+    size = task.each("32k", task.labels_of(Streams((5,)), stratum, 0))
     order = layout.filler.order.take(8 * count) // size
     rounds = order.reshape(8, count)
     assert (np.sort(rounds, axis=1) == np.arange(count)).all()
@@ -119,7 +119,7 @@ def test_labels_may_be_words() -> None:
 def test_what_is_dealt_is_dealt_evenly_and_ways_of_dealing_differ() -> None:
     found = [drawn(cell(count, rows), index) for count in COUNTS for rows in (5, 25) for index in range(rows)]
     assert list(balance_faults(found)) == []
-    ways = [pool.labels_of(Streams((5,)), cell(77), which).intents for which in range(pool.MAPPINGS)]
+    ways = [task.labels_of(Streams((5,)), cell(77), which).intents for which in range(task.MAPPINGS)]
     assert len({*ways}) == 8
     assert fmean(one == other for one, other in zip(ways[0], ways[1], strict=True)) < 0.1
     assert len(TASK.pools(cell(6, 3))) == 3
@@ -144,7 +144,7 @@ def changed(row: Published, old: str, new: str) -> Published:
 
 def test_planted_faults_are_found() -> None:
     row = published(68)
-    shown: Shown = read(row.text)
+    shown: Examples = read(row.text)
     first, label = shown.messages[0], shown.labels[0]
     pair = f"{first}\n{CUE} {label}\n"
     other = str((int(label) + 1) % 68)

@@ -20,7 +20,8 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.messages import intent_of
-from pipeline.tasks.tally import TASKS, base
+from pipeline.tasks.tally import TASKS
+from pipeline.tasks.tally import task as base
 from pipeline.tasks.tally.solve import Entry, entries_of, phrases, read
 from pipeline.tasks.tally.text import MONTHS, ordinal
 from pipeline.verify.statistics import balance_faults

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from pipeline.baselines.base import LAST, End, Passage, Reading
 from pipeline.tasks.annals.solve import BODY, DATE, END, ESTATE, NAME, PHRASE, Event, Line, history, standing
-from pipeline.tasks.summ.solve import Question, named, parse_question, points, read, told_of
+from pipeline.tasks.summ.solve import Question, parse_question, person_and_year, points, read, told_of
 from pipeline.tasks.summ.text import accepted
 
 ASKED = re.compile(r"the [A-Z]\w+ [A-Z]\w+")
@@ -116,7 +116,7 @@ class Summaries(Reading):
             return self.guess()
         annals = read("".join([self.text[:start], *(one.text for one in seen), self.text[end:]]))
         right = points(list(_possible(told_of(annals.found, self.asked.prop))), self.asked)
-        told = {one: [annals.numbers[event.line.start]] for event in right if (one := named(event))}
+        told = {one: [annals.numbers[event.line.start]] for event in right if (one := person_and_year(event))}
         return accepted(told, [])[0] if told else self.guess()
 
     def half_known(self, end: End) -> Sequence[Passage]:

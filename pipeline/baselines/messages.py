@@ -19,7 +19,7 @@ class Examples(Reading):
     """Messages with labels, and a last one without."""
 
     @cached_property
-    def shown(self) -> icl.Shown:
+    def shown(self) -> icl.Examples:
         """The prompt as it was sent."""
         return icl.read(self.text)
 

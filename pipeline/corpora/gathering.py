@@ -59,7 +59,7 @@ class CorpusBuilder:
         return name
 
     def holding(self, passage: str, forms: tuple[str, ...]) -> bool:
-        """Tell whether a passage holds a searched answer."""
+        """Return whether a passage holds a searched answer."""
         if passage not in self._found:
             one = self.passages[passage]
             self._found[passage] = searched(f"{one.title} {one.text}")

@@ -85,7 +85,7 @@ def with_words(lines: Sequence[str], words: Iterable[str]) -> list[int]:
 
 
 def holds(text: str, answers: tuple[str, ...]) -> bool:
-    """Tell whether a searched text holds one of some searched answers, as whole words (DPR's `has_answer`)."""
+    """Return whether a searched text holds one of some searched answers, as whole words (DPR's `has_answer`)."""
     return any(answer in text for answer in answers)
 
 

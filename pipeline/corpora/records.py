@@ -203,7 +203,7 @@ class FrozenCorpus:
     """How many labels have examples."""
 
     def fits(self, tables: frozenset[str], complexity: int) -> bool:
-        """Tell whether rows that need some tables can be asked of it."""
+        """Return whether rows that need some tables can be asked of it."""
         if "labelled" in tables:
             return complexity == self.labels
         if not tables <= self.tables or "questions" not in tables:
@@ -216,7 +216,7 @@ class FrozenCorpus:
 
 
 def is_imported(path: Path) -> bool:
-    """Tell whether a file is a corpus that was imported, and no list of texts for mrcr."""
+    """Return whether a file is a corpus that was imported, and no list of texts for mrcr."""
     try:
         with pq.ParquetFile(readable(path)) as file:
             return "table" in file.schema_arrow.names
@@ -269,7 +269,7 @@ def put(corpus: Corpus, path: Path) -> None:
 
 
 def has_all(folder: Path, digests: Iterable[str]) -> bool:
-    """Tell whether a folder holds some corpora, each with the content that its name says."""
+    """Return whether a folder holds some corpora, each with the content that its name says."""
     try:
         return all(_digest_of(folder / f"{each}.parquet") == each for each in digests)
     except PoolError:

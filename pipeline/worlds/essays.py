@@ -127,13 +127,13 @@ def _is_sound(text: str, words: list[str]) -> bool:
 
 
 def tells_nothing(text: str) -> bool:
-    """Tell whether prose names nobody and nowhere, and states no value and no kind of fact that biographies state."""
+    """Return whether prose names nobody and nowhere, and states no value and no kind of fact that biographies state."""
     telling = any(map(text.__contains__, STEMS)) and TELLING.search(text)
     return not telling and not NAMED.search(text) and not holds_value(text)
 
 
 def holds_value(text: str) -> bool:
-    """Tell whether a value of the pools of people stands in a text, in whole words and as it is written there."""
+    """Return whether a value of the pools of people stands in a text, in whole words and as it is written there."""
     words, known = VALUE_WORD.findall(text), _values()
     return not known.keys().isdisjoint(words) and any(
         words[max(0, at + 1 - len(value)) : at + 1] == value

@@ -21,9 +21,7 @@ from random import Random
 import numpy as np
 
 from pipeline.streams import Indices, Shuffled, Streams, words
-from pipeline.typed import (
-    TIERS,
-)
+from pipeline.typed import TIERS
 from pipeline.worlds.wording import sections
 from pipeline.worlds.words import pool, pool_digest
 
@@ -268,7 +266,7 @@ def heard_in(words: str) -> frozenset[str]:
     return frozenset((*cities, *(country for country in _countries().values() if country in words)))
 
 
-def named(country: str) -> str:
+def with_article(country: str) -> str:
     """Return a country as sentences have it.
 
     >>> named("Netherlands"), named("Peru")

@@ -125,7 +125,7 @@ class Hole:
     """An element of which nothing is known: nothing may ask whether it equals a value."""
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether it is the same element; refuse to tell whether it equals a value."""
+        """Return whether it is the same element; refuse to tell whether it equals a value."""
         if isinstance(other, int):
             raise ValueError("an unknown element may equal the value or not")
         return self is other

@@ -282,7 +282,7 @@ def _texts(row_streams: Streams, tier: str, name: str) -> Mapping[Intent, Sequen
 def chosen(streams: Streams, tier: str, name: str, which: int, count: int) -> tuple[Intent, ...]:
     """Return the intents of a numbered set of labels, in the order of their labels.
 
-    Acts and things are mixed anew for each set, so that pairs take turns where there are more of them than labels;
+    Acts and things are mixed again for each set, so that pairs take turns where there are more of them than labels;
     `OTHER` belongs to a set that is larger than all pairs.
     """
     rng, of = streams.world(WORLD, tier, name).of("labels", count, which), domain(name)

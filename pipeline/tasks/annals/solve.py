@@ -109,7 +109,7 @@ def about(found: Sequence[Line], name: str) -> list[Line]:
 
 
 def _names(text: str, name: str) -> bool:
-    """Tell whether a text names somebody or something, with a capital in front or as it is given."""
+    """Return whether a text names somebody or something, with a capital in front or as it is given."""
     first, rest, at = {name[0], name[0].upper()}, name[1:], 0
     while (at := text.find(rest, at + 1)) > 0:
         end = at + len(rest)

@@ -31,7 +31,7 @@ from pipeline.tasks.bio.solve import (
     whole_faults,
 )
 from pipeline.tasks.bio.styles import PLAIN, STYLES
-from pipeline.worlds.people import ATTRIBUTES, Person, countries_with, heard_in, named, people, telling
+from pipeline.worlds.people import ATTRIBUTES, Person, countries_with, heard_in, people, telling, with_article
 from pipeline.worlds.words import pool
 
 PLACES = ("birthplace", "city")
@@ -94,7 +94,7 @@ class Association(Biographies):
             for number, one in enumerate(near)
         ]
         latent = {"asked": asked, "country": country, "people": numbers, "near": [text.biography(one) for one in said]}
-        question = QUESTIONS[asked].format(country=named(country))
+        question = QUESTIONS[asked].format(country=with_article(country))
         key = Key(person.name, _accepted(person.name, asked, person.value(asked)))
         return Sample("", stratum, index, latent, (text.biography(person),), question, key)
 
@@ -160,7 +160,7 @@ def _moved(rng: Random, person: Person, place: str, country: str) -> Person:
 
 def _keen(rng: Random, person: Person, country: str) -> Person:
     """Return a person whose hobby names a country."""
-    return replace(person, hobby=rng.choice(HOBBIES).format(country=named(country)))
+    return replace(person, hobby=rng.choice(HOBBIES).format(country=with_article(country)))
 
 
 def _asked(prompt: str) -> tuple[str, str]:

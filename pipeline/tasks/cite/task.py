@@ -17,7 +17,7 @@ from pipeline.tasks.cite import solve as reader
 from pipeline.tasks.cite import text
 from pipeline.tasks.documents import haystack
 from pipeline.worlds.gazetteer import Gazetteer, Passage, Thing, forms, fresh, gazetteer, ids
-from pipeline.worlds.gazetteer.documents import Writer, told
+from pipeline.worlds.gazetteer.documents import Writer, stating_sentence
 from pipeline.worlds.gazetteer.questions import MENTIONS, Place, Question, clauses, lists, near_misses
 
 DECOYS = (4, 0, 16)
@@ -264,7 +264,7 @@ class Facets(Cite):
         ]
         own = [(one, next(numbers)) for one in golds]
         said = [
-            told(rng, asked.thing, forms()[form], relation, by_name=at == 0)
+            stating_sentence(rng, asked.thing, forms()[form], relation, by_name=at == 0)
             for at, (form, relation) in enumerate(asked.places)
         ]
         answer = " ".join(

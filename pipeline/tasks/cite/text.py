@@ -14,17 +14,7 @@ from pipeline.worlds.gazetteer.questions import LAST, OPENINGS, Place, clauses
 from pipeline.worlds.gazetteer.things import era_of
 from pipeline.worlds.wording import Slot, parse, slots, write
 
-__all__ = [
-    "EXAMPLE",
-    "INTRODUCTION",
-    "ITEMS",
-    "SENTENCES",
-    "START",
-    "TAIL",
-    "accepted",
-    "numbered",
-    "plain",
-]
+__all__ = ["EXAMPLE", "INTRODUCTION", "ITEMS", "SENTENCES", "START", "TAIL", "accepted", "numbered", "plain"]
 
 INTRODUCTION = """\
 Below are documents about an invented land, one paragraph each, with an id of five digits in square brackets. A \
@@ -87,7 +77,7 @@ MENTIONS = 2
 
 
 @dataclass(frozen=True)
-class About:
+class Query:
     """A question for some facts of a thing; where each of them belongs, and its value."""
 
     question: str
@@ -100,7 +90,7 @@ class About:
         return [self.thing.stated[form][relation] for form, relation in self.places]
 
 
-def ask(world: Gazetteer, rng: Random, first: Place, facts: int) -> About:
+def ask(world: Gazetteer, rng: Random, first: Place, facts: int) -> Query:
     """Invent a thing, and ask for a fact and others of it; every value stands in a passage of the world, too."""
     kind = forms()[first[0]].kind
     others = [one for one in clauses() if forms()[one[0]].kind == kind and one != first]
@@ -110,7 +100,7 @@ def ask(world: Gazetteer, rng: Random, first: Place, facts: int) -> About:
         rng.shuffle(places)
         lead = next(filter(by_name, places), places[0])
         places = [lead, *(one for one in places if one != lead)]
-        asked = About(in_words(rng, thing, places), thing, tuple(places))
+        asked = Query(in_words(rng, thing, places), thing, tuple(places))
         if by_name(lead) and _clear(world, asked):
             return asked
     raise AssertionError
@@ -138,8 +128,8 @@ def _completed(world: Gazetteer, rng: Random, thing: Thing, form: Form) -> Itera
         yield known.get(relation.name)
 
 
-def _clear(world: Gazetteer, asked: About) -> bool:
-    """Tell whether no value stands in the question or in another one, and all stand in the world."""
+def _clear(world: Gazetteer, asked: Query) -> bool:
+    """Return whether no value stands in the question or in another one, and all stand in the world."""
     values = [plain(one).lower() for one in asked.values]
     apart = not any(one in other for one in values for other in values if one is not other)
     return (
@@ -194,7 +184,7 @@ def part(rng: Random, thing: Thing, form: str, stated: Sequence[str], but: Seque
     return Thing(thing.kind, thing.name, thing.era, {form: facts})
 
 
-def golds(writer: Writer, rng: Random, asked: About) -> tuple[list[Passage], list[int]]:
+def golds(writer: Writer, rng: Random, asked: Query) -> tuple[list[Passage], list[int]]:
     """Write the documents that state what is asked, and tell which fact each one states; half of them stand in two.
 
     No document states two of the facts, so that there must be as many documents as facts.
@@ -208,7 +198,7 @@ def golds(writer: Writer, rng: Random, asked: About) -> tuple[list[Passage], lis
     return passages, told
 
 
-def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: About, wanted: int) -> Iterator[Passage]:
+def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: Query, wanted: int) -> Iterator[Passage]:
     """Yield near misses: half are about the thing itself and state nothing that is asked, four at the most.
 
     Those are by the same `writer` as all other documents about it. The others are about further things of its kind, two
@@ -229,7 +219,7 @@ def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: About, wan
         yield writer.write(told, form, [("other", asked.thing.name)] * MENTIONS)
 
 
-def _other(world: Gazetteer, rng: Random, asked: About, taken: Sequence[str]) -> Thing:
+def _other(world: Gazetteer, rng: Random, asked: Query, taken: Sequence[str]) -> Thing:
     """Invent another thing of the kind, with another value for each fact that is asked."""
     for _ in count():
         other = whole(world, rng, asked.thing.kind, taken)

@@ -23,15 +23,15 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Streams, deal, stream, words
 from pipeline.tasks.base import Filler, Key, Layout, PoolSpec, Published, Sample, Unit, unit
 from pipeline.tasks.corpus.base import CorpusTask, corpus_of_pool
-from pipeline.tasks.icl import pool
-from pipeline.tasks.icl.solve import Shown, read
+from pipeline.tasks.icl import task
+from pipeline.tasks.icl.solve import Examples, read
 from pipeline.tasks.icl.text import example, head, tail
 
 LATE = 24
 """Examples at the end of a prompt that may be out of their rounds: they close the gap to the token."""
 
 
-def _order_faults(row: Published, shown: Shown) -> Iterator[str]:
+def _order_faults(row: Published, shown: Examples) -> Iterator[str]:
     """Hold examples to rounds of one of each label, or to blocks of one label."""
     if row.stratum.knob("rounds", "") == "blocked":
         if len(list(groupby(shown.labels))) != len({*shown.labels}):
@@ -119,14 +119,14 @@ class Labels(CorpusTask):
     scorer = "label"
     max_new_tokens = 64
     complexities = tuple(range(2, MOST + 1))
-    knobs = pool.KNOBS
+    knobs = task.KNOBS
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return tuple(self._pool(stratum, which) for which in range(_mappings(stratum)))
 
     def _pool(self, stratum: Stratum, which: int) -> PoolSpec:
         digest = str(stratum.knob("corpus", ""))
-        name = f"labelled-{pool.form_of(stratum)}-{digest[:12]}-{which}-{stratum.tier}"
+        name = f"labelled-{task.form_of(stratum)}-{digest[:12]}-{which}-{stratum.tier}"
         return PoolSpec(name, 1, stratum.tier, f"corpus {digest}", make, self.corpora)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -145,12 +145,12 @@ class Labels(CorpusTask):
         if not known.asked:
             raise PoolError(f"{stratum}: the corpus has no text to ask: give a file with 'test' in its name")
         letters = {"".join(filter(str.isalnum, label.casefold())) for label in known.labels}
-        if pool.form_of(stratum) == "words" and len(letters - {""}) < len(known.labels):
+        if task.form_of(stratum) == "words" and len(letters - {""}) < len(known.labels):
             raise PoolError(f"{stratum}: two labels of the corpus have the same letters: give labels = 'integers'")
         which = deal(stratum_streams.of("mapping"), stratum.rows, index, _mappings(stratum))
         number = _number(known, stratum_streams, stratum, index)
         one = known.asked[number]
-        answer = _written(row_streams.world(), corpus, digest, pool.form_of(stratum), which)[one.label]
+        answer = _written(row_streams.world(), corpus, digest, task.form_of(stratum), which)[one.label]
         latent = {"mapping": which, "number": number, "label": one.label}
         return Sample("", stratum, index, latent, (f"{one.text}\n",), one.text, Key.accepting(answer))
 
@@ -160,11 +160,11 @@ class Labels(CorpusTask):
         order = in_rounds(row_streams.of("filler"), home)
         ranks = np.empty(len(home), dtype=np.int64)
         ranks[order] = np.arange(len(home))
-        if stratum.knob("rounds", pool.ROUNDS[0]) == "blocked":
+        if stratum.knob("rounds", task.ROUNDS[0]) == "blocked":
             turns = np.argsort(words(row_streams.of("blocks"), stratum.complexity), kind="stable")
             ranks += turns[home] << 32
         return Layout(
-            head=head(DOMAIN, f"own-{pool.form_of(stratum)}", stratum.complexity),
+            head=head(DOMAIN, f"own-{task.form_of(stratum)}", stratum.complexity),
             placed=(),
             filler=Filler(
                 self._pool(stratum, sample.latent["mapping"]).name,
@@ -236,4 +236,4 @@ def _number(known: Parts, stratum_streams: Streams, stratum: Stratum, index: int
 
 
 def _mappings(stratum: Stratum) -> int:
-    return 1 if pool.form_of(stratum) == "words" else pool.mappings(stratum)
+    return 1 if task.form_of(stratum) == "words" else task.mappings(stratum)

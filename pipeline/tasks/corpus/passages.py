@@ -91,7 +91,7 @@ class Answering:
         self._known = np.zeros(len(corpus.passages), dtype=np.bool_)
 
     def held(self, places: Indices) -> NDArray[np.bool_]:
-        """Tell of some passages whether each holds an accepted answer."""
+        """Return for some passages whether each holds an accepted answer."""
         fresh = places[~self._known[places]]
         if len(fresh) and self._forms:
             self._held[self._corpus.holding(fresh.tolist(), self._forms)] = True

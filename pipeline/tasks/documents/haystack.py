@@ -26,7 +26,7 @@ STORED = np.dtype("<i4")
 
 
 def has_titles(stratum: Stratum) -> bool:
-    """Tell whether the documents of a stratum have titles."""
+    """Return whether the documents of a stratum have titles."""
     return bool(stratum.knob("titles", TITLES[0]))
 
 

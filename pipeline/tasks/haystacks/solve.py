@@ -69,7 +69,7 @@ FILED = re.compile(r"(?:The|One) [a-z]+ (?:code|number) filed under .+ is [0-9a-
 """What no line of a user's documents may look like."""
 
 
-def strangers(text: str, start: int, stop: int, haystack: str) -> list[Span]:
+def foreign_spans(text: str, start: int, stop: int, haystack: str) -> list[Span]:
     """Return where in a text, from `start` to `stop`, lines stand that are none of a haystack's: start and end of each.
 
     `haystack` is a name in HAYSTACKS; the end of a line is behind its newline.

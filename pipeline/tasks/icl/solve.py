@@ -25,7 +25,7 @@ Intent = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Examples:
     """A prompt as read: messages with their labels, the last message and its place, and how many labels there are."""
 
     messages: Sequence[str]
@@ -41,7 +41,7 @@ class Shown:
 
 
 @PROMPT.of
-def read(text: str) -> Shown:
+def read(text: str) -> Examples:
     """Read a prompt."""
     body, stated = BODY.search(text), STATED.search(text)
     last = LAST.fullmatch(text, body.end()) if body else None
@@ -54,7 +54,7 @@ def read(text: str) -> Shown:
     count = int(stated[1])
     if stated[3] and int(stated[3]) != count - 1:
         raise ReadError(f"{count} labels do not end in {stated[3]}")
-    return Shown(lines[::2], labels, last[1], last.start(1), count, bool(stated[3]))
+    return Examples(lines[::2], labels, last[1], last.start(1), count, bool(stated[3]))
 
 
 def solve(text: str) -> str:
@@ -97,7 +97,7 @@ def faults(row: Published) -> Iterator[str]:
         yield "examples of a label do not stand side by side"
 
 
-def _unbalanced(shown: Shown) -> Iterator[str]:
+def _unbalanced(shown: Examples) -> Iterator[str]:
     times = Counter(shown.labels)
     if len(times) != shown.count or (shown.numbered and {*times} != {*map(str, range(shown.count))}):
         yield f"{len(times)} labels have examples, expected {shown.count}"

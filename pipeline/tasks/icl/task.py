@@ -3,20 +3,173 @@
 HELMET writes the labels of TREC, NLU, BANKING77 and CLINC150 as integers, puts examples in rounds of one of each label
 and asks for a message that is not among them. Here the numbers of labels are the same, 6, 50, 68, 77 and 151; intents
 and messages are our own. On purpose unlike HELMET: which label stands for what is dealt in eight ways for a tier, and
-not anew for each row, as numbers of as many digits differ in tokens.
+not again for each row, as numbers of as many digits differ in tokens. There is a pool of examples for
+each way; all pools have the same texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams, deal
-from pipeline.tasks.base import Key, Layout, PoolSpec, Published, Sample, Task
-from pipeline.tasks.icl import pool
+from pipeline.streams import Indices, Streams, deal, words
+from pipeline.tasks.base import CorpusKnob, Filler, Key, Layout, Plain, PoolSpec, Published, Sample, Task, Unit
 from pipeline.tasks.icl import solve as reader
-from pipeline.tasks.icl.text import head, tail
-from pipeline.worlds.utterances import RESERVE, texts
+from pipeline.tasks.icl.text import example, head, label_words, tail
+from pipeline.typed import TIERS
+from pipeline.worlds.utterances import RESERVE, Intent, chosen, domain, source_digest, texts
+
+MAPPINGS = 8
+"""Ways in which labels are dealt in a tier: a pool for each, as numbers of as many digits differ in tokens.
+
+A stratum of fewer rows has no use for more ways than rows.
+"""
+COARSE = 6
+"""The labels that stand for acts alone."""
+TOKENS = 22
+"""Of so many tokens of the longest prompt there is an example, at most."""
+SPARES = 24
+"""Examples that close gaps, of different labels; where there are few labels, half as many, two of each."""
+MOST_AT_4K = 77
+"""Labels of which a prompt of 4,096 tokens holds a round, at most."""
+FORMS = ("integers", "words")
+ROUNDS = ("balanced", "blocked")
+KNOBS: Mapping[str, tuple[Any, ...] | CorpusKnob] = {
+    "labels": FORMS,
+    "rounds": ROUNDS,
+    "corpus": CorpusKnob("a corpus's SHA-256", frozenset({"labelled"})),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """A set of labels: for each, in order, the intents that it stands for, and how it is written."""
+
+    domain: str
+    intents: tuple[tuple[Intent, ...], ...]
+    written: tuple[str, ...]
+
+
+def domain_of(count: int) -> str:
+    """Return what so many labels are labels of."""
+    return "question" if count <= 50 else "request"
+
+
+@lru_cache(maxsize=64)
+def labels(world: Streams, tier: str, count: int, which: int, form: str) -> Labels:
+    """Return a set of labels of a tier; `world` are the streams of any path below the seed without one."""
+    name = domain_of(count)
+    if count == COARSE:
+        acts = world.world("icl@1", tier).of("coarse", which).sample(list(domain(name).acts), count)
+        intents = tuple(tuple(Intent(act, thing) for thing in domain(name).things) for act in acts)
+        words_of = [label_words((act,)) for act in acts]
+    else:
+        single = chosen(world, tier, name, which, count)
+        intents, words_of = tuple((intent,) for intent in single), list(map(label_words, single))
+    return Labels(name, intents, tuple(words_of if form == "words" else map(str, range(count))))
+
+
+def labels_of(streams: Streams, stratum: Stratum, which: int) -> Labels:
+    """Return a set of labels of a stratum."""
+    return labels(streams.world(), stratum.tier, stratum.complexity, which, form_of(stratum))
+
+
+def form_of(stratum: Stratum) -> str:
+    """Return how labels are written."""
+    return str(stratum.knob("labels", FORMS[0]))
+
+
+def mappings(stratum: Stratum) -> int:
+    """Return in how many ways labels are dealt in a stratum."""
+    return min(MAPPINGS, stratum.rows)
+
+
+def size_of(stratum: Stratum) -> str:
+    """Return the smallest tier that holds prompts of a stratum: pools of a tier come in its sizes too."""
+    return next(tier for tier, limit in TIERS.items() if stratum.length <= limit)
+
+
+def name_of(stratum: Stratum, which: int) -> str:
+    """Return the name of a pool."""
+    return f"messages-{form_of(stratum)}-{stratum.complexity}-{which}-{size_of(stratum)}-{stratum.tier}"
+
+
+def specs(stratum: Stratum) -> tuple[PoolSpec, ...]:
+    """Return the pools of a stratum."""
+    source, tier = f"icl@1:{source_digest()}", stratum.tier
+    return tuple(PoolSpec(name_of(stratum, which), 1, tier, source, make) for which in range(mappings(stratum)))
+
+
+def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write all examples of a pool: as many of each label, one label after the other."""
+    _, form, count, which, size, tier = spec.name.split("-")
+    known = labels(streams.world(), tier, int(count), int(which), form)
+    labelled = zip(known.written, pool_messages(streams, tier, size, known), strict=True)
+    return Plain(example(message, label) for label, said in labelled for message in said)
+
+
+def pool_messages(streams: Streams, tier: str, size: str, known: Labels) -> Sequence[Sequence[str]]:
+    """Return the messages in the pool of each label, equally many of each."""
+    every = texts(streams, tier, known.domain)
+    return [_mixed([every[intent] for intent in intents], each(size, known)) for intents in known.intents]
+
+
+def each(size: str, known: Labels) -> int:
+    """Return how many examples a pool of a size has of each label."""
+    return -(-TIERS[size] // (TOKENS * len(known.intents)))
+
+
+def _mixed(parts: Sequence[Sequence[str]], count: int) -> list[str]:
+    """Return `count` messages, as many of each part."""
+    size = -(-count // len(parts))
+    if size > len(parts[0]) - RESERVE:
+        raise ValueError(f"{size} messages of each intent are needed, but there are {len(parts[0]) - RESERVE}")
+    return [message for part in parts for message in part[:size]][:count]
+
+
+class Rounds:
+    """Rounds of one example of each label, each in a random order; a pool has `size` examples of each label."""
+
+    def __init__(self, rng: Random, count: int, size: int) -> None:
+        self._count = count
+        mixed = np.argsort(words(rng, count * size).reshape(count, size), axis=1, kind="stable")
+        turns = np.argsort(words(rng, count * size).reshape(size, count), axis=1, kind="stable")
+        self._order = (turns * size + mixed.T[np.arange(size)[:, None], turns]).ravel()
+
+    def split(self, spares: int) -> tuple[Indices, Indices]:
+        """Return the examples of the last rounds, as many as spares are wanted, and the order without these rounds."""
+        last = -(-spares // self._count) * self._count
+        return self._order[-last:][:spares], self._order[:-last]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Listed:
+    """An order that is known to its end."""
+
+    indices: NDArray[np.int64]
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` indices, or all there are."""
+        return self.indices[:count]
+
+
+def filler(stratum: Stratum, which: int, known: Labels, row_streams: Streams) -> Filler:
+    """Return the filler of a row: rounds of examples, or for the knob ``rounds`` those of each label side by side."""
+    count, size = len(known.intents), each(size_of(stratum), known)
+    spares, order = Rounds(row_streams.of("filler"), count, size).split(min(SPARES, 2 * count))
+    name, listed = name_of(stratum, which), Listed(order)
+    if stratum.knob("rounds", ROUNDS[0]) == "balanced":
+        return Filler(name, listed, spares, least=count)
+    turns = np.argsort(words(row_streams.of("blocks"), count), kind="stable")
+    within = words(row_streams.of("places"), count * size).astype(np.int64)
+    return Filler(name, listed, spares, "ranked", (np.repeat(turns, size) << 32) + within, least=count)
 
 
 class Intents(Task):
@@ -29,21 +182,21 @@ class Intents(Task):
     scorer = "label"
     max_new_tokens = 20
     complexities = (6, 50, 68, 77, 151)
-    knobs = pool.KNOBS
+    knobs = KNOBS
     shortest = 8192
 
     def golden_stratum(self, complexity: int) -> Stratum:
         """Return a stratum of one row, at the shortest length that holds a round of all labels."""
-        return Stratum(self.family, self.subtask, "32k", 8192 if complexity > pool.MOST_AT_4K else 4096, complexity, 1)
+        return Stratum(self.family, self.subtask, "32k", 8192 if complexity > MOST_AT_4K else 4096, complexity, 1)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        return pool.specs(stratum)
+        return specs(stratum)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a way of dealing labels and a label, and draw a message of it that stands in no pool."""
-        which = deal(stratum_streams.of("mapping"), stratum.rows, index, pool.mappings(stratum))
+        which = deal(stratum_streams.of("mapping"), stratum.rows, index, mappings(stratum))
         label = deal(stratum_streams.of("label"), stratum.rows, index, stratum.complexity)
-        known = pool.labels_of(row_streams, stratum, which)
+        known = labels_of(row_streams, stratum, which)
         rng = row_streams.of("message")
         intent = rng.choice(known.intents[label])
         message = texts(row_streams, stratum.tier, known.domain)[intent][-1 - rng.randrange(RESERVE)]
@@ -54,17 +207,17 @@ class Intents(Task):
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Fill the prompt with examples; nothing is placed."""
         stratum, which = sample.stratum, sample.latent["mapping"]
-        known = pool.labels_of(row_streams, stratum, which)
+        known = labels_of(row_streams, stratum, which)
         return Layout(
-            head=head(known.domain, pool.form_of(stratum), stratum.complexity),
+            head=head(known.domain, form_of(stratum), stratum.complexity),
             placed=(),
-            filler=pool.filler(stratum, which, known, row_streams),
+            filler=filler(stratum, which, known, row_streams),
             tail=tail(known.domain, sample.question),
         )
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return which label is the answer, and in which way labels are dealt."""
-        latent, count, ways = sample.latent, sample.stratum.complexity, pool.mappings(sample.stratum)
+        latent, count, ways = sample.latent, sample.stratum.complexity, mappings(sample.stratum)
         return {f"label of {count}": (latent["label"], count), "mapping": (latent["mapping"], ways)}
 
     def answers(self, text: str) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def example(message: str, label: str) -> str:
     return f"{message}\n{CUE} {label}\n"
 
 
-def named(label: Sequence[str]) -> str:
+def label_words(label: Sequence[str]) -> str:
     """Return a label in words: an act, and a thing if the label is about one.
 
     >>> named(("renew", "gym")), named(("price",))

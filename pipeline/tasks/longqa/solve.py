@@ -141,7 +141,7 @@ def kin_faults(row: Published) -> Iterator[str]:
 
 
 def _matters(steps: Sequence[Event], without: int, right: Event | None) -> bool:
-    """Tell whether the owner is another, or there is none, without one of the steps."""
+    """Return whether the owner is another, or there is none, without one of the steps."""
     try:
         left = whose([*steps[:without], *steps[without + 1 :]])
     except ValueError:
@@ -200,7 +200,7 @@ def read(turns: Turns) -> list[Line]:
     return found
 
 
-def asked(said: str) -> tuple[str, str, int]:
+def chat_question(said: str) -> tuple[str, str, int]:
     """Return which kind of question is asked, about which property, and up to which day."""
     for kind, form in QUESTIONS.items():
         if found := re.fullmatch(form, said.partition("\n")[0]):
@@ -211,7 +211,7 @@ def asked(said: str) -> tuple[str, str, int]:
 
 def answer(turns: Turns) -> tuple[str, list[Line]]:
     """Return what is asked for, empty where it was not told, and the entries that tell."""
-    kind, prop, day = asked(turns[-1][1])
+    kind, prop, day = chat_question(turns[-1][1])
     return _answered(read(turns), kind, prop, day)
 
 
@@ -233,7 +233,7 @@ def _answered(found: Sequence[Line], kind: str, prop: str, day: int) -> tuple[st
 def faults(row: Published, sales: int, mentions: int) -> Iterator[str]:
     """Yield what is wrong with a row."""
     found = read(row.turns)
-    kind, prop, day = asked(row.turns[-1][1])
+    kind, prop, day = chat_question(row.turns[-1][1])
     twin = str(row.metadata["latent"]["twin"])
     if row.question != row.turns[-1][1].partition("\n")[0]:
         yield "the last turn does not ask the question"

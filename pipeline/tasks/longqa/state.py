@@ -56,7 +56,7 @@ def _replay(steps: Sequence[Step]) -> Title:
 
 
 def changes(steps: Sequence[Step], without: int, right: str = "") -> bool:
-    """Tell whether the owner is another, or there is none, without one of the steps; `right` owns it with all."""
+    """Return whether the owner is another, or there is none, without one of the steps; `right` owns it with all."""
     try:
         return owner([*steps[:without], *steps[without + 1 :]]) != (right or owner(steps))
     except ValueError:

@@ -111,7 +111,7 @@ def things(table: Table, phrase: str) -> list[tuple[str, tuple[Entry, ...]]]:
     return list(dict.fromkeys(found))
 
 
-def given(question: str) -> list[dict[tuple[str, str], str]]:
+def described_values(question: str) -> list[dict[tuple[str, str], str]]:
     """Return what a question says of things that it does not name: values by form and relation, in every reading."""
     found = []
     for form, relation, mark, named in _readings(question):
@@ -283,7 +283,7 @@ def _near_faults(
     near = [one for one in found if one.start in starts]
     if len(near) != decoys or len(starts) != decoys:
         yield f"{len(near)} near misses, expected {decoys}"
-    named, facts = [one for one in needed if one.name in asked], given(asked)
+    named, facts = [one for one in needed if one.name in asked], described_values(asked)
     for one in near:
         if one.form.name not in {each.form.name for each in needed}:
             yield f"the near miss {one.name!r} is of another kind than what is asked about"
@@ -294,7 +294,7 @@ def _near_faults(
 
 
 def _half(one: Entry, facts: Mapping[tuple[str, str], str]) -> bool:
-    """Tell whether a document has all but one of some facts, and names the value of that one otherwise."""
+    """Return whether a document has all but one of some facts, and names the value of that one otherwise."""
     wrong = [value for (form, name), value in facts.items() if one.form.name != form or one.facts.get(name) != value]
     return len(wrong) == 1 and stands(wrong[0], one.text)
 

@@ -244,7 +244,7 @@ class Rag(Task):
 
 
 def _names(passage: Passage, value: str) -> bool:
-    """Tell whether a value stands anywhere in a passage."""
+    """Return whether a value stands anywhere in a passage."""
     return plain(value).lower() in f"{passage.title} {passage.text}".lower()
 
 

@@ -10,7 +10,7 @@ from itertools import compress, count, islice
 from typing import NamedTuple
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.haystacks.solve import strangers
+from pipeline.tasks.haystacks.solve import foreign_spans
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, Span, whole_lines
 
 START, END = "Text:\n", "This is the end of the text."
@@ -231,5 +231,5 @@ def _haystack(row: Published, haystack: str, found: Needles) -> Iterator[str]:
     if haystack in ("words", "uuids"):
         if sum(len(found.lines.texts[number]) + 1 for number in found.numbers) != stop - start:
             yield "a line of the list states no access code"
-    elif {*strangers(row.text, start, stop, haystack)} != {found.span(place) for place in range(len(found))}:
+    elif {*foreign_spans(row.text, start, stop, haystack)} != {found.span(place) for place in range(len(found))}:
         yield "a line is neither of the haystack nor a needle"

@@ -9,7 +9,7 @@ from itertools import compress, count
 from typing import Literal, NamedTuple
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.haystacks.solve import strangers
+from pipeline.tasks.haystacks.solve import foreign_spans
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, Span, whole_lines
 
 START, END = "Program:\n", "This is the end of the program."
@@ -128,7 +128,7 @@ def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
     starts = (step for step in steps if step.number == number and not step.source)
     if sum(step.name not in answer for step in starts) != twins:
         yield f"not just {twins} other chains start with the number"
-    hay = {*strangers(row.text, *body(row.text), "noise")} if noise else {*range(len(program.lines.texts))}
+    hay = {*foreign_spans(row.text, *body(row.text), "noise")} if noise else {*range(len(program.lines.texts))}
     if hay != ({*map(program.span, range(len(steps)))} if noise else {*program.numbers}):
         yield "a line is neither of the program nor of the haystack"
     for lines, asked, said in (found.groups() for found in whole_lines(SHOWN, "Example:", row.text)):

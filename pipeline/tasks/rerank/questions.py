@@ -136,7 +136,7 @@ def _predicate(rng: Random, form: Form, relation: str, value: str) -> str:
 
 
 def _apart(values: Sequence[str]) -> bool:
-    """Tell whether no value is a part of another."""
+    """Return whether no value is a part of another."""
     return not any(one in other for one, other in permutations(map(bare, values), 2))
 
 

@@ -112,7 +112,7 @@ def points(told: Sequence[Event], what: Question) -> list[Event]:
     return sorted([*left, *deeds], key=lambda event: event.line.start)
 
 
-def named(event: Event) -> tuple[str, int] | None:
+def person_and_year(event: Event) -> tuple[str, int] | None:
     """Return who did something, and the year; nothing where nobody is named."""
     name = event.values.get("buyer") or event.values.get("person")
     return (name, date.fromordinal(event.line.day).year) if name else None
@@ -123,10 +123,10 @@ def summed_up(text: str) -> tuple[dict[Named, list[str]], list[Named]]:
     annals, what = read(text), parse_question(question_of(text))
     told = told_in(text, what.prop)
     right = points(told, what)
-    found = {one: [annals.numbers[event.line.start]] for event in right if (one := named(event))}
+    found = {one: [annals.numbers[event.line.start]] for event in right if (one := person_and_year(event))}
     if not found:
         raise ReadError(f"nothing of {what.prop} belongs in a summary")
-    others = [one for event in told if event not in right and (one := named(event))]
+    others = [one for event in told if event not in right and (one := person_and_year(event))]
     return found, others
 
 
@@ -171,7 +171,7 @@ def _body_faults(row: Published, annals: Annals) -> Iterator[str]:
 
 
 def _matters(told: Sequence[Event], without: int, what: Question, right: Sequence[Event]) -> bool:
-    """Tell whether other events belong in the summary without one of them, or a later one cannot be."""
+    """Return whether other events belong in the summary without one of them, or a later one cannot be."""
     try:
         return points([*told[:without], *told[without + 1 :]], what) != right
     except ValueError:
@@ -190,13 +190,13 @@ def _near_faults(row: Published, told: Sequence[Event], right: Sequence[Event], 
     sorts = tuple(map(len, (undone, other, vain, late)))
     if sorts != NEAR[row.stratum.complexity]:
         yield f"{sorts} are set aside, not asked for, in vain and too late, not {NEAR[row.stratum.complexity]}"
-    people = Counter(one[0] for event in told if (one := named(event)))
+    people = Counter(one[0] for event in told if (one := person_and_year(event)))
     yield from (f"{name} is named twice beside {what.prop}" for name, times in people.items() if times > 1)
 
 
 def _sorts(told: Sequence[Event], what: Question) -> tuple[int, int, int]:
     """Return how many people are named beside a property: for what is asked, for other things, and in vain."""
-    kinds = [event.kind for event in told if named(event)]
+    kinds = [event.kind for event in told if person_and_year(event)]
     vain = sum(kind in VAIN for kind in kinds)
     meant = sum(kind in what.kinds for kind in kinds)
     return meant, len(kinds) - meant - vain, vain

@@ -17,19 +17,7 @@ from typing import Any
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.annals.haystack import PlannedEntry, asked_property, dated, days_at, filler
-from pipeline.tasks.base import (
-    Key,
-    Layout,
-    Piece,
-    PoolSpec,
-    Published,
-    Role,
-    Sample,
-    Task,
-    Turns,
-    Unit,
-    unit,
-)
+from pipeline.tasks.base import Key, Layout, Piece, PoolSpec, Published, Role, Sample, Task, Turns, Unit, unit
 from pipeline.tasks.summ import solve as proof
 from pipeline.tasks.summ import solve as reader
 from pipeline.tasks.summ import text
@@ -90,7 +78,7 @@ def standing(steps: Sequence[Step]) -> list[str]:
 
 
 def needed(steps: Sequence[Step], at: int) -> bool:
-    """Tell whether others stand without one of the steps, or a later one could not be taken."""
+    """Return whether others stand without one of the steps, or a later one could not be taken."""
     try:
         return standing([*steps[:at], *steps[at + 1 :]]) != standing(steps)
     except ValueError:
@@ -320,7 +308,7 @@ class Points(Task):
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw what is asked, and write the entries that its answer needs."""
-        drawn, written = told(self, stratum, index, row_streams, stratum_streams)
+        drawn, written = planned(self, stratum, index, row_streams, stratum_streams)
         points = {one.named: [number] for one, number, _ in written if one.point}
         others = named_in([one for one in drawn.own if not one.point])
         answers = text.accepted(points, others)
@@ -338,7 +326,7 @@ class Points(Task):
         """Put every entry that was written for the row where its date falls among those of the world."""
         stratum = sample.stratum
         world = chronicle(row_streams, stratum.tier, busy=True)
-        drawn, written = told(self, stratum, sample.index, row_streams, stratum_streams)
+        drawn, written = planned(self, stratum, sample.index, row_streams, stratum_streams)
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
             placed=tuple(dated(world, one, said) for one, _, said in written),
@@ -374,7 +362,7 @@ class Points(Task):
 
 
 @lru_cache(maxsize=ROWS)
-def told(
+def planned(
     task: Points, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
 ) -> tuple[Drawn, Sequence[tuple[Event, str, str]]]:
     """Return what a row asks, and what is told for it with the numbers and texts of its entries."""

@@ -1,7 +1,6 @@
 """Counting messages by what they ask, who received them and when (OOLONG, Bertsch et al. 2025)."""
 
-from pipeline.tasks.tally.counting import Count, Users, When
-from pipeline.tasks.tally.shares import Compare, Most
+from pipeline.tasks.tally.task import Compare, Count, Most, Users, When
 
 NOTES = """\
 A year of messages from customers, one a line, each with its day and the number of the clerk who received it, in random

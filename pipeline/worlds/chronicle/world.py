@@ -194,7 +194,7 @@ class Title:
             self.undone.clear()
 
     def able(self, kind: str) -> bool:
-        """Tell whether a step can be taken, so that there is an owner before and after it."""
+        """Return whether a step can be taken, so that there is an owner before and after it."""
         return kind == SALE or len(self.undone if kind == REDO else self.standing) > (kind == UNDO2)
 
 

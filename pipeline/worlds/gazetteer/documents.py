@@ -140,7 +140,7 @@ def _length(sentence: str) -> int:
     return len(sentence.split())
 
 
-def told(rng: Random, thing: Thing, form: Form, relation: str, *, by_name: bool) -> str:
+def stating_sentence(rng: Random, thing: Thing, form: Form, relation: str, *, by_name: bool) -> str:
     """Return a sentence that states one fact of a thing: with its name, or else with a pronoun."""
     wordings = form.relation(relation).wordings
     if by_name:

@@ -69,7 +69,7 @@ def _described(form: Form, but: str) -> list[Relation]:
 
 
 def _fits(form: Form, relation: Relation) -> bool:
-    """Tell whether colour of a form can name the values of a relation."""
+    """Return whether colour of a form can name the values of a relation."""
     slot = "other" if relation.type == form.kind else relation.type
     return bool(naming(form.name, slot))
 
@@ -96,7 +96,7 @@ def ask(world: Gazetteer, rng: Random, subtask: str, place: Place, complexity: i
 
 
 def _known(asked: Question) -> bool:
-    """Tell whether a question names its own answer, or one thing twice."""
+    """Return whether a question names its own answer, or one thing twice."""
     if len({*asked.golds}) != len(asked.golds):
         return True
     return asked.answer not in (*asked.about, "") and _core(asked.answer) in asked.question

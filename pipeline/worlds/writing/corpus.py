@@ -1,4 +1,4 @@
-"""Corpora: texts of a user's own (or of a language model) in place of those that grammars write.
+"""Corpora: texts of a user's own (or of a language model) instead of those that grammars write.
 
 A corpus is a Parquet or JSON Lines file with the columns `format`, `topic` and `text`, and `tone` if requests are to
 name one. It is frozen by its content: a build keeps a copy under the digest of what it says, and the digest stands in
@@ -257,7 +257,7 @@ def runs_of(words: list[str], size: int) -> set[str]:
 
 
 def has_doubled(text: str, words: list[str]) -> bool:
-    """Tell whether a word of a text stands twice, side by side.
+    """Return whether a word of a text stands twice, side by side.
 
     The pattern is searched for only where it may be found: letters within an apostrophe are no word of their own here.
 

@@ -22,7 +22,7 @@ such brackets is used only there: nothing of a tone is in a text that was asked 
 
 The line ``secret: yes`` below the name keeps every value that holds the topic's name out of the texts of a format, and
 ``style: spoken`` or ``style: verse`` says which variants its phrases may have.
-A rule ``stanza`` gives five lines of a limerick, and what does not scan is written anew.
+A rule ``stanza`` gives five lines of a limerick, and what does not scan is written again.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def toneless(rules: Rules) -> Rules:
 
 
 def _is_plain(phrase: Phrase, lost: Container[str]) -> bool:
-    """Tell whether a phrase can be said without the rules that are lost."""
+    """Return whether a phrase can be said without the rules that are lost."""
     for part in phrase:
         if isinstance(part, Slot):
             if part.name in lost:

@@ -46,7 +46,7 @@ DEPTH = 40
 STANZA = "stanza"
 """The rule of limericks: what it gives has to scan."""
 TRIES = 200
-"""How often a stanza is written anew until it does."""
+"""How often a stanza is written again until it does."""
 Value = TypeVar("Value")
 Deck = tuple[tuple[str, str | bool], tuple[Phrase, ...]]
 """The alternatives of a rule, and the name of their deck."""
@@ -273,7 +273,7 @@ def _around_slots(parts: list[Part], known: tuple[str, ...]) -> Phrase:
 
 
 def _fits(said: str, before: str, behind: Part, needed: str) -> bool:
-    """Tell whether a slot stands where its variants may: with the words before it, and those behind it or none."""
+    """Return whether a slot stands where its variants may: with the words before it, and those behind it or none."""
     word = said.endswith(before) and not said.removesuffix(before)[-1:].isalpha()
     if needed:
         return word and isinstance(behind, str) and behind.startswith(needed)

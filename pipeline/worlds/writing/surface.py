@@ -100,7 +100,7 @@ def _agreed(found: re.Match[str]) -> str:
 
 
 def is_many(phrase: str) -> bool:
-    """Tell whether a noun phrase takes a plural verb.
+    """Return whether a noun phrase takes a plural verb.
 
     >>> [is_many(phrase) for phrase in ("a pair of gloves", "calls of grouse", "too many deer", "damp air", "the hiss")]
     [False, True, True, False, False]
@@ -128,7 +128,7 @@ def marked(phrase: str) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def starts_with_vowel(word: str) -> bool:
-    """Tell whether a word begins with a vowel sound, so that its article is ``an``."""
+    """Return whether a word begins with a vowel sound, so that its article is ``an``."""
     return bool(VOWEL.match(word)) and not CONSONANT.match(word)
 
 
@@ -202,7 +202,7 @@ def brief(name: str) -> str:
 
 
 def scans(stanza: str) -> bool:
-    """Tell whether a limerick has five lines of the right size, no two of which end in the same word."""
+    """Return whether a limerick has five lines of the right size, no two of which end in the same word."""
     lines = stanza.split("\n")
     sizes = [syllables(line) for line in lines]
     ends = {re.findall("[a-z]+", line.lower())[-1] for line in lines}

@@ -130,7 +130,7 @@ FILE = "writing/pairings"
 
 
 def fits(form: str, topic: str) -> bool:
-    """Tell whether a text of a format can sensibly be about a topic.
+    """Return whether a text of a format can sensibly be about a topic.
 
     Raises:
         KeyError: for a format that the table lacks.
