@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -18,15 +19,18 @@ from hypothesis import strategies as st
 import pipeline
 import pipeline.metrics
 from pace import within
-from pipeline.metrics import LONGEST, SCORERS, STOPS, figures, score
+from pipeline.metrics import LONGEST, SCORERS, STOPS, figures, judge, score
 from pipeline.metrics.join import joined_metrics, write_metrics
 
 FOLDER = Path(__file__).parent / "replies"
 LEAST, LEAST_HELD_OUT = 40, 20
 HELD_OUT = ("held_out", "again")
-TABLE = "| scorer | right | rejected | wrong | accepted |"
+TABLE = "| scorer | right | rejected | wrong | accepted | unparsed |"
 KINDS = {"right": (True, True), "rejected": (True, False), "wrong": (False, False), "accepted": (False, True)}
-"""Lists of a corpus: whether their replies are right, and whether they are judged so: two name what is misjudged."""
+KINDS["unparsed"] = (False, False)
+"""Lists of a corpus: whether their replies are right, and whether they are judged so: two name what is misjudged.
+
+Those of the last one are in no form that can be judged."""
 
 
 class Graded(NamedTuple):
@@ -38,6 +42,7 @@ class Graded(NamedTuple):
     right: bool
     judged: bool
     held_out: bool
+    unparsed: bool
 
 
 def corpus() -> list[Graded]:
@@ -52,7 +57,9 @@ def corpus() -> list[Graded]:
             for held_out, part in ((False, table), *((True, table.get(name, {})) for name in HELD_OUT)):
                 for kind, (right, judged) in KINDS.items():
                     replies = part.get(kind, ())
-                    found += [Graded(path.stem, row, reply, right, judged, held_out) for reply in replies]
+                    found += [
+                        Graded(path.stem, row, reply, right, judged, held_out, kind == "unparsed") for reply in replies
+                    ]
     return found
 
 
@@ -63,6 +70,8 @@ ROWS = {id(each.row): each.row for each in CORPUS}
 @pytest.mark.parametrize("each", CORPUS, ids=lambda each: f"{each.scorer}-{each.reply[:30]!r}")
 def test_every_reply_is_judged_as_the_corpus_says(each: Graded) -> None:
     assert (score(each.row, each.reply) == 1.0) is each.judged
+    if each.judged or not each.right:
+        assert (judge(each.row, each.reply) is None) is each.unparsed
 
 
 @pytest.fixture(scope="session")
@@ -104,6 +113,15 @@ def test_the_published_file_depends_on_the_sources_alone() -> None:
 
 
 @pytest.mark.parametrize("scorer", sorted(SCORERS))
+def test_what_can_be_judged_is_stated_in_five_sentences_at_most(scorer: str, root: Path) -> None:
+    told = " ".join((SCORERS[scorer].rule.__doc__ or "").split())
+    start, stated = "Judged is ", told[told.rindex("Judged is ") :].replace("``", "`")
+    assert 1 <= len(re.findall(r"\.(?: |$)", stated)) <= 5
+    page = (root / "docs" / "scores.md").read_text(encoding="utf-8")
+    assert f"| `{scorer}` | {stated.removeprefix(start)} |" in page
+
+
+@pytest.mark.parametrize("scorer", sorted(SCORERS))
 def test_every_scorer_has_replies_of_many_forms(scorer: str) -> None:
     own = [each for each in CORPUS if each.scorer == scorer]
     assert len({(id(each.row), each.reply) for each in own}) == len(own)
@@ -118,7 +136,8 @@ def test_the_rates_that_are_published_are_those_of_the_corpus() -> None:
         own = [each for each in CORPUS if each.scorer == scorer]
         right, wrong = ([each for each in own if each.right is kind] for kind in (True, False))
         missed, taken = sum(not each.judged for each in right), sum(each.judged for each in wrong)
-        lines.append(f"| {scorer} | {len(right)} | {missed} | {len(wrong)} | {taken} |")
+        unparsed = sum(each.unparsed for each in own)
+        lines.append(f"| {scorer} | {len(right)} | {missed} | {len(wrong)} | {taken} | {unparsed} |")
     stated = (FOLDER / "README.md").read_text(encoding="ascii").split(TABLE)[1].splitlines()[2:]
     assert stated[: len(lines)] == lines, "\n".join(lines)
 

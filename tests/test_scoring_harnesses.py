@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -211,3 +213,32 @@ def test_rows_that_an_export_left_out_are_not_missing(split: Split, tmp_path: Pa
     asked = ran("score", split.folder, out, "--export", tmp_path / "lm", "--json")
     assert sum(json.loads(asked.stdout)["never_asked"].values()) + len(rows) == len(list(split.key_rows(["id"])))
     assert ran("score", split.folder, out).exit_code == 2
+
+
+@pytest.mark.parametrize("harness", ["verifiers", "lighteval"])
+def test_the_headline_of_an_export_counts_replies_that_cannot_be_judged(
+    harness: str, split: Split, tmp_path: Path
+) -> None:
+    chosen = Selection(families=("bio",), subtasks=("standard",))
+    export(EXPORTS[harness], split, chosen, tmp_path / "home")
+    rows = list(split.rows(["id", "target"], chosen))
+    said = ["Here is the answer to your question.", *(row["target"] for row in rows[1:])]
+    scores = [0.0, *[1.0] * (len(rows) - 1)]
+    out = tmp_path / "out"
+    out.mkdir()
+    if harness == "verifiers":
+        nodes = [[{"message": {"role": "assistant", "content": text}}] for text in said]
+        traces = [
+            {"task": {"key": row["id"]}, "nodes": some, "rewards": {"row_score": {"score": score}}}
+            for row, some, score in zip(rows, nodes, scores, strict=True)
+        ]
+        made.lines(out / "traces.jsonl", [{"traces": [trace]} for trace in traces])
+    else:
+        details = [
+            {"doc": {"specific": {"id": row["id"]}}, "metric": {"score": score}, "model_response": {"text": [text]}}
+            for row, text, score in zip(rows, said, scores, strict=True)
+        ]
+        pq.write_table(pa.Table.from_pylist(details), out / "details_carrara.parquet")
+    (script,) = (tmp_path / "home").rglob("headline.py")
+    done = subprocess.run([sys.executable, script, out], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith(f" of {len(rows):,} rows, 1 unparsed\n")

@@ -58,6 +58,8 @@ def members(row: Row, prediction: str) -> float | None:
     or hexadecimal names of about their length; words in capitals; names of several words), else a word that stands
     alone or that ordinary talk does not have; what the question names or ``not`` denies is none. An empty set must be
     said to be empty.
+
+    Judged is a final answer that gives items of the form of the members, or says that there are none.
     """
     wanted = set(_members(row))
     given, said = _given(row, prediction)
@@ -73,6 +75,8 @@ def route(row: Row, prediction: str) -> float | None:
 
     Nodes are the items of `members` in their order; one that stands next to itself counts once, and those of the
     question do not count. Whoever gives more nodes than the route has is measured by the number given.
+
+    Judged is a final answer that gives items of the form of the nodes.
     """
     wanted, given = ([node for node, _ in groupby(nodes)] for nodes in (_members(row), _given(row, prediction)[0]))
     if not given:

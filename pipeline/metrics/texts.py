@@ -15,6 +15,8 @@ def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = T
     code (as MRCR v2 has it). With `anywhere` off the very first characters must be the code, and difflib gets both
     texts the other way round, which may move the ratio a little (as openai/mrcr has it). `autojunk` is difflib's own
     default, as in both published metrics; without it chance is ten times as high. Unlike both, reasoning is dropped.
+
+    Judged is a reply that holds the code (with `anywhere` off, one that begins with it).
     """
     reply = thought(prediction)
     code = str(row["random_string_to_prepend"])

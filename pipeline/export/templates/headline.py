@@ -7,11 +7,12 @@ is a plain mean, of all rows or of all tasks.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -19,19 +20,8 @@ import pyarrow.parquet as pq
 FOLDER = Path(__file__).resolve().parent
 HOME = next(path.parent for path in (FOLDER / "metrics.py", *sorted(FOLDER.glob("*/metrics.py"))) if path.is_file())
 """Where metrics.py and the rows are."""
-
-
-def load_metrics() -> Any:
-    """Load metrics.py from this folder, even if there is another module of that name."""
-    spec = importlib.util.spec_from_file_location("carrara_metrics", HOME / "metrics.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-METRICS = load_metrics()
+METRICS = SimpleNamespace(**run_path(str(HOME / "metrics.py"), run_name="carrara_metrics"))
+"""The published scorers, those of this folder even if there is another module of that name."""
 
 
 def files_in(path: Path, pattern: str) -> list[Path]:
@@ -41,33 +31,38 @@ def files_in(path: Path, pattern: str) -> list[Path]:
     return [path] if path.suffix == Path(pattern).suffix else []
 
 
-def scores_in(path: Path) -> Iterator[tuple[str, float]]:
-    """Yield the id of each row with its score."""
+def scores_in(path: Path) -> Iterator[tuple[str, float, str]]:
+    """Yield the id of each row with its score and the reply; the latter is empty where none was kept."""
     for traces in files_in(path, "traces.jsonl"):
         with traces.open(encoding="utf-8") as lines:
             for line in lines:
                 for trace in json.loads(line)["traces"]:
                     reward = (trace.get("rewards") or {}).get("row_score") or {}
-                    yield trace["task"]["key"], float(reward.get("score") or 0.0)
+                    last = ((trace.get("nodes") or [{}])[-1] or {}).get("message") or {}
+                    said = last.get("content") if last.get("role") == "assistant" else ""
+                    yield trace["task"]["key"], float(reward.get("score") or 0.0), said if isinstance(said, str) else ""
     for details in files_in(path, "details_*.parquet"):
-        for one in pq.ParquetFile(details).read(columns=["doc", "metric"]).to_pylist():
-            yield one["doc"]["specific"]["id"], float(one["metric"]["score"])
+        for one in pq.ParquetFile(details).read(columns=["doc", "metric", "model_response"]).to_pylist():
+            said = ((one["model_response"] or {}).get("text") or [""])[0]
+            yield one["doc"]["specific"]["id"], float(one["metric"]["score"]), said or ""
 
 
 def main(given: list[str]) -> None:
-    """Print the headline, and of how many rows it is."""
-    scores = {row_id: score for path in given for row_id, score in scores_in(Path(path))}
-    columns = ["id", "family", "subtask", "length", "scorer"]
+    """Print the headline, of how many rows it is, and how many replies are in no form that can be judged."""
+    found = {row_id: (score, said) for path in given for row_id, score, said in scores_in(Path(path))}
+    columns = ["id", "family", "length", *METRICS.JUDGED]
     rows = {
         row["id"]: row
         for path in sorted((HOME / "data").glob("*.parquet"))
         for row in pq.ParquetFile(path).read(columns=columns).to_pylist()
-        if row["id"] in scores
+        if row["id"] in found
     }
     if not rows:
         sys.exit("headline.py: no score of a row of this folder was found: give what the harness has written")
-    found = METRICS.headline(rows, METRICS.counted(rows, {row_id: scores[row_id] for row_id in rows}))
-    sys.stdout.write(f"headline {found:.6f} of {len(rows):,} rows\n")
+    scores = METRICS.counted(rows, {row_id: found[row_id][0] for row_id in rows})
+    said = {row_id: found[row_id][1] for row_id in rows}
+    unparsed = sum(bool(text.strip()) and METRICS.judge(rows[row_id], text) is None for row_id, text in said.items())
+    sys.stdout.write(f"headline {METRICS.headline(rows, scores):.6f} of {len(rows):,} rows, {unparsed:,} unparsed\n")
 
 
 if __name__ == "__main__":

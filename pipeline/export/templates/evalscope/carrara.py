@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 from typing import Any
 
 from evalscope.api.benchmark import BenchmarkMeta, DefaultDataAdapter
@@ -24,19 +25,8 @@ FOLDER = Path(__file__).resolve().parent
 ABOUT = json.loads((FOLDER / "benchmark.json").read_text(encoding="ascii"))
 METRIC = "normalized_score"
 """EvalScope reports only names that it knows; this is its name for a score from 0 to 1."""
-
-
-def load_metrics() -> Any:
-    """Load metrics.py from this folder, even if there is another module of that name."""
-    spec = importlib.util.spec_from_file_location("carrara_metrics", FOLDER / "metrics.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-METRICS = load_metrics()
+METRICS = SimpleNamespace(**run_path(str(FOLDER / "metrics.py"), run_name="carrara_metrics"))
+"""The published scorers, those of this folder even if there is another module of that name."""
 
 
 @register_benchmark(

@@ -6,10 +6,11 @@ folders can be evaluated in one run and share no module.
 
 from __future__ import annotations
 
-import importlib.util
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -78,17 +79,8 @@ def reply() -> Solver:
     return solve
 
 
-def load_metrics() -> Any:
-    """Load metrics.py from this folder, even if there is another module of that name."""
-    spec = importlib.util.spec_from_file_location("carrara_metrics", FOLDER / "metrics.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-METRICS = load_metrics()
+METRICS = SimpleNamespace(**run_path(str(FOLDER / "metrics.py"), run_name="carrara_metrics"))
+"""The published scorers, those of this folder even if there is another module of that name."""
 
 
 @scorer(metrics=[mean(), stderr()])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
 from collections import defaultdict
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 from typing import Any
 
 import datasets
@@ -15,19 +16,8 @@ FOLDER = Path(__file__).resolve().parent.parent
 
 # lm-eval says for every task that a custom data set can take arguments; these take none.
 logging.getLogger("lm_eval.api.task").addFilter(lambda record: "Custom kwargs can be passed" not in record.getMessage())
-
-
-def _metrics() -> Any:
-    """Load metrics.py from this folder, even if there is another module of that name."""
-    spec = importlib.util.spec_from_file_location("carrara_metrics", FOLDER / "metrics.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-METRICS = _metrics()
+METRICS = SimpleNamespace(**run_path(str(FOLDER / "metrics.py"), run_name="carrara_metrics"))
+"""The published scorers, those of this folder even if there is another module of that name."""
 WEIGHTS = json.loads(Path(__file__).with_name("weights.json").read_text(encoding="ascii"))
 """For each metric of a group, what the score of each task is multiplied with before the group takes the plain mean."""
 

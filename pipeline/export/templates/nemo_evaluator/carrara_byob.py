@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 from typing import Any
 
 from nemo_evaluator.contrib.byob import ScorerInput, benchmark, scorer
 
 FOLDER = Path(__file__).resolve().parent
-
-
-def load_metrics() -> Any:
-    """Load metrics.py from this folder, even if there is another module of that name."""
-    spec = importlib.util.spec_from_file_location("carrara_metrics", FOLDER / "metrics.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-METRICS = load_metrics()
+METRICS = SimpleNamespace(**run_path(str(FOLDER / "metrics.py"), run_name="carrara_metrics"))
+"""The published scorers, those of this folder even if there is another module of that name."""
 
 
 def scored(sample: ScorerInput) -> dict[str, Any]:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 from typing import Any
 
-
-def load_metrics() -> Any:
-    """Load metrics.py from this folder, even if there is another module of that name."""
-    path = Path(__file__).resolve().parent / "metrics.py"
-    spec = importlib.util.spec_from_file_location("carrara_metrics", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-METRICS = load_metrics()
+METRICS = SimpleNamespace(**run_path(str(Path(__file__).resolve().with_name("metrics.py")), run_name="carrara_metrics"))
+"""The published scorers, those of this folder even if there is another module of that name."""
 
 
 def compute_score(
