@@ -1,4 +1,7 @@
-"""What families that are made of people's messages share: a reader that knows their grammar. It is not a family."""
+"""A reader of people's messages, which families that are made of them share. It is not a family.
+
+Sentences with all fillings of their slots are written by `pipeline.worlds.wording`, as the writer's are.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from functools import cache, lru_cache
 from itertools import product
 
 from pipeline.tasks.solving import LINES, ReadError
-from pipeline.worlds.words import pool
+from pipeline.worlds.wording import filled, sections, slots
 
 __all__ = ["Meaning", "intent_of", "intents_of", "read"]
 
@@ -40,30 +43,14 @@ class Tables:
 
 def _lines(name: str) -> Iterator[tuple[str, str]]:
     """Yield each line of a file with the heading above it."""
-    heading = ""
-    for line in pool(f"utterances/{name}"):
-        if line.startswith("["):
-            heading = line.strip("[]")
-        elif line:
-            yield heading, line
-
-
-@cache
-def _fillings() -> Mapping[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for slot, value in _lines("slots"):
-        found.setdefault(slot, []).append(value)
-    return found
+    return ((heading, line) for heading, some in sections(f"utterances/{name}").items() for line in some)
 
 
 def _filled(line: str) -> Iterator[str]:
     """Yield a sentence with every filling of its slots."""
-    names = [name for name in re.findall(r"\{(\w+)\}", line) if name != "it"]
-    for values in product(*(_fillings()[name] for name in names)):
-        text = line
-        for name, value in zip(names, values, strict=True):
-            text = text.replace(f"{{{name}}}", value)
-        yield text
+    known, names = sections("utterances/slots"), dict.fromkeys(name for name in slots(line) if name != "it")
+    for values in product(*(known[name] for name in names)):
+        yield filled(line, {**dict(zip(names, values, strict=True)), "it": HOLE})
 
 
 @cache

@@ -12,7 +12,6 @@ from typing import Any
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task
-from pipeline.tasks.cite import solve as proof
 from pipeline.tasks.cite import solve as reader
 from pipeline.tasks.cite import text
 from pipeline.tasks.documents import haystack
@@ -195,7 +194,7 @@ class Cite(Task):
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that each document needed is, that no other says the same, and near misses are what they say."""
-        return proof.faults(row, self.decoys(row.stratum), self.keyed)
+        return reader.faults(row, self.decoys(row.stratum), self.keyed)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of a guess, and of who states one thing from the first hit of a search, with its id."""

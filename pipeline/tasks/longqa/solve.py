@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import pairwise
 
+from pipeline.tasks.annals import solve as annals
 from pipeline.tasks.annals.solve import (
     DATE,
     ESTATE,
@@ -25,8 +26,6 @@ from pipeline.tasks.annals.solve import (
     steps_of,
     whose,
 )
-from pipeline.tasks.annals.solve import parse_question as reader_asked
-from pipeline.tasks.annals.solve import read as reader_read
 from pipeline.tasks.base import Published, Turns
 from pipeline.tasks.solving import ReadError
 
@@ -40,7 +39,7 @@ def body_faults(row: Published, found: Sequence[Line]) -> Iterator[str]:
         yield "the entries are not in order of date"
     if len({(one.day, one.text) for one in found}) != len(found):
         yield "two entries are equal"
-    question, options = reader_asked(row.text)
+    question, options = annals.parse_question(row.text)
     if question != row.question:
         yield f"the prompt asks {question!r}"
     if list(options.values()) != list(row.key.choices or ()):
@@ -49,7 +48,7 @@ def body_faults(row: Published, found: Sequence[Line]) -> Iterator[str]:
 
 def state_faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row that asks for an owner."""
-    found = reader_read(row.text)
+    found = annals.read(row.text)
     prop, day = owner_asked(row.question)
     told = stated_in(row.text, prop)
     steps = [event for event in told if event.kind in ESTATE]
@@ -70,7 +69,7 @@ def state_faults(row: Published) -> Iterator[str]:
 
 def pair_faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row of a pair that asks for an owner."""
-    found = reader_read(row.text)
+    found = annals.read(row.text)
     prop, day = owner_asked(row.question)
     told = stated_in(row.text, prop)
     yield from body_faults(row, found)
@@ -95,7 +94,7 @@ def pair_faults(row: Published) -> Iterator[str]:
 
 def when_faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row that asks for a year."""
-    found = reader_read(row.text)
+    found = annals.read(row.text)
     prop, kind = happening_asked(row.question)
     told, twin = stated_in(row.text, prop), history(found, str(row.metadata["latent"]["twin"]))
     yield from body_faults(row, found)
@@ -122,7 +121,7 @@ def _year(line: Line) -> str:
 
 def kin_faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row that asks for a relative."""
-    found = reader_read(row.text)
+    found = annals.read(row.text)
     first, steps = steps_of(row.question)
     name, used = follow(found, first, steps)
     yield from body_faults(row, found)

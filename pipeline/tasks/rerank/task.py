@@ -26,7 +26,6 @@ from pipeline.tasks.base import (
 from pipeline.tasks.documents import haystack
 from pipeline.tasks.documents.text import numbered
 from pipeline.tasks.rerank import chance, text
-from pipeline.tasks.rerank import solve as proof
 from pipeline.tasks.rerank import solve as reader
 from pipeline.tasks.rerank.questions import CONDITIONS, Question, ask_conditions, ask_order, asked_forms, scales
 from pipeline.tasks.rerank.text import Author
@@ -143,7 +142,7 @@ class Rerank(Task):
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove what every document is worth, that decoys name what is asked, and that no document is there twice."""
-        return proof.faults(row)
+        return reader.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of a random ranking, of a search, and of the right documents in random order."""

@@ -18,7 +18,6 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.annals.haystack import PlannedEntry, asked_property, dated, days_at, filler
 from pipeline.tasks.base import Key, Layout, Piece, PoolSpec, Published, Role, Sample, Task, Turns, Unit, unit
-from pipeline.tasks.summ import solve as proof
 from pipeline.tasks.summ import solve as reader
 from pipeline.tasks.summ import text
 from pipeline.tasks.summ.text import Named
@@ -341,7 +340,7 @@ class Points(Task):
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that each entry needed is, that no other is, and that near misses are as many as promised."""
-        return proof.faults(row)
+        return reader.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of who tells of one point, of all who are named beside the property, or its twin too."""

@@ -27,7 +27,6 @@ from pipeline.tasks.base import (
     Unit,
     depths,
 )
-from pipeline.tasks.tally import solve as proof
 from pipeline.tasks.tally import solve as reader
 from pipeline.tasks.tally import text
 from pipeline.tasks.tally.text import DAYS, line
@@ -171,7 +170,7 @@ class TallyTask(Task):
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that marked lines are needed and others not, and that near misses are there."""
-        return proof.faults(row)
+        return reader.faults(row)
 
 
 YEAR = DAYS * len(text.MONTHS)
