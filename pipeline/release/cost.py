@@ -82,7 +82,7 @@ def seconds_per_token(profile: Profile) -> float:
 
 
 def _recount_seconds(profile: Profile) -> float:
-    """Return the share of counting again, a slow second counter's in `verify` too."""
+    """Return the seconds of counting a token again; with a slow second counter, also in `verify`."""
     second, quick = profile.second(), profile.quick_counter()
     if second is None:
         return 0.0

@@ -152,7 +152,7 @@ def _target(lock: Lock, folder: Path | None, out: Path | None) -> Path:
 
 
 def _parent_of(folder: Path) -> Path:
-    """Return the folder in which a folder lies, in the words in which that was given."""
+    """Return the folder in which a folder lies, written as that was given."""
     return folder.parent if folder.parent.resolve() == folder.resolve().parent else folder / ".."
 
 
@@ -166,7 +166,6 @@ def _check_profile(lock: Lock, profile: Profile) -> None:
 
 
 def _frozen_profile(folder: Path, name: str) -> str:
-    """Return what loads a frozen profile."""
     found = known_profile(folder, name)
     if found == name and name not in shipped_profiles():
         raise FrozenError(f"frozen profile {name!r} is not a shipped one: give its TOML with --tokenizer too")
@@ -174,7 +173,7 @@ def _frozen_profile(folder: Path, name: str) -> str:
 
 
 def _check_target(target: Path, lock: Lock, folder: Path | None) -> None:
-    """Check that a folder is free, or holds the version that is about to be made: it ends well when it is run again."""
+    """Check that a folder is free, or holds the version that is about to be made: the command can be run again."""
     there = find_lock(target)
     if there and (there.release, there.variant, there.version) == (
         lock.release, lock.variant, next_version(lock.version, "minor"),
@@ -237,7 +236,7 @@ def extend(extension: Extension, run: Callable[[Plan], Stages]) -> Lock:
 
 
 def _check_samples(extension: Extension, plan: Plan) -> None:
-    """Draw the samples of a frozen tier, or read them where they are, and hold them to the lock; writes nothing."""
+    """Draw the samples of a frozen tier, or read them where they are, and compare them with the lock; write nothing."""
     if plan.recipe.tier not in extension.lock.tiers:
         return
     if not extension.folder:

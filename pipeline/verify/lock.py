@@ -315,7 +315,7 @@ def tier_changes(old: TierLock, new: TierLock) -> Iterator[Change]:
 
 
 def _grows(old: Stratum, new: Stratum) -> bool:
-    """Return whether a stratum has but more blocks: the first ones stay as they are."""
+    """Return whether a stratum only has more blocks: the first ones stay as they are."""
     return new.blocks > old.blocks and replace(new, blocks=old.blocks) == old
 
 

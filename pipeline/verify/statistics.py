@@ -179,13 +179,11 @@ def _stated_words(answers: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 @lru_cache(maxsize=1 << 14)
 def _letters(text: str) -> str:
-    """Return the letters and digits of a text, in small letters."""
     return "".join(filter(str.isalnum, text.lower()))
 
 
 @lru_cache(maxsize=1 << 14)
 def _key_points(target: str) -> tuple[tuple[str, str], ...]:
-    """Return surname and year of each key point."""
     points, _ = points_of({"target": target, "answers": (target,)})
     return tuple((_letters(name.rpartition(" ")[2]), year) for name, year in points)
 
@@ -325,7 +323,7 @@ def _excess_fault(counts: Counter[Hashable], kinds: int) -> str:
 
 
 def _drift_fault(parts: Sequence[Counter[Hashable]], kinds: int) -> str:
-    """Return whether the same kinds get the rows that are left over, block after block."""
+    """Return the fault of kinds that get the rows that are left over, block after block; empty if there is none."""
     total = sum(parts, Counter[Hashable]())
     even = total.total() / kinds
     over = [part.total() % kinds / kinds for part in parts]
