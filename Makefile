@@ -41,9 +41,9 @@ FOLDER := $(if $(OUT),$(OUT),outputs/v2.0.0)
 unexport PYTHONDONTWRITEBYTECODE
 
 LIGHT := lm-eval inspect
-ALL := $(basename $(notdir $(wildcard tests/harnesses/*.txt)))
+ALL := $(basename $(notdir $(wildcard tests/harness/*.txt)))
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m extras plan sample render pack verify publish export score report gallery bench test test-slow test-harnesses test-croissant test-browser test-task test-faults lint golden docs docs-tables docs-gallery readers-table schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m extras plan sample render pack verify publish export score report gallery bench test test-unit test-slow test-harnesses test-croissant test-browser test-task test-faults lint golden docs docs-tables docs-gallery readers-table schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -133,7 +133,7 @@ bench: setup  ## times as multiples of one encode, in one run
 	@$(BIN)/python -m pipeline.bench $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
 # Each harness has an environment of its own, with every version pinned: nothing is resolved, so that it is quick.
-$(ENVS)/%/.ready: tests/harnesses/%.txt
+$(ENVS)/%/.ready: tests/harness/%.txt
 	@echo 'setting up $* in $(@D) (once)' >&2
 	@rm -rf $(@D) && $(PYTHON) -m venv --without-pip $(@D)
 	@$(PYTHON) -m pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-deps --no-compile --requirement $<
@@ -145,18 +145,21 @@ test: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## all tests but the slow
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
+test-unit: $(VENV)/.ready-test  ## the tests of single modules, in a minute
+	@$(BIN)/python -m pytest tests/unit --numprocesses auto --dist worksteal
+
 test-task: $(VENV)/.ready-test  ## what every task must pass, for TASK=family or family.subtask alone
-	@$(BIN)/python -m pytest tests/test_tasks.py tests/test_golden.py -q --task '$(TASK)'
+	@$(BIN)/python -m pytest tests/build/test_tasks.py tests/unit/tasks/test_golden.py -q --task '$(TASK)'
 
 test-croissant: $(VENV)/.ready-test  ## croissant.json before ML Commons' own reader, which is large
 	@$(INSTALL) --editable '.[croissant]'
-	@$(BIN)/python -m pytest tests/check_croissant.py
+	@$(BIN)/python -m pytest tests/harness/check_croissant.py
 
 test-browser: $(VENV)/.ready-test  ## report pages in a real browser: CHROMIUM=chromium
 	@CHROMIUM='$(CHROMIUM)' $(BIN)/python -m pytest -m browser
 
 test-harnesses: $(VENV)/.ready-test $(ALL:%=$(ENVS)/%/.ready)  ## every harness that is exported to, on a small build
-	@$(BIN)/python -m pytest tests/harnesses -m 'not slow'
+	@$(BIN)/python -m pytest tests/harness -m 'not slow'
 
 test-slow: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## the full sweeps: all profiles, all lengths
 	@$(BIN)/python -m pytest -m slow
@@ -168,7 +171,7 @@ lint: $(VENV)/.ready-test  ## ruff and mypy --strict
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 golden: $(VENV)/.ready-test  ## write the golden files again, of TASK=family.subtask alone (raise its version first)
-	@$(BIN)/python -m pytest tests/test_golden.py -q --update-golden $(if $(TASK),--task '$(TASK)' -k first_rows)
+	@$(BIN)/python -m pytest tests/unit/tasks/test_golden.py -q --update-golden $(if $(TASK),--task '$(TASK)' -k first_rows)
 
 docs: $(VENV)/.ready-docs  ## the documentation as a site in outputs/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo outputs/site/index.html

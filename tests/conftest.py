@@ -17,7 +17,7 @@ from pipeline.assemble import plan as plans
 from pipeline.errors import RecipeError
 from pipeline.profiles import profile
 from pipeline.publish.staging import Staged
-from published import built, staged
+from published_build import built, staged
 
 ROOT = Path(__file__).resolve().parent.parent
 LONG = ("test_sweep.py", "test_tasks.py")

@@ -48,7 +48,7 @@ class Cost:
 def duration(seconds: float) -> str:
     """Return a time in words.
 
-    >>> lasting(42), lasting(4000)
+    >>> duration(42), duration(4000)
     ('42 s', '67 min')
     """
     if seconds < 100:

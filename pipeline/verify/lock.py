@@ -242,7 +242,7 @@ def parse_version(version: str) -> Version:
 def next_version(version: str, level: str) -> str:
     """Return the next version of a level.
 
-    >>> [raised("1.2.3", level) for level in LEVELS]
+    >>> [next_version("1.2.3", level) for level in LEVELS]
     ['1.2.4', '1.3.0', '2.0.0']
     """
     major, minor, patch = parse_version(version)

@@ -1,0 +1,130 @@
+"""Runs of the command that cannot harm: each in a process of its own, which memory, time and signals may end.
+
+What is read here reaches libraries of other people's in C and Rust, which may abort, print, or take all memory. Run as
+a script this file is the process that the others are forked from, with all modules loaded, so that a run takes some
+ten milliseconds. It has no threads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+MOST_BYTES = 4 << 30
+"""Bytes that a run may take before the kernel refuses it more; MOST_MB and MOST_SECONDS are what a test accepts."""
+MOST_MB, MOST_SECONDS = 1000, 10
+STUCK = 60
+"""Seconds after which a run is ended."""
+TRACEBACK = 99
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run ended: exit code (negative for a signal), what it printed, CPU seconds, and MB at its largest."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    seconds: float
+    mb: float
+
+
+class Forks:
+    """The process that runs are forked from."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).resolve())], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def run(self, args: Sequence[object], cwd: Path) -> Ended:
+        """Run the command in a folder."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([list(map(str, args)), str(cwd)]).encode() + b"\n")
+        self.process.stdin.flush()
+        return Ended(*json.loads(self.process.stdout.readline()))
+
+
+@cache
+def forks() -> Forks:
+    """Return the process of this session; it ends when its input does."""
+    return Forks()
+
+
+def serve() -> None:
+    """Answer each line of input, the arguments of a run and its folder, with how it ended."""
+    import pipeline.cli
+    from pipeline.cli.group import COMMANDS
+
+    for name in COMMANDS:
+        pipeline.cli.cli.get_command(None, name)  # type: ignore[arg-type]
+    with TemporaryDirectory() as place:
+        for line in sys.stdin:
+            args, cwd = json.loads(line)
+            if args[0] == "plan":
+                _warm(args, cwd)
+            said = [Path(place) / name for name in ("stdout", "stderr")]
+            sys.stdout.write(json.dumps(_forked(args, cwd, said)) + "\n")
+            sys.stdout.flush()
+
+
+def _warm(args: Sequence[str], cwd: str) -> None:
+    """Make the pools of a plan once, which do not depend on profiles."""
+    from pipeline.assemble.jobs import pool_of
+    from pipeline.assemble.plan import make_plan
+    from pipeline.recipe import load_recipe
+
+    os.chdir(cwd)
+    plan = make_plan(load_recipe(args[1]), ("o200k",), Path(args[args.index("--out") + 1]))
+    for spec in plan.all_pools():
+        pool_of(plan, spec)
+
+
+def _forked(args: Sequence[str], cwd: str, said: Sequence[Path]) -> list[Any]:
+    pid = os.fork()
+    if not pid:
+        _run(args, cwd, said)
+    _, status, used = os.wait4(pid, 0)
+    told = [path.read_bytes().decode(errors="replace") for path in said]
+    return [os.waitstatus_to_exitcode(status), *told, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]
+
+
+def _run(args: Sequence[str], cwd: str, said: Sequence[Path]) -> None:
+    code = TRACEBACK
+    try:
+        for number, path in enumerate(said, 1):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.chdir(cwd)
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.alarm(STUCK)
+        from pipeline.cli import cli
+
+        cli.main(args, prog_name="carrara")
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    serve()
