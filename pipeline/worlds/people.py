@@ -269,7 +269,7 @@ def heard_in(words: str) -> frozenset[str]:
 def with_article(country: str) -> str:
     """Return a country as sentences have it.
 
-    >>> named("Netherlands"), named("Peru")
+    >>> with_article("Netherlands"), with_article("Peru")
     ('the Netherlands', 'Peru')
     """
     return f"the {country}" if country in ARTICLE else country

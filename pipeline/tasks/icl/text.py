@@ -59,7 +59,7 @@ def example(message: str, label: str) -> str:
 def label_words(label: Sequence[str]) -> str:
     """Return a label in words: an act, and a thing if the label is about one.
 
-    >>> named(("renew", "gym")), named(("price",))
+    >>> label_words(("renew", "gym")), label_words(("price",))
     ('renew-gym', 'asks-price')
     """
     return "-".join(label) if len(label) > 1 else f"asks-{label[0]}"

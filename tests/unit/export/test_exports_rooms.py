@@ -187,6 +187,7 @@ def test_opencompass_reads_its_configuration_and_scores(
     ).items():
         alone.setitem(sys.modules, path, module)
     alone.syspath_prepend(str(made["opencompass"]))
+    alone.delitem(sys.modules, "carrara", raising=False)  # the package of that name, if a test has loaded it
     config = importlib.import_module("carrara")
     seen = set()
     for told in config.datasets:
