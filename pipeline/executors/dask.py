@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import operator
 import pickle
+import platform
 import re
 import secrets
 import time
@@ -20,6 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, TypeVar
 
 from pipeline.errors import BuildError, RecipeError, adding, first_line
@@ -31,7 +34,7 @@ from pipeline.executors.worker import (
     JobContext,
     WorkerEnvironment,
     inspect_environment,
-    question,
+    missing_environment,
     unfit,
 )
 from pipeline.storage import read_text
@@ -161,8 +164,8 @@ CLOSING = 3.0
 """Seconds that leaving a cluster may take."""
 COUNTED = 10.0
 """Seconds after which workers are counted again: more of them are to be held at work."""
-CALL = "__import__('pipeline.executors.worker', fromlist=['call']).call(work, charge)"
-"""What workers evaluate: it names nothing of Carrara to the scheduler, which may lack it."""
+CALL = (resolve_name, "pipeline.executors.worker:call")
+"""A task of Dask that finds what runs jobs: it names only the standard library to the scheduler, which unpacks it."""
 
 
 def dask(address: str, folder: Path, wait: float = WAIT, *others: Path, writes: bool = True) -> Callable[[], Executor]:
@@ -289,26 +292,27 @@ class OnDask(MonitoredExecutor):
 
     def _looked(self) -> dict[str, WorkerEnvironment]:
         """Return what the workers see; one that has just gone is left out."""
+        seen = self._run_on_workers(inspect_environment, self._charge.mark, *self._charge.others)
+        lacking = [name for name, each in seen.items() if isinstance(each, Exception)]
+        if lacking:
+            hosts = self._run_on_workers(platform.node, workers=lacking)
+            versions = self._run_on_workers(resolve_name, "pipeline:__version__", workers=lacking)
+            for name in lacking:
+                host = str(hosts.get(name, "?"))
+                seen[name] = missing_environment(seen[name], host, versions.get(name), self._charge.here)
+        return seen
+
+    def _run_on_workers(self, fn: Callable[..., Any], *args: object, **chosen: object) -> dict[str, Any]:
+        """Return what a function returns or raises on each worker; the scheduler passes it on without unpacking it."""
         left = max(self._end - time.monotonic(), CLOSING)
         try:
-            said = self._client.run(
-                eval,
-                question(self._charge.mark, *self._charge.others),
-                on_error="return",
-                callback_timeout=min(left, WAIT),
-            )
+            said = self._client.run(fn, *args, **chosen, on_error="return", callback_timeout=min(left, WAIT))
         except Exception as fault:
             raise BuildError(
                 f"not all workers at {self._address} say in time what is installed there ({first_line(fault)}): "
                 f"restart them, and {CONTINUE}"
             ) from fault
-        return {
-            name: WorkerEnvironment("?", "", "", (), first_line(each))
-            if isinstance(each, Exception)
-            else WorkerEnvironment(*each)
-            for name, each in sorted(said.items())
-            if not isinstance(each, OSError)
-        }
+        return {name: each for name, each in sorted(said.items()) if not isinstance(each, OSError)}
 
     def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
         """Send a call to the cluster.
@@ -321,8 +325,8 @@ class OnDask(MonitoredExecutor):
         outer: Future[R] = Future()
         work = pickle.dumps((partial(fn, **kwargs), *args))
         try:
-            given = {"work": work, "charge": self._sent}
-            inner = self._client.submit(eval, CALL, given, key=f"carrara-{secrets.token_hex(16)}")
+            key = f"carrara-{secrets.token_hex(16)}"
+            inner = self._client.get({key: (operator.call, CALL, work, self._sent)}, key, sync=False)
         except Exception as fault:
             raise BrokenExecutor(f"the scheduler at {self._address} is lost") from fault
         self._flying[outer] = inner

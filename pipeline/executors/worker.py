@@ -1,8 +1,4 @@
-"""What runs on the workers of a cluster: a look at what is there, and the jobs.
-
-The text of this module is also sent to workers as it is, to look at those on which Carrara is not installed: so it
-needs the standard library alone, and no other module of the package where it looks.
-"""
+"""What runs on the workers of a cluster: a look at what is there, and the jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import hashlib
 import os
 import pickle
 import socket
-import sys
 import tempfile
 import threading
 import time
@@ -19,6 +14,10 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from pipeline.errors import BuildError, CarraraError, ProfileError, first_line
+from pipeline.executors.memory import keep_below
+from pipeline.storage import parse_location
 
 TRIES, WAIT = 10, 0.1
 """How often, and after how many seconds, a worker looks for the file that marks the shared folder."""
@@ -66,8 +65,6 @@ class JobContext(NamedTuple):
 def inspect_environment(*marks: FolderMark) -> WorkerEnvironment:
     """Look at the package and the folders from this process. Raises nothing: a fault is part of what is seen."""
     try:
-        if sys.version_info < (3, 11):  # noqa: UP036 (it is looked at where any version may be)
-            raise ImportError(f"Python is {sys.version.split()[0]} there, and 3.11 or later is needed")
         import pipeline
 
         release = getattr(pipeline, "__version__", "")
@@ -80,13 +77,20 @@ def inspect_environment(*marks: FolderMark) -> WorkerEnvironment:
     return WorkerEnvironment(socket.gethostname(), str(release), digest, tuple(map(_version, PACKAGES)), wrong)
 
 
-def question(*marks: FolderMark) -> str:
-    """Return an expression of Python that looks: code would not run under another version of Python, its text does."""
-    return (
-        f"(lambda n: (exec({Path(__file__).read_text(encoding='utf-8')!r}, n), "
-        f"tuple(n['look'](*(n['Mark'](*each) for each in {[tuple(mark) for mark in marks]!r}))))[1])"
-        "({'__name__': 'carrara_look'})"
-    )
+def missing_environment(fault: Exception, host: str, version: object, here: WorkerEnvironment) -> WorkerEnvironment:
+    """Return what is known of a worker that could not run `inspect_environment`.
+
+    Args:
+        fault: what it raised instead.
+        host: its host.
+        version: `pipeline.__version__` there, or the fault that asking for it raised.
+        here: what this machine has.
+    """
+    strange = isinstance(fault, ImportError | AttributeError) and "pipeline" in str(fault)
+    if isinstance(version, str) and (version != here.version or strange):
+        return WorkerEnvironment(host, version, "", ())
+    foreign = isinstance(version, AttributeError)  # what is called pipeline there has no version
+    return WorkerEnvironment(host, "", "", (), "" if foreign else f"{type(fault).__name__}: {first_line(fault)}")
 
 
 def _version(package: str) -> str:
@@ -137,16 +141,11 @@ def folder_fault(mark: FolderMark) -> str:
 
 
 def store_fault(mark: FolderMark) -> str:
-    """Return why this process does not reach the store of a mark; nothing if it does, or has another Carrara anyway.
+    """Return why this process does not reach the store of a mark; nothing if it does.
 
     Nothing is written to try it, since a worker that is killed would leave it: who may not fails at its first job.
     """
     folder = os.path.dirname(mark.path)
-    try:
-        from pipeline.errors import CarraraError
-        from pipeline.storage import parse_location
-    except ImportError:
-        return ""
     try:
         path = parse_location(mark.path)
         if hashlib.sha256(path.read_bytes()).hexdigest() != mark.sha256:
@@ -206,8 +205,6 @@ def call(work: bytes, charge: bytes) -> bytes:
 
 def _done(fn: Callable[..., Any], *given: Any) -> Any:
     """Call a function; what is wrong with this machine is said with its name."""
-    from pipeline.errors import BuildError, ProfileError
-
     try:
         return fn(*given)
     except (BuildError, ProfileError) as fault:
@@ -223,9 +220,6 @@ def _check_fit(charge: bytes) -> None:
     """
     if charge in _FIT:
         return
-    from pipeline.errors import BuildError
-    from pipeline.executors.memory import keep_below
-
     here, mark, others = pickle.loads(charge)
     keep_below(_pausing())
     os.environ["TOKENIZERS_PARALLELISM"] = "false"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import pickle
+import platform
 import random
 import signal
 import socket
@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ from pipeline.executors.worker import (
     call,
     file_digest,
     inspect_environment,
-    question,
+    missing_environment,
 )
 from pipeline.profiles import load_profile
 from pipeline.storage import parse_location
@@ -111,19 +112,37 @@ def left(out: Path) -> list[str]:
     return [path.name for path in builds.files(out) if ".part-" in path.name or path.name.startswith(".")]
 
 
+RUN = """
+import pickle, sys
+try:
+    fn, args = pickle.load(sys.stdin.buffer)
+    said = fn(*args)
+except Exception as fault:
+    said = fault
+pickle.dump(said, sys.stdout.buffer)
+"""
+
+
 def seen_from(path: Path, mark: Path) -> WorkerEnvironment:
-    """Return what a process sees that finds packages in a folder first."""
-    sent = question(FolderMark(str(mark), file_digest(str(mark)), writes=True))
-    said = subprocess.run(
-        [sys.executable, "-c", "import sys; print(eval(sys.stdin.read()))"],
-        input=sent,
-        env={**os.environ, "PYTHONPATH": str(path)},
-        cwd=mark.parent,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    return WorkerEnvironment(*ast.literal_eval(said))
+    """Return what is known of a process that finds packages in a folder first."""
+
+    def there(fn: Callable[..., object], *args: object) -> Any:
+        seen = subprocess.run(
+            [sys.executable, "-c", RUN],
+            input=pickle.dumps((fn, args)),
+            env={**os.environ, "PYTHONPATH": str(path)},
+            cwd=mark.parent,
+            capture_output=True,
+            check=True,
+        )
+        return pickle.loads(seen.stdout)
+
+    seen = there(inspect_environment, FolderMark(str(mark), file_digest(str(mark)), writes=True))
+    if isinstance(seen, Exception):
+        version = there(resolve_name, "pipeline:__version__")
+        seen = missing_environment(seen, there(platform.node), version, inspect_environment())
+    assert isinstance(seen, WorkerEnvironment)
+    return seen
 
 
 @contextmanager
