@@ -26,7 +26,7 @@ ENVIRONMENTS = {
     "openai-batch": "inspect",
     "openai-mrcr": "inspect",
 }
-"""The environment in which the blocks of each export run; the others need a checkout (``tests/build/test_readmes.py``)."""
+"""The environment in which the blocks of each export run; the others need a checkout."""
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
