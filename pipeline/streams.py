@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import lru_cache
 from math import isqrt, log
 from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pipeline.caches import lru_cache
 
 Indices = NDArray[np.int64]
 Words = NDArray[np.uint64]

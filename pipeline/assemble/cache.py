@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipeline.assemble.plan import Cut, Plan, RowPlan, row_streams
+from pipeline.caches import register
 from pipeline.recipe import Stratum
 from pipeline.tasks.base import Layout, Sample
 
@@ -82,7 +83,7 @@ class LayoutCache:
                     return
 
 
-LAYOUTS = LayoutCache(BUDGET)
+LAYOUTS = register(LayoutCache(BUDGET))
 
 
 SAMPLE_BUDGET = 16 * 1024 * 1024
@@ -126,4 +127,4 @@ class SampleCache:
         return held
 
 
-DRAWN = SampleCache(SAMPLE_BUDGET)
+DRAWN = register(SampleCache(SAMPLE_BUDGET))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import chain
 from random import Random
 from typing import Any, Protocol
@@ -13,6 +12,7 @@ import numpy as np
 
 from pipeline.assemble.packing import Counts, Packing, pack
 from pipeline.assemble.pools import Pool, Taken
+from pipeline.caches import lru_cache
 from pipeline.errors import ExactError, FitError
 from pipeline.profiles import Profile
 from pipeline.rows import CANARY, Row, plain_json, sha256_text

@@ -7,20 +7,17 @@ same holds for the vocabularies of a build in many profiles.
 
 from __future__ import annotations
 
-import functools
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
 
-from pipeline.assemble.cache import DRAWN, LAYOUTS
 from pipeline.assemble.cutter import cutter
-from pipeline.assemble.jobs import POOLS
 from pipeline.assemble.plan import Home
+from pipeline.caches import clear_caches
 from pipeline.executors.memory import give_back, most_allowed, resident, without_collection
 from pipeline.profiles import Profile, close_counters
-from pipeline.tasks.solving import LINES
 
 START = resident()
 MOST = 900 << 20
@@ -29,14 +26,6 @@ NEEDED, PER_TOKEN = 180 << 20, 300
 """Bytes that a job takes for itself, and for each token of its longest prompt: some 480 MB at 1M."""
 OVER = 240 << 20
 """Bytes beyond its room with which a process forgets, even what the next job at the same home needs."""
-FORGOTTEN = (
-    "pipeline.assemble.jobs",
-    "pipeline.assemble.cutter",
-    "pipeline.tasks.",
-    "pipeline.worlds.",
-    "pipeline.streams",
-)
-"""The modules of which nothing is kept from one home to the next; counters are opened again at a higher cost."""
 
 _last: list[Home | None] = [None]
 _counted: list[Profile | None] = [None]
@@ -78,16 +67,6 @@ def evict(home: Home, profile: Profile | None = None) -> None:
         close_counters()
         gc.collect()
         _give_back()
-
-
-def clear_caches() -> None:
-    """Forget worlds, pools, lines, samples and layouts; all of it is made again when it is asked for."""
-    for kept in (POOLS, LINES, LAYOUTS, DRAWN):
-        kept.clear()
-    for found in gc.get_objects():
-        if isinstance(found, functools._lru_cache_wrapper) and str(found.__module__).startswith(FORGOTTEN):
-            found.cache_clear()
-    gc.collect()
 
 
 def _give_back() -> None:

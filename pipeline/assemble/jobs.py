@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from pipeline.assemble.cutter import Stock, cutter
 from pipeline.assemble.packing import Counts
 from pipeline.assemble.plan import Cut, Home, Plan, RowPlan, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, SAID, UNIT_SCHEMA, Pool, PoolCache
+from pipeline.caches import lru_cache, register
 from pipeline.errors import CorruptError
 from pipeline.profiles import Profile
 from pipeline.recipe import digest, is_secret
@@ -28,7 +29,7 @@ from pipeline.storage import prefetched, prefetched_existing
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, PoolSpec, Sample
 
-POOLS = PoolCache(BUDGET)
+POOLS = register(PoolCache(BUDGET))
 SAMPLE_SCHEMA = pa.schema(
     [
         ("id", pa.string()),

@@ -10,13 +10,14 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.caches import lru_cache
 from pipeline.corpora.reading import holds, plain, rarest, searched, with_words
 from pipeline.errors import BuildError, PoolError
 from pipeline.storage import StoreError, parse_location, readable, write_file

@@ -11,12 +11,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
+from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, words
 from pipeline.tasks.layout import (

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from itertools import product
 
+from pipeline.caches import cache, lru_cache
 from pipeline.tasks.solving import LINES, ReadError
 from pipeline.worlds.wording import filled, sections, slots
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, lru_cache, wraps
+from functools import cached_property, wraps
 from itertools import accumulate
 from typing import Any, TypeVar, cast
+
+from pipeline.caches import lru_cache, register
 
 Span = tuple[int, int]
 
@@ -163,7 +165,7 @@ class _Known(dict[str, Any]):
         return line
 
 
-LINES = LineCache(BUDGET)
+LINES = register(LineCache(BUDGET))
 
 
 class PromptCache:

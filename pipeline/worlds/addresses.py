@@ -10,9 +10,10 @@ import hashlib
 import lzma
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
 from itertools import chain
+
+from pipeline.caches import cache
 
 WORLD = "addresses@1"
 FILE = "addresses.txt.xz"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 from random import Random
 from string import ascii_uppercase
@@ -18,6 +17,7 @@ from string import ascii_uppercase
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.caches import lru_cache
 from pipeline.streams import Indices, Permutation, Streams
 from pipeline.typed import (
     TIERS,

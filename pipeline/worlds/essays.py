@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
 from typing import Any
 
+from pipeline.caches import cache, lru_cache
 from pipeline.streams import Streams
 from pipeline.typed import (
     TIERS,

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from functools import cache
 from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.caches import cache
 from pipeline.streams import Indices, words
 
 SCALE = 1 << 40

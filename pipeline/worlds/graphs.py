@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from random import Random
 
 import numpy as np
 
+from pipeline.caches import lru_cache
 from pipeline.streams import Indices, Streams, words
 from pipeline.typed import (
     TIERS,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from random import Random
+
+from pipeline.caches import lru_cache
 
 FIRST, LAST = 10_000, 99_999
 """The range of ids: of five digits, none of which leads with a zero."""

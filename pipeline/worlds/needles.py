@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from random import Random
 from uuid import UUID
 
+from pipeline.caches import lru_cache
 from pipeline.streams import Permutation, Streams
 from pipeline.worlds.words import pool, pool_digest
 

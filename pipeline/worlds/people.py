@@ -13,13 +13,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cache, lru_cache
 from itertools import product
 from math import isqrt
 from random import Random
 
 import numpy as np
 
+from pipeline.caches import cache, lru_cache
 from pipeline.streams import Indices, Shuffled, Streams, words
 from pipeline.typed import TIERS
 from pipeline.worlds.wording import sections

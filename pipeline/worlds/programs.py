@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from operator import is_
 from random import Random
 from typing import Any
+
+from pipeline.caches import lru_cache
 
 START = (1, 2, 3, 4, 5, 6)
 START_LINE = f">> a = {list(START)}"

@@ -14,12 +14,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from functools import lru_cache
 from random import Random
 from typing import TypeVar
 
 import numpy as np
 
+from pipeline.caches import lru_cache
 from pipeline.streams import Indices, words
 
 Amount = TypeVar("Amount", int, Indices)

@@ -12,7 +12,6 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
 from importlib import resources
 from math import isqrt
 from random import Random
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.caches import cache, lru_cache
 from pipeline.streams import Indices, Shuffled, Streams
 from pipeline.typed import (
     TIERS,

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from itertools import chain, product
 from math import lcm
 from random import Random
 from typing import NamedTuple
 
+from pipeline.caches import cache, lru_cache
 from pipeline.streams import Streams, words
 from pipeline.typed import (
     TIERS,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cache
 from importlib import resources
+
+from pipeline.caches import cache
 
 
 @cache

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache, lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
+from pipeline.caches import cache, lru_cache
 from pipeline.tasks.solving import LINES, PROMPT, ReadError, is_letter
 from pipeline.worlds.chronicle.entries import ASKED, lines, words_of
 from pipeline.worlds.wording import core, parse, pattern

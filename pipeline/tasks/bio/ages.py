@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from typing import Any
 
+from pipeline.caches import cache, lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams
 from pipeline.tasks.base import Filler, Layout, Placed, PoolSpec, Published, Role, Sample, Unit, unit

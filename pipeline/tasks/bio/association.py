@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache, lru_cache
 from random import Random
 from types import MappingProxyType
 from typing import Any
 
+from pipeline.caches import cache, lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, TypeVar
 
+from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Permutation, Shuffled, Streams, deal
 from pipeline.tasks.base import CorpusKnob, Filler, Layout, Placed, Published, Task

@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from random import Random
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Permutation, Streams, words
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Unit, unit

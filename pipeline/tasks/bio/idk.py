@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import inf, log
 
 import numpy as np
 
+from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, words
 from pipeline.tasks.base import Filler, Key, Layout, Placed, PoolSpec, Published, Sample, Unit, unit

@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import accumulate, chain, zip_longest
 from math import sqrt
 from sys import intern
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pipeline.caches import cache, lru_cache
 from pipeline.recipe import Stratum
 from pipeline.tasks.base import Published
 from pipeline.tasks.bio.forms import accepted

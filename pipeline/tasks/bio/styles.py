@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 
+from pipeline.caches import cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import PoolSpec, Unit, unit

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
+from pipeline.caches import cache
 from pipeline.worlds.people import ATTRIBUTES, Person
 
 SENTENCES = {

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
 from random import Random
 from types import MappingProxyType
 from typing import Any
 
+from pipeline.caches import lru_cache
 from pipeline.corpora.reading import holds, searched
 from pipeline.corpora.records import Corpus, Question
 from pipeline.metrics import NUMBERS, SOURCED, cited

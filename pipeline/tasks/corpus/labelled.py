@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
 from random import Random
 from typing import Any
 
 import numpy as np
 
+from pipeline.caches import lru_cache
 from pipeline.corpora.records import Corpus, Labelled
 from pipeline.errors import PoolError
 from pipeline.recipe import Stratum

@@ -13,7 +13,6 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from random import Random
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.caches import lru_cache
 from pipeline.corpora.gathering import forms_of
 from pipeline.corpora.reading import holds, plain, rarest, searched, with_words
 from pipeline.corpora.records import Corpus, Question

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 from random import Random
 from types import MappingProxyType
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.caches import lru_cache
 from pipeline.corpora.gathering import forms_of
 from pipeline.corpora.reading import holds, searched
 from pipeline.corpora.records import Corpus, Question

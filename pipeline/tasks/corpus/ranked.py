@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
 from random import Random
 from types import MappingProxyType
 
+from pipeline.caches import lru_cache
 from pipeline.corpora.records import Corpus, Question
 from pipeline.metrics import RANKED, TIED
 from pipeline.recipe import Stratum

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 import numpy as np
 
+from pipeline.caches import lru_cache
 from pipeline.recipe import (
     Stratum,
 )

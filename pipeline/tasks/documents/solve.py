@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
+from pipeline.caches import cache
 from pipeline.tasks.solving import LINES, PROMPT, ReadError, whole_lines
 from pipeline.worlds.gazetteer.things import Form, forms, words_of
 from pipeline.worlds.wording import any_of, core, parse, pattern

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.caches import lru_cache
 from pipeline.errors import RecipeError
 from pipeline.metrics import NO_MEMBERS
 from pipeline.recipe import Stratum

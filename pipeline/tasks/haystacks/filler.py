@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
 
 import numpy as np
 
+from pipeline.caches import cache, lru_cache
 from pipeline.corpora.records import Corpus, corpus_of
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Shuffled, Streams, words

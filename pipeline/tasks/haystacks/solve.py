@@ -6,13 +6,13 @@ import lzma
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from hashlib import blake2b
 from importlib import resources
 from itertools import accumulate, compress, pairwise
 from operator import not_
 from types import MappingProxyType
 
+from pipeline.caches import cache
 from pipeline.tasks.haystacks.filler import SENTENCES
 from pipeline.tasks.solving import LINES, PROMPT, ReadError
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from random import Random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, deal, words
 from pipeline.tasks.base import CorpusKnob, Filler, Key, Layout, Plain, PoolSpec, Published, Sample, Task, Unit

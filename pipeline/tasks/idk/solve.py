@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
+from pipeline.caches import cache, lru_cache
 from pipeline.tasks.base import Published
 from pipeline.tasks.idk.forms import LETTERS, UNKNOWN, accepted
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, times

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from math import comb, fsum, perm, prod
 
+from pipeline.caches import lru_cache
 from pipeline.metrics import closeness
 from pipeline.streams import stream
 from pipeline.tasks.base import Sample

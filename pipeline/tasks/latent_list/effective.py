@@ -13,10 +13,10 @@ from __future__ import annotations
 from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 import numpy as np
 
+from pipeline.caches import lru_cache
 from pipeline.worlds.programs import START, Operation, View, run
 
 STATES = 3000

@@ -6,13 +6,13 @@ from array import array
 from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
 from itertools import accumulate, islice
 from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.caches import cache, lru_cache
 from pipeline.tasks.latent_list.effective import ADDS, effective, needed
 from pipeline.worlds.programs import HIGH, INSERT_AT, LOW, POP_AT, START, VALUES, Operation, View, number
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from random import Random
 
+from pipeline.caches import lru_cache
 from pipeline.streams import Streams
 from pipeline.tasks.base import Piece
 from pipeline.tasks.latent_list.sample import Program, ProgramPlan, draw, lengths

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from random import Random
 from typing import Any
 
+from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.annals.haystack import PlannedEntry, dated, days_at, filler

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from random import Random
 
 import numpy as np
 
+from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams, deal, spread
 from pipeline.tasks.annals.haystack import PlannedEntry, asked_property, days_at

@@ -9,10 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
+from pipeline.caches import lru_cache
 from pipeline.tasks.base import Published, Turns
 from pipeline.tasks.mrcr.crowd import CAPS, HARD_SPARES
 from pipeline.tasks.solving import PROMPT, ReadError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import count
 from random import Random
 from types import MappingProxyType
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, deal, spread
 from pipeline.tasks import grid

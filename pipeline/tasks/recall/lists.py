@@ -6,13 +6,13 @@ import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from random import Random
 from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 
+from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Shuffled, Streams, spread, words
 from pipeline.tasks.base import (

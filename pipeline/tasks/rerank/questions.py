@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import combinations, permutations
 from random import Random
 
+from pipeline.caches import cache
 from pipeline.worlds.gazetteer import Form, Gazetteer, Relation, Thing, forms
 from pipeline.worlds.gazetteer.documents import naming, since
 from pipeline.worlds.gazetteer.questions import slot_of

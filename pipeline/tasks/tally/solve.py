@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
+from pipeline.caches import cache
 from pipeline.tasks.base import Published
 from pipeline.tasks.messages import intent_of
 from pipeline.tasks.solving import LINES, PROMPT, ReadError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
 from random import Random
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.caches import cache, lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams, deal, spread, words
 from pipeline.tasks.base import (

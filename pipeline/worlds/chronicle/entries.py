@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
 from random import Random
 
+from pipeline.caches import cache
 from pipeline.worlds.people import MONTHS
 from pipeline.worlds.wording import Phrase, parse, sections, settled
 from pipeline.worlds.words import pool_digest

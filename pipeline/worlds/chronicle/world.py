@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from random import Random
 
 import numpy as np
 
+from pipeline.caches import lru_cache
 from pipeline.streams import Indices, Streams
 from pipeline.typed import (
     TIERS,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 
+from pipeline.caches import cache
 from pipeline.worlds import wording
 from pipeline.worlds.gazetteer.things import SUBJECT, Cast, Form, Thing, bare, forms, gender_of, slots, words_of
 from pipeline.worlds.writing.surface import starts_with_vowel

@@ -7,10 +7,10 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from random import Random
 from typing import Protocol
 
+from pipeline.caches import cache
 from pipeline.worlds import wording
 from pipeline.worlds.words import pool, pool_digest, pool_text, pools_in
 

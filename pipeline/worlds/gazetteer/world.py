@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from random import Random
 
+from pipeline.caches import lru_cache
 from pipeline.streams import Streams
 from pipeline.typed import (
     TIERS,

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cached_property
 from typing import Protocol
 
+from pipeline.caches import cache, lru_cache
 from pipeline.errors import PoolError
 from pipeline.storage import parse_location
 from pipeline.streams import Streams, deal, spread

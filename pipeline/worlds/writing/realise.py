@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from random import Random
 from typing import TypeVar
 
+from pipeline.caches import cache
 from pipeline.worlds.wording import Choice, Phrase, Slot, Toned, write
 from pipeline.worlds.words import pool, pool_digest, pool_text, pools_in
 from pipeline.worlds.writing.grammar import TONED, Grammar, Rules, parse_grammar

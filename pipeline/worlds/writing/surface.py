@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+
+from pipeline.caches import lru_cache
 
 SMALL = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ARTICLE = re.compile(r"([Aa])(?<!\w.)n? (?:(?=[\"'(]?([A-Za-z0-9][\w-]*))|)")

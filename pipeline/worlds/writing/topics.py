@@ -6,11 +6,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from itertools import accumulate
 from math import fsum
 from random import Random
 
+from pipeline.caches import cache
 from pipeline.worlds.words import pool_text, pools_in
 
 PLURAL, MASS = "plural", "mass"

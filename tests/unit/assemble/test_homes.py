@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 from dataclasses import replace
-from functools import lru_cache
 from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -13,10 +13,11 @@ import pytest
 
 from pipeline.assemble import homes
 from pipeline.assemble.cache import DRAWN, SampleCache
-from pipeline.assemble.homes import clear_caches, evict, with_caches_of
+from pipeline.assemble.homes import evict, with_caches_of
 from pipeline.assemble.jobs import POOLS, PackJob, draw_sample
 from pipeline.assemble.plan import Home, make_plan
 from pipeline.assemble.pools import Pool
+from pipeline.caches import clear_caches, lru_cache
 from pipeline.executors import Inline
 from pipeline.executors.memory import give_back, keep_below, resident
 from pipeline.profiles import load_profile
@@ -35,7 +36,6 @@ def world() -> list[int]:
 
 @pytest.fixture(autouse=True)
 def _ours() -> None:
-    world.__module__ = "pipeline.worlds.ours"  # as if it were one of ours
     evict(HERE)
     world()
     POOLS.get("pool", lambda: Pool.of([]))
@@ -102,9 +102,8 @@ def test_a_large_process_closes_the_counters_of_earlier_profiles(monkeypatch: py
     assert first.counter().count("one two") == opened.count("one two")
 
 
-def test_caches_of_functions_without_a_module_are_left_alone() -> None:
-    length = lru_cache("word".count)  # a bound method of a built-in type has none
-    assert length.__module__ is None
+def test_caches_that_are_not_registered_are_left_alone() -> None:
+    length = functools.lru_cache("word".count)
     length("o")
     clear_caches()
     assert length.cache_info().currsize == 1
