@@ -21,9 +21,10 @@ from pipeline.metrics.join import joined_metrics
 from pipeline.schema import schemas
 
 ORDER = (
-    *("version", "errors", "terminal", "storage", "typed", "streams", "metrics", "recipe", "rows", "executors"),
-    *("worlds", "corpora", "profiles", "tasks", "artifacts", "assemble", "verify", "baselines", "stages", "release"),
-    *("inference", "export", "figures", "publish", "score", "report", "schema", "cli", "bench", "__main__"),
+    *("version", "errors", "terminal", "storage", "typed", "caches", "streams", "metrics", "recipe", "rows"),
+    *("executors", "worlds", "corpora", "profiles", "tasks", "artifacts", "assemble", "verify", "baselines"),
+    *("stages", "release", "inference", "export", "figures", "publish", "score", "report", "schema", "cli"),
+    *("bench", "__main__"),
 )
 """The modules and folders below `pipeline`, from the ground up: each imports only what stands before it."""
 
@@ -192,3 +193,13 @@ def test_nothing_tracked_names_a_host_of_packages(root: Path) -> None:
         check=False,
     )
     assert not seen.stdout
+
+
+@pytest.mark.parametrize("room", ["tasks", "worlds", "corpora"])
+def test_what_jobs_keep_is_registered(root: Path, room: str) -> None:
+    """A process that needs the room clears what is registered: a plain cache of functools would stay."""
+    for path in sorted((root / "pipeline" / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = {alias.name for alias in node.names} if isinstance(node, ast.ImportFrom) else set()
+            plain = isinstance(node, ast.ImportFrom) and node.module == "functools" and names & {"cache", "lru_cache"}
+            assert not plain, f"{path}: import {sorted(names)} from pipeline.caches"
