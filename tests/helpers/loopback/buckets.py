@@ -12,6 +12,8 @@ from typing import Any, Self
 
 import pytest
 
+from pipeline.storage import requests
+
 KEY, SECRET, REGION = "carrara", "carrara-secret", "us-east-1"
 SERVER = """
 import sys
@@ -44,6 +46,7 @@ def settled(url: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment(url).items():
             patch.setenv(name, value)
+        patch.setattr(requests, "_OPEN", {})  # what was opened may be of a server that another module has stopped
         yield
 
 
