@@ -20,6 +20,7 @@ from pipeline.publish.staging import Staged
 from published_build import built, staged
 
 ROOT = Path(__file__).resolve().parent.parent
+ORDINARY_SHARD = plans.SHARD_TOKENS
 LONG = ("test_sweep.py", "test_tasks.py")
 """Files of long tests: they come first, so that no core waits for the other at the end."""
 
@@ -99,8 +100,10 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 @pytest.fixture(scope="session")
 def split(tmp_path_factory: pytest.TempPathFactory) -> Split:
-    """A sealed split of every task, at the shortest lengths."""
-    return built(tmp_path_factory.mktemp("built"))
+    """A sealed split of every task, at the shortest lengths; its shards are of the ordinary size, whoever asks first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plans, "SHARD_TOKENS", ORDINARY_SHARD)
+        return built(tmp_path_factory.mktemp("built"))
 
 
 @pytest.fixture(scope="session")
