@@ -244,7 +244,7 @@ class Drawn:
 
 def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Return every entry of a tier with its number, in order of date."""
-    world = chronicle(streams, spec.tier, busy=True)
+    world = chronicle(streams, spec.tier)
     for one, number in zip(world.entries, ids(streams, spec.tier), strict=True):
         yield unit(text.NUMBERED.format(number=number, entry=one.text), "filler", one.facts)
 
@@ -256,7 +256,7 @@ def spec(tier: str) -> PoolSpec:
 
 def ids(streams: Streams, tier: str) -> Sequence[str]:
     """Return the number of every entry of a tier, in order; `streams` are any below the same seed."""
-    return _ids(streams.world(WORLD, tier, "ids"), len(chronicle(streams, tier, busy=True).entries))
+    return _ids(streams.world(WORLD, tier, "ids"), len(chronicle(streams, tier).entries))
 
 
 @lru_cache(maxsize=2)
@@ -324,7 +324,7 @@ class Points(Task):
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put every entry that was written for the row where its date falls among those of the world."""
         stratum = sample.stratum
-        world = chronicle(row_streams, stratum.tier, busy=True)
+        world = chronicle(row_streams, stratum.tier)
         drawn, written = planned(self, stratum, sample.index, row_streams, stratum_streams)
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
@@ -365,7 +365,7 @@ def planned(
     task: Points, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
 ) -> tuple[Drawn, Sequence[tuple[Event, str, str]]]:
     """Return what a row asks, and what is told for it with the numbers and texts of its entries."""
-    world = chronicle(row_streams, stratum.tier, busy=True)
+    world = chronicle(row_streams, stratum.tier)
     drawn = task.drawn(world, stratum, index, row_streams, stratum_streams)
     every = [*drawn.own, *drawn.near]
     free = fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), len(every))
