@@ -139,12 +139,16 @@ def rolls(world: Chronicle, rng: Random, days: Mapping[str, int]) -> list[Planne
             groups[-1].append(name)
         else:
             groups.append([name])
-    return [_roll(world, rng, some, days[some[-1]]) for some in groups]
+    return [_later_roll(world, rng, some, days[some[-1]]) for some in groups]
 
 
-def _roll(world: Chronicle, rng: Random, some: Sequence[str], first: int) -> PlannedEntry:
-    """Return an entry that names some people, with others of the time, in the years from a day on."""
-    day = rng.randrange(first, min(first + NEARBY, LAST_DAY) + 1)
+def _later_roll(world: Chronicle, rng: Random, some: Sequence[str], first: int) -> PlannedEntry:
+    """Return an entry that names some people, in the years from a day on."""
+    return PlannedEntry(*roll(world, rng, some, rng.randrange(first, min(first + NEARBY, LAST_DAY) + 1)), "anchor")
+
+
+def roll(world: Chronicle, rng: Random, some: Sequence[str], day: int) -> tuple[int, str, Mapping[str, str]]:
+    """Return the day, the kind and the slots of an entry that names some people, with others of the time."""
     more = [one for one in rng.sample(world.living(day), 3) if one not in some]
     every = [*some, *more[: max(2 - len(some), rng.randrange(2))]]
-    return PlannedEntry(day, ROLL, {"names": listed(rng.sample(every, len(every)))}, "anchor")
+    return day, ROLL, {"names": listed(rng.sample(every, len(every)))}

@@ -18,7 +18,7 @@ from pipeline.tasks.base import Key, Published, Sample, Turns
 from pipeline.tasks.longqa import solve as proof
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
-from pipeline.tasks.longqa.titles import AHEAD, SHAPES, Past, Sizes, beside, buyers, like, named, past, shape_of, when
+from pipeline.tasks.longqa.titles import AHEAD, SHAPES, Past, Sizes, beside, buyers, like, named, past, shape_of, when, without_restoring
 from pipeline.worlds.chronicle import Chronicle
 from pipeline.worlds.chronicle.world import SALE, UNDO, UNDO2, UNNAMED
 
@@ -77,8 +77,8 @@ class Unanswerable(LongQa):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of those who name any buyer, and always refuse; no reply is right in both forms.
 
-        `last_before` and `last_step` take the last sale before the day, or what the last step alone says: its buyer,
-        or that no name is known where it has none.
+        `last_before` takes the last sale before the day, `last_step` what the last step alone says, and `no_restoring`
+        follows the history but for sales that are restored: each names the buyer, or refuses where there is no name.
         """
         start, stop = sample.latent["needed"]
         kinds = sample.latent["steps"][:stop]
@@ -90,6 +90,7 @@ class Unanswerable(LongQa):
             "refusal": float(not stated),
             "last_before": float(sales[-1] == start),
             "last_step": float(back <= len(sales) and sales[-back] == start),
+            "no_restoring": float(without_restoring(kinds) == start),
         }
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:

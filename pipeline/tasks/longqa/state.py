@@ -30,6 +30,7 @@ from pipeline.tasks.longqa.titles import (
     sizes,
     sold,
     when,
+    without_restoring,
 )
 from pipeline.worlds.chronicle import Chronicle
 from pipeline.worlds.chronicle.world import SALE
@@ -85,7 +86,8 @@ class State(LongQa):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of those who name any buyer, or one by place: the first, the last, the last before the day.
 
-        `last_step` takes the last step before the day as if all before it stood.
+        `last_step` takes the last step before the day as if all before it stood, and `no_restoring` follows the history
+        but for sales that are restored.
         """
         told, owner = steps_of(sample), key.answers[-1]
         before = told[: sample.latent["needed"][1]]
@@ -96,6 +98,7 @@ class State(LongQa):
             "last_buyer": float(buyers[-1] == owner),
             "last_before": float(sold(before)[-1] == owner),
             "last_step": float(by_last_step(before) == owner),
+            "no_restoring": float(without_restoring([kind for kind, _ in before]) == sample.latent["needed"][0]),
         }
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:

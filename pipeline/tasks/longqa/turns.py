@@ -23,7 +23,7 @@ from pipeline.tasks.longqa import solve as talk
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import NEARBY, Drawn, LongQa, plan_entry, rolls, written
 from pipeline.tasks.longqa.pairs import other_sale
-from pipeline.tasks.longqa.titles import AHEAD, SHAPES, Past, Sizes, beside, buyers, like, named, past, shape_of
+from pipeline.tasks.longqa.titles import AHEAD, SHAPES, Past, Sizes, beside, buyers, like, named, past, shape_of, without_restoring
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, source_digest
 from pipeline.worlds.chronicle import written as chronicle_written
 from pipeline.worlds.chronicle import written as dated
@@ -176,7 +176,7 @@ class ChatTurns(LongQa):
         return talk.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of those who name any buyer, always refuse, or take the last sale to be the one that counts."""
+        """Return the scores of those who name any buyer, always refuse, or take the last sale, or restore none."""
         stated, latent = sample.stratum.complexity == 1, sample.latent
         told = latent["steps"] if latent["asked"] == "information" else latent["steps"][: latent["needed"][1]]
         sales = [at for at, kind in enumerate(told) if kind in (SALE, UNNAMED)]
@@ -184,6 +184,7 @@ class ChatTurns(LongQa):
             "uniform": stated / max(1, len(latent["buyers"])),
             "refusal": float(not stated),
             "last_before": float(sales[-1] == latent["right"]),
+            "no_restoring": float(latent["asked"] != "information" and without_restoring(told) == latent["right"]),
         }
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
