@@ -132,7 +132,7 @@ def quiet(rng: Random, count: int, but: Iterable[str] = ()) -> list[str]:
 
 
 def rolls(world: Chronicle, rng: Random, days: Mapping[str, int]) -> list[PlannedEntry]:
-    """Return entries that name everybody of some people once more, at or after days on which they act for themselves."""
+    """Return entries that name everybody of some people once more, on the days of some of them or later."""
     groups = list[list[str]]()
     for name in sorted(days, key=lambda one: (days[one], one)):
         if groups and len(groups[-1]) < MOST_ON_ROLL and days[name] - days[groups[-1][0]] < TOGETHER:

@@ -30,7 +30,7 @@ TRIES = 4000
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A line of ancestors: everybody's entry, the name of the last, who else is named, and when the last bore a child."""
+    """A line of ancestors: everybody's entry, the name of the last, who else is named, and the birth of the last child."""
 
     told: Sequence[PlannedEntry]
     first: str
@@ -172,7 +172,7 @@ class Kin(LongQa):
 
 
 def _parents_again(world: Chronicle, rng: Random, of: Family) -> PlannedEntry:
-    """Return an entry that names whoever ends a line, and the other parent, once more: at an age to act, or long dead."""
+    """Return an entry that names whoever ends a line, and the other parent, once more: of age, or long dead."""
     two = [of.last, of.others[-1]]
     first, last = max(of.bore - YOUNG, FIRST_DAY), min(of.bore + OLD, LAST_DAY)
     if first <= last:

@@ -89,7 +89,7 @@ def name_known_faults(row: Published, told: Sequence[Event], day: int) -> Iterat
 def _title_faults(
     row: Published, found: Sequence[Line], told: Sequence[Event], day: int, promised: range
 ) -> Iterator[str]:
-    """Hold as many entries as promised to decide whose a property is on a day, those to be marked, and its twin to it."""
+    """Hold as many entries as promised to decide whose a property is on a day, and those to be marked."""
     steps = [event for event in told if event.kind in ESTATE]
     earlier = [event for event in steps if event.line.day <= day]
     needed = deciding(earlier)
@@ -197,7 +197,9 @@ USER, MODEL = "User: ", "Model: "
 QUESTIONS = {
     "information": rf"(?:Who was|Whom did I name as) the next to buy (?P<prop>the \w+ \w+) after (?P<name>{NAME})\?",
     "update": r"(?:Who owns|To whom does) (?P<prop>the \w+ \w+)(?: belong)? now, after all that I have told you\?",
-    "temporal": rf"(?:Who owned|Whose property was) (?P<prop>the \w+ \w+) on (?P<day>\d+) (?P<month>\w+) (?P<year>\d+)\?",
+    "temporal": (
+        r"(?:Who owned|Whose property was) (?P<prop>the \w+ \w+) on (?P<day>\d+) (?P<month>\w+) (?P<year>\d{4})\?"
+    ),
     "sessions": r"(?:Who is the wife of the man|Whom did the man marry) who owns (?P<prop>the \w+ \w+) now\?",
 }
 
@@ -232,7 +234,11 @@ def chat_question(said: str) -> Asked:
     for kind, form in QUESTIONS.items():
         if found := re.fullmatch(form, said.partition("\n")[0]):
             got = found.groupdict()
-            day = day_of(got["day"], got["month"], got["year"]) if kind == "temporal" else day_of("31", "December", "9999")
+            day = (
+                day_of(got["day"], got["month"], got["year"])
+                if kind == "temporal"
+                else day_of("31", "December", "9999")
+            )
             return Asked(kind, got["prop"], day, got.get("name", ""))
     raise ReadError(f"no question: {said[:80]!r}")
 

@@ -1,9 +1,10 @@
 """Histories of a property: sales are made, set aside and restored, so that several entries decide whose it is on a day.
 
-The owner's purchase and each step from there to the day are needed: without one of them somebody else owns the property.
-Steps before and after are not. Where the owner's purchase stands among the others must not be told by a rule, so how
-many steps are needed, and how many sales come behind the owner's, is dealt (`SHAPES`), and days are drawn alike for all
-steps. Beside them stand offers that came to nothing. Another property has a history of its own with as many entries.
+The owner's purchase and each step from there to the day are needed: without one of them somebody else owns the
+property. Steps before and after are not. Where the owner's purchase stands among the others must not be told by a rule,
+so how many steps are needed, and how many sales come behind the owner's, is dealt (`SHAPES`), and days are drawn alike
+for all steps. Beside them stand offers that came to nothing. Another property has a history of its own with as many
+entries.
 """
 
 from __future__ import annotations
@@ -122,8 +123,8 @@ def without_restoring(kinds: Sequence[str]) -> int:
 def by_count(steps: Sequence[Step]) -> str:
     """Return whose a property seems to be if sales that stand are counted, and as many buyers from the first on."""
     buyers = sold(steps)
-    count = len(buyers) - sum({UNDO: 1, UNDO2: 2, REDO: -1}.get(kind, 0) for kind, _ in steps)
-    return buyers[count - 1] if 0 < count <= len(buyers) else ""
+    stand = len(buyers) - sum({UNDO: 1, UNDO2: 2, REDO: -1}.get(kind, 0) for kind, _ in steps)
+    return buyers[stand - 1] if 0 < stand <= len(buyers) else ""
 
 
 def forgotten(rng: Random, ahead: int) -> tuple[list[Step], str]:
@@ -166,10 +167,10 @@ def history(rng: Random, ahead: int, needed: int, after: int, behind: int = -1) 
         title = _replay(first)
         title.take(SALE, mine)
         steps = [*first, (SALE, mine), *_deciding(rng, title, needed, int(mine) + 1, behind)]
-        if title.standing and title.standing[-1] == mine:
-            if all(changes(steps, at, mine) == (at >= len(first)) for at in range(len(steps))):
-                wanted = range(len(first), len(steps))
-                return [*steps, *_sold_on(rng, title, after, len(sold(steps)))], wanted
+        owns = bool(title.standing) and title.standing[-1] == mine
+        if owns and all(changes(steps, at, mine) == (at >= len(first)) for at in range(len(steps))):
+            wanted = range(len(first), len(steps))
+            return [*steps, *_sold_on(rng, title, after, len(sold(steps)))], wanted
 
 
 def _deciding(rng: Random, title: Title, needed: int, told: int, behind: int) -> Iterator[Step]:
@@ -298,16 +299,16 @@ def _table(some: Sizes) -> Sequence[float]:
     rng, mixed = Random(0), list[tuple[int, int, int]]()
     for turn in range(SAMPLED):
         needed, _ = some.shapes[turn % len(some.shapes)]
-        before, _ = forgotten(rng, rng.choice(some.ahead))
-        mixed.append((len(before), needed, len(before) + needed + rng.choice(some.after)))
+        before = len(forgotten(rng, rng.choice(some.ahead))[0])
+        mixed.append((before, needed, before + needed + rng.choice(some.after)))
     table = [0.0]
     for step in range(1, GRID):
         share, total = step / GRID, 0.0
         below: dict[int, list[float]] = {}
-        for before, needed, count in mixed:
-            if count not in below:
-                below[count] = _at_least(count, share)
-            total += sum(below[count][before + 1 : before + needed + 1]) / needed
+        for before, needed, steps in mixed:
+            if steps not in below:
+                below[steps] = _at_least(steps, share)
+            total += sum(below[steps][before + 1 : before + needed + 1]) / needed
         table.append(total / len(mixed))
     return (*table, 1.0)
 

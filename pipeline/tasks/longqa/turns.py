@@ -1,8 +1,8 @@
 """longqa.turns: what a user has told in dated sessions of a chat, as real turns (after LongMemEval, Wu et al. 2025).
 
-Four abilities are asked for in equal shares: what came next (`information`), the latest state, the state on a day, and a
-fact about whoever that is. All of them join several sessions. The fifth, to abstain, is form b of each pair: the name
-that would tell is left out, or told of somebody else, and the other form has the same number of names left out.
+Four abilities are asked for in equal shares: what came next (`information`), the latest state, the state on a day, and
+a fact about whoever that is. All of them join several sessions. The fifth, to abstain, is form b of each pair: the name
+that would tell is left out, or told of somebody else, and in form a another name is.
 """
 
 from __future__ import annotations
@@ -16,14 +16,26 @@ import numpy as np
 
 from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Shuffled, Streams, deal, spread
+from pipeline.streams import Indices, Shuffled, Streams, deal
 from pipeline.tasks.annals.haystack import PlannedEntry, asked_property
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, Unit
 from pipeline.tasks.longqa import solve as talk
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import NEARBY, Drawn, LongQa, plan_entry, rolls, written
 from pipeline.tasks.longqa.pairs import other_sale
-from pipeline.tasks.longqa.titles import AHEAD, SHAPES, Past, Sizes, beside, buyers, like, named, past, shape_of, without_restoring
+from pipeline.tasks.longqa.titles import (
+    AHEAD,
+    SHAPES,
+    Past,
+    Sizes,
+    beside,
+    buyers,
+    like,
+    named,
+    past,
+    shape_of,
+    without_restoring,
+)
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, source_digest
 from pipeline.worlds.chronicle import written as chronicle_written
 from pipeline.worlds.chronicle import written as dated
@@ -247,9 +259,10 @@ def _married(world: Chronicle, rng: Random, whole: Past, prop: str, *, stated: b
     told, wives = found.told(prop, found.needed), dict[str, int]()
     days = buyers(told)
     first, second = rng.sample([one for one in found.buyers if one != found.owner], 2)
-    for at, husband in enumerate((found.owner if stated else first, second)):
-        wife, day = fresh.new(woman=True), min(max(days[husband] + rng.randrange(-NEARBY, NEARBY), FIRST_DAY), LAST_DAY)
+    for husband in (found.owner if stated else first, second):
+        wife, day = fresh.new(woman=True), days[husband] + rng.randrange(-NEARBY, NEARBY)
+        day = min(max(day, FIRST_DAY), LAST_DAY)
         role: Role = "relevant" if husband == found.owner else "decoy"
         told.append(PlannedEntry(day, WEDDING, {"husband": husband, "wife": wife}, role))
         wives[wife] = day
-    return Plot(found, told, found.needed.start, [*wives][0], "", wives)
+    return Plot(found, told, found.needed.start, next(iter(wives)), "", wives)

@@ -142,8 +142,9 @@ MEASURES = ("stone", "load", "sack", "measure", "hundredweight")
 GROUPS = {
     "sale": "sale", "unnamed": "sale", "undo": "court", "undo2": "court", "redo": "court", "birth": "birth",
     "bride": "wedding", "groom": "wedding", "wedding": "wedding", "death": "death", "burial": "death",
-    "election": "vote", "jury": "vote", "stones": "street", "move": "street", "works": "street", "debt": "money", "price": "money",
-    "lease": "deed", "repairs": "deed", "keeper": "deed", "loan": "deed", "bid": "vain", "plea": "vain",
+    "election": "vote", "jury": "vote", "stones": "street", "move": "street", "works": "street",
+    "debt": "money", "price": "money", "lease": "deed", "repairs": "deed", "keeper": "deed", "loan": "deed",
+    "bid": "vain", "plea": "vain",
 }  # fmt: skip
 """The group of colour of each kind of event; happenings have one of their own."""
 Fact = tuple[str, ...]

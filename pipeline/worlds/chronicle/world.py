@@ -1,9 +1,9 @@
 """The world `chronicle`: annals of an invented town over fifty years (HELMET, section 2.1: documents to be read whole).
 
 One world for each seed and tier, shared by all prompts of the tier: people, properties and what befell them, entry by
-entry. The longer the tier, the larger the town. No place in it is on a map. Families are drawn from a century before the
-annals on, so that parents and grandparents are known; fifty years are within one life, so that whoever buys a property
-can own it on any later day, and no property falls back to the dead.
+entry. The longer the tier, the larger the town. No place in it is on a map. Families are drawn from a century before
+the annals on, so that parents and grandparents are known. Fifty years are within one life: whoever buys a property that
+is asked about can own it on any later day, and no property falls back to the dead.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ class Chronicle:
         return self.population.living(day)
 
     def able(self, day: int) -> list[str]:
-        """Return the names of all who may buy a property in the year of a day, and own it for as long as there are annals."""
+        """Return the names of all who may buy a property in the year of a day, and are alive when the annals end."""
         return self.population.able[year(day)]
 
     def dead(self, day: int) -> list[str]:
@@ -331,7 +331,11 @@ def _chronicle(world: Streams, size: int) -> Chronicle:
 def _other(rng: Random, people: Population) -> Draft:
     """Draw an entry about neither a family nor a property."""
     day, kind = _day(rng), rng.choice(OTHERS)
-    return day, kind, {"names": listed(rng.sample(people.dead[year(day)], rng.randrange(4, 7)))} if kind == STONES else {}
+    return (
+        day,
+        kind,
+        {"names": listed(rng.sample(people.dead[year(day)], rng.randrange(4, 7)))} if kind == STONES else {},
+    )
 
 
 def _day(rng: Random) -> int:
