@@ -30,7 +30,7 @@ TRIES = 4000
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A line of ancestors: everybody's entry, the name of the last, who else is named, and the birth of the last child."""
+    """A line of ancestors: everybody's entry, the last one's name, who else is named, and a birth to the last."""
 
     told: Sequence[PlannedEntry]
     first: str

@@ -396,8 +396,9 @@ class Points(Task):
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the kinds that are asked for, and how many deeds come too late."""
-        late = MIXTURES[sample.stratum.complexity].late
-        return {"theme": (tuple(sample.latent["theme"]), len(THEMES)), "late": (sample.latent["late"], len(late))}
+        points = sample.stratum.complexity
+        late = (sample.latent["late"], len(MIXTURES[points].late))
+        return {"theme": (tuple(sample.latent["theme"]), len(THEMES)), f"too late, of {points} points": late}
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
         return sample.relevant
