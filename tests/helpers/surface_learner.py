@@ -80,10 +80,11 @@ def held_out_auc(
     rows = rows[:, rows[~held].std(axis=0) > 0]
     rows = (rows - rows[~held].mean(axis=0)) / rows[~held].std(axis=0)
     rows = np.hstack([rows, np.ones((len(rows), 1))])
-    return auc(rows[held] @ _weights(rows[~held], truth[~held]), truth[held])
+    return auc(rows[held] @ fitted(rows[~held], truth[~held]), truth[held])
 
 
-def _weights(rows: NDArray[np.float64], truth: NDArray[np.float64], ridge: float = 10.0) -> NDArray[np.float64]:
+def fitted(rows: NDArray[np.float64], truth: NDArray[np.float64], ridge: float = 10.0) -> NDArray[np.float64]:
+    """Return the weights of a logistic regression with a penalty on large ones."""
     weights = np.zeros(rows.shape[1])
     for _ in range(8):
         said = 1 / (1 + np.exp(-rows @ weights))
