@@ -18,6 +18,7 @@ from pipeline.tasks.base import Key, Published, Sample, Turns
 from pipeline.tasks.longqa import solve as proof
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
+from pipeline.tasks.longqa.steps import without_restoring
 from pipeline.tasks.longqa.titles import (
     AHEAD,
     SHAPES,
@@ -30,7 +31,6 @@ from pipeline.tasks.longqa.titles import (
     past,
     shape_of,
     when,
-    without_restoring,
 )
 from pipeline.worlds.chronicle import Chronicle
 from pipeline.worlds.chronicle.world import SALE, UNDO, UNDO2, UNNAMED

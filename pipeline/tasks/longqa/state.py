@@ -18,19 +18,19 @@ from pipeline.tasks.base import Key, Published, Sample, Turns
 from pipeline.tasks.longqa import solve as proof
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
+from pipeline.tasks.longqa.steps import by_last_step, sold, without_restoring
 from pipeline.tasks.longqa.titles import (
     Past,
     beside,
     buyers,
-    by_last_step,
     like,
     named,
+    of_shape,
+    on_days,
     past,
     shape_of,
     sizes,
-    sold,
     when,
-    without_restoring,
 )
 from pipeline.worlds.chronicle import Chronicle
 from pipeline.worlds.chronicle.world import SALE
@@ -140,10 +140,10 @@ class Choice(State):
         able = [at for at, (_, behind) in enumerate(some.shapes) if behind < 0 or (behind == 0) == (later == 0)]
         for _ in count():
             shape = rng.choice(able)
-            found = past(world, rng, some, some.shapes[shape])
-            place = found.buyers.index(found.owner)
-            if FEWEST - 1 - later <= place and later <= len(found.buyers) - 1 - place:
-                return found, shape
+            steps, needed = of_shape(rng, some, some.shapes[shape])
+            before, every = len(sold(steps[: needed.start])), len(sold(steps))
+            if FEWEST - 1 - later <= before and later <= every - 1 - before:
+                return on_days(world, rng, steps, needed, some), shape
         raise AssertionError
 
     def keyed(self, found: Past, row_streams: Streams, stratum_streams: Streams, stratum: Stratum, index: int) -> Key:

@@ -23,6 +23,7 @@ from pipeline.tasks.longqa import solve as talk
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import NEARBY, Drawn, LongQa, plan_entry, rolls, written
 from pipeline.tasks.longqa.pairs import other_sale
+from pipeline.tasks.longqa.steps import without_restoring
 from pipeline.tasks.longqa.titles import (
     AHEAD,
     SHAPES,
@@ -34,7 +35,6 @@ from pipeline.tasks.longqa.titles import (
     named,
     past,
     shape_of,
-    without_restoring,
 )
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, source_digest
 from pipeline.worlds.chronicle import written as chronicle_written

@@ -18,12 +18,13 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.annals.haystack import PlannedEntry, asked_property, dated, days_at, filler
 from pipeline.tasks.base import Key, Layout, Piece, PoolSpec, Published, Role, Sample, Task, Turns, Unit, unit
+from pipeline.tasks.longqa.steps import named as numbered
 from pipeline.tasks.summ import solve as reader
 from pipeline.tasks.summ import text
 from pipeline.tasks.summ.text import Named
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, new_year, source_digest, year
 from pipeline.worlds.chronicle.entries import LAST_DAY
-from pipeline.worlds.chronicle.world import REDO, SALE, UNDO, UNDO2, Step, Title
+from pipeline.worlds.chronicle.world import REDO, SALE, UNDO, UNDO2, Step, standing
 from pipeline.worlds.ids import fresh, numbers
 
 OTHERS = ("lease", "repairs", "keeper", "loan")
@@ -65,22 +66,10 @@ MIXTURES = {
 """By complexity: as many purchases are set aside as there are key points, so that ignoring that costs a third."""
 
 
-def standing(steps: Sequence[Step]) -> list[str]:
-    """Return the buyers whose purchases stand after some steps, in order.
-
-    Raises:
-        ValueError: if a step cannot be taken.
-    """
-    title = Title()
-    for kind, buyer in steps:
-        title.take(kind, buyer)
-    return title.standing
-
-
-def needed(steps: Sequence[Step], at: int) -> bool:
-    """Return whether others stand without one of the steps, or a later one could not be taken."""
+def is_needed(steps: Sequence[Step], at: int, right: Sequence[str]) -> bool:
+    """Return whether others than are right stand without one of the steps, or a later one could not be taken."""
     try:
-        return standing([*steps[:at], *steps[at + 1 :]]) != standing(steps)
+        return standing([*steps[:at], *steps[at + 1 :]]) != right
     except ValueError:
         return True
 
@@ -93,7 +82,8 @@ def titles(rng: Random, stand: int, undone: int, more: int = 0) -> list[Step]:
     """
     while True:
         steps = _walk(rng, stand + undone, undone)
-        if f1(at_once(steps), standing(steps), more) <= AT_ONCE and all(needed(steps, at) for at in range(len(steps))):
+        right = standing(steps)
+        if f1(at_once(steps), right, more) <= AT_ONCE and all(is_needed(steps, at, right) for at in range(len(steps))):
             return steps
 
 
@@ -126,22 +116,28 @@ def f1(told: Sequence[str], right: Sequence[str], more: int) -> float:
 
 
 def _walk(rng: Random, sales: int, undone: int) -> list[Step]:
-    title, steps, made, restored, kind = Title(), list[Step](), 0, 0, SALE
-    while made < sales or made - len(title.standing) < undone:
-        gone = made - len(title.standing)
-        able = {
-            SALE: made < sales,
-            UNDO: gone < undone,
-            UNDO2: gone < undone - 1,
-            REDO: restored < undone // 2,
-        }
-        kinds = [kind for kind, free in able.items() if free and title.able(kind)]
-        if not steps or steps[-1][0] not in kinds or rng.random() > AGAIN:
-            (kind,) = rng.choices(kinds, [WEIGHTS[one] for one in kinds])
-        steps.append((kind, str(made) if kind == SALE else ""))
-        title.take(*steps[-1])
-        made, restored = made + (kind == SALE), restored + (kind == REDO)
-    return steps
+    """Draw steps that can be taken until as many sales are made and set aside as are wanted."""
+    kinds = list[str]()
+    made = stands = restorable = restored = 0
+    while made < sales or made - stands < undone:
+        gone, last = made - stands, kinds[-1] if kinds else ""
+        able = [
+            kind
+            for kind, free in (
+                (SALE, made < sales),
+                (UNDO, gone < undone and stands > 0),
+                (UNDO2, gone < undone - 1 and stands > 1),
+                (REDO, restored < undone // 2 and restorable > 0),
+            )
+            if free
+        ]
+        if last not in able or rng.random() > AGAIN:
+            (last,) = rng.choices(able, [WEIGHTS[one] for one in able])
+        kinds.append(last)
+        stands += {SALE: 1, UNDO: -1, UNDO2: -2, REDO: 1}[last]
+        restorable = restorable + {UNDO: 1, REDO: -1}[last] if last in (UNDO, REDO) else 0
+        made, restored = made + (last == SALE), restored + (last == REDO)
+    return numbered(kinds)
 
 
 def shares(rng: Random, total: int, parts: int) -> list[int]:
@@ -201,9 +197,12 @@ def history(
     Nobody who is `taken` is named; who is named is taken. `place` gives for each of the entries needed, in order, its
     place in its share.
     """
-    drafts = _drafts(rng, mixture, late, theme, place)
-    days = days_at(world, [one.depth for one in drafts])
-    after = new_year(year(days[-1]) + 1)
+    while True:
+        drafts = _drafts(rng, mixture, late, theme, place)
+        days = days_at(world, [one.depth for one in drafts])
+        after = new_year(year(days[-1]) + 1)
+        if after <= LAST_DAY:  # else there is no year left for what comes too late
+            break
     days += sorted(rng.randrange(after, LAST_DAY + 1) for _ in range(late))
     drafts += [Draft(1.0, kind, "decoy") for kind in rng.choices((SALE, *theme), k=late)]
     told = [_told(world, rng, prop, one, day, taken) for one, day in zip(drafts, days, strict=True)]

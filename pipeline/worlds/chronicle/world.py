@@ -235,21 +235,31 @@ def owner(steps: Sequence[Step]) -> str:
     Raises:
         ValueError: if a step cannot be taken.
     """
-    standing, undone = list[str](), list[str]()
+    left = standing(steps)
+    return left[-1] if left else ""
+
+
+def standing(steps: Sequence[Step]) -> list[str]:
+    """Return the buyers whose purchases stand after some steps, in order.
+
+    Raises:
+        ValueError: if a step cannot be taken.
+    """
+    left, undone = list[str](), list[str]()
     for kind, buyer in steps:
         if kind in (SALE, UNNAMED):
-            standing.append(buyer)
+            left.append(buyer)
             undone = []
-        elif len(undone if kind == REDO else standing) <= (kind == UNDO2):
+        elif len(undone if kind == REDO else left) <= (kind == UNDO2):
             raise ValueError(f"there is no sale for {kind}")
         elif kind == REDO:
-            standing.append(undone.pop())
+            left.append(undone.pop())
         elif kind == UNDO:
-            undone.append(standing.pop())
+            undone.append(left.pop())
         else:
-            del standing[-2:]
+            del left[-2:]
             undone = []
-    return standing[-1] if standing else ""
+    return left
 
 
 WORLD = "chronicle@2"

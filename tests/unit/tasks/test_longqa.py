@@ -161,7 +161,11 @@ def test_first_and_last_mentions_do_not_pay(rows: list[Row]) -> None:
         for (subtask, complexity), mean in scores.items():
             if subtask in PAIRED:
                 assert min(scores[subtask, 0], scores[subtask, 1]) <= 0.55, (name, subtask)
-            elif (subtask, complexity, name) != ("state", 1, "last-match"):  # the last sale before the day decides there
+            elif (subtask, complexity, name) != (
+                "state",
+                1,
+                "last-match",
+            ):  # the last sale before the day decides there
                 assert mean <= 0.45, (name, subtask, complexity, mean)
 
 

@@ -31,9 +31,9 @@ from pipeline.streams import stream
 from pipeline.tasks import task_of
 from pipeline.tasks.annals.solve import ESTATE, Event
 from pipeline.tasks.summ.solve import parse_question, person_and_year, read, told_of
-from pipeline.tasks.summ.task import MIXTURES, needed, standing, titles
+from pipeline.tasks.summ.task import MIXTURES, is_needed, titles
 from pipeline.verify.row import answer_faults, cell_place
-from pipeline.worlds.chronicle.world import SALE
+from pipeline.worlds.chronicle.world import SALE, standing
 
 CELLS = tuple(
     Stratum("summ", "points", "32k", length, complexity, rows)
@@ -178,7 +178,9 @@ def test_cheap_readers_stay_below_their_bounds(rows: list[Row]) -> None:
 
 def told(row: Row, events: list[Event]) -> str:
     annals = read(row["prompt"])
-    return "\n".join(f"{one[0]}, {one[1]} [{annals.numbers[e.line.start]}]." for e in events if (one := person_and_year(e)))
+    return "\n".join(
+        f"{one[0]}, {one[1]} [{annals.numbers[e.line.start]}]." for e in events if (one := person_and_year(e))
+    )
 
 
 def asked_kinds(row: Row) -> str:
@@ -248,7 +250,7 @@ def test_every_step_of_a_title_is_needed(complexity: int) -> None:
         steps = titles(rng, stand, undone, complexity - stand)
         assert len(standing(steps)) == stand
         assert sum(kind == SALE for kind, _ in steps) == stand + undone
-        assert all(needed(steps, at) for at in range(len(steps)))
+        assert all(is_needed(steps, at, standing(steps)) for at in range(len(steps)))
 
 
 def test_depths_of_what_is_needed_are_uniform_up_to_the_time_asked_about() -> None:
