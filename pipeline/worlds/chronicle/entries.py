@@ -147,6 +147,8 @@ GROUPS = {
     "bid": "vain", "plea": "vain",
 }  # fmt: skip
 """The group of colour of each kind of event; happenings have one of their own."""
+DAYS_A_LEAF = 8
+"""A leaf of the book in which a chat's entries are written is filled in so many days."""
 Fact = tuple[str, ...]
 
 
@@ -200,6 +202,12 @@ def entry(rng: Random, day: int, kind: str, about: Mapping[str, str], people: Se
             said.insert(0 if first else len(said), more)
             length += more.count(" ") + 1
     return Entry(day, kind, about, f"{written(day)}. {' '.join(said)}\n")
+
+
+def talked(rng: Random, name: str, day: int) -> str:
+    """Write what is said around the entries of a day in a chat: the opening, or the reply."""
+    leaf = {"leaf": str((day - FIRST_DAY) // DAYS_A_LEAF + 1)}
+    return write(rng, rng.choice(talk()[name]), Values(leaf, lambda slot, told: _drawn(rng, slot, (), told)))
 
 
 def _colour(rng: Random, some: Sequence[Phrase], values: Values, used: list[Phrase]) -> str:
