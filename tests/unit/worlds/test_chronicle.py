@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.streams import Streams, stream
 from pipeline.tasks.annals.solve import SENTENCE, Event, Line, _pattern, _patterns, whose
-from pipeline.tasks.longqa.titles import changes, history
+from pipeline.tasks.longqa.steps import changes, history
 from pipeline.worlds.chronicle import Chronicle, chronicle, happenings
 from pipeline.worlds.chronicle.entries import colours, lines, wordings, words_of, write
 from pipeline.worlds.chronicle.world import Title, owner
