@@ -18,7 +18,6 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.annals.haystack import PlannedEntry, asked_property, dated, days_at, filler
 from pipeline.tasks.base import Key, Layout, Piece, PoolSpec, Published, Role, Sample, Task, Turns, Unit, unit
-from pipeline.tasks.longqa.steps import named as numbered
 from pipeline.tasks.summ import solve as reader
 from pipeline.tasks.summ import text
 from pipeline.tasks.summ.text import Named
@@ -137,7 +136,8 @@ def _walk(rng: Random, sales: int, undone: int) -> list[Step]:
         stands += {SALE: 1, UNDO: -1, UNDO2: -2, REDO: 1}[last]
         restorable = restorable + {UNDO: 1, REDO: -1}[last] if last in (UNDO, REDO) else 0
         made, restored = made + (last == SALE), restored + (last == REDO)
-    return numbered(kinds)
+    buyers = iter(range(made))
+    return [(kind, str(next(buyers)) if kind == SALE else "") for kind in kinds]
 
 
 def shares(rng: Random, total: int, parts: int) -> list[int]:
