@@ -12,7 +12,7 @@ from builds import SHARD_TOKENS, SWEPT, Place, chosen
 from loopback import Hub
 from loopback.client import settled
 from pipeline.artifacts.split import Split
-from pipeline.assemble import homes
+from pipeline.assemble import cache
 from pipeline.assemble import plan as plans
 from pipeline.errors import RecipeError
 from pipeline.profiles import profile
@@ -60,7 +60,7 @@ def _room() -> None:
 
     It keeps the vocabularies that tests go over, too: opening one takes longer than most tests.
     """
-    homes.MOST = 1 << 40
+    cache.MOST = 1 << 40
     for name in ("_opened", "_second"):
         setattr(profile, name, lru_cache(maxsize=len(SWEPT))(getattr(profile, name).__wrapped__))
 

@@ -13,7 +13,7 @@ import click
 
 from pipeline.errors import CarraraError, unknown
 from pipeline.terminal.printing import say
-from pipeline.terminal.signals import INTERRUPTED, Terminated, handled, leave, terminate
+from pipeline.terminal.startup import INTERRUPTED, Terminated, handled, leave, terminate
 from pipeline.version import __version__
 
 LONGEST = 2000

@@ -170,19 +170,6 @@ def test_commands_that_build_nothing_load_no_task(command: str) -> None:
     assert seen.stderr.split() == []
 
 
-@pytest.mark.parametrize("order", ["tune_startup()\nimport pipeline.rows", "import pipeline.rows\ntune_startup()"])
-def test_the_command_and_its_workers_do_without_pandas(order: str) -> None:
-    """Arrays are made without it; whoever looks for it, or makes a frame, finds it."""
-    run = (
-        f"from pipeline.terminal.spare import tune_startup\n{order}\nimport importlib.util, sys, pyarrow\n"
-        "table = pyarrow.Table.from_pylist([{'a': [1]}])\n"
-        "print(table.to_pylist(), 'pandas' in sys.modules, importlib.util.find_spec('pandas') is not None)\n"
-        "print(table.to_pandas().shape)"
-    )
-    seen = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
-    assert seen.stdout == "[{'a': [1]}] False True\n(1, 1)\n"
-
-
 def test_nothing_tracked_names_a_host_of_packages(root: Path) -> None:
     pattern = "|".join(["index" + "-url", "/simple" + "/", "files[.]python" + "hosted"])
     seen = subprocess.run(
