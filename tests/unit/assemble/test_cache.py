@@ -128,7 +128,6 @@ def test_a_build_that_forgets_between_all_jobs_makes_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cells = [
-        Stratum("latent_list", "print", "32k", 2048, 1, 2),
         Stratum("idk", "letters", "32k", 2048, 0, 2),
         Stratum("bio", "standard", "32k", 2048, 1, 2),
     ]
