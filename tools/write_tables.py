@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from pipeline import tasks as registry
-from pipeline.cli.group import COMMANDS
+from pipeline.cli.group import GROUPS
 from pipeline.export import HARNESSES
 from pipeline.profiles import DEFAULT_PROFILES, load_profile, shipped_profiles
 from pipeline.recipe import load_recipe, shipped_recipes
@@ -119,8 +119,15 @@ def harnesses() -> str:
 
 
 def commands() -> str:
-    """Every command with its one-line help."""
-    return table(("command", "what it does"), ((f"`carrara {name}`", says) for name, (_, says) in COMMANDS.items()))
+    """Every command with its one-line help, in the groups of the help."""
+    return table(
+        ("to", "command", "what it does"),
+        (
+            (title if place == 0 else "", f"`carrara {name}`", entry.line)
+            for title, entries in GROUPS.items()
+            for place, (name, entry) in enumerate(entries.items())
+        ),
+    )
 
 
 def _list(values: Iterable[object]) -> str:

@@ -346,7 +346,7 @@ def is_built(plan: Plan) -> bool:
 def test_demonstrations_can_be_switched_off_and_on(shots: int, tmp_path: Path, places: list[builds.Place]) -> None:
     wanted = {place: min(shots, TASKS[place].most_shots) for place in places}
     cells = tuple(
-        Stratum(*place, "32k", 8192, form, 3, asked)
+        Stratum(*place, "32k", 8192, form, 1, asked)
         for place, asked in wanted.items()
         for form in ((0, 1) if TASKS[place].paired else TASKS[place].complexities[:1])
     )
