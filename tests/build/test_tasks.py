@@ -358,8 +358,8 @@ def test_demonstrations_can_be_switched_off_and_on(shots: int, tmp_path: Path, p
 
 
 @pytest.mark.whole
-def test_the_row_in_the_readme_is_a_real_one(root: Path, rows: dict[str, list[Row]]) -> None:
-    text = (root / "README.md").read_text(encoding="utf-8")
+def test_the_row_in_the_docs_is_a_real_one(root: Path, rows: dict[str, list[Row]]) -> None:
+    text = (root / "docs" / "rows.md").read_text(encoding="utf-8")
     shown = json.loads(text.split("```json\n")[1].split("```")[0])
     row = next(row for row in rows["o200k"] if row["id"] == shown["id"])
     start, end = shown.pop("prompt").split(" [...] ")
