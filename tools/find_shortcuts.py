@@ -326,7 +326,7 @@ class Sweep:
     def _scores(self, seen: Sequence[Seen], choose: Choose) -> dict[str, float]:
         """Return what a reader scores in each row."""
         if self.one and not self.parts:
-            return {one.row["id"]: one.worth[place] for one in seen for place in choose(one)[:1]}
+            return {one.row["id"]: sum(one.worth[place] for place in choose(one)[:1]) for one in seen}
         said: dict[str, list[str]] = defaultdict(list)
         for one in seen:
             taken = [one.candidates[place] for place in choose(one)]
