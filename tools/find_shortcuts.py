@@ -17,21 +17,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import sqrt
-from pathlib import Path
 from statistics import fmean, median_low
-from typing import Any
 
 import click
 import numpy as np
-
-from carrara import open_split
-from pipeline.artifacts.split import Selection, Split
-from pipeline.baselines import READERS, open_reading
-from pipeline.executors import Inline, processes, run
-from pipeline.metrics import counted, facts, score
-from pipeline.rows import Row
 from surface import (
-    SENTENCE,
     SOURCE,
     YEAR,
     Candidate,
@@ -42,9 +32,15 @@ from surface import (
     numbers_of,
     shapes_of,
     words_around,
-    words_of,
 )
-from surface_learner import Floats, Starts, boosted, chances, regression, ridge_scores
+
+from carrara import open_split
+from pipeline.artifacts.split import Selection, Split
+from pipeline.baselines import READERS, open_reading
+from pipeline.executors import Inline, processes, run
+from pipeline.metrics import counted, facts, score
+from pipeline.rows import Row
+from surface_learner import Floats, boosted, chances, regression, ridge_scores
 
 MARGIN = 0.05
 PUBLISHED = ("passage", "half-name", "last-match", "no-context")
@@ -183,7 +179,9 @@ class Sweep:
             return offered
         found = harvested(prompt, self.shapes, MOST if self.one else MOST_OF_SETS)
         if self.is_order:
-            return [replace(one, place=prompt.question.find(one.value)) for one in found if one.value in prompt.question]
+            return [
+                replace(one, place=prompt.question.find(one.value)) for one in found if one.value in prompt.question
+            ]
         if self.scorer in ("cited", "key_points", "citation"):
             found = [part for one in found for part in self._sourced(prompt, one)][: 2 * MOST_OF_SETS]
         taken = {one.value for one in shared}
@@ -196,7 +194,8 @@ class Sweep:
             if source and (self.scorer != "key_points" or year):
                 told = f", {year[1]}" if self.scorer == "key_points" and year else ""
                 mentions = [at for at in one.mentions if at[0] == number]
-                yield Candidate(one.value, f"{one.value}{told} [{source[1]}].", one.kind, mentions)
+                stop = "" if self.scorer == "citation" else "."
+                yield Candidate(one.value, f"{one.value}{told} [{source[1]}]{stop}", one.kind, mentions)
 
     def _view(self) -> None:
         """Learn which words in which part of a text speak for each shared answer; known rows are learned in halves."""
@@ -266,7 +265,10 @@ class Sweep:
         for reader in PUBLISHED:
             said = {name: READERS[reader].replies(open_reading(row)) for name, row in tried.items()}
             if None not in said.values():
-                yield f"`{reader}`", fmean(_merged(tried, {n: score(tried[n], each) for n, each in said.items()}).values())
+                yield (
+                    f"`{reader}`",
+                    fmean(_merged(tried, {n: score(tried[n], each) for n, each in said.items()}).values()),
+                )
 
     def _readers(self, known: Sequence[Seen]) -> Iterator[tuple[str, Choose]]:
         """Yield readers that look at one thing, and one that always replies the same."""
@@ -279,8 +281,9 @@ class Sweep:
                     title = f"{how} of {name!r}" + ("" if pool == "all" else f" among those {pool} it")
                     yield title, partial(_take, name=name, sign=sign, pool=pool, size=1 if self.one else self.size)
                     if not self.one and self.scorer not in ORDERED and not self.is_order:
-                        yield f"all with the {how} of {name!r}" + title.partition("'")[2].partition("'")[2], partial(
-                            _take, name=name, sign=sign, pool=pool, size=0
+                        yield (
+                            f"all with the {how} of {name!r}" + title.partition("'")[2].partition("'")[2],
+                            partial(_take, name=name, sign=sign, pool=pool, size=0),
                         )
         if not self.one and not self.is_order:
             for pool in ("about", "before"):

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log, log1p
-from typing import Any
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -27,8 +26,57 @@ WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\d+")
 SENTENCE = re.compile(r"(?<=[.?!])\s+")
 SOURCE = re.compile(r"\[(\d{5})\]")
 STOP = frozenset(
-    "a an and are as at be been before by did do does for from had has have he her his how i in is it its many of on or "
-    "that the their them they this to was were what when where which who whom whose will with".split()
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "before",
+        "by",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "he",
+        "her",
+        "his",
+        "how",
+        "i",
+        "in",
+        "is",
+        "it",
+        "its",
+        "many",
+        "of",
+        "on",
+        "or",
+        "that",
+        "the",
+        "their",
+        "them",
+        "they",
+        "this",
+        "to",
+        "was",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "will",
+        "with",
+    ]
 )
 STEM = 5
 TAIL = 4096
@@ -52,6 +100,7 @@ SHAPES: dict[str, re.Pattern[str]] = {
     "last words": re.compile(r"\b[a-z]+(?=[.,;])|\b[a-z]+ [a-z]+(?=[.,;])"),
 }
 """Forms that answers may have, from the narrowest to the widest."""
+PHRASE = re.compile(r"[a-z]+(?: [a-z]+)?")
 
 
 def words_of(text: str) -> list[str]:
@@ -120,7 +169,9 @@ class Prompt:
         timed = {*map(str.lower, MONTHS)} if self.asked_time is not None else set()
         weights = {word: context.weight(word) for word in words_of(question)}
         self.asked = {
-            word: weight for word, weight in weights.items() if weight and word not in timed and not (timed and word.isdigit())
+            word: weight
+            for word, weight in weights.items()
+            if weight and word not in timed and not (timed and word.isdigit())
         }
         self.total = sum(self.asked.values()) or 1.0
         stems: dict[str, float] = defaultdict(float)
@@ -215,8 +266,7 @@ def shapes_of(items: Sequence[str], least: float = 0.1) -> list[str]:
     """Return the narrowest shapes that at least a tenth of some answers have, until most answers have one."""
     left, found = list(items), []
     for name, shape in SHAPES.items():
-        fitting = [item for item in left if shape.fullmatch(item.replace("\n", " ") + ("." if name == "last words" else ""))
-                   or (name == "last words" and re.fullmatch(r"[a-z]+(?: [a-z]+){0,1}", item))]  # fmt: skip
+        fitting = [item for item in left if (PHRASE if name == "last words" else shape).fullmatch(item)]
         if len(fitting) >= max(least * len(items), 1):
             found.append(name)
             left = [item for item in left if item not in fitting]
@@ -334,7 +384,7 @@ def words_around(prompt: Prompt, one: Candidate, kinds: Sequence[str]) -> dict[s
     for side, words in (("left", left[::-1]), ("right", right)):
         for place, word in enumerate(words[:3]):
             found[f"{side} {place}: {word}"] = 1.0
-    said = [word for word in _plain(sentence)]
+    said = _plain(sentence)
     found |= {f"in its sentence: {word}": 1.0 for word in said}
     found |= {f"asked {kind}, said {word}": 1.0 for kind in kinds for word in said}
     found[f"form: {_form(sentence, one.value)}"] = 1.0
@@ -358,22 +408,3 @@ def _form(sentence: str, value: str) -> str:
     """Return a sentence with its names and numbers masked."""
     masked = re.sub(r"\b[A-Z][A-Za-z'-]*\b", "X", re.sub(r"\d+", "0", sentence.replace(value, "@")))
     return re.sub(r"X(?: X)+", "X", masked)[:80]
-
-
-Replier = Callable[[Prompt, Candidate], str | None]
-
-
-def named(value: str, source: str | None, year: str | None = None) -> str:
-    """Return a value as replies state it, with the year and the number of the document that it is from."""
-    return value + (f", {year}" if year else "") + (f" [{source}]" if source else "")
-
-
-def first_in(pattern: re.Pattern[str], line: str) -> str | None:
-    """Return what a pattern finds first in a line."""
-    found = pattern.search(line)
-    return found[1] if found else None
-
-
-def latent_view(metadata: Mapping[str, Any]) -> dict[str, float]:
-    """Return the published baselines of a row."""
-    return {name: float(value) for name, value in metadata.get("baselines", {}).items()}
