@@ -1,8 +1,8 @@
 """Measure how much of a prompt is said twice: ``python tools/measure_repeats.py outputs/v2.0.0/o200k``.
 
 A sentence is repeated if it stands more than once in its prompt, word for word. The table has the share of repeated
-sentences in all sentences, as a mean over the prompts of a subtask, by length. Texts that are lists, programs, graphs or
-noise are left out: their lines are meant to come again, or are no sentences.
+sentences in all sentences, as a mean over the prompts of a subtask, by length. Lists, programs, graphs
+and noise are left out: their lines are meant to come again, or are no sentences.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def repeated(text: str) -> float:
     return sum(times for times in counted.values() if times > 1) / max(counted.total(), 1)
 
 
-def shares(split: Split, selection: Selection = Selection(limit=8)) -> dict[str, dict[int, float]]:
+def shares(split: Split, selection: Selection) -> dict[str, dict[int, float]]:
     """Return the mean share of repeated sentences of each subtask at each length, without instructions and question."""
     found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in split.rows(["family", "subtask", "length", "prompt", "question_start"], selection):

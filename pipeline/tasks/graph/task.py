@@ -266,7 +266,7 @@ class GraphTask(Task):
 
 
 class Searching(GraphTask):
-    """A graph of which nodes are tried until one fits: no node is asked about twice in a stratum while there are others.
+    """A graph of which nodes are tried until one fits, none twice in a stratum while there are others.
 
     So each row depends on the nodes of the rows before it, which are drawn again where it is made alone.
     """

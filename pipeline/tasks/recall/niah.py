@@ -241,7 +241,7 @@ class Niah(Task):
         return "route" if self._form(stratum) == "ordered" else self.scorer
 
     def _keys(self, stratum: Stratum, question: int, row_streams: Streams) -> Keys:
-        """Draw the asked keys, and those that are to be mistaken for them; no key alone is asked for twice in a cell."""
+        """Draw the asked keys, no single one twice in a cell, and those that are to be mistaken for them."""
         near = self._number("near", stratum)
         if self.uuids[0]:
             return draw_uuids(row_streams.of("keys"), near)
