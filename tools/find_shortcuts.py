@@ -45,6 +45,8 @@ from surface_learner import Floats, boosted, chances, regression, ridge_scores
 MARGIN = 0.05
 PUBLISHED = ("passage", "half-name", "last-match", "no-context")
 """Simulated readers whose weakness does not depend on length."""
+KNOWING = ("unordered", "one_condition", "surroundings", "forgetful", "ever_held", "all_marked")
+"""Baselines of readers that have understood most of the task: a reader of the surface is not held against them."""
 SETS = {"members": ", ", "route": ", ", "ndcg": " > ", "cited": "\n", "key_points": "\n", "pair": " and "}
 """Scorers of replies that name several things, with what joins them."""
 ORDERED = ("route", "ndcg")
@@ -271,7 +273,7 @@ class Sweep:
     ) -> Iterator[tuple[str, float]]:
         """Yield the mean of each baseline of the rows, and the score of each simulated reader that does not see all."""
         stated = {name: json.loads(row["metadata"]).get("baselines", {}) for name, row in own.items()}
-        for baseline in sorted({each for one in stated.values() for each in one}):
+        for baseline in sorted({each for one in stated.values() for each in one} - {*KNOWING}):
             yield baseline, fmean(_merged(own, {n: one.get(baseline, 0.0) for n, one in stated.items()}).values())
         for reader in simulated:
             said = {name: READERS[reader].replies(open_reading(row)) for name, row in tried.items()}
