@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, repeat
@@ -191,9 +191,9 @@ def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
     if len(near) != decoys:
         yield f"{len(near)} near misses, expected {decoys}"
     for one in near:
-        yield from _near_faults(one, wanted, needed)
+        yield from _near_faults(one, wanted, needed, [value for _, value in _listed(asked)])
     yield from _elsewhere_faults(found, wanted)
-    yield from _example_faults(row, keyed)
+    yield from _example_faults(row, keyed, {fact.value for fact in wanted})
     yield from _key_faults(row)
 
 
@@ -268,8 +268,10 @@ def _facts(found: Sequence[Entry], asked: str) -> list[Fact] | None:
         return None
 
 
-def _near_faults(one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry]) -> Iterator[str]:
-    """Hold a near miss to be of the kind, and to be of the thing, or to name it or things of the list twice."""
+def _near_faults(
+    one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry], listed: Sequence[str]
+) -> Iterator[str]:
+    """Hold a near miss to be of the kind, and to be of the thing, to name it twice, or to name the value of a list."""
     names = {each.name for each in needed}
     if one.form.kind != needed[0].form.kind:
         yield f"the near miss {one.name!r} is of another kind than what is asked about"
@@ -277,7 +279,9 @@ def _near_faults(one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry]) ->
     if one.name in names:
         if stated:
             yield f"the near miss {one.id} states what is asked"
-    elif sum(one.text.count(name) for name in names) < MENTIONS:
+    elif listed and not any(stands(value, one.text) for value in listed):
+        yield f"the near miss {one.name!r} does not name {listed[0]!r}"
+    elif not listed and sum(one.text.count(name) for name in names) < MENTIONS:
         yield f"the near miss {one.name!r} does not name twice what is asked about"
     elif not stated:
         yield f"the near miss {one.name!r} does not state what is asked of another thing"
@@ -300,8 +304,8 @@ def _key_faults(row: Published) -> Iterator[str]:
             yield f"the answer {answer!r} has not the full score"
 
 
-def _example_faults(row: Published, keyed: Keyed) -> Iterator[str]:
-    """Hold demonstrations to be right: each fact in a sentence or an item of its own, with its document."""
+def _example_faults(row: Published, keyed: Keyed, values: Set[str]) -> Iterator[str]:
+    """Hold demonstrations to be right, each fact in a sentence or an item with its document, and to tell no `values`."""
     shown = demonstrations(row.text)
     if len(shown) != len(row.spans("demo")):
         yield "the demonstrations are not those marked"
@@ -317,3 +321,5 @@ def _example_faults(row: Published, keyed: Keyed) -> Iterator[str]:
             )
         if not right:
             yield f"the demonstration {asked!r} is wrong"
+        if not {fact.value for fact in wanted}.isdisjoint(values):
+            yield f"the demonstration {asked!r} has a part of the answer of the key"

@@ -9,8 +9,7 @@ from random import Random
 
 from pipeline.caches import cache
 from pipeline.worlds.gazetteer import Form, Gazetteer, Relation, Thing, forms
-from pipeline.worlds.gazetteer.documents import naming, since
-from pipeline.worlds.gazetteer.questions import slot_of
+from pipeline.worlds.gazetteer.documents import naming, since, slot_of
 from pipeline.worlds.gazetteer.things import QUALIFIED, apart, bare, era_of
 from pipeline.worlds.words import pool
 
@@ -68,13 +67,16 @@ def scales() -> dict[Scale, str]:
 
 @cache
 def conditions(form: str) -> tuple[str, ...]:
-    """Return the relations of a form that can be conditions: many things share a value, and others can name it."""
+    """Return the relations of a form that can be conditions: many things share a value, and others can name it.
+
+    The first sentences of documents always say the same, so that what they say would be known by its place.
+    """
     return tuple(one.name for one in forms()[form].relations if _shared(forms()[form], one))
 
 
 def _shared(form: Form, one: Relation) -> bool:
     out = f"{form.name}.{one.name}" in ONCE | LOOSE or one.type == "number"
-    if out or one.of or one.later or not one.lines["~"]:
+    if out or one.of or one.later or one is form.lead or not one.lines["~"]:
         return False
     titled = one.type == "town" and form.kind in QUALIFIED
     others = sum(bool(naming(other.name, one.type)) for other in forms().values() if other.kind != form.kind)

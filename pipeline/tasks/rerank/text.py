@@ -10,8 +10,7 @@ from pipeline.metrics import RANKED, TIED
 from pipeline.tasks.base import Key
 from pipeline.tasks.rerank.questions import ONCE, Question, bounds
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
-from pipeline.worlds.gazetteer.documents import Writer, naming
-from pipeline.worlds.gazetteer.questions import slot_of
+from pipeline.worlds.gazetteer.documents import BESIDE, Writer, naming, slot_of
 from pipeline.worlds.gazetteer.things import QUALIFIED, era_of
 
 GRADES = """\
@@ -70,11 +69,14 @@ GROWN = 40
 """Years from a birth to what somebody does."""
 COLOUR = "colour: "
 Spot = str
-"""Where a document can name a value: a relation of its form, or `COLOUR` and a slot."""
+"""Where a document can name a value: a relation of its form, `COLOUR` and a slot, or `COLOUR` and what asks for a
+sentence that speaks of a relation beside what it states."""
 Mention = tuple[str, Spot]
 """A value, and where it is named."""
 AGAIN = 0.5
 """How often a document names a value once more than it has to."""
+SPOKEN = 0.7
+"""How often a document that misses a condition names what it asks for in a sentence that speaks of the condition."""
 
 
 class Author:
@@ -176,6 +178,10 @@ class Author:
         for name in self._rng.sample(sorted(values), len(values)):
             relation, value = forms()[self._asked.form].relation(name), values[name]
             taken = [spot for _, spot in mentions]
+            spoken = f"{COLOUR}{BESIDE}{name}"
+            if form.name == self._asked.form and spoken not in taken and self._rng.random() < SPOKEN:
+                mentions.append((value, spoken))
+                continue
             if free := list(self._free(form, era, relation, value, {*gone, *taken}, taken)):
                 uses = [self._used[form.name, spot, value] for spot in free]
                 spot = self._rng.choice([one for one, use in zip(free, uses, strict=True) if use == min(uses)])
