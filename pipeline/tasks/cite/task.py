@@ -318,8 +318,11 @@ class Listing(Cite):
         """Ask for things that are written for the row; each of them is named in other documents, too."""
         place, turn = self.place(stratum, index, stratum_streams)
         asked, _ = unlike(
-            turn,
-            lambda turn, tried: _question(world, stratum_streams.of("question", *place, turn, tried), place),
+            stratum,
+            self.complexities,
+            stratum_streams,
+            (".".join(place), turn),
+            lambda rng, _: _question(world, rng, place),
             lambda asked: asked.question,
         )
         golds, near = listed(world, row_streams.of("golds"), asked, stratum.complexity, self.decoys(stratum))

@@ -93,16 +93,16 @@ class Rag(Task):
         kind, turn = deal_in_turn(stratum_streams.of("asked"), stratum.rows, number, len(known))
         first = deal(stratum_streams.of("first"), stratum.rows, number, 2)
 
-        def drawn(turn: int, tried: int, first: int = 0) -> Question:
-            for again in count():
-                rng = stratum_streams.of("question", kind, turn, tried, again)
-                asked = ask(world, rng, self.subtask, known[kind], stratum.complexity, first)
+        def draw(rng: Random, complexity: int, first: int = 0) -> Question:
+            while True:
+                asked = ask(world, rng, self.subtask, known[kind], complexity, first)
                 if asked.answer in (*asked.about, "") or _others(world, asked):
                     return asked
-            raise AssertionError
 
-        _, tried = unlike(turn, drawn, lambda asked: asked.question)
-        asked = drawn(turn, tried, first)
+        _, found = unlike(
+            stratum, self.complexities, stratum_streams, (kind, turn), draw, lambda asked: asked.question
+        )
+        asked = draw(found.of("draw"), stratum.complexity, first)
         wanted = stratum.knob("answer_elsewhere", ELSEWHERE[0]) and asked.answer not in (*asked.about, "")
         return asked, row_streams.of("elsewhere").choice(_others(world, asked)) if wanted else None
 

@@ -90,10 +90,13 @@ def asked_forms() -> tuple[str, ...]:
 
 
 def ask_conditions(world: Gazetteer, rng: Random, form: str) -> Question:
-    """Draw a question with three conditions that some thing of the world meets."""
+    """Draw a question with three conditions that some thing of the world meets, or could meet."""
     triples = list(combinations(conditions(form), CONDITIONS))
-    for thing, facts in _things(world, rng, form):
-        names = rng.choice(triples)
+    for thing, stated in _things(world, rng, form):
+        names, facts = rng.choice(triples), dict(stated)
+        for name in names:
+            value = world.cast.value(rng, thing, forms()[form].relation(name), facts) if name not in facts else None
+            facts.update({name: value} if value else {})
         if all(name in facts for name in names):
             given = tuple((name, facts[name]) for name in rng.sample(names, CONDITIONS))
             years = _years(world, forms()[form], thing, given, LEAST)

@@ -206,8 +206,11 @@ class Conditions(Rerank):
         known = asked_forms()
         kind, turn = deal_in_turn(stratum_streams.of("form"), stratum.rows, index, len(known))
         asked, _ = unlike(
-            turn,
-            lambda turn, tried: ask_conditions(world, stratum_streams.of("question", kind, turn, tried), known[kind]),
+            stratum,
+            self.complexities,
+            stratum_streams,
+            (kind, turn),
+            lambda rng, _: ask_conditions(world, rng, known[kind]),
             lambda asked: frozenset(asked.conditions),
         )
         return asked
@@ -261,8 +264,11 @@ class Order(Rerank):
         known = list(scales())
         kind, turn = deal_in_turn(stratum_streams.of("scale"), stratum.rows, index, len(known))
         asked, _ = unlike(
-            turn,
-            lambda turn, tried: ask_order(world, stratum_streams.of("question", kind, turn, tried), known[kind], FIRST),
+            stratum,
+            self.complexities,
+            stratum_streams,
+            (kind, turn),
+            lambda rng, _: ask_order(world, rng, known[kind], FIRST),
             lambda asked: frozenset(asked.conditions),
         )
         return asked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -390,6 +390,10 @@ def _in_time(world: Gazetteer, form: Form, relation: Relation, value: str, era: 
     return soonest <= era - world.thing(value).era <= latest
 
 
+FEW = 40
+"""Draws before the nearest in time is taken for one of the time."""
+
+
 def _near(rng: Random, form: Form, era: int, most: int = APART) -> int:
     """Draw a year near another in which things of a form can begin."""
     known = era_of(form)
@@ -404,7 +408,7 @@ def _sibling(
     era: int,
     kept: Mapping[str, str],
     drawn: Sequence[str],
-    out: Container[str],
+    out: Collection[str],
     taken: set[str],
     last: int = EVER,
 ) -> Thing:
@@ -422,6 +426,8 @@ def _sibling(
         for each in drawn:
             relation = form.relation(each)
             value = str(begun) if relation is known else world.cast.value(rng, thing, relation, fixed)
+            if value in {None, *out} and tried > FEW and relation.type in world.cast.things and not relation.of:
+                value = world.cast.anyone(thing, relation.type, {*out, *fixed.values()})
             fixed[each] = fixed.get(each) or value or ""
         if all(fixed[each] and fixed[each] not in out for each in drawn):
             world.cast.state(rng, thing, fixed)
