@@ -311,6 +311,7 @@ class Listed(Rag):
     title = "all things that have something in common"
     scorer = "members"
     complexities = (3, 5, 8)
+    shortest = 8192
     max_new_tokens = 128
     reply = text.ALL
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": JUDGED})
