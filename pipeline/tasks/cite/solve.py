@@ -52,7 +52,7 @@ def opened(text: str) -> tuple[Sequence[Entry], str]:
 
 def facts(found: Sequence[Entry], question: str) -> list[Fact]:
     """Return the facts that a question asks for, as the documents have them."""
-    if listed := _listed(question):
+    if listed := listed_in(question):
         return _things(found, listed)
     name, places = subject(found, question)
     return [_fact(found, name, some) for some in places]
@@ -61,7 +61,7 @@ def facts(found: Sequence[Entry], question: str) -> list[Fact]:
 def known(found: Sequence[Entry], question: str) -> list[Fact]:
     """Return those of the facts that a question asks for which some of its documents give, none in two ways."""
     try:
-        if _listed(question):
+        if listed_in(question):
             return facts(found, question)
         name, places = subject(found, question)
     except ValueError:
@@ -74,7 +74,7 @@ def known(found: Sequence[Entry], question: str) -> list[Fact]:
 
 
 @lru_cache(maxsize=KEPT)
-def _listed(question: str) -> list[tuple[Place, str]]:
+def listed_in(question: str) -> list[tuple[Place, str]]:
     """Return of which place a question lists all things, and with what value, in every reading."""
     return [(place, plain(match["value"])) for place, one in _lists() if (match := one.fullmatch(question))]
 
@@ -191,7 +191,7 @@ def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
     if len(near) != decoys:
         yield f"{len(near)} near misses, expected {decoys}"
     for one in near:
-        yield from _near_faults(one, wanted, needed, [value for _, value in _listed(asked)])
+        yield from _near_faults(one, wanted, needed, [value for _, value in listed_in(asked)])
     yield from _elsewhere_faults(found, wanted)
     yield from _example_faults(row, keyed, {fact.value for fact in wanted})
     yield from _key_faults(row)
@@ -268,9 +268,7 @@ def _facts(found: Sequence[Entry], asked: str) -> list[Fact] | None:
         return None
 
 
-def _near_faults(
-    one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry], listed: Sequence[str]
-) -> Iterator[str]:
+def _near_faults(one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry], listed: Sequence[str]) -> Iterator[str]:
     """Hold a near miss to be of the kind, and to be of the thing, to name it twice, or to name the value of a list."""
     names = {each.name for each in needed}
     if one.form.kind != needed[0].form.kind:
@@ -305,7 +303,7 @@ def _key_faults(row: Published) -> Iterator[str]:
 
 
 def _example_faults(row: Published, keyed: Keyed, values: Set[str]) -> Iterator[str]:
-    """Hold demonstrations to be right, each fact in a sentence or an item with its document, and to tell no `values`."""
+    """Hold demonstrations to be right, each fact in a sentence or item with its document, and to tell no `values`."""
     shown = demonstrations(row.text)
     if len(shown) != len(row.spans("demo")):
         yield "the demonstrations are not those marked"

@@ -99,9 +99,7 @@ class Rag(Task):
                 if asked.answer in (*asked.about, "") or _others(world, asked):
                     return asked
 
-        _, found = unlike(
-            stratum, self.complexities, stratum_streams, (kind, turn), draw, lambda asked: asked.question
-        )
+        _, found = unlike(stratum, self.complexities, stratum_streams, (kind, turn), draw, lambda asked: asked.question)
         asked = draw(found.of("draw"), stratum.complexity, first)
         wanted = stratum.knob("answer_elsewhere", ELSEWHERE[0]) and asked.answer not in (*asked.about, "")
         return asked, row_streams.of("elsewhere").choice(_others(world, asked)) if wanted else None

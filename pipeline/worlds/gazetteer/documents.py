@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -67,7 +66,7 @@ class Passage:
 BESIDE = "+"
 """Begins what asks for a sentence that speaks of a relation beside what it states: ``+designer``."""
 Wanted = Sequence[tuple[str, str]]
-"""What colour is to name: a slot, or `BESIDE` and a relation, each with what fills it, or nothing where any value will do.
+"""What colour is to name: a slot, or `BESIDE` and a relation, each with what fills it, or nothing where all will do.
 
 A sentence of colour itself stands for any that has its slots.
 """
@@ -89,7 +88,7 @@ class Writer:
     def write(
         self, thing: Thing, form_name: str, wanted: Wanted = (), stating: Mapping[str, str] | None = None
     ) -> Passage:
-        """Write one passage; its colour names what is `wanted`, and relations that `stating` has are stated as it says."""
+        """Write one passage; its colour names what is `wanted`, and `stating` has the wordings of some relations."""
         form, rng = forms()[form_name], self._rng
         self._gone = {*thing.facts.values(), *(value for _, value in wanted)}
         wanted = wanted or [(BESIDE + rng.choice([*thing.stated[form_name]]), "")]
@@ -160,7 +159,11 @@ class Writer:
         if slot in words_of():
             known = words_of()[slot]
             said = self._rng.choice(known)
-            return said if said not in self._gone else self._rng.choice([one for one in known if one not in self._gone] or known)
+            return (
+                said
+                if said not in self._gone
+                else self._rng.choice([one for one in known if one not in self._gone] or known)
+            )
         if slot == "year":
             return str(thing.era + self._rng.randint(*since(form)))
         return self._cast.another(self._rng, thing, thing.kind if slot == "other" else slot, self._gone)

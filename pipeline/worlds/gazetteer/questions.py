@@ -82,7 +82,7 @@ def _fits(form: Form, relation: Relation) -> bool:
 
 
 def _listed_by(form: Form, name: str) -> bool:
-    """Return whether a list can be of all that have a value: a first sentence always says the same, and tells too much."""
+    """Return whether lists can be of what has a value: none that stands in first sentences, which all say the same."""
     relation = form.relation(name)
     return relation is not form.lead and _fits(form, relation)
 
@@ -116,7 +116,7 @@ def _core(name: str) -> str:
 
 def _short(rng: Random, relation: Relation) -> str:
     """Draw a wording of a question for a long phrase: one in which the fewest words come behind it."""
-    behind = [len(said.split("{name}")[1].split()) for said in relation.lines["?"]]
+    behind = [len(said.split("{name}")[1].rstrip("?").split()) for said in relation.lines["?"]]
     return rng.choice([said for said, words in zip(relation.lines["?"], behind, strict=True) if words == min(behind)])
 
 
@@ -242,7 +242,9 @@ def _compare(
     asking = _short(rng, more).format(name=f"the one {'who' if form.kind == 'person' else 'that'} {said}")
     question = OF_TWO.format(a=named[0], b=named[1], question=asking)
     read = (more.name, more.name)
-    return Question(question, right.facts[more.name], golds, form.name, more.name, _id(form, relation), named, read=read)
+    return Question(
+        question, right.facts[more.name], golds, form.name, more.name, _id(form, relation), named, read=read
+    )
 
 
 def _told(form: Form, *things: Thing) -> list[Relation]:
@@ -283,7 +285,7 @@ MENTIONS = 2
 APART = 8
 """How many years a near miss may lie before or after what it looks like."""
 BESIDES = 2
-"""Sentences in a document that is needed that speak of what has to be read in it, with values for which it does not hold."""
+"""Sentences in a document that is needed that speak of what has to be read in it, with values of something else."""
 
 
 def needed(world: Gazetteer, rng: Random, asked: Question) -> Iterator[Passage]:

@@ -46,7 +46,7 @@ class Relation:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """Sentences of colour that speak of it with a value for which it does not hold: a design that was turned down."""
+        """Sentences of colour that speak of it with a value for which it does not hold: a design turned down."""
         return self.lines["+"]
 
     @property
@@ -432,7 +432,7 @@ class Cast:
         return said
 
     def another(self, rng: Random, thing: Thing, kind: str, taken: Collection[str] = ()) -> str | None:
-        """Draw the name of another thing of a kind that was there when a thing was, none if none was but for `taken`."""
+        """Draw the name of another thing of a kind that was there when a thing was, none if all those are `taken`."""
         return self._of_its_time(rng, thing, kind, together(thing.kind, kind), {thing.name, *taken})
 
     def anyone(self, thing: Thing, kind: str, taken: Collection[str] = ()) -> str:
