@@ -41,20 +41,20 @@ class Documents(Reading):
     def by_words(self) -> str:
         """Answer by titles, shapes and words in common.
 
-        Of a list that is every document of the kind that holds the value, whatever it says of it. Where the question
-        names things, it is the value of the right shape in the sentence with most words in common in documents of those
-        titles; where it describes one, what the passage with most words in common says.
+        Of a list that is every document of the kind that holds the value near such words, whatever it says of it. Where
+        the question names things, it is the value of the right shape in the sentence with most words in common, in
+        documents of those titles; where it describes one, what the passage with most words in common says.
         """
         said = described_values(self.question)
         if self.subtask == "list":
             found = [one for facts in said for (form, _), value in facts.items() for one in self.holding(form, value)]
             return ", ".join(sorted({one.name for one in found})) or self.guess()
         own = [] if said else self.titled()
-        return surface.value(own, self.question, stream("readers", self.row_id)) or super().by_words()
+        return surface.value(own, self.question) or super().by_words()
 
     def holding(self, form: str, value: str) -> list[Entry]:
-        """Return the documents of a form that hold a value."""
-        return surface.holding(self.entries, form, value)
+        """Return the documents of a form that hold a value near words of the question."""
+        return surface.holding(self.entries, form, value, self.question)
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
         """Return for each thing that is named the first or last document of another that shares a word with it."""

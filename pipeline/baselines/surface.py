@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from random import Random
 
 from pipeline.caches import cache
 from pipeline.tasks.documents.solve import SENTENCE, Entry
@@ -64,21 +63,22 @@ def values_in(sentence: str, shape: str) -> Iterator[str]:
     yield from FOUND[shape].findall(FIRM.sub(" ", sentence) if shape == "person" else sentence)
 
 
-def value(entries: Sequence[Entry], question: str, rng: Random) -> str | None:
-    """Return the value of the right shape in the sentence with most words in common with a question, any of equals."""
+def value(entries: Sequence[Entry], question: str) -> str | None:
+    """Return the value of the right shape in the sentence with most words in common with a question, or the first."""
     shape, asked = shape_of(question), stems(question)
     found = [
-        (len((asked - stems(one.name)) & stems(said)), rng.random(), value)
+        (len((asked - stems(one.name)) & stems(said)), -place, value)
         for one in entries
-        for said in sentences(one)
+        for place, said in enumerate(sentences(one))
         for value in values_in(said.replace(one.name, ""), shape)
     ]
     return max(found)[2] if found else None
 
 
-def holding(entries: Sequence[Entry], form: str, wanted: str) -> list[Entry]:
-    """Return all documents of a form that hold a value, in whatever role."""
-    return [one for one in entries if one.form.name == form and holds(one.text, wanted)]
+def holding(entries: Sequence[Entry], form: str, wanted: str, question: str) -> list[Entry]:
+    """Return all documents of a form that hold a value in a sentence with a word in common, or in any if none does."""
+    found = [one for one in entries if one.form.name == form and holds(one.text, wanted)]
+    return [one for one in found if spoken_of(one, wanted, question)] or found
 
 
 def spoken_of(entry: Entry, wanted: str, phrase: str) -> bool:
