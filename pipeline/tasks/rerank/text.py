@@ -179,7 +179,8 @@ class Author:
             relation, value = forms()[self._asked.form].relation(name), values[name]
             taken = [spot for _, spot in mentions]
             spoken = f"{COLOUR}{BESIDE}{name}"
-            if form.name == self._asked.form and spoken not in taken and self._rng.random() < SPOKEN:
+            missed = form.name == self._asked.form and name not in gone
+            if missed and spoken not in taken and self._rng.random() < SPOKEN:
                 mentions.append((value, spoken))
                 continue
             if free := list(self._free(form, era, relation, value, {*gone, *taken}, taken)):
@@ -192,8 +193,9 @@ class Author:
         self, form: Form, era: int, relation: Relation, value: str, gone: set[str], taken: Sequence[Spot]
     ) -> Iterator[Spot]:
         """Yield the spots in which a document of a form can name a value."""
-        slot = slot_of(form, relation)
-        if len(naming(form.name, slot)) > sum(spot == COLOUR + slot for spot in taken):
+        slot, coloured = slot_of(form, relation), sum(spot == COLOUR + slot_of(form, relation) for spot in taken)
+        stated = [one for one in form.relations if one.name in gone]
+        if self._room(form, slot, stated) > coloured:
             yield COLOUR + slot
         for one in form.relations:
             same = form.name == self._asked.form and one.name == relation.name
@@ -201,5 +203,11 @@ class Author:
                 continue
             once = f"{form.name}.{one.name}" in ONCE and self._used[form.name, one.name, value]
             soonest, latest = bounds(self._world, form, one, value) or (era, era)
-            if not once and soonest <= era <= latest:
+            if not once and soonest <= era <= latest and self._room(form, slot, [*stated, one]) >= coloured:
                 yield one.name
+
+    @staticmethod
+    def _room(form: Form, slot: str, stated: Sequence[Relation]) -> int:
+        """Return how many sentences of colour name what fills a slot, and take back nothing that is stated."""
+        beside = {said for one in stated for said in one.beside}
+        return sum(said not in beside for said in naming(form.name, slot))

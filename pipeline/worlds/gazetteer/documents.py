@@ -129,7 +129,9 @@ class Writer:
                 if not value and not known:
                     continue
                 known = [one for one in known if one not in taken] or naming(form.name, slot)
-            sentence = self._rng.choice([one for one in known if one not in taken])
+            free = [one for one in known if one not in taken]
+            calm = [one for one in free if one not in _denied(thing, form, value)]
+            sentence = self._rng.choice(calm or free)
             taken.add(sentence)
             yield sentence, self._filled(thing, form, sentence, {slot: value} if value else {})
 
@@ -139,7 +141,7 @@ class Writer:
         if found is None:
             named = {slot: thing.kind if slot == "other" else slot for slot in _filling(sentence) if slot not in given}
             things = {slot: kind for slot, kind in named.items() if kind in self._cast.eras}
-            nearest = {slot: self._cast.anyone(thing, kind) for slot, kind in things.items()}
+            nearest = {slot: self._cast.anyone(thing, kind, self._gone) for slot, kind in things.items()}
             found = self._fitting(thing, form, sentence, {**nearest, **given})
         return found or {}
 
@@ -243,6 +245,12 @@ def masked(rng: Random, form: Form, relation: Relation, question: str, count: in
 def slot_of(form: Form, relation: Relation) -> str:
     """Return the slot of colour that names values of a relation."""
     return "other" if relation.type == form.kind else relation.type
+
+
+def _denied(thing: Thing, form: Form, value: str) -> set[str]:
+    """Return the sentences that would take back what a thing states: that its founder did not found it."""
+    stated = thing.stated[form.name]
+    return {said for one in form.relations if stated.get(one.name) == value for said in one.beside}
 
 
 @cache
