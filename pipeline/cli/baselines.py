@@ -17,10 +17,9 @@ from pipeline.cli.group import cli
 from pipeline.cli.options import PLACE, WHERE, selecting, selection_of
 from pipeline.errors import SplitError
 from pipeline.publish.splits import split_from
-from pipeline.terminal.numbers import row_count
 from pipeline.terminal.printing import say
 from pipeline.terminal.progress import meter
-from pipeline.terminal.tables import table
+from pipeline.terminal.text import row_count, table
 
 
 @cli.command("readers")

@@ -30,7 +30,7 @@ from pipeline.cli.tables import (
     window_lines,
 )
 from pipeline.terminal.printing import say
-from pipeline.terminal.tables import table
+from pipeline.terminal.text import table
 from pipeline.verify.seal import proven_shards
 from pipeline.verify.statistics import chances, draw_keys, makeups
 

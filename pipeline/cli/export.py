@@ -13,9 +13,8 @@ from pipeline.cli.options import PLACE, WHERE, selecting, selection_of
 from pipeline.errors import ExportError
 from pipeline.export import EXPORTS, Export, export, export_of
 from pipeline.publish.splits import split_from
-from pipeline.terminal.numbers import row_count
 from pipeline.terminal.printing import say
-from pipeline.terminal.tables import table
+from pipeline.terminal.text import row_count, table
 
 
 @cli.command("export")

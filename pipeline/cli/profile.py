@@ -22,7 +22,7 @@ from pipeline.profiles.hub import safe_name
 from pipeline.profiles.loading import profile_source, shipped_profiles
 from pipeline.profiles.vocabulary import fetch
 from pipeline.terminal.printing import say
-from pipeline.terminal.tables import table
+from pipeline.terminal.text import table
 
 
 @cli.group()

@@ -19,7 +19,7 @@ from pipeline.publish.card.tables import notes_of
 from pipeline.publish.staging import KEYS_SUFFIX, MODES, Draw, Read, Staged, stage
 from pipeline.storage import StorePath
 from pipeline.terminal.printing import say
-from pipeline.terminal.tables import table
+from pipeline.terminal.text import table
 
 if TYPE_CHECKING:
     from pipeline.publish.hub import Line

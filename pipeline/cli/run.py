@@ -34,9 +34,9 @@ from pipeline.rows import Row
 from pipeline.score.cells import Tables
 from pipeline.score.scoring import score_predictions
 from pipeline.score.views import headline_line
-from pipeline.terminal.numbers import row_count
 from pipeline.terminal.printing import say
 from pipeline.terminal.progress import meter
+from pipeline.terminal.text import row_count
 
 NAMED = 10
 """Rows without a reply that are named, of each kind."""

@@ -22,7 +22,7 @@ from pipeline.recipe import load_recipe, shipped_recipes
 from pipeline.report.page import parts_of
 from pipeline.rows import Row, check_metadata, check_rows
 from pipeline.terminal.printing import plain, say, say_styled
-from pipeline.terminal.tables import table
+from pipeline.terminal.text import table
 from pipeline.verify.statistics import CHANCE_COLUMNS, chances
 
 KEPT = 600

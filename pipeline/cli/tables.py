@@ -20,7 +20,7 @@ from pipeline.assemble.plan import DISK_BYTES, Plan, Shard
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
 from pipeline.stages import Stages
-from pipeline.terminal.numbers import percent, row_count, size
+from pipeline.terminal.text import percent, row_count, size
 from pipeline.verify.statistics import Makeup
 
 

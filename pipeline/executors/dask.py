@@ -38,8 +38,8 @@ from pipeline.executors.worker import (
     unfit,
 )
 from pipeline.storage import read_text
-from pipeline.terminal.numbers import plain
 from pipeline.terminal.printing import say
+from pipeline.terminal.text import plain
 
 Worker = Mapping[str, Any]
 """What a scheduler says of a worker."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from pipeline.terminal.spare import tune_startup
+from pipeline.terminal.startup import tune_startup
 
 R = TypeVar("R")
 SPARE = 2

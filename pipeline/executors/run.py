@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from pipeline.errors import BuildError
 from pipeline.executors.pool import AffinityPool
-from pipeline.terminal.signals import interrupts_held
+from pipeline.terminal.startup import interrupts_held
 
 J = TypeVar("J")
 R = TypeVar("R")

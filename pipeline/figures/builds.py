@@ -20,7 +20,7 @@ from pipeline.figures.style import (
     styled,
 )
 from pipeline.rows import kilo
-from pipeline.terminal.numbers import percent
+from pipeline.terminal.text import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

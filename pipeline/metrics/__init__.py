@@ -31,6 +31,7 @@ from pipeline.metrics.forms import MEMBERS, NO_MEMBERS, listed
 from pipeline.metrics.means import counted, headline
 from pipeline.metrics.numbers import closeness, last_integer, latent_list
 from pipeline.metrics.parts import all_in_order, pair
+from pipeline.metrics.published import mrcr, similarity
 from pipeline.metrics.rankings import CUT, RANKED, TIED, ndcg, worth_of
 from pipeline.metrics.registry import SCORERS, UNKNOWN, facts, figures, judge, score, scorers_of, versions
 from pipeline.metrics.reply import END, LONGEST, PART, STOPS, thought
@@ -38,7 +39,6 @@ from pipeline.metrics.scorer import JUDGED, LETTERED, NUMBER, Row, Rule, Scorer
 from pipeline.metrics.sources import FIGURES, NUMBERS, SOURCED, cited
 from pipeline.metrics.summaries import points_of
 from pipeline.metrics.text import NORMALISED, PUNCTUATION, REFUSAL, TOKEN, normalised
-from pipeline.metrics.texts import mrcr, similarity
 from pipeline.metrics.values import exact
 
 __all__ = [

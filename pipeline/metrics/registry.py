@@ -9,12 +9,12 @@ from pipeline.metrics.choices import CHOICE_OR_REFUSAL_SCORER, CHOICE_SCORER
 from pipeline.metrics.labels import LABEL_SCORER
 from pipeline.metrics.numbers import COUNT_SCORER, LAST_INTEGER_SCORER, LATENT_LIST_SCORER
 from pipeline.metrics.parts import ALL_IN_ORDER_SCORER, CITATION_SCORER, PAIR_SCORER
+from pipeline.metrics.published import MRCR_SCORER
 from pipeline.metrics.rankings import NDCG_SCORER
 from pipeline.metrics.scorer import Row, Rule, Scorer
 from pipeline.metrics.sets import MEMBERS_SCORER, ROUTE_SCORER
 from pipeline.metrics.sources import CITED_SCORER
 from pipeline.metrics.summaries import KEY_POINTS_SCORER
-from pipeline.metrics.texts import MRCR_SCORER
 from pipeline.metrics.values import EXACT_SCORER, IDK_PAIR_SCORER
 
 

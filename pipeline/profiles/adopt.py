@@ -33,7 +33,7 @@ from pipeline.profiles.profile import LINES, RULES, Profile, joints, plain_lines
 from pipeline.profiles.spec import Template
 from pipeline.profiles.vocabulary import optional_module
 from pipeline.storage import StorePath, checked_file, parse_location, temporary_path
-from pipeline.terminal.numbers import percent, plain
+from pipeline.terminal.text import percent, plain
 
 VOCABULARY = "tokenizer.json"
 TODAY = "2025-07-01"

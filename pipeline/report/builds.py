@@ -24,7 +24,7 @@ from pipeline.figures.builds import budget_picture, budgets_of, figures_of
 from pipeline.report.page import Block, Column, Gallery, Note, Page, Section, Table
 from pipeline.rows import Row, kilo
 from pipeline.storage import map_in_order
-from pipeline.terminal.numbers import size
+from pipeline.terminal.text import size
 
 COUNTED = ["tier", "family", "length", "prompt_tokens", "template_tokens", "max_new_tokens"]
 DIGITS = 12

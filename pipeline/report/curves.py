@@ -13,7 +13,7 @@ from pipeline.rows import kilo
 from pipeline.score.cells import BINS
 from pipeline.score.lengths import EVERYWHERE, Curve, Effective, LengthScore, Where, interval_of, shared, told
 from pipeline.score.results import Cell
-from pipeline.terminal.numbers import plain
+from pipeline.terminal.text import plain
 
 
 def families(asked: QuestionSet) -> Iterator[Block]:

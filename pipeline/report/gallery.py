@@ -16,7 +16,7 @@ from pipeline.report.builds import release_facts
 from pipeline.report.failures import SHOWN, cut, folded
 from pipeline.report.page import Answer, Example, Examples, Needle, Note, Page, Section
 from pipeline.rows import Row, kilo
-from pipeline.terminal.numbers import percent
+from pipeline.terminal.text import percent
 
 CHANCE = ("uniform", "any_reply", "best_constant")
 """Baselines that are chance, the first that a row has."""

@@ -25,7 +25,7 @@ from pipeline.rows import kilo
 from pipeline.score.cells import counted, nested_shares, strata_of
 from pipeline.score.intervals import LEVEL, Floats, Resampler, bounds, ends
 from pipeline.score.results import ANSWERED, EMPTY, Record, Scored
-from pipeline.terminal.numbers import plain
+from pipeline.terminal.text import plain
 from pipeline.typed import Share, Whole
 
 Kind = tuple[str, str, int]

@@ -24,8 +24,7 @@ from pipeline.score.results import (
     Scored,
     plain_result,
 )
-from pipeline.terminal.numbers import percent
-from pipeline.terminal.tables import table
+from pipeline.terminal.text import percent, table
 from pipeline.version import __version__
 
 NAMED = 10

@@ -1,12 +1,13 @@
-"""Progress of long work, shown on a terminal only."""
+"""Progress of long work, shown on a terminal only, and the CPU time that its stages take."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from resource import RUSAGE_CHILDREN, getrusage
 from typing import Any
 
 import click
@@ -47,3 +48,39 @@ def meter(label: str, total: int, *, quiet: bool = False) -> Iterator[Meter]:
         length=total, label=f"{label:<8}", file=sys.stderr, item_show_func=lambda item: str(item or "")
     ) as bar:
         yield Meter(bar)
+
+
+class Spent(dict[str, float]):
+    """Seconds of CPU time by stage, in the order in which the stages began."""
+
+    told = 0.0
+    """Seconds of this process that are in any stage."""
+
+    def add(self, more: Mapping[str, float]) -> None:
+        """Add what a worker spent."""
+        for stage, seconds in more.items():
+            self[stage] = self.get(stage, 0.0) + seconds
+
+    @contextmanager
+    def on(self, stage: str) -> Iterator[None]:
+        """Add the CPU time of a block, that of all threads of this process, to a stage.
+
+        What blocks within the block tell of stages of their own is not told again.
+        """
+        started = _untold()
+        try:
+            yield
+        finally:
+            seconds = _untold() - started
+            Spent.told += seconds
+            self.add({stage: seconds})
+
+    def settle(self, stage: str) -> None:
+        """Add all other time of this process, and of its workers that have ended, to a stage."""
+        workers = getrusage(RUSAGE_CHILDREN)
+        rest = time.process_time() + workers.ru_utime + workers.ru_stime - sum(self.values())
+        self.add({stage: max(0.0, rest)})  # workers on other machines may have spent more
+
+
+def _untold() -> float:
+    return time.process_time() - Spent.told

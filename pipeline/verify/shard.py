@@ -27,16 +27,15 @@ from pipeline.artifacts.files import (
 from pipeline.artifacts.journal import UNREADABLE
 from pipeline.artifacts.manifest import NO_SECOND, ShardRecord, manifest_path, unseal_tier
 from pipeline.artifacts.parquet import content_key, is_done
-from pipeline.assemble.cache import LAYOUTS
+from pipeline.assemble.cache import LAYOUTS, with_caches_of
 from pipeline.assemble.fit import FitJob
-from pipeline.assemble.homes import with_caches_of
 from pipeline.assemble.jobs import FileJob, PackJob, draw_sample, run_pack, samples_in
 from pipeline.assemble.plan import Home
 from pipeline.errors import BuildError, CarraraError, CorruptError, FitError
 from pipeline.rows import Row, row_digest
 from pipeline.storage import StoreError, StorePath, map_in_order, prefetched_existing
 from pipeline.tasks.base import Sample
-from pipeline.terminal.spent import Spent
+from pipeline.terminal.progress import Spent
 from pipeline.verify.row import ShardReader
 from pipeline.verify.statistics import BalanceJob
 

@@ -48,7 +48,16 @@ def pooled(streams: Streams, count: int) -> Iterator[tuple[str, str]]:
         yield str(_key(number)), str(value)
 
 
-def draw_grid(rng: Random, size: int, degree: int, unlike: int) -> tuple[list[list[Key]], list[Key]]:
+def asked_key(streams: Streams, *cell: str | int, number: int) -> Key:
+    """Return the key of question `number` of a cell: of all keys, none twice while there are others."""
+    count = len(pool(ADJECTIVES)) * len(pool(NOUNS))
+    turn, place = divmod(number, count)
+    return _key(Permutation(streams.world("asked keys", *cell, turn).of("order"), count)[place])
+
+
+def draw_grid(
+    rng: Random, size: int, degree: int, unlike: int, first: Key | None = None
+) -> tuple[list[list[Key]], list[Key]]:
     """Draw keys of which each shares its adjective with as many others as its noun, and keys that share nothing.
 
     Args:
@@ -56,13 +65,25 @@ def draw_grid(rng: Random, size: int, degree: int, unlike: int) -> tuple[list[li
         size: how many adjectives there are, and nouns.
         degree: how many keys have a given adjective, or noun: each key has ``2 * (degree - 1)`` near ones.
         unlike: how many keys share no word with any other.
+        first: the first key of the first list, if it is given; any other key is of other words where it shares none.
 
     Returns:
         `degree` lists of `size` keys each, no two keys of a list sharing a word; and the keys that are unlike.
     """
-    adjectives, nouns = (rng.sample(range(len(pool(name))), size + unlike) for name in (ADJECTIVES, NOUNS))
+    given = (first.adjective, first.noun) if first else (None, None)
+    adjectives, nouns = (
+        _words(rng, len(pool(name)), size + unlike, word) for name, word in zip((ADJECTIVES, NOUNS), given, strict=True)
+    )
     grid = [[Key(adjectives[row], nouns[(row + step) % size]) for row in range(size)] for step in range(degree)]
     return grid, [*map(Key, adjectives[size:], nouns[size:])]
+
+
+def _words(rng: Random, known: int, count: int, first: int | None) -> list[int]:
+    """Draw the places of distinct words, the first of which may be given."""
+    drawn = rng.sample(range(known), count)
+    if first is None:
+        return drawn
+    return [first, *(word for word in drawn if word != first)][:count]
 
 
 def places(streams: Streams, keys: Iterable[str]) -> frozenset[int]:

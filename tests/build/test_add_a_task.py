@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ BLOCK = re.compile(r'^```(\w+)(?: title="(\S+)")?\n(.*?)^```$', re.MULTILINE | r
 
 
 class Copy:
-    """A copy of the repository under version control, in which a page is followed."""
+    """A copy of the repository under version control, in which a page is followed; it has the bytecode too."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.root, self.folder = root, folder
@@ -29,7 +30,9 @@ class Copy:
         for name in filter(None, listed.split("\0")):
             if (root / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (folder / name).write_bytes((root / name).read_bytes())
+                shutil.copy2(root / name, folder / name)
+        for cache in (root / "pipeline").rglob("__pycache__"):
+            shutil.copytree(cache, folder / cache.relative_to(root), ignore=shutil.ignore_patterns("*.pyc.*"))
         self.git("init", "--quiet")
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", "a copy")

@@ -34,7 +34,7 @@ from pipeline.errors import BuildError
 from pipeline.executors import Inline
 from pipeline.storage import temporary_path
 from pipeline.tasks.bio.standard import Standard
-from pipeline.terminal.spent import Spent
+from pipeline.terminal.progress import Spent
 from pipeline.verify import seal
 
 PAIRS = 40 if int(os.environ.get("CARRARA_FAULT_CASES", "0")) else 2

@@ -26,19 +26,25 @@ from pipeline.schema import schemas
 from pipeline.stages import Stages
 from pipeline.tasks import NOTES, TASKS, check_stratum, families, task_of
 from pipeline.verify.row import ShardReader, answer_faults, cell_place, turns_of
+from shared_folders import shared_folder
 
 Row = dict[str, Any]
 UNEVEN = ("bfs", "count")
 """Subtasks that have more relevant units in some rows of a stratum than in others."""
+PROFILES = ("gemma3", "llama3.1", "mistral-tekken", "o200k")
+"""One profile of each kind of vocabulary and template; the sweeps of `test_sweep` go over all of them."""
+slow = pytest.mark.slow
 
 
 @pytest.fixture(scope="session")
 def smoke(tmp_path_factory: pytest.TempPathFactory, places: list[builds.Place]) -> Plan:
     recipe = builds.with_every_task(load_recipe("smoke"))
     recipe = replace(recipe, strata=tuple(cell for cell in recipe.strata if (cell.family, cell.subtask) in places))
-    plan = make_plan(recipe, builds.SWEPT, tmp_path_factory.mktemp("smoke"))
-    assert all(Stages(plan, Inline).build())
-    return plan
+
+    def build(folder: Path) -> None:
+        assert all(Stages(make_plan(recipe, PROFILES, folder), Inline).build())
+
+    return make_plan(recipe, PROFILES, shared_folder(tmp_path_factory, "smoke", build))
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +60,11 @@ def cell_of(plan: Plan, row: Row) -> Any:
     return {cell_place(cell): cell for cell in plan.recipe.strata}[
         row["family"], row["subtask"], row["length"], row["complexity"]
     ]
+
+
+def one_of_each_form(plan: Plan) -> list[Stratum]:
+    """Return a stratum of every subtask in each of its complexities."""
+    return list({(cell.family, cell.subtask, cell.complexity): cell for cell in plan.recipe.strata}.values())
 
 
 def test_the_build_holds_every_task_and_complexity(rows: dict[str, list[Row]], places: list[builds.Place]) -> None:
@@ -129,10 +140,11 @@ def test_keys_fit_the_reply_with_margin(smoke: Plan, rows: dict[str, list[Row]])
             assert max(map(profile.counter().count, row["answers"])) <= row["max_new_tokens"] * 0.8
 
 
-def test_the_longest_keys_of_many_draws_fit_the_reply(smoke: Plan) -> None:
+@pytest.mark.parametrize("draws", [12, pytest.param(60, marks=slow)])
+def test_the_longest_keys_of_many_draws_fit_the_reply(smoke: Plan, draws: int) -> None:
     longest = []
-    for cell in {(cell.family, cell.subtask, cell.complexity): cell for cell in smoke.recipe.strata}.values():
-        wide = replace(cell, rows=60)
+    for cell in one_of_each_form(smoke):
+        wide = replace(cell, rows=draws)
         samples = [draw_sample(smoke, RowPlan(wide, index, "")) for index in range(wide.rows)]
         targets = sorted((sample.key.target for sample in samples), key=len)[-5:]
         longest += [(target, task_of(cell).max_new_tokens) for target in targets]
@@ -202,7 +214,7 @@ def test_a_prompt_with_other_filler_is_found(smoke: Plan, rows: dict[str, list[R
 
 def test_depths_are_uniform_by_construction(smoke: Plan) -> None:
     """A unit that stands at a rank among ranked filler has no depth of its own: what is dealt of it shows elsewhere."""
-    for cell in smoke.recipe.strata:
+    for cell in one_of_each_form(smoke):
         if cell.family in ("mrcr", "longqa", "summ"):
             continue  # ordinal or date and depth are dealt together: their own tests prove both
         wide = replace(cell, rows=24)
@@ -279,11 +291,18 @@ def test_prompts_are_clean_text(rows: dict[str, list[Row]]) -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("family", families())
-@pytest.mark.parametrize("tier", ["32k", "128k", pytest.param("1m", marks=pytest.mark.slow)])
-def test_every_stratum_fits_every_profile(tier: str, family: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("tier", "profiles"),
+    [
+        ("128k", PROFILES[:2]),
+        *(pytest.param(tier, builds.SWEPT, marks=slow) for tier in ("32k", "128k", "1m")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else str(len(value)),
+)
+def test_every_stratum_fits_every_profile(tier: str, profiles: tuple[str, ...], family: str, tmp_path: Path) -> None:
     shipped = map(load_recipe, shipped_recipes())
     recipes = [recipe for recipe in shipped if recipe.tier == tier and family in recipe.families]
-    plans = [make_plan(recipe, builds.SWEPT, tmp_path, (family,)) for recipe in recipes]
+    plans = [make_plan(recipe, profiles, tmp_path, (family,)) for recipe in recipes]
     assert len(plans) > 1
     for plan in plans:
         for spec in plan.all_pools():
@@ -294,13 +313,19 @@ def test_every_stratum_fits_every_profile(tier: str, family: str, tmp_path: Path
 @pytest.mark.whole
 @pytest.mark.parametrize("family", families())
 @pytest.mark.parametrize(
-    ("length", "reserve"), [pytest.param(1024, None, marks=pytest.mark.slow), (2048, None), (8192, 5120)]
+    ("length", "reserve", "every"),
+    [
+        (2048, None, False),
+        *(pytest.param(*each, True, marks=slow) for each in [(1024, None), (2048, None), (8192, 5120)]),
+    ],
 )
 def test_what_fits_is_right_and_all_else_is_refused_before_it_is_packed(
-    length: int, reserve: int | None, family: str, tmp_path: Path
+    length: int, reserve: int | None, every: bool, family: str, tmp_path: Path
 ) -> None:
+    """Tried in every complexity, or in the lowest and the highest."""
     for task in (task for (name, _), task in TASKS.items() if name == family):
-        for forms in [task.complexities] if task.paired else [(each,) for each in task.complexities]:
+        tried = task.complexities if every else {*task.complexities[:1], *task.complexities[-1:]}
+        for forms in [task.complexities] if task.paired else [(each,) for each in sorted(tried)]:
             cells = tuple(Stratum(family, task.subtask, "32k", length, form, 4) for form in forms)
             recipe = Recipe("short", "0", 5, "32k", cells, reserve=reserve)
             plan = make_plan(recipe, ("o200k",), tmp_path / f"{task.subtask}-{forms[0]}")
@@ -321,7 +346,7 @@ def is_built(plan: Plan) -> bool:
 def test_demonstrations_can_be_switched_off_and_on(shots: int, tmp_path: Path, places: list[builds.Place]) -> None:
     wanted = {place: min(shots, TASKS[place].most_shots) for place in places}
     cells = tuple(
-        Stratum(*place, "32k", 8192, form, 3, asked)
+        Stratum(*place, "32k", 8192, form, 1, asked)
         for place, asked in wanted.items()
         for form in ((0, 1) if TASKS[place].paired else TASKS[place].complexities[:1])
     )
@@ -333,8 +358,8 @@ def test_demonstrations_can_be_switched_off_and_on(shots: int, tmp_path: Path, p
 
 
 @pytest.mark.whole
-def test_the_row_in_the_readme_is_a_real_one(root: Path, rows: dict[str, list[Row]]) -> None:
-    text = (root / "README.md").read_text(encoding="utf-8")
+def test_the_row_in_the_docs_is_a_real_one(root: Path, rows: dict[str, list[Row]]) -> None:
+    text = (root / "docs" / "rows.md").read_text(encoding="utf-8")
     shown = json.loads(text.split("```json\n")[1].split("```")[0])
     row = next(row for row in rows["o200k"] if row["id"] == shown["id"])
     start, end = shown.pop("prompt").split(" [...] ")

@@ -27,7 +27,7 @@ from pipeline.recipe import (
 from pipeline.rows import COLUMNS, Column
 from pipeline.storage import read_text
 from pipeline.tasks import TASKS
-from pipeline.terminal.numbers import size
+from pipeline.terminal.text import size
 from pipeline.typed import (
     TIERS,
     K,

@@ -32,7 +32,7 @@ from pipeline.publish.hub.client import (
     read_file,
     read_folder,
 )
-from pipeline.terminal.numbers import size
+from pipeline.terminal.text import size
 
 NAME = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])", re.ASCII)
 LONGEST = 96

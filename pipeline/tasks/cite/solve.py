@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, repeat
@@ -52,7 +52,7 @@ def opened(text: str) -> tuple[Sequence[Entry], str]:
 
 def facts(found: Sequence[Entry], question: str) -> list[Fact]:
     """Return the facts that a question asks for, as the documents have them."""
-    if listed := _listed(question):
+    if listed := listed_in(question):
         return _things(found, listed)
     name, places = subject(found, question)
     return [_fact(found, name, some) for some in places]
@@ -61,7 +61,7 @@ def facts(found: Sequence[Entry], question: str) -> list[Fact]:
 def known(found: Sequence[Entry], question: str) -> list[Fact]:
     """Return those of the facts that a question asks for which some of its documents give, none in two ways."""
     try:
-        if _listed(question):
+        if listed_in(question):
             return facts(found, question)
         name, places = subject(found, question)
     except ValueError:
@@ -74,7 +74,7 @@ def known(found: Sequence[Entry], question: str) -> list[Fact]:
 
 
 @lru_cache(maxsize=KEPT)
-def _listed(question: str) -> list[tuple[Place, str]]:
+def listed_in(question: str) -> list[tuple[Place, str]]:
     """Return of which place a question lists all things, and with what value, in every reading."""
     return [(place, plain(match["value"])) for place, one in _lists() if (match := one.fullmatch(question))]
 
@@ -191,9 +191,9 @@ def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
     if len(near) != decoys:
         yield f"{len(near)} near misses, expected {decoys}"
     for one in near:
-        yield from _near_faults(one, wanted, needed)
+        yield from _near_faults(one, wanted, needed, [value for _, value in listed_in(asked)])
     yield from _elsewhere_faults(found, wanted)
-    yield from _example_faults(row, keyed)
+    yield from _example_faults(row, keyed, {fact.value for fact in wanted})
     yield from _key_faults(row)
 
 
@@ -268,8 +268,8 @@ def _facts(found: Sequence[Entry], asked: str) -> list[Fact] | None:
         return None
 
 
-def _near_faults(one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry]) -> Iterator[str]:
-    """Hold a near miss to be of the kind, and to be of the thing, or to name it or things of the list twice."""
+def _near_faults(one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry], listed: Sequence[str]) -> Iterator[str]:
+    """Hold a near miss to be of the kind, and to be of the thing, to name it twice, or to name the value of a list."""
     names = {each.name for each in needed}
     if one.form.kind != needed[0].form.kind:
         yield f"the near miss {one.name!r} is of another kind than what is asked about"
@@ -277,7 +277,9 @@ def _near_faults(one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry]) ->
     if one.name in names:
         if stated:
             yield f"the near miss {one.id} states what is asked"
-    elif sum(one.text.count(name) for name in names) < MENTIONS:
+    elif listed and not any(stands(value, one.text) for value in listed):
+        yield f"the near miss {one.name!r} does not name {listed[0]!r}"
+    elif not listed and sum(one.text.count(name) for name in names) < MENTIONS:
         yield f"the near miss {one.name!r} does not name twice what is asked about"
     elif not stated:
         yield f"the near miss {one.name!r} does not state what is asked of another thing"
@@ -300,8 +302,8 @@ def _key_faults(row: Published) -> Iterator[str]:
             yield f"the answer {answer!r} has not the full score"
 
 
-def _example_faults(row: Published, keyed: Keyed) -> Iterator[str]:
-    """Hold demonstrations to be right: each fact in a sentence or an item of its own, with its document."""
+def _example_faults(row: Published, keyed: Keyed, values: Set[str]) -> Iterator[str]:
+    """Hold demonstrations to be right, each fact in a sentence or item with its document, and to tell no `values`."""
     shown = demonstrations(row.text)
     if len(shown) != len(row.spans("demo")):
         yield "the demonstrations are not those marked"
@@ -317,3 +319,5 @@ def _example_faults(row: Published, keyed: Keyed) -> Iterator[str]:
             )
         if not right:
             yield f"the demonstration {asked!r} is wrong"
+        if not {fact.value for fact in wanted}.isdisjoint(values):
+            yield f"the demonstration {asked!r} has a part of the answer of the key"

@@ -10,14 +10,15 @@ from types import MappingProxyType
 from typing import Any
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams, deal, spread
+from pipeline.streams import Streams, deal_in_turn, spread
 from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task
 from pipeline.tasks.cite import solve as reader
 from pipeline.tasks.cite import text
 from pipeline.tasks.documents import haystack
-from pipeline.worlds.gazetteer import Gazetteer, Passage, Thing, forms, fresh, gazetteer, ids
+from pipeline.tasks.documents.asking import unlike
+from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, fresh, gazetteer, ids
 from pipeline.worlds.gazetteer.documents import Writer, stating_sentence
-from pipeline.worlds.gazetteer.questions import MENTIONS, Place, Question, clauses, lists, near_misses
+from pipeline.worlds.gazetteer.questions import Place, Question, clauses, listed, lists
 
 DECOYS = (4, 0, 16)
 KNOBS: dict[str, tuple[Any, ...]] = {"decoys": DECOYS, "negatives": haystack.NEGATIVES}
@@ -45,12 +46,16 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Example:
-    """A demonstration: a question, its documents as prompts have them, the answer, and passages of the world in it."""
+    """A demonstration: a question, its documents as prompts have them, the answer, and passages of the world in it.
+
+    `values` are what it is asked for.
+    """
 
     question: str
     documents: Sequence[str]
     answer: str
     numbers: frozenset[int]
+    values: frozenset[str]
 
 
 class Cite(Task):
@@ -59,7 +64,7 @@ class Cite(Task):
     __slots__ = ()
 
     family = "cite"
-    version = 2
+    version = 3
     scorer = "cited"
     max_new_tokens = 300
     shots = 2
@@ -76,8 +81,10 @@ class Cite(Task):
         """What can be asked for: the first fact, or what all things have in common."""
 
     @abstractmethod
-    def drawn(self, world: Gazetteer, row_streams: Streams, stratum: Stratum, place: Place) -> Drawn:
-        """Draw a question for a place, and write its documents."""
+    def drawn(
+        self, world: Gazetteer, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Drawn:
+        """Draw the question of a row for the place that it is dealt, and write its documents."""
 
     @abstractmethod
     def keyed(self, facts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -91,14 +98,15 @@ class Cite(Task):
         """Return the number of near misses, by the knob ``decoys``."""
         return int(stratum.knob("decoys", DECOYS[0]))
 
-    def place(self, stratum: Stratum, index: int, stratum_streams: Streams) -> Place:
-        """Return what a row is dealt to ask for."""
-        return self.places[deal(stratum_streams.of("asked"), stratum.rows, index, len(self.places))]
+    def place(self, stratum: Stratum, index: int, stratum_streams: Streams) -> tuple[Place, int]:
+        """Return what a row is dealt to ask for, and how often that was dealt before."""
+        kind, turn = deal_in_turn(stratum_streams.of("asked"), stratum.rows, index, len(self.places))
+        return self.places[kind], turn
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw a question whose first fact is dealt over all that can be asked for."""
-        place = self.place(stratum, index, stratum_streams)
-        drawn = self.drawn(gazetteer(row_streams, stratum.tier), row_streams, stratum, place)
+        place, _ = self.place(stratum, index, stratum_streams)
+        drawn = self.drawn(gazetteer(row_streams, stratum.tier), stratum, index, row_streams, stratum_streams)
         numbers = self._numbers(row_streams, stratum)[: len(drawn.golds)]
         facts = {value: sorted(numbers[one] for one in some) for value, some in drawn.facts.items()}
         answers = self.keyed(facts)
@@ -135,7 +143,7 @@ class Cite(Task):
         """Put the documents that are needed at their depths, and near misses and those that hold values anywhere."""
         stratum, rng = sample.stratum, row_streams.of("scatter")
         world, known = gazetteer(row_streams, stratum.tier), ids(row_streams, stratum.tier)
-        drawn = self.drawn(world, row_streams, stratum, self.place(stratum, sample.index, stratum_streams))
+        drawn = self.drawn(world, stratum, sample.index, row_streams, stratum_streams)
         numbers = iter(self._numbers(row_streams, stratum)[len(sample.relevant) :])
         depths = zip(sample.latent["depths"], sample.relevant, strict=True)
         placed = [Placed.line(said, "relevant", depth) for depth, said in depths]
@@ -163,7 +171,7 @@ class Cite(Task):
         rng, known, gone = row_streams.of("shown"), ids(row_streams, stratum.tier), {*drawn.out, *drawn.anchors}
         for _ in range(self.shots_of(stratum)):
             example = self.example(world, rng, numbers, known)
-            while not gone.isdisjoint(example.numbers):
+            while not gone.isdisjoint(example.numbers) or not example.values.isdisjoint(drawn.facts):
                 example = self.example(world, rng, numbers, known)
             gone.update(example.numbers)
             yield example
@@ -175,12 +183,13 @@ class Cite(Task):
         own: Sequence[tuple[Passage, str]],
         others: Sequence[tuple[int, Passage, str]],
         answer: str,
+        values: Iterable[str],
     ) -> Example:
         """Return a demonstration with documents of its own and others of the world, all with their ids."""
         documents = [text.numbered(*one) for one in own]
         documents += [text.numbered(passage, number) for _, passage, number in others]
         rng.shuffle(documents)
-        return Example(question, documents, answer, frozenset(number for number, _, _ in others))
+        return Example(question, documents, answer, frozenset(number for number, _, _ in others), frozenset(values))
 
     @staticmethod
     def others(world: Gazetteer, rng: Random, known: Sequence[str], count: int) -> list[tuple[int, Passage, str]]:
@@ -240,8 +249,11 @@ class Facets(Cite):
         """Return a value with its ids for each sentence."""
         return text.as_sentences(facts)
 
-    def drawn(self, world: Gazetteer, row_streams: Streams, stratum: Stratum, place: Place) -> Drawn:
+    def drawn(
+        self, world: Gazetteer, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Drawn:
         """Ask for facts of a thing that is written for the row."""
+        place, _ = self.place(stratum, index, stratum_streams)
         asked = text.ask(world, row_streams.of("question"), place, stratum.complexity)
         writer = Writer(row_streams.of("texts"), world.cast, settled=True)
         golds, stated = text.golds(writer, row_streams.of("golds"), asked)
@@ -269,7 +281,8 @@ class Facets(Cite):
         answer = " ".join(
             f"{one.removesuffix('.')} {text.label(number)}." for one, (_, number) in zip(said, own, strict=True)
         )
-        return self.example_of(rng, asked.question, own, self.others(world, rng, known, SHOWN - len(own)), answer)
+        others = self.others(world, rng, known, SHOWN - len(own))
+        return self.example_of(rng, asked.question, own, others, answer, asked.values)
 
 
 LISTED_IN_EXAMPLES = (2, 3)
@@ -291,64 +304,56 @@ class Listing(Cite):
         return tuple(lists())
 
     def decoys(self, stratum: Stratum) -> int:
-        """Return the number of near misses: that of the knob for every five things."""
-        return super().decoys(stratum) * stratum.complexity // min(self.complexities)
+        """Return the number of near misses: that of the knob, or two for each thing if these are more."""
+        wanted = super().decoys(stratum)
+        return wanted and max(wanted, 2 * stratum.complexity)
 
     def keyed(self, facts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         """Return the names of the things in alphabetical order, each with its id."""
         return text.as_items({name: facts[name] for name in sorted(facts, key=text.plain)})
 
-    def drawn(self, world: Gazetteer, row_streams: Streams, stratum: Stratum, place: Place) -> Drawn:
-        """Ask for things that are written for the row; each of them is named in another document, too."""
-        question, value = _question(world, row_streams.of("question"), place)
-        rng, (form, relation) = row_streams.of("golds"), place
-        things = list(_sharing(world, rng, place, value, stratum.complexity))
-        names = [one.name for one in things]
-        decoys = self.decoys(stratum)
-        named = set(range(min(len(names), MENTIONS * decoys)))
-        golds = [
-            world.write(
-                rng, one, form, [] if (at + 1) % len(names) in named else [("other", names[(at + 1) % len(names)])]
-            )
-            for at, one in enumerate(things)
-        ]
-        asked = Question(question, "", (), form, relation, f"{form}.{relation}", (), ((relation, value),))
-        near = list(near_misses(world, row_streams.of("decoys"), asked, decoys, names))
-        facts = {one.name: [at] for at, one in enumerate(things)}
-        return Drawn(question, facts, golds, near, out=frozenset(_holders(world, place, value)))
+    def drawn(
+        self, world: Gazetteer, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Drawn:
+        """Ask for things that are written for the row; each of them is named in other documents, too."""
+        place, turn = self.place(stratum, index, stratum_streams)
+        asked, _ = unlike(
+            stratum,
+            self.complexities,
+            stratum_streams,
+            (".".join(place), turn),
+            lambda rng, _: _question(world, rng, place),
+            lambda asked: asked.question,
+        )
+        golds, near = listed(world, row_streams.of("golds"), asked, stratum.complexity, self.decoys(stratum))
+        facts = {one.thing.name: [at] for at, one in enumerate(golds)}
+        return Drawn(asked.question, facts, golds, near, out=frozenset(_holders(world, asked)))
 
     def example(self, world: Gazetteer, rng: Random, numbers: Iterator[str], known: Sequence[str]) -> Example:
         """Draw a demonstration: two or three things that are not of the world either."""
-        place = rng.choice(self.places)
-        question, value = _question(world, rng, place)
-        things = _sharing(world, rng, place, value, rng.choice(LISTED_IN_EXAMPLES))
-        own = [(world.write(rng, one, place[0]), next(numbers)) for one in things]
-        answer = self.keyed({passage.thing.name: [number] for passage, number in own})[0]
+        asked = _question(world, rng, rng.choice(self.places))
+        golds, _ = listed(world, rng, asked, rng.choice(LISTED_IN_EXAMPLES), 0)
+        own = [(one, next(numbers)) for one in golds]
+        facts = {passage.thing.name: [number] for passage, number in own}
+        ((relation, value),) = asked.given
         others = self.others(world, rng, known, 2 * SHOWN)
-        others = [one for one in others if one[1].facts.get(place[1]) != value][: SHOWN - len(own)]
-        return self.example_of(rng, question, own, others, answer)
+        others = [one for one in others if one[1].facts.get(relation) != value][: SHOWN - len(own)]
+        return self.example_of(rng, asked.question, own, others, self.keyed(facts)[0], facts)
 
 
-def _question(world: Gazetteer, rng: Random, place: Place) -> tuple[str, str]:
+def _question(world: Gazetteer, rng: Random, place: Place) -> Question:
     """Draw a value of a relation that things of the world have, and a question for all that have it."""
     form, relation = place
     holders = [one for one in world.cast.things[forms()[form].kind] if relation in one.stated[form]]
     value = rng.choice(holders).stated[form][relation]
-    return rng.choice(lists()[place]).format(value=value), value
+    question = rng.choice(lists()[place]).format(value=value)
+    return Question(question, "", (), form, relation, f"{form}.{relation}", (), ((relation, value),))
 
 
-def _sharing(world: Gazetteer, rng: Random, place: Place, value: str, wanted: int) -> Iterator[Thing]:
-    """Invent things that have a value."""
-    taken = list[str]()
-    for _ in range(wanted):
-        thing = world.invent(rng, forms()[place[0]].kind, {place[1]: value}, taken)
-        taken.append(thing.name)
-        yield thing
-
-
-def _holders(world: Gazetteer, place: Place, value: str) -> Iterator[int]:
-    """Yield the passages of the world that state a value."""
+def _holders(world: Gazetteer, asked: Question) -> Iterator[int]:
+    """Yield the passages of the world that state the value of a list."""
+    ((relation, value),) = asked.given
     for number in world.holding[value]:
-        passage: Passage = world.passages[number]
-        if passage.form == place[0] and passage.facts.get(place[1]) == value:
+        passage = world.passages[number]
+        if passage.form == asked.form and passage.facts.get(relation) == value:
             yield number

@@ -9,8 +9,8 @@ from random import Random
 
 from pipeline.tasks.documents.text import EXAMPLE, START, TAIL, accepted, numbered, plain
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Thing, forms, kinds
-from pipeline.worlds.gazetteer.documents import Writer, pronouns_of
-from pipeline.worlds.gazetteer.questions import LAST, OPENINGS, Place, clauses
+from pipeline.worlds.gazetteer.documents import BESIDE, Writer, masked, pronouns_of
+from pipeline.worlds.gazetteer.questions import BESIDES, LAST, OPENINGS, Place, clauses
 from pipeline.worlds.gazetteer.things import era_of
 from pipeline.worlds.wording import Slot, parse, slots, write
 
@@ -187,15 +187,25 @@ def part(rng: Random, thing: Thing, form: str, stated: Sequence[str], but: Seque
 def golds(writer: Writer, rng: Random, asked: Query) -> tuple[list[Passage], list[int]]:
     """Write the documents that state what is asked, and tell which fact each one states; half of them stand in two.
 
-    No document states two of the facts, so that there must be as many documents as facts.
+    No document states two of the facts, so that there must be as many documents as facts. Each speaks beside that of
+    one of the facts with a value for which it does not hold.
     """
     facts = range(len(asked.places))
     told = [*facts, *rng.sample(facts, len(facts) // 2)]
     passages = []
     for fact in told:
         form, relation = asked.places[fact]
-        passages.append(writer.write(part(rng, asked.thing, form, [relation], asked.places), form))
+        own = forms()[form]
+        said, beside = masked(rng, own, own.relation(relation), asked.question, BESIDES)
+        told_of, wanted = part(rng, asked.thing, form, [relation], asked.places), [(one, "") for one in beside]
+        passages.append(writer.write(told_of, form, wanted, {relation: said}))
     return passages, told
+
+
+def _beside(rng: Random, form: str, asked: Query) -> list[tuple[str, str]]:
+    """Return what asks for sentences of a form that speak of one or two of the facts that are asked for."""
+    known = [BESIDE + relation for place, relation in asked.places if place == form]
+    return [(one, "") for one in rng.sample(known, min(2, len(known)))]
 
 
 def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: Query, wanted: int) -> Iterator[Passage]:
@@ -207,7 +217,7 @@ def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: Query, wan
     own = min(OWN_DECOYS, wanted // 2)
     for _ in range(own):
         form, _ = rng.choice(asked.places)
-        yield writer.write(part(rng, asked.thing, form, [], asked.places), form)
+        yield writer.write(part(rng, asked.thing, form, [], asked.places), form, _beside(rng, form, asked))
     names = [asked.thing.name]
     for number in range(wanted - own):
         if number % 2 == 0:
@@ -216,7 +226,7 @@ def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: Query, wan
             writer = Writer(rng, world.cast, settled=True)
         form, relation = asked.places[number % len(asked.places)]
         told = part(rng, other, form, [relation], asked.places)
-        yield writer.write(told, form, [("other", asked.thing.name)] * MENTIONS)
+        yield writer.write(told, form, [("other", asked.thing.name)] * MENTIONS + [(BESIDE + relation, "")])
 
 
 def _other(world: Gazetteer, rng: Random, asked: Query, taken: Sequence[str]) -> Thing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -264,22 +265,75 @@ class GraphTask(Task):
         return baselines(sample)
 
 
-class Bfs(GraphTask):
+class Searching(GraphTask):
+    """A graph of which nodes are tried until one fits, none twice in a stratum while there are others.
+
+    So each row depends on the nodes of the rows before it, which are drawn again where it is made alone.
+    """
+
+    version = 2
+
+    @abstractmethod
+    def search(self, graph: Graph, stratum: Stratum, index: int, streams: Streams, taken: AbstractSet[int]) -> Walk:
+        """Draw what row `index` asks, from a node that is not taken, with the streams that the stratum's rows share.
+
+        Raises:
+            ValueError: if no node fits.
+        """
+
+    def walk(self, graph: Graph, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Walk:
+        return _in_turn(self, replace(stratum, blocks=1, full=1), stratum_streams).of(index)
+
+
+class InTurn:
+    """The walks of the rows of a stratum, drawn one after the other as far as they are asked for."""
+
+    def __init__(self, task: Searching, stratum: Stratum, streams: Streams) -> None:
+        self._task, self._stratum, self._streams = task, stratum, streams
+        self._graph = graph_of(streams, stratum)
+        self._found = list[Walk]()
+        self._taken = set[int]()
+
+    def of(self, index: int) -> Walk:
+        """Return the walk of a row."""
+        while len(self._found) <= index:
+            walk = self._next()
+            self._found.append(walk)
+            self._taken.add(walk.root)
+        return self._found[index]
+
+    def _next(self) -> Walk:
+        drawn = (self._graph, self._stratum, len(self._found), self._streams)
+        try:
+            return self._task.search(*drawn, self._taken)
+        except ValueError:
+            if not self._taken:
+                raise
+            self._taken.clear()  # every node that fits was asked about
+            return self._task.search(*drawn, self._taken)
+
+
+@lru_cache(maxsize=32)
+def _in_turn(task: Searching, stratum: Stratum, streams: Streams) -> InTurn:
+    return InTurn(task, stratum, streams)
+
+
+class Bfs(Searching):
     """All nodes at one exact distance from a node; `complexity` is the distance."""
 
     subtask = "bfs"
     title = "all nodes of a graph at one exact distance from a node"
     complexities = (1, 2, 4, 8)
 
-    def walk(self, graph: Graph, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Walk:
+    def search(self, graph: Graph, stratum: Stratum, index: int, streams: Streams, taken: AbstractSet[int]) -> Walk:
         """Deal the size of the answer, and draw any node that has such an answer.
 
         Raises:
             RecipeError: where nodes have too many edges for the distance.
         """
         sizes = _sizes(stratum)
-        size = sizes[deal(stratum_streams.of("size"), stratum.rows, index, len(sizes))]
-        return drawn_search(graph, stratum.complexity, size, row_streams.of("node"))
+        size = sizes[deal(streams.of("size"), stratum.rows, index, len(sizes))]
+        return drawn_search(graph, stratum.complexity, size, streams.of("node", index), taken)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         size = len(sample.key.target.split(", "))
@@ -308,7 +362,7 @@ class Parents(GraphTask):
         return reach(graph, node, 1).walk() if stratum.complexity else alone(graph, node)
 
 
-class Route(GraphTask):
+class Route(Searching):
     """The nodes on the only route from a node; `complexity` is the number of steps."""
 
     subtask = "route"
@@ -317,9 +371,9 @@ class Route(GraphTask):
     complexities = (4, 16, 64)
     knobs = MappingProxyType({})
 
-    def walk(self, graph: Graph, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Walk:
+    def search(self, graph: Graph, stratum: Stratum, index: int, streams: Streams, taken: AbstractSet[int]) -> Walk:
         """Draw any node."""
-        return drawn_route(graph, stratum.complexity, row_streams.of("node"))
+        return drawn_route(graph, stratum.complexity, streams.of("node", index), taken)
 
 
 def _sizes(stratum: Stratum) -> range:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from random import Random
 
@@ -164,29 +165,31 @@ def follow(graph: Graph, root: int, steps: int) -> Walk | None:
     return Walk(root, tuple(nodes[1:]), tuple(edges), (), (), tuple(nodes), ())
 
 
-def drawn_search(graph: Graph, distance: int, size: int, rng: Random) -> Walk:
-    """Draw a node with `size` nodes at a distance from it; from three steps on with a trap.
+def drawn_search(graph: Graph, distance: int, size: int, rng: Random, taken: AbstractSet[int]) -> Walk:
+    """Draw a node that is not taken with `size` nodes at a distance from it; from three steps on with a trap.
 
     Raises:
         ValueError: if there is none.
     """
     for _ in range(TRIES):
-        found = reach(graph, rng.randrange(graph.nodes), distance)
-        if len(found.level) == size:
+        node = rng.randrange(graph.nodes)
+        found = None if node in taken else reach(graph, node, distance)
+        if found and len(found.level) == size:
             walk = found.walk()
             if walk.near and (walk.trapped or distance < TRAPPED):
                 return walk
     raise ValueError(f"no node has {size} nodes at distance {distance}")
 
 
-def drawn_route(graph: Graph, steps: int, rng: Random) -> Walk:
-    """Draw a node from which a route of `steps` steps leads.
+def drawn_route(graph: Graph, steps: int, rng: Random, taken: AbstractSet[int]) -> Walk:
+    """Draw a node that is not taken from which a route of `steps` steps leads.
 
     Raises:
         ValueError: if there is none.
     """
     for _ in range(TRIES):
-        walk = follow(graph, rng.randrange(graph.nodes), steps)
+        node = rng.randrange(graph.nodes)
+        walk = None if node in taken else follow(graph, node, steps)
         if walk and walk.near:
             return walk
     raise ValueError(f"no node has a route of {steps} steps")

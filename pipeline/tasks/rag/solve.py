@@ -318,3 +318,5 @@ def _example_faults(row: Published) -> Iterator[str]:
     for documents, asked, reply in shown:
         if plain(answered(Table(list(entries(documents))), asked)[0]) != plain(reply):
             yield f"the demonstration {asked!r} is wrong"
+        if plain(reply).lower() == row.key.target.lower():
+            yield f"the demonstration {asked!r} has the answer of the key"

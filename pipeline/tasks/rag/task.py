@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Streams, deal, spread
+from pipeline.streams import Indices, Streams, deal, deal_in_turn, spread
 from pipeline.tasks import grid
 from pipeline.tasks.base import (
     CorpusKnob,
@@ -25,6 +25,7 @@ from pipeline.tasks.base import (
     Sample,
     Task,
 )
+from pipeline.tasks.documents.asking import unlike
 from pipeline.tasks.documents.haystack import (
     ANSWERED,
     JUDGED,
@@ -42,7 +43,7 @@ from pipeline.tasks.documents.text import example as demonstration
 from pipeline.tasks.rag import solve as proof
 from pipeline.tasks.rag import text
 from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, gazetteer
-from pipeline.worlds.gazetteer.questions import Place, Question, ask, near_misses
+from pipeline.worlds.gazetteer.questions import Place, Question, ask, listed, near_misses, needed
 from pipeline.worlds.gazetteer.questions import places as asking_places
 
 DECOYS, ELSEWHERE = (4, 0, 16), (True, False)
@@ -62,7 +63,7 @@ class Rag(Task):
     __slots__ = ()
 
     family = "rag"
-    version = 2
+    version = 3
     scorer = "exact"
     shots = 2
     most_shots = 2
@@ -89,19 +90,27 @@ class Rag(Task):
     ) -> tuple[Question, int | None]:
         """Draw question `number` of a stratum, and where its answer stands elsewhere."""
         world, known = gazetteer(row_streams, stratum.tier), asking_places(self.subtask)
-        place = known[deal(stratum_streams.of("asked"), stratum.rows, number, len(known))]
+        kind, turn = deal_in_turn(stratum_streams.of("asked"), stratum.rows, number, len(known))
         first = deal(stratum_streams.of("first"), stratum.rows, number, 2)
-        for turn in count():
-            asked = ask(world, row_streams.of("question", turn), self.subtask, place, stratum.complexity, first)
-            others = [one for one in world.holding.get(asked.answer, ()) if one not in asked.golds]
-            if others or asked.answer in (*asked.about, ""):
-                break
+
+        def draw(rng: Random, complexity: int, first: int = 0) -> Question:
+            while True:
+                asked = ask(world, rng, self.subtask, known[kind], complexity, first)
+                if asked.answer in (*asked.about, "") or _others(world, asked):
+                    return asked
+
+        _, found = unlike(stratum, self.complexities, stratum_streams, (kind, turn), draw, lambda asked: asked.question)
+        asked = draw(found.of("draw"), stratum.complexity, first)
         wanted = stratum.knob("answer_elsewhere", ELSEWHERE[0]) and asked.answer not in (*asked.about, "")
-        return asked, row_streams.of("elsewhere").choice(others) if wanted else None
+        return asked, row_streams.of("elsewhere").choice(_others(world, asked)) if wanted else None
 
     def golds(self, world: Gazetteer, asked: Question, row_streams: Streams, stratum: Stratum) -> list[Passage]:
-        """Return the passages that a question needs."""
-        return [world.passages[number] for number in asked.golds]
+        """Write the passages that a question needs."""
+        return list(needed(world, row_streams.of("golds"), asked))
+
+    def decoys(self, stratum: Stratum) -> int:
+        """Return the number of near misses, by the knob ``decoys``."""
+        return int(stratum.knob("decoys", DECOYS[0]))
 
     def keyed(self, asked: Question, golds: Sequence[Passage]) -> Key:
         """Return the key of a question."""
@@ -128,10 +137,9 @@ class Rag(Task):
 
     def near(self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> list[Passage]:
         """Return the near misses of a row; by the knob ``answer_elsewhere`` they do not name the answer."""
-        world, wanted = gazetteer(row_streams, stratum.tier), int(stratum.knob("decoys", DECOYS[0]))
-        members = [] if asked.golds else [one.thing.name for one in golds]
+        world, wanted = gazetteer(row_streams, stratum.tier), self.decoys(stratum)
         for turn in count():
-            found = list(near_misses(world, row_streams.of("decoys", turn), asked, wanted, members))
+            found = list(near_misses(world, row_streams.of("decoys", turn), asked, wanted))
             free = stratum.knob("answer_elsewhere", ELSEWHERE[0]) or asked.answer in (*asked.about, "")
             if free or not any(_names(one, asked.answer) for one in found):
                 return found
@@ -145,10 +153,10 @@ class Rag(Task):
         self, world: Gazetteer, row_streams: Streams, stratum: Stratum, asked: Question
     ) -> Iterator[dict[str, Any]]:
         """Yield demonstrations: other questions of the kind, each with its answer and documents of its own."""
-        rng, gone = row_streams.of("shown"), self.out(world, asked)
+        rng, gone, answer = row_streams.of("shown"), self.out(world, asked), plain(asked.answer)
         for _ in range(self.shots_of(stratum)):
             example = self.example(world, rng, stratum)
-            while not gone.isdisjoint(example["documents"]):
+            while not gone.isdisjoint(example["documents"]) or example["answer"] == answer:
                 example = self.example(world, rng, stratum)
             gone.update(example["documents"])
             yield example
@@ -232,7 +240,7 @@ class Rag(Task):
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that each document needed is, that there is no other answer, and near misses are what they say."""
-        return proof.faults(row, int(row.stratum.knob("decoys", DECOYS[0])))
+        return proof.faults(row, self.decoys(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the score of a guess: there is nothing to guess from."""
@@ -241,6 +249,11 @@ class Rag(Task):
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the relation that is asked for."""
         return {"relation": (sample.latent["asked"], len(asking_places(self.subtask)))}
+
+
+def _others(world: Gazetteer, asked: Question) -> list[int]:
+    """Return the passages of a world that hold the answer to a question and are not needed."""
+    return [one for one in world.holding.get(asked.answer, ()) if one not in asked.golds]
 
 
 def _names(passage: Passage, value: str) -> bool:
@@ -296,20 +309,24 @@ class Listed(Rag):
     title = "all things that have something in common"
     scorer = "members"
     complexities = (3, 5, 8)
+    shortest = 8192
     max_new_tokens = 128
     reply = text.ALL
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": JUDGED})
 
+    def decoys(self, stratum: Stratum) -> int:
+        """Return the number of near misses: that of the knob ``decoys``, or two for each thing if these are more."""
+        wanted = super().decoys(stratum)
+        return wanted and max(wanted, 2 * stratum.complexity)
+
     def golds(self, world: Gazetteer, asked: Question, row_streams: Streams, stratum: Stratum) -> list[Passage]:
-        """Write the documents of the things that have the value; without near misses each names the next one."""
-        rng, form, found = row_streams.of("golds"), forms()[asked.form], list[Any]()
-        for _ in range(stratum.complexity):
-            taken = [one.name for one in found]
-            found.append(world.invent(rng, form.kind, dict(asked.given), taken))
-        alone = not int(stratum.knob("decoys", 4)) and stratum.knob("answer_elsewhere", ELSEWHERE[0])
-        after = [*found[1:], found[0]]
-        wanted = [[("other", next_one.name)] if alone else [] for next_one in after]
-        return [world.write(rng, one, form.name, naming) for one, naming in zip(found, wanted, strict=True)]
+        """Write the documents of the things that have the value."""
+        return listed(world, row_streams.of("golds"), asked, stratum.complexity, self.decoys(stratum))[0]
+
+    def near(self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> list[Passage]:
+        """Write the near misses, which are drawn with the things."""
+        world = gazetteer(row_streams, stratum.tier)
+        return listed(world, row_streams.of("golds"), asked, stratum.complexity, self.decoys(stratum))[1]
 
     def keyed(self, asked: Question, golds: Sequence[Passage]) -> Key:
         """Return the names of the things, in alphabetical order."""

@@ -6,6 +6,7 @@ import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from string import ascii_lowercase
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
-from pipeline.streams import Given, Indices, Shuffled, Streams, spread, words
+from pipeline.streams import Given, Indices, Shuffled, Streams, spread, stream, words
 from pipeline.tasks.base import (
     Filler,
     Key,
@@ -86,6 +87,10 @@ MANY = 4
 """Of so many times as many words it is quicker to draw some than to shuffle all."""
 KEPT = 0.9
 """With fewer words than so many times those of most profiles, or more than were dealt, a list is dealt again."""
+END_TOKENS = 4096
+"""Tokens at the end of a list: what a reader of these alone scores is published."""
+LEAST_TRIALS, MOST_TRIALS, TRIED = 8, 200, 1_000_000
+"""How many lists are dealt for that: as many as have so many words together, within bounds."""
 BURST, SHARE = 0.6, 0.4
 """How often a word of a burst comes, in times of the last asked word, and in how much of the list."""
 
@@ -100,6 +105,7 @@ class Listed(Task):
     """
 
     family = "recall"
+    version = 2
     scorer = "members"
     max_new_tokens = 128
     shortest = 2048
@@ -197,6 +203,12 @@ class Listed(Task):
             yield Piece(_example(row_streams.of("example", shot), words, self.count), "demo")
         yield Piece(START, "instruction")
 
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the chance of a guess, and in longer prompts what it scores to count the last 4K tokens alone."""
+        found = super().baselines(sample, key)
+        cell = replace(sample.stratum, rows=1, blocks=1, full=1, shots=None)
+        return {**found, "last_4k": _last_4k(self, cell)} if cell.length > END_TOKENS else found
+
     def answers(self, text: str) -> tuple[str, ...]:
         lines = count_words(text)
         return (", ".join(most_frequent(lines, parse_question(text))[0]),)
@@ -215,6 +227,23 @@ class Listed(Task):
             shown, answer = found.groups()
             if answer.split(", ") != most_frequent(Counter(shown.splitlines()), self.count)[0]:
                 yield "the answer of an example is wrong"
+
+
+@lru_cache(maxsize=64)
+def _last_4k(task: Listed, stratum: Stratum) -> float:
+    """Return the score of the words that come most often at the end of a list, as a mean over some lists."""
+    weights, bursts, size = task.weights(stratum), task.bursts(stratum), task.places(stratum)
+    end = int(END_TOKENS / task.tokens_per_word[0])
+    right, trials = 0.0, max(LEAST_TRIALS, min(MOST_TRIALS, TRIED // size))
+    for trial in range(trials):
+        rng = stream("last 4K", task.subtask, stratum.length, trial)
+        counts = np.bincount(arrivals(rng, weights, size, bursts)[-end:], minlength=task.count + 1)
+        counts[: task.count] += words(rng, task.count) < end / size * 2**32  # those that are placed by themselves
+        least = np.sort(counts)[-task.count]
+        sure, tied = counts > least, counts == least
+        share = (task.count - sure.sum()) / tied.sum()
+        right += sure[: task.count].sum() + share * tied[: task.count].sum()
+    return round(float(right) / task.count / trials, 6)
 
 
 def _full(usual: Indices, dealt: Callable[[float], Indices], places: int, room: int, tokens: Indices) -> Indices:

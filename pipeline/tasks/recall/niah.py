@@ -61,7 +61,7 @@ class Keys:
         return [*self.asked, *self.like, *self.unlike]
 
 
-def draw(rng: Random, asked: int, near: int, unlike: int) -> Keys:
+def draw(rng: Random, asked: int, near: int, unlike: int, first: needles.Key | None = None) -> Keys:
     """Draw keys of words; each of a grid has as many near keys as the others.
 
     Args:
@@ -69,11 +69,13 @@ def draw(rng: Random, asked: int, near: int, unlike: int) -> Keys:
         asked: how many keys are asked about; no two share a word.
         near: how many keys share a word with each; if none do, there is no grid.
         unlike: how many more keys there are that share no word with any.
+        first: the asked key, where one is asked about and it is given. Such a grid has all pairs of its words.
     """
     size, degree = grid_size(asked, near), near // 2 + 1
-    grid, others = needles.draw_grid(rng, size, degree, unlike)
-    rng.shuffle(grid)
-    rows = rng.sample(range(size), asked)
+    grid, others = needles.draw_grid(rng, size, degree, unlike, first)
+    if first is None:
+        rng.shuffle(grid)
+    rows = rng.sample(range(size), asked) if first is None else [0]
     found = [grid[0][row] for row in rows]
     like = [key for step in grid for key in step if key not in found]
     rng.shuffle(like)
@@ -179,7 +181,7 @@ class Niah(Task):
     complexities: tuple[int, ...] = (1,)
 
     family = "recall"
-    version = 2
+    version = 3
     max_new_tokens = 128
     shortest = 2048
 
@@ -204,7 +206,7 @@ class Niah(Task):
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the asked keys with their values, and what is to be mistaken for them."""
         row_streams, form = grid.shared_by_six(stratum, index, row_streams, stratum_streams), self._form(stratum)
-        keys = self._keys(stratum, row_streams)
+        keys = self._keys(stratum, grid.question(stratum, index), row_streams)
         several = self.form == "values"
         each = counts(keys, stratum.complexity) if several else [1] * len(keys.all)
         filed = [(text.CODE, key) for key, count in zip(keys.all, each, strict=True) for _ in range(count)]
@@ -238,12 +240,16 @@ class Niah(Task):
         """Return the scorer: values in the order of the text are judged as the nodes of a route are."""
         return "route" if self._form(stratum) == "ordered" else self.scorer
 
-    def _keys(self, stratum: Stratum, row_streams: Streams) -> Keys:
-        """Draw the asked keys, and those that are to be mistaken for them."""
+    def _keys(self, stratum: Stratum, question: int, row_streams: Streams) -> Keys:
+        """Draw the asked keys, no single one twice in a cell, and those that are to be mistaken for them."""
         near = self._number("near", stratum)
         if self.uuids[0]:
             return draw_uuids(row_streams.of("keys"), near)
-        return draw(row_streams.of("keys"), self._asked(stratum), near, self.unlike)
+        first = None
+        if self.form != "keys":
+            number = question * len(self.complexities) + self.complexities.index(stratum.complexity)
+            first = needles.asked_key(row_streams, self.subtask, stratum.tier, stratum.length, number=number)
+        return draw(row_streams.of("keys"), self._asked(stratum), near, self.unlike, first)
 
     def _asked(self, stratum: Stratum) -> int:
         """Return how many keys are asked about."""
@@ -292,7 +298,8 @@ class Niah(Task):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess, and what is said without the question: the values of one line or key, or all.
 
-        A line or key is one of those with the form of what is asked about; in a haystack without other keys it is any.
+        A line or key is one of those with the form of what is asked about; in a haystack without other keys it is any,
+        and the only access code is the answer.
         Where the order counts, it is what all the right values score in random order.
         """
         count, alike = len(sample.relevant), self._alike(sample.stratum)
@@ -304,7 +311,10 @@ class Niah(Task):
             return listed if self.form == "keys" else {**listed, "any_like": 1 / alike}
         first = grid.first_line(sample.latent["depth"])
         lines = 1 + len(sample.latent["decoys"])
-        guess = {"any_line": 1 / lines} if alike == 1 else {"any_like": 1 / alike}
+        guess = {"any_like": 1 / alike}
+        if alike == 1:
+            among_needles = self._haystack(sample.stratum) in ("words", "uuids")
+            guess = {} if among_needles else {"any_line": 1 / lines, "any_code": 1.0}
         return {"uniform": 0.0, **guess, "first_line": first}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:

@@ -9,8 +9,7 @@ from random import Random
 
 from pipeline.caches import cache
 from pipeline.worlds.gazetteer import Form, Gazetteer, Relation, Thing, forms
-from pipeline.worlds.gazetteer.documents import naming, since
-from pipeline.worlds.gazetteer.questions import slot_of
+from pipeline.worlds.gazetteer.documents import naming, since, slot_of
 from pipeline.worlds.gazetteer.things import QUALIFIED, apart, bare, era_of
 from pipeline.worlds.words import pool
 
@@ -26,11 +25,11 @@ REST = {4: "three", 10: "nine"}
 """How many come after the first, by how many are asked for."""
 ONCE = frozenset(
     {
-        *("person_life.spouse", "town.benefactor", "school.pupil", "school.head", "inn.landlord", "lighthouse.keeper"),
+        *("town.benefactor", "school.pupil", "school.head", "inn.landlord", "lighthouse.keeper"),
         *("museum.keeper", "mill.miller", "firm.heir", "river.fish"),
     }
 )
-"""Relations in which many things do not have the same value: nobody marries ten times."""
+"""Relations in which many things do not have the same value: a firm has one heir."""
 LOOSE = frozenset({"inn.guest"})
 """Relations that some sentences state so loosely that others could be taken for them."""
 
@@ -68,13 +67,16 @@ def scales() -> dict[Scale, str]:
 
 @cache
 def conditions(form: str) -> tuple[str, ...]:
-    """Return the relations of a form that can be conditions: many things share a value, and others can name it."""
+    """Return the relations of a form that can be conditions: many things share a value, and others can name it.
+
+    The first sentences of documents always say the same, so that what they say would be known by its place.
+    """
     return tuple(one.name for one in forms()[form].relations if _shared(forms()[form], one))
 
 
 def _shared(form: Form, one: Relation) -> bool:
     out = f"{form.name}.{one.name}" in ONCE | LOOSE or one.type == "number"
-    if out or one.of or one.later or not one.lines["~"]:
+    if out or one.of or one.later or one is form.lead or not one.lines["~"]:
         return False
     titled = one.type == "town" and form.kind in QUALIFIED
     others = sum(bool(naming(other.name, one.type)) for other in forms().values() if other.kind != form.kind)
@@ -88,10 +90,13 @@ def asked_forms() -> tuple[str, ...]:
 
 
 def ask_conditions(world: Gazetteer, rng: Random, form: str) -> Question:
-    """Draw a question with three conditions that some thing of the world meets."""
+    """Draw a question with three conditions that some thing of the world meets, or could meet."""
     triples = list(combinations(conditions(form), CONDITIONS))
-    for thing, facts in _things(world, rng, form):
-        names = rng.choice(triples)
+    for thing, stated in _things(world, rng, form):
+        names, facts = rng.choice(triples), dict(stated)
+        for name in names:
+            value = world.cast.value(rng, thing, forms()[form].relation(name), facts) if name not in facts else None
+            facts.update({name: value} if value else {})
         if all(name in facts for name in names):
             given = tuple((name, facts[name]) for name in rng.sample(names, CONDITIONS))
             years = _years(world, forms()[form], thing, given, LEAST)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams, deal
+from pipeline.streams import Streams, deal_in_turn
 from pipeline.tasks.base import (
     CorpusKnob,
     Key,
@@ -24,6 +24,7 @@ from pipeline.tasks.base import (
     depths,
 )
 from pipeline.tasks.documents import haystack
+from pipeline.tasks.documents.asking import unlike
 from pipeline.tasks.documents.text import numbered
 from pipeline.tasks.rerank import chance, text
 from pipeline.tasks.rerank import solve as reader
@@ -45,7 +46,7 @@ class Rerank(Task):
     __slots__ = ()
 
     family = "rerank"
-    version = 2
+    version = 3
     scorer = "ndcg"
     shots = 2
     most_shots = 2
@@ -203,8 +204,16 @@ class Conditions(Rerank):
     ) -> Question:
         """Draw three conditions on things of a form that is dealt."""
         known = asked_forms()
-        form = known[deal(stratum_streams.of("form"), stratum.rows, index, len(known))]
-        return ask_conditions(world, row_streams.of("question"), form)
+        kind, turn = deal_in_turn(stratum_streams.of("form"), stratum.rows, index, len(known))
+        asked, _ = unlike(
+            stratum,
+            self.complexities,
+            stratum_streams,
+            (kind, turn),
+            lambda rng, _: ask_conditions(world, rng, known[kind]),
+            lambda asked: frozenset(asked.conditions),
+        )
+        return asked
 
     def written(self, author: Author, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
         """Write as many documents of each grade, conditions missed in turn, and decoys."""
@@ -253,8 +262,16 @@ class Order(Rerank):
     ) -> Question:
         """Draw a condition on things that are to be put in an order that is dealt."""
         known = list(scales())
-        scale = known[deal(stratum_streams.of("scale"), stratum.rows, index, len(known))]
-        return ask_order(world, row_streams.of("question"), scale, FIRST)
+        kind, turn = deal_in_turn(stratum_streams.of("scale"), stratum.rows, index, len(known))
+        asked, _ = unlike(
+            stratum,
+            self.complexities,
+            stratum_streams,
+            (kind, turn),
+            lambda rng, _: ask_order(world, rng, known[kind], FIRST),
+            lambda asked: frozenset(asked.conditions),
+        )
+        return asked
 
     def written(self, author: Author, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
         """Write the first ten, others that meet the condition, and decoys with numbers that are better than most."""

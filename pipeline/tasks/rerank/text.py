@@ -10,8 +10,7 @@ from pipeline.metrics import RANKED, TIED
 from pipeline.tasks.base import Key
 from pipeline.tasks.rerank.questions import ONCE, Question, bounds
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
-from pipeline.worlds.gazetteer.documents import Writer, naming
-from pipeline.worlds.gazetteer.questions import slot_of
+from pipeline.worlds.gazetteer.documents import BESIDE, Writer, naming, slot_of
 from pipeline.worlds.gazetteer.things import QUALIFIED, era_of
 
 GRADES = """\
@@ -70,11 +69,14 @@ GROWN = 40
 """Years from a birth to what somebody does."""
 COLOUR = "colour: "
 Spot = str
-"""Where a document can name a value: a relation of its form, or `COLOUR` and a slot."""
+"""Where a document can name a value: a relation of its form, `COLOUR` and a slot, or `COLOUR` and what asks for a
+sentence that speaks of a relation beside what it states."""
 Mention = tuple[str, Spot]
 """A value, and where it is named."""
 AGAIN = 0.5
 """How often a document names a value once more than it has to."""
+SPOKEN = 0.7
+"""How often a document that misses a condition names what it asks for in a sentence that speaks of the condition."""
 
 
 class Author:
@@ -176,6 +178,11 @@ class Author:
         for name in self._rng.sample(sorted(values), len(values)):
             relation, value = forms()[self._asked.form].relation(name), values[name]
             taken = [spot for _, spot in mentions]
+            spoken = f"{COLOUR}{BESIDE}{name}"
+            missed = form.name == self._asked.form and name not in gone
+            if missed and spoken not in taken and self._rng.random() < SPOKEN:
+                mentions.append((value, spoken))
+                continue
             if free := list(self._free(form, era, relation, value, {*gone, *taken}, taken)):
                 uses = [self._used[form.name, spot, value] for spot in free]
                 spot = self._rng.choice([one for one, use in zip(free, uses, strict=True) if use == min(uses)])
@@ -186,8 +193,9 @@ class Author:
         self, form: Form, era: int, relation: Relation, value: str, gone: set[str], taken: Sequence[Spot]
     ) -> Iterator[Spot]:
         """Yield the spots in which a document of a form can name a value."""
-        slot = slot_of(form, relation)
-        if len(naming(form.name, slot)) > sum(spot == COLOUR + slot for spot in taken):
+        slot, coloured = slot_of(form, relation), sum(spot == COLOUR + slot_of(form, relation) for spot in taken)
+        stated = [one for one in form.relations if one.name in gone]
+        if self._room(form, slot, stated) > coloured:
             yield COLOUR + slot
         for one in form.relations:
             same = form.name == self._asked.form and one.name == relation.name
@@ -195,5 +203,11 @@ class Author:
                 continue
             once = f"{form.name}.{one.name}" in ONCE and self._used[form.name, one.name, value]
             soonest, latest = bounds(self._world, form, one, value) or (era, era)
-            if not once and soonest <= era <= latest:
+            if not once and soonest <= era <= latest and self._room(form, slot, [*stated, one]) >= coloured:
                 yield one.name
+
+    @staticmethod
+    def _room(form: Form, slot: str, stated: Sequence[Relation]) -> int:
+        """Return how many sentences of colour name what fills a slot, and take back nothing that is stated."""
+        beside = {said for one in stated for said in one.beside}
+        return sum(said not in beside for said in naming(form.name, slot))

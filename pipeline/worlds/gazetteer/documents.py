@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from pipeline.caches import cache
 from pipeline.worlds import wording
-from pipeline.worlds.gazetteer.things import SUBJECT, Cast, Form, Thing, bare, forms, gender_of, slots, words_of
+from pipeline.worlds.gazetteer.things import (
+    SUBJECT,
+    Cast,
+    Form,
+    Relation,
+    Thing,
+    bare,
+    forms,
+    gender_of,
+    slots,
+    words_of,
+)
 from pipeline.worlds.writing.surface import starts_with_vowel
 
 COLOURS = (2, 3)
@@ -51,6 +63,15 @@ class Passage:
         return frozenset((*self.facts.values(), *(value for _, value in self.named)))
 
 
+BESIDE = "+"
+"""Begins what asks for a sentence that speaks of a relation beside what it states: ``+designer``."""
+Wanted = Sequence[tuple[str, str]]
+"""What colour is to name: a slot, or `BESIDE` and a relation, each with what fills it, or nothing where all will do.
+
+A sentence of colour itself stands for any that has its slots.
+"""
+
+
 class Writer:
     """Writes the passages of a world; all draws are from `rng`.
 
@@ -62,11 +83,19 @@ class Writer:
         self._rng, self._cast, self._settled = rng, cast, settled
         self._dealt: dict[str, list[str]] = {}
         self._said: dict[tuple[str, str], dict[str, str]] = {}
+        self._gone: set[str] = set()
 
-    def write(self, thing: Thing, form_name: str, wanted: Sequence[tuple[str, str]] = ()) -> Passage:
-        """Write one passage; its colour names the things `wanted`, each a slot and what fills it."""
+    def write(
+        self, thing: Thing, form_name: str, wanted: Wanted = (), stating: Mapping[str, str] | None = None
+    ) -> Passage:
+        """Write one passage; its colour names what is `wanted`, and `stating` has the wordings of some relations."""
         form, rng = forms()[form_name], self._rng
-        said = [(rng.choice(form.relation(name).wordings), value) for name, value in thing.stated[form_name].items()]
+        self._gone = {*thing.facts.values(), *(value for _, value in wanted)}
+        wanted = wanted or [(BESIDE + rng.choice([*thing.stated[form_name]]), "")]
+        said = [
+            ((stating or {}).get(name) or rng.choice(form.relation(name).wordings), value)
+            for name, value in thing.stated[form_name].items()
+        ]
         colours = list(self._naming(thing, form, wanted))
         while len(colours) < rng.choice(COLOURS):
             colours.append(self._colour(thing, form, [sentence for sentence, _ in colours]))
@@ -89,15 +118,22 @@ class Writer:
             if sentence not in taken and (fills := self._fitting(thing, form, sentence, {})) is not None:
                 return sentence, fills
 
-    def _naming(
-        self, thing: Thing, form: Form, wanted: Sequence[tuple[str, str]]
-    ) -> Iterator[tuple[str, Mapping[str, str]]]:
+    def _naming(self, thing: Thing, form: Form, wanted: Wanted) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield sentences of colour, no two the same, with slots that are to be filled with what is wanted."""
         taken = set[str]()
         for slot, value in wanted:
-            sentence = self._rng.choice([one for one in naming(form.name, slot) if one not in taken])
+            known: Sequence[str] = [slot] if "{" in slot else naming(form.name, slot)
+            if slot.startswith(BESIDE):
+                relation = form.relation(slot.removeprefix(BESIDE))
+                known, slot = relation.beside, slot_of(form, relation)
+                if not value and not known:
+                    continue
+                known = [one for one in known if one not in taken] or naming(form.name, slot)
+            free = [one for one in known if one not in taken]
+            calm = [one for one in free if one not in _denied(thing, form, value)]
+            sentence = self._rng.choice(calm or free)
             taken.add(sentence)
-            yield sentence, self._filled(thing, form, sentence, {slot: value})
+            yield sentence, self._filled(thing, form, sentence, {slot: value} if value else {})
 
     def _filled(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> Mapping[str, str]:
         """Fill the slots of a sentence that has to be said, even if nothing that it could name is of the time."""
@@ -105,7 +141,7 @@ class Writer:
         if found is None:
             named = {slot: thing.kind if slot == "other" else slot for slot in _filling(sentence) if slot not in given}
             things = {slot: kind for slot, kind in named.items() if kind in self._cast.eras}
-            nearest = {slot: self._cast.anyone(thing, kind) for slot, kind in things.items()}
+            nearest = {slot: self._cast.anyone(thing, kind, self._gone) for slot, kind in things.items()}
             found = self._fitting(thing, form, sentence, {**nearest, **given})
         return found or {}
 
@@ -118,14 +154,21 @@ class Writer:
                 if said is None:
                     return None
                 filled[slot] = said
+                self._gone.add(said)
         return dict(filled)
 
     def _fill(self, thing: Thing, form: Form, slot: str) -> str | None:
         if slot in words_of():
-            return self._rng.choice(words_of()[slot])
+            known = words_of()[slot]
+            said = self._rng.choice(known)
+            return (
+                said
+                if said not in self._gone
+                else self._rng.choice([one for one in known if one not in self._gone] or known)
+            )
         if slot == "year":
             return str(thing.era + self._rng.randint(*since(form)))
-        return self._cast.another(self._rng, thing, thing.kind if slot == "other" else slot)
+        return self._cast.another(self._rng, thing, thing.kind if slot == "other" else slot, self._gone)
 
 
 @cache
@@ -147,7 +190,7 @@ def stating_sentence(rng: Random, thing: Thing, form: Form, relation: str, *, by
         wordings = tuple(one for one in wordings if SUBJECT.intersection(wording.slots(one))) or wordings
     wordings = tuple(one for one in wordings if {*map(str.lower, slots(one))} <= {"value", "a_value"}) or wordings
     said, value = rng.choice(wordings), thing.stated[form.name][relation]
-    return _sentence(said, {"value": value}, thing.name, pronouns_of(thing), thing.name if by_name else "")
+    return _sentence(rng, said, {"value": value}, thing.name, pronouns_of(thing), thing.name if by_name else "")
 
 
 def pronouns_of(thing: Thing) -> Mapping[str, str]:
@@ -169,6 +212,47 @@ def since(form: Form) -> tuple[int, int]:
     return (GROWN if form.kind == "person" else SINCE[0], min([SINCE[1], 50, *ends]) - 1)
 
 
+STEM = re.compile("[a-z]{4,}")
+LETTERS = 5
+"""How many letters two words have in common that are taken for forms of one."""
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the first letters of the words of a text.
+
+    >>> sorted(stems("Who designed its plans?"))
+    ['desig', 'plans']
+    """
+    return frozenset(word[:LETTERS] for word in STEM.findall(text.lower()))
+
+
+def masked(rng: Random, form: Form, relation: Relation, question: str, count: int) -> tuple[str, list[str]]:
+    """Return how a relation is stated, and sentences beside it with as many words in common with a question, or more.
+
+    Where the wordings do not allow that, it is stated with as few words in common as there are.
+    """
+    asked = stems(question)
+
+    def common(sentence: str) -> int:
+        return len(asked & stems(sentence))
+
+    beside = sorted(rng.sample(relation.beside, len(relation.beside)), key=common, reverse=True)[:count]
+    least = min(map(common, relation.wordings))
+    most = max(least, min(map(common, beside), default=0))
+    return rng.choice([one for one in relation.wordings if common(one) <= most]), beside
+
+
+def slot_of(form: Form, relation: Relation) -> str:
+    """Return the slot of colour that names values of a relation."""
+    return "other" if relation.type == form.kind else relation.type
+
+
+def _denied(thing: Thing, form: Form, value: str) -> set[str]:
+    """Return the sentences that would take back what a thing states: that its founder did not found it."""
+    stated = thing.stated[form.name]
+    return {said for one in form.relations if stated.get(one.name) == value for said in one.beside}
+
+
 @cache
 def naming(form: str, slot: str) -> tuple[str, ...]:
     """Return the sentences of colour of a form that have a slot just once."""
@@ -181,7 +265,7 @@ def _told(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapp
     noun = thing.name.split(" ")[1] if form.subject == "surname" else f"the {form.noun}"
     clear = False
     for sentence, fills in items:
-        yield _sentence(sentence, fills, thing.name, pronouns, "" if clear and rng.random() < PRONOUN else noun)
+        yield _sentence(rng, sentence, fills, thing.name, pronouns, "" if clear and rng.random() < PRONOUN else noun)
         clear = sentence.startswith(("{Name}", "{It}"))
 
 
@@ -189,7 +273,9 @@ PRONOUN = 0.75
 """How often a pronoun stands where it may."""
 
 
-def _sentence(sentence: str, fills: Mapping[str, str], name: str, pronouns: Mapping[str, str], noun: str) -> str:
+def _sentence(
+    rng: Random, sentence: str, fills: Mapping[str, str], name: str, pronouns: Mapping[str, str], noun: str
+) -> str:
     """Return a sentence with its slots filled; where a `noun` is given, it stands for the first mention."""
     first = noun
 
@@ -206,5 +292,5 @@ def _sentence(sentence: str, fills: Mapping[str, str], name: str, pronouns: Mapp
             return ("an " if starts_with_vowel(fills["value"]) else "a ") + fills["value"]
         return fills[slot.name.lower()]
 
-    text = wording.write(wording.parse(sentence), fill, vowel=starts_with_vowel)
+    text = wording.write(wording.parse(sentence), fill, rng.choice, vowel=starts_with_vowel)
     return text[0].upper() + text[1:]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from pipeline.caches import cache
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
-from pipeline.worlds.gazetteer.documents import naming
+from pipeline.worlds.gazetteer.documents import BESIDE, masked, naming, slot_of
+from pipeline.worlds.gazetteer.things import EVER, QUALIFIED, apart, era_of
 from pipeline.worlds.wording import sections
 
 TRIES = 400
@@ -23,7 +24,8 @@ class Question:
 
     `about` are the things that near misses are to look like, `form` and `relation` are those of the first passage. What
     the answer is is `asks`, `given` the facts by which a thing is described, or which all things of a list share; and
-    these are all of them, `sharing`, by their passages.
+    these are all of them, `sharing`, by their passages. For each passage that is needed `read` is the relation that has
+    to be read in it, beside the number that compares two things.
     """
 
     question: str
@@ -35,6 +37,7 @@ class Question:
     about: tuple[str, ...]
     given: tuple[tuple[str, str], ...] = ()
     sharing: tuple[int, ...] = ()
+    read: tuple[str, ...] = ()
 
 
 Place = tuple[str, str]
@@ -51,7 +54,7 @@ def places(subtask: str) -> tuple[Place, ...]:
     if subtask == "compare":
         return tuple(dict.fromkeys((*_places("<"), *_places(">"))))
     if subtask == "list":
-        return tuple(place for place in _places("*") if _fits(forms()[place[0]], forms()[place[0]].relation(place[1])))
+        return tuple(place for place in _places("*") if _listed_by(forms()[place[0]], place[1]))
     if subtask == "described":
         return tuple(place for place in _places("?") if len(_described(forms()[place[0]], place[1])) > 1)
     if subtask == "bridge":
@@ -64,8 +67,12 @@ def places(subtask: str) -> tuple[Place, ...]:
 
 
 def _described(form: Form, but: str) -> list[Relation]:
-    """Return the relations that a thing can be described by: near misses must be able to name their values."""
-    return [one for one in form.relations if one.lines["~"] and one.name != but and _fits(form, one)]
+    """Return the relations that a thing can be described by: near misses must be able to name their values in time.
+
+    None is of a year to come, and none follows from another one, as the river follows from the town.
+    """
+    known = (one for one in form.relations if one.lines["~"] and not one.later and not one.of)
+    return [one for one in known if one.name not in (but, form.relation(but).of) and _fits(form, one)]
 
 
 def _fits(form: Form, relation: Relation) -> bool:
@@ -74,9 +81,10 @@ def _fits(form: Form, relation: Relation) -> bool:
     return bool(naming(form.name, slot))
 
 
-def slot_of(form: Form, relation: Relation) -> str:
-    """Return the slot of colour that names values of a relation."""
-    return "other" if relation.type == form.kind else relation.type
+def _listed_by(form: Form, name: str) -> bool:
+    """Return whether lists can be of what has a value: none that stands in first sentences, which all say the same."""
+    relation = form.relation(name)
+    return relation is not form.lead and _fits(form, relation)
 
 
 def ask(world: Gazetteer, rng: Random, subtask: str, place: Place, complexity: int, first: int) -> Question:
@@ -108,7 +116,7 @@ def _core(name: str) -> str:
 
 def _short(rng: Random, relation: Relation) -> str:
     """Draw a wording of a question for a long phrase: one in which the fewest words come behind it."""
-    behind = [len(said.split("{name}")[1].split()) for said in relation.lines["?"]]
+    behind = [len(said.split("{name}")[1].rstrip("?").split()) for said in relation.lines["?"]]
     return rng.choice([said for said, words in zip(relation.lines["?"], behind, strict=True) if words == min(behind)])
 
 
@@ -122,7 +130,14 @@ def _single(
     gold = world.stating(thing.name, relation.name)
     question = rng.choice(relation.lines["?"]).format(name=thing.name)
     return Question(
-        question, thing.facts[relation.name], (gold or 0,), form.name, relation.name, _id(form, relation), (thing.name,)
+        question,
+        thing.facts[relation.name],
+        (gold or 0,),
+        form.name,
+        relation.name,
+        _id(form, relation),
+        (thing.name,),
+        read=(relation.name,),
     )
 
 
@@ -141,7 +156,17 @@ def _descr(
     phrase = f"the {form.noun} {'who' if form.kind == 'person' else 'that'} {said}"
     gold = world.stating(thing.name, relation.name) or 0
     question = _short(rng, relation).format(name=phrase)
-    return Question(question, facts[relation.name], (gold,), form.name, relation.name, _id(form, relation), (), given)
+    return Question(
+        question,
+        facts[relation.name],
+        (gold,),
+        form.name,
+        relation.name,
+        _id(form, relation),
+        (),
+        given,
+        read=(relation.name,),
+    )
 
 
 def _sharing(world: Gazetteer, form: Form, given: Sequence[tuple[str, str]]) -> set[int]:
@@ -184,7 +209,10 @@ def _bridge(
     question = _short(rng, relation).format(name=phrase)
     if any(_core(name) in question for name in names[:-1]):
         return None
-    return Question(question, answer, tuple(golds[::-1]), passage.form, start, _id(form, relation), (names[-1],))
+    read = tuple(one.name for one in taken[::-1])
+    return Question(
+        question, answer, tuple(golds[::-1]), passage.form, start, _id(form, relation), (names[-1],), read=read
+    )
 
 
 def _leading(world: Gazetteer, name: str) -> Iterator[tuple[int, Relation]]:
@@ -213,7 +241,10 @@ def _compare(
     said, more = _predicate(rng.choice(relation.lines[mark]), form.noun), rng.choice(wanted)
     asking = _short(rng, more).format(name=f"the one {'who' if form.kind == 'person' else 'that'} {said}")
     question = OF_TWO.format(a=named[0], b=named[1], question=asking)
-    return Question(question, right.facts[more.name], golds, form.name, more.name, _id(form, relation), named)
+    read = (more.name, more.name)
+    return Question(
+        question, right.facts[more.name], golds, form.name, more.name, _id(form, relation), named, read=read
+    )
 
 
 def _told(form: Form, *things: Thing) -> list[Relation]:
@@ -251,50 +282,160 @@ _DRAWS = {"single": _single, "described": _descr, "bridge": _bridge, "compare": 
 
 MENTIONS = 2
 """How often a near miss names what the question asks about."""
+APART = 8
+"""How many years a near miss may lie before or after what it looks like."""
+BESIDES = 2
+"""Sentences in a document that is needed that speak of what has to be read in it, with values of something else."""
 
 
-def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int, names: Sequence[str]) -> Iterator[Passage]:
+def needed(world: Gazetteer, rng: Random, asked: Question) -> Iterator[Passage]:
+    """Yield the passages that a question needs, as they are written for a row.
+
+    Each states what it states in the world. Beside the fact that has to be read in it stand sentences that speak of it
+    with other values, so that neither a title with the shape of a value nor words in common with the question tell it.
+    """
+    for number, relation in zip(asked.golds, asked.read, strict=True):
+        passage = world.passages[number]
+        form = forms()[passage.form]
+        said, beside = masked(rng, form, form.relation(relation), asked.question, BESIDES)
+        yield world.write(rng, passage.thing, passage.form, [(one, "") for one in beside], {relation: said})
+
+
+def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> Iterator[Passage]:
     """Yield near misses.
 
     Of a thing that is named in the question: others of its kind, which state what is asked and name it twice. Of one
-    that is described: others of its kind that have one of the two attributes and name the value of the other. Of a
-    list: others of the kind that have another value, name that of the list, and two members by `names`.
+    that is described: others of its kind that have one of the two attributes and name the value of the other.
     """
-    form, taken = forms()[asked.form], set(names)
-    for number in range(count):
-        fixed, wanted = _drawn(world, rng, form, asked, number, names)
-        thing = world.invent(rng, form.kind, fixed, taken)
-        taken.add(thing.name)
-        passage = world.write(rng, thing, form.name, wanted)
-        yield passage
-
-
-def _drawn(
-    world: Gazetteer, rng: Random, form: Form, asked: Question, number: int, names: Sequence[str]
-) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the facts that near miss `number` states in any case, and what its colour names."""
-    relation, given = form.relation(asked.relation), dict(asked.given)
-    if asked.about:
-        about = asked.about[number % len(asked.about)]
-        return {relation.name: _other(world, rng, form, asked, asked.relation)}, [("other", about)] * MENTIONS
-    if names:
-        ((name, value),) = asked.given
-        members = [("other", names[(2 * number + place) % len(names)]) for place in range(MENTIONS)]
-        return {name: _other(world, rng, form, asked, name)}, [(slot_of(form, relation), value), *members]
-    kept, missed = list(given) if number % 2 else list(given)[::-1]
-    facts = {kept: given[kept], missed: _other(world, rng, form, asked, missed)}
-    facts[relation.name] = _other(world, rng, form, asked, relation.name)
-    slot = slot_of(form, form.relation(missed))
-    return facts, [(slot, given[missed])] * min(MENTIONS, len(naming(form.name, slot)))
-
-
-def _other(world: Gazetteer, rng: Random, form: Form, asked: Question, name: str) -> str:
-    """Draw another value of a relation than the one that the question turns on, as some thing of the world has it."""
-    holders = [one for one in world.cast.things[form.kind] if name in one.stated[form.name]]
+    form, taken = forms()[asked.form], set[str]()
     out = {asked.answer, *asked.about, *dict(asked.given).values()}
-    while (value := rng.choice(holders).facts[name]) in out:
-        pass
-    return value
+    for number in range(count):
+        if asked.about:
+            about = asked.about[number % len(asked.about)]
+            era = _near(rng, form, world.thing(about).era)
+            last = EVER
+            fixed, wanted, drawn = dict[str, str](), [("other", about)] * MENTIONS, [asked.relation]
+        else:
+            (kept, value), (missed, named) = asked.given if number % 2 else asked.given[::-1]
+            relation, era = form.relation(missed), world.cast.era(rng, form.kind, dict(asked.given))
+            last = EVER
+            if relation is era_of(form):
+                last = era - 1
+                era -= rng.randint(1, APART)
+            fixed, wanted = _named(world, rng, form, relation, named, era, number // 2, (kept, asked.relation))
+            fixed, drawn = {**fixed, kept: value}, [missed, asked.relation]
+        thing = _sibling(world, rng, form, min(era, last), fixed, drawn, out, taken, last)
+        yield world.write(rng, thing, form.name, [*wanted, (BESIDE + asked.relation, "")])
+
+
+def listed(
+    world: Gazetteer, rng: Random, asked: Question, count: int, decoys: int
+) -> tuple[list[Passage], list[Passage]]:
+    """Write the documents of a list: of things that have the value, and near misses, which name it otherwise.
+
+    Each of them names two others, things and near misses alike, and each speaks of the relation with a value for which
+    it does not hold: in two of three near misses that is the value of the list.
+    """
+    form, relation, ((_, value),) = forms()[asked.form], forms()[asked.form].relation(asked.relation), asked.given
+    written, taken, base = list[tuple[Thing, list[tuple[str, str]]]](), set[str](), None
+    for number in range(count + decoys):
+        era = world.cast.era(rng, form.kind, {relation.name: value})
+        base = era if base is None else base
+        era = era if abs(era - base) <= 2 * APART else _near(rng, form, base)
+        if number < count:
+            fixed, wanted, drawn, out = {relation.name: value}, list[tuple[str, str]](), list[str](), set[str]()
+        else:
+            fixed, wanted = _named(world, rng, form, relation, value, era, number - count, ())
+            drawn, out = [relation.name], {value}
+        thing = _sibling(world, rng, form, era, fixed, drawn, out, taken)
+        written.append((thing, wanted or [(BESIDE + relation.name, "")]))
+    order = rng.sample(range(len(written)), len(written))
+    after = dict(zip(order, [*order[1:], order[0]], strict=True))
+    passages = []
+    for number, (thing, wanted) in enumerate(written):
+        others = [after[number], after[after[number]]][:MENTIONS]
+        naming_others = [("other", written[one][0].name) for one in others if one != number]
+        passages.append(world.write(rng, thing, form.name, [*naming_others, *wanted]))
+    return passages[:count], passages[count:]
+
+
+def _named(
+    world: Gazetteer,
+    rng: Random,
+    form: Form,
+    relation: Relation,
+    value: str,
+    era: int,
+    turn: int,
+    taken: Sequence[str],
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Return in what other role a near miss has a value: in a fact, or in colour.
+
+    Two in turn have it in a sentence that speaks of the relation, the third in a fact of another relation, if one fits,
+    or else in any colour.
+    """
+    if turn % 3 < MENTIONS and relation.beside:
+        return {}, [(BESIDE + relation.name, value)]
+    gone = {relation.name, *taken}
+    others = [one for one in form.relations if one.type == relation.type and not (one.of or one.is_number)]
+    fitting = [one.name for one in others if one.name not in gone and _in_time(world, form, one, value, era)]
+    if fitting:
+        return {rng.choice(fitting): value}, []
+    return {}, [(slot_of(form, relation), value)]
+
+
+def _in_time(world: Gazetteer, form: Form, relation: Relation, value: str, era: int) -> bool:
+    """Return whether a thing that begins in a year can have a value."""
+    if relation.type not in world.cast.things:
+        return True
+    soonest, latest = apart(form.kind, relation)
+    return soonest <= era - world.thing(value).era <= latest
+
+
+FEW = 40
+"""Draws before the nearest in time is taken for one of the time."""
+
+
+def _near(rng: Random, form: Form, era: int, most: int = APART) -> int:
+    """Draw a year near another in which things of a form can begin."""
+    known = era_of(form)
+    first, last = known.span if known and known.span else (-EVER, EVER)
+    return min(max(era + rng.randint(-most, most), first), last)
+
+
+def _sibling(
+    world: Gazetteer,
+    rng: Random,
+    form: Form,
+    era: int,
+    kept: Mapping[str, str],
+    drawn: Sequence[str],
+    out: Collection[str],
+    taken: set[str],
+    last: int = EVER,
+) -> Thing:
+    """Invent a thing of about a year that has some values, and of the relations `drawn` others than are `out`.
+
+    Its name, which joins those that are `taken`, is new.
+    """
+    known = era_of(form)
+    for tried in range(TRIES):
+        year = min(_near(rng, form, era, tried // 4), last) if tried else era
+        begun = int(kept[known.name]) if known and known.name in kept else year
+        name, town = world.christen(rng, form.kind, kept.get("town", ""), taken)
+        thing = Thing(form.kind, name, begun)
+        fixed = {**kept, "town": town} if form.kind in QUALIFIED else dict(kept)
+        for each in drawn:
+            relation = form.relation(each)
+            value = str(begun) if relation is known else world.cast.value(rng, thing, relation, fixed)
+            if value in {None, *out} and tried > FEW and relation.type in world.cast.things and not relation.of:
+                value = world.cast.anyone(thing, relation.type, {*out, *fixed.values()})
+            fixed[each] = fixed.get(each) or value or ""
+        if all(fixed[each] and fixed[each] not in out for each in drawn):
+            world.cast.state(rng, thing, fixed)
+            taken.add(name)
+            return thing
+    raise ValueError(f"the world holds nothing like a {form.noun} with {dict(kept)}")
 
 
 CLAUSES = "cite/clauses"

@@ -20,7 +20,7 @@ NAMES = (f"{FOLDER}/towns", f"{FOLDER}/rivers")
 SUBJECT = frozenset({"Name", "It", "it", "him", "Its", "its"})
 """Slots that name the subject."""
 BLOCK = re.compile(r"\[(\w+)\] (\w+)(?:@(\w+))?(?: (\+?)(-?\d+)-(-?\d+))?")
-MARKS = "-?=~<>*"
+MARKS = "-?=~<>*+"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +43,11 @@ class Relation:
     def wordings(self) -> tuple[str, ...]:
         """The sentences that state it."""
         return self.lines["-"]
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Sentences of colour that speak of it with a value for which it does not hold: a design turned down."""
+        return self.lines["+"]
 
     @property
     def is_number(self) -> bool:
@@ -138,6 +143,7 @@ def parse(name: str, text: str) -> Form:
     rest = [one for one in relations if one.name != head["lead"]]
     if len(leads) != 1 or not colour:
         raise ValueError(f"{name}.txt has no colour, or no lead {head['lead']!r}")
+    colour += [line for one in (*leads, *rest) for line in one.beside]
     return Form(name, head["kind"], head["noun"], head["subject"], int(head["weight"]), (*leads, *rest), tuple(colour))
 
 
@@ -302,6 +308,8 @@ PRESENT = {
 """From when and to when a thing is sure to be there, in years after its first one; others are there from then on."""
 DATE_TRIES = 16
 """Draws before those that are taken are sorted out."""
+SPOUSE = "spouse"
+"""A relation of a woman and a man."""
 Years = tuple[int, int]
 
 
@@ -413,11 +421,19 @@ class Cast:
             return f"{rng.randint(first, last):,}"
         if relation.type in words_of():
             return rng.choice(words_of()[relation.type])
-        return self._of_its_time(rng, thing, relation.type, apart(thing.kind, relation), {thing.name, *facts.values()})
+        years, taken = apart(thing.kind, relation), {thing.name, *facts.values()}
+        said = self._of_its_time(rng, thing, relation.type, years, taken)
+        if relation.name == SPOUSE:
+            for _ in range(DATE_TRIES):
+                if said is None or gender_of(said) != gender_of(thing.name):
+                    return said
+                said = self._of_its_time(rng, thing, relation.type, years, taken)
+            return None
+        return said
 
-    def another(self, rng: Random, thing: Thing, kind: str) -> str | None:
-        """Draw the name of another thing of a kind that was there when a thing was, none if none was."""
-        return self._of_its_time(rng, thing, kind, together(thing.kind, kind), {thing.name})
+    def another(self, rng: Random, thing: Thing, kind: str, taken: Collection[str] = ()) -> str | None:
+        """Draw the name of another thing of a kind that was there when a thing was, none if all those are `taken`."""
+        return self._of_its_time(rng, thing, kind, together(thing.kind, kind), {thing.name, *taken})
 
     def anyone(self, thing: Thing, kind: str, taken: Collection[str] = ()) -> str:
         """Return the name of the other thing of a kind that is nearest in time."""

@@ -17,11 +17,11 @@ from pipeline.streams import Streams
 from pipeline.typed import (
     TIERS,
 )
-from pipeline.worlds.gazetteer.documents import Passage, Writer
+from pipeline.worlds.gazetteer.documents import Passage, Wanted, Writer
 from pipeline.worlds.gazetteer.things import DRAWS, QUALIFIED, Cast, Stock, Thing, cast, kinds, parts
 from pipeline.worlds.ids import numbers
 
-WORLD = "gazetteer@2"
+WORLD = "gazetteer@3"
 TOKENS_PER_PASSAGE = 43
 """One passage for so many tokens of the tier: about three times what a prompt can hold."""
 
@@ -63,9 +63,11 @@ class Gazetteer:
                 name = f"{name} {QUALIFIED[kind]} {town}"
         return name, town
 
-    def write(self, rng: Random, thing: Thing, form: str, wanted: Sequence[tuple[str, str]] = ()) -> Passage:
-        """Write a passage about a thing that is not of the world, whose colour names what is wanted."""
-        return Writer(rng, self.cast).write(thing, form, wanted)
+    def write(
+        self, rng: Random, thing: Thing, form: str, wanted: Wanted = (), stating: Mapping[str, str] | None = None
+    ) -> Passage:
+        """Write a passage for a row: its colour names what is wanted, and some relations are stated in given words."""
+        return Writer(rng, self.cast).write(thing, form, wanted, stating)
 
 
 def gazetteer(streams: Streams, tier: str) -> Gazetteer:

@@ -59,7 +59,7 @@ def rows_of(split: Split, *places: str) -> list[Row]:
 
 def test_every_task_is_read_by_every_reader_or_left_out_for_its_reason(split: Split) -> None:
     left_out = defaultdict(set)
-    for row in split.rows():
+    for row in {(row["subtask"], row["complexity"]): row for row in split.rows()}.values():
         for name in READERS:
             reply = said(name, row)
             assert reply is None or reply.strip(), (name, row["id"])

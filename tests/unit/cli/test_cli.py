@@ -23,19 +23,6 @@ def carrara(*words: str | Path) -> Result:
     return CliRunner().invoke(cli, [str(word) for word in words])
 
 
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A smoke build of one profile."""
-    out = tmp_path_factory.mktemp("built") / "release"
-    done = carrara("build", "smoke", "--out", out, "--tokenizer", "o200k", "--workers", 1)
-    assert done.exit_code == 0, done.output
-    assert str(out / "o200k" / "data") in done.stdout
-    assert f"{builds.SMOKE_ROWS} rows" in done.stdout
-    assert "all recounted by tiktoken" in done.stdout
-    assert done.stderr == "", "progress is for terminals"
-    return out
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -75,19 +62,28 @@ def test_plan_changes_nothing_and_says_what_would_be_made(tmp_path: Path) -> Non
     short = tokens - sum(cell.rows for cell in load_recipe("128k").strata if cell.length == 131072) * (131072 - 128000)
     assert f"o200k: 11,939 rows, {short:,} tokens" in done.stdout
     assert len(done.stdout.splitlines()) < 40
-    detailed = carrara("plan", "128k", "--strata", "--out", tmp_path / "out").stdout
+
+
+def test_plan_shows_every_stratum(tmp_path: Path) -> None:
+    recipe = tmp_path / "standard.toml"
+    recipe.write_text(
+        'release = "r"\nversion = "1"\nseed = 5\ntier = "128k"\n[[strata]]\nfamily = "bio"\nsubtasks = ["standard"]\n'
+        "complexity = [1]\nlengths = [2048, 4096]\nrows = 27\nfull = 4\n"
+    )
+    detailed = carrara("plan", recipe, "--strata", "--out", tmp_path / "out").stdout
     assert "+- 19 %" in detailed
     assert "108, +- 9 %" in detailed
-    parts = json.loads(carrara("plan", "128k", "--json", "--out", tmp_path / "out").stdout)
-    assert sum(record["tokens"] for record in parts["strata"]) == sum(r["tokens"] for r in parts["families"]) == tokens
-    assert [each["rows"] for each in parts["profiles"]] == [11_939] * 3
-    assert parts["strata"][0]["complexity"] == [1, 5, 20]
+    parts = json.loads(carrara("plan", recipe, "--json", "--out", tmp_path / "out").stdout)
+    tokens = sum(record["tokens"] for record in parts["strata"])
+    assert tokens == sum(record["tokens"] for record in parts["families"]) == 27 * (2048 + 4096)
+    assert [each["rows"] for each in parts["profiles"]] == [54] * 3
+    assert parts["strata"][0]["complexity"] == [1]
     assert 0.18 < max(each["default_half_width"] for each in parts["strata"]) < 0.2
 
 
-def test_plan_says_what_is_there(built: Path) -> None:
-    parts = json.loads(carrara("plan", "smoke", "--json", "--out", built, "--tokenizer", "o200k").stdout)
-    assert parts["out"] == str(built)
+def test_plan_says_what_is_there(release: Path) -> None:
+    parts = json.loads(carrara("plan", "smoke", "--json", "--out", release, "--tokenizer", "o200k").stdout)
+    assert parts["out"] == str(release)
     assert parts["shards"] == [
         {"profile": "o200k", "family": family, "shards": 1, "proven": 1} for family in families()
     ]
@@ -106,7 +102,7 @@ def test_plan_stats_shows_what_guessers_score(tmp_path: Path) -> None:
     assert all(record["best_constant"] < 0.03 > record["baselines"]["uniform"] for record in chance)
 
 
-def test_stages_one_by_one_make_the_same_as_build(tmp_path: Path, built: Path) -> None:
+def test_stages_one_by_one_make_the_same_as_build(tmp_path: Path, release: Path) -> None:
     how = ["--out", tmp_path, "--tokenizer", "o200k", "--workers", 1]
     assert f"{len(families())} of {len(families())} files written" in carrara("sample", "smoke", *how).stdout
     pools = len(make_plan(load_recipe("smoke"), ("o200k",), tmp_path).all_pools())
@@ -114,13 +110,14 @@ def test_stages_one_by_one_make_the_same_as_build(tmp_path: Path, built: Path) -
     assert f"{len(families())} shards written" in carrara("pack", "smoke", *how).stdout
     assert not (tmp_path / "o200k" / "manifest.json").exists()
     assert carrara("verify", tmp_path, "--workers", 1).exit_code == 0
-    for path in sorted(built.rglob("*.*")):
-        assert (tmp_path / path.relative_to(built)).read_bytes() == path.read_bytes(), path
+    for path in sorted(release.rglob("*.*")):
+        assert (tmp_path / path.relative_to(release)).read_bytes() == path.read_bytes(), path
 
 
-def test_build_json_is_the_manifest(built: Path) -> None:
-    done = carrara("build", "smoke", "--out", built, "--tokenizer", "o200k", "--json")
-    manifest = json.loads((built / "o200k" / "manifest.json").read_text(encoding="ascii"))
+def test_build_json_is_the_manifest(release: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(release, tmp_path / "release")
+    done = carrara("build", "smoke", "--out", out, "--tokenizer", "o200k", "--json")
+    manifest = json.loads((out / "o200k" / "manifest.json").read_text(encoding="ascii"))
     assert json.loads(done.stdout) == {"o200k": manifest}
     assert manifest["tiers"]["32k"]["proven"]["rows"] == manifest["totals"]["rows"] == builds.SMOKE_ROWS
 
@@ -156,19 +153,20 @@ def test_a_build_of_some_families_says_what_is_owed_and_can_be_sealed_alone(tmp_
     assert "unknown family in this recipe: 'rag'" in carrara("plan", recipe, "--family", "rag", "--only").stderr
 
 
-def test_verify_of_a_part_says_of_which(built: Path) -> None:
-    seen = carrara("verify", built, "--part", "2/2", "--workers", 1, "--quiet").stdout
+def test_verify_of_a_part_says_of_which(release: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(release, tmp_path / "release")
+    seen = carrara("verify", out, "--part", "2/2", "--workers", 1, "--quiet").stdout
     assert seen.startswith(
-        f"{built / 'o200k'}, part 2 of 2: {len(families()) // 2} of {len(families())} shards verified: "
+        f"{out / 'o200k'}, part 2 of 2: {len(families()) // 2} of {len(families())} shards verified: "
     )
     assert f"{builds.SMOKE_ROWS:,} rows" not in seen
     assert seen.endswith("all exact, all re-solved from their text, all recounted by tiktoken 0.14.0\n")
 
 
-def test_show_prints_a_prompt_for_reading(built: Path) -> None:
-    shards = sorted((built / "o200k" / "data").rglob("*.parquet"))
+def test_show_prints_a_prompt_for_reading(release: Path) -> None:
+    shards = sorted((release / "o200k" / "data").rglob("*.parquet"))
     for row in [next(read_rows(path)) for path in shards]:
-        done = carrara("show", built, row["id"])
+        done = carrara("show", release, row["id"])
         assert done.exit_code == 0
         assert row["prompt"][row["question_start"] :] in done.stdout
         assert f"= {row['context_tokens']:,} tokens" in done.stdout
@@ -177,30 +175,30 @@ def test_show_prints_a_prompt_for_reading(built: Path) -> None:
         dense = row["subtask"] in ("json_kv", "conditions", "points")  # marks that stand too near for folding
         assert "lines, " in done.stdout or dense
         assert "\x1b" not in done.stdout
-        whole = carrara("show", built, row["id"], "--full", "--tokenizer", "o200k").stdout
+        whole = carrara("show", release, row["id"], "--full", "--tokenizer", "o200k").stdout
         assert "characters of filler" not in whole
         assert len(whole) > len(row["prompt"])
 
 
-def test_show_without_an_id_offers_one_of_every_stratum(built: Path) -> None:
-    done = carrara("show", built)
+def test_show_without_an_id_offers_one_of_every_stratum(release: Path) -> None:
+    done = carrara("show", release)
     cells = load_recipe("smoke").strata
     assert len(done.stdout.splitlines()) == len(cells) + 1
-    assert done.stderr == f"carrara show {built} ID prints one of them\n"
+    assert done.stderr == f"carrara show {release} ID prints one of them\n"
     for family in families():
         assert f"{family}-" in done.stdout
 
 
-def test_show_offers_the_nearest_id(built: Path) -> None:
-    row = next(read_rows(sorted((built / "o200k" / "data").rglob("*.parquet"))[0]))
-    done = carrara("show", built, row["id"] + "x")
+def test_show_offers_the_nearest_id(release: Path) -> None:
+    row = next(read_rows(sorted((release / "o200k" / "data").rglob("*.parquet"))[0]))
+    done = carrara("show", release, row["id"] + "x")
     assert done.exit_code == 1
     assert f"did you mean '{row['id']}'?" in done.stderr
 
 
-def test_verify_names_profiles_it_cannot_know(built: Path, tmp_path: Path) -> None:
+def test_verify_names_profiles_it_cannot_know(release: Path, tmp_path: Path) -> None:
     (tmp_path / "recipes").mkdir()
-    (tmp_path / "recipes" / "32k.json").write_bytes((built / "recipes" / "32k.json").read_bytes())
+    (tmp_path / "recipes" / "32k.json").write_bytes((release / "recipes" / "32k.json").read_bytes())
     (tmp_path / "mine" / "data" / "bio" / "32k").mkdir(parents=True)
     assert "has profile 'mine', which is not a shipped one" in carrara("verify", tmp_path).stderr
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from pkgutil import walk_packages
 from types import FunctionType
 
+import click
 import pytest
 from click.testing import CliRunner
 
 import pipeline
 from pipeline.cli import cli
-from pipeline.cli.group import COMMANDS
+from pipeline.cli.group import COMMANDS, GROUPS
 from pipeline.metrics.join import joined_metrics
 from pipeline.schema import schemas
 
@@ -141,9 +143,33 @@ def test_schemas_are_those_of_the_code(root: Path) -> None:
 
 def test_the_list_of_commands_is_short_and_whole() -> None:
     seen = CliRunner().invoke(cli, ["--help"], terminal_width=80).output.splitlines()
-    listed = seen[seen.index("Commands:") + 1 :]
-    assert [line.split()[0] for line in listed] == sorted(COMMANDS)
+    listed = [line for line in seen[seen.index("Build:") :] if line.startswith("  ")]
+    assert [line.split()[0] for line in listed] == list(COMMANDS)
+    assert [line for line in seen if line.removesuffix(":") in GROUPS] == [f"{title}:" for title in GROUPS]
     assert all(line.endswith(".") and not line.endswith("..") for line in listed)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_example_of_a_command_is_one_that_it_takes(name: str) -> None:
+    context = click.Context(cli)
+    command, words = cli, shlex.split(COMMANDS[name].example)
+    while isinstance(command, click.Group):
+        found = command.get_command(context, words.pop(0))
+        assert found
+        command = found
+    options, arguments, _ = command.make_parser(click.Context(command)).parse_args(words)
+    wanted = [each for each in command.params if isinstance(each, click.Argument) and each.required]
+    assert all(options[each.name] for each in wanted if each.name)
+    assert not arguments
+    assert f"Example: carrara {COMMANDS[name].example}" in " ".join(
+        CliRunner().invoke(cli, [name, "--help"]).output.split()
+    )
+
+
+def test_a_missing_argument_is_named_with_an_example() -> None:
+    seen = CliRunner().invoke(cli, ["build"])
+    assert seen.exit_code == 1
+    assert seen.stderr == "carrara: Missing argument 'RECIPE': for example, `carrara build smoke --tokenizer o200k`\n"
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
@@ -168,19 +194,6 @@ def test_commands_that_build_nothing_load_no_task(command: str) -> None:
     seen = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
     assert seen.stdout
     assert seen.stderr.split() == []
-
-
-@pytest.mark.parametrize("order", ["tune_startup()\nimport pipeline.rows", "import pipeline.rows\ntune_startup()"])
-def test_the_command_and_its_workers_do_without_pandas(order: str) -> None:
-    """Arrays are made without it; whoever looks for it, or makes a frame, finds it."""
-    run = (
-        f"from pipeline.terminal.spare import tune_startup\n{order}\nimport importlib.util, sys, pyarrow\n"
-        "table = pyarrow.Table.from_pylist([{'a': [1]}])\n"
-        "print(table.to_pylist(), 'pandas' in sys.modules, importlib.util.find_spec('pandas') is not None)\n"
-        "print(table.to_pandas().shape)"
-    )
-    seen = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
-    assert seen.stdout == "[{'a': [1]}] False True\n(1, 1)\n"
 
 
 def test_nothing_tracked_names_a_host_of_packages(root: Path) -> None:

@@ -68,11 +68,16 @@ CORPUS = corpus()
 ROWS = {id(each.row): each.row for each in CORPUS}
 
 
-@pytest.mark.parametrize("each", CORPUS, ids=lambda each: f"{each.scorer}-{each.reply[:30]!r}")
-def test_every_reply_is_judged_as_the_corpus_says(each: Graded) -> None:
-    assert (score(each.row, each.reply) == 1.0) is each.judged
-    if each.judged or not each.right:
-        assert (judge(each.row, each.reply) is None) is each.unparsed
+def as_graded(each: Graded) -> bool:
+    """Tell whether a reply is judged as the corpus says."""
+    if (score(each.row, each.reply) == 1.0) is not each.judged:
+        return False
+    return (each.right and not each.judged) or (judge(each.row, each.reply) is None) is each.unparsed
+
+
+@pytest.mark.parametrize("scorer", sorted(SCORERS))
+def test_every_reply_is_judged_as_the_corpus_says(scorer: str) -> None:
+    assert [each for each in CORPUS if each.scorer == scorer and not as_graded(each)] == []
 
 
 @pytest.fixture(scope="session")
@@ -253,18 +258,15 @@ def test_no_reply_is_right_for_two_answers(form: str, scorer: str, answers: list
     assert sum(found) <= 1.0
 
 
-TWO_FORMS = [each for each in CORPUS if each.scorer == "idk_pair"]
-
-
-@pytest.mark.parametrize("each", TWO_FORMS, ids=lambda each: repr(each.reply[:30]))
-def test_no_reply_is_right_in_both_forms_of_a_pair(each: Graded) -> None:
+def test_no_reply_is_right_in_both_forms_of_a_pair() -> None:
     forms = {
         row["target"]: row for row in ROWS.values() if row["scorer"] == "idk_pair" and "university" in row["question"]
     }
     assert len(forms) == 2
     value = forms["Tallinn University"]
-    for reply in (each.reply, f"{each.reply} The weather is not mentioned.", f"Tallinn University. {each.reply}"):
-        assert [score(row, reply) for row in forms.values()] != [1.0, 1.0], reply
+    for said in (each.reply for each in CORPUS if each.scorer == "idk_pair"):
+        for reply in (said, f"{said} The weather is not mentioned.", f"Tallinn University. {said}"):
+            assert [score(row, reply) for row in forms.values()] != [1.0, 1.0], reply
     said = "Petra Lund Osei graduated from Tallinn University. The weather is not mentioned."
     assert score(value, said) == 1.0
     assert score(forms["Not stated"], said) == 0.0
@@ -355,15 +357,12 @@ def test_no_text_of_a_hundred_kilobytes_takes_a_second(row: dict[str, Any], piec
         score(row, reply)
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: f"{row['scorer']}-{row['target'][:20]}")
-@pytest.mark.parametrize(
-    "piece", ["1", "_", "(", "a ", "a, ", "\n", "1\n", "A\n", "[1]\n", "Oslo. ", "1-", "\\boxed{", " "]
-)
-def test_long_replies_cost_little(row: dict[str, Any], piece: str) -> None:
-    if row["scorer"] == "mrcr":
-        return
-    with within(1.0):
-        score(row, "a" + piece * (100_000 // len(piece)) + "b")
+@pytest.mark.parametrize("scorer", sorted({*SCORERS} - {"mrcr"}))
+def test_long_replies_cost_little(scorer: str) -> None:
+    row = next(each.row for each in CORPUS if each.scorer == scorer)
+    for piece in ("1", "_", "(", "a ", "a, ", "\n", "1\n", "A\n", "[1]\n", "Oslo. ", "1-", "\\boxed{", " "):
+        with within(1.0, piece):
+            score(row, "a" + piece * (100_000 // len(piece)) + "b")
 
 
 def test_of_a_reply_the_last_200_000_characters_count() -> None:
@@ -381,11 +380,9 @@ def test_what_follows_a_stop_string_does_not_count(stop: str) -> None:
         assert score(row, f"{reply}{stop} Where?\nAnswer: Palembang, or Lima") == score(row, reply) == wanted
 
 
-@pytest.mark.parametrize(
-    "each", [each for each in CORPUS if each.scorer != "mrcr"], ids=lambda each: repr(each.reply[:30])
-)
-def test_a_reply_that_is_cut_at_a_stop_string_scores_as_the_whole(each: Graded) -> None:
-    if each.reply.strip().startswith("Question:"):
-        return  # it repeats the question that was asked
-    ends = [at for stop in STOPS if (at := each.reply.find(stop)) > 0]
-    assert score(each.row, each.reply[: min(ends, default=len(each.reply))]) == score(each.row, each.reply)
+@pytest.mark.parametrize("scorer", sorted({*SCORERS} - {"mrcr"}))
+def test_a_reply_that_is_cut_at_a_stop_string_scores_as_the_whole(scorer: str) -> None:
+    for each in (each for each in CORPUS if each.scorer == scorer):
+        ends = [at for stop in STOPS if (at := each.reply.find(stop)) > 0]
+        if ends and not each.reply.strip().startswith("Question:"):  # that repeats the question that was asked
+            assert score(each.row, each.reply[: min(ends)]) == score(each.row, each.reply), each.reply

@@ -34,7 +34,7 @@ def stretch(name: str) -> re.Pattern[str]:
 
 
 @pytest.mark.parametrize("name", GEMMAS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(text=st.lists(st.sampled_from(BITS) | st.text(max_size=3), max_size=30).map("".join))
 def test_a_text_has_the_tokens_of_its_stretches(name: str, text: str) -> None:
     stretches = stretch(name).findall(text)

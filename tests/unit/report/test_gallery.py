@@ -9,14 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.artifacts.split import Split, open_split
-from pipeline.assemble.plan import make_plan
 from pipeline.cli import cli
-from pipeline.executors import Inline
 from pipeline.metrics import score
-from pipeline.recipe import load_recipe
 from pipeline.report import gallery_page, html_of
 from pipeline.report.page import Example, Examples
-from pipeline.stages import Stages
 
 X = "{http://www.w3.org/1999/xhtml}"
 
@@ -67,8 +63,7 @@ def test_the_page_is_whole_and_well_formed(split: Split, tmp_path: Path) -> None
     assert "http://" not in text.replace("http://www.w3.org", "")
 
 
-def test_the_gallery_of_the_docs_is_that_of_the_smoke_recipe(root: Path, tmp_path: Path) -> None:
-    Stages(make_plan(load_recipe("smoke"), ("o200k",), tmp_path), Inline, quiet=True).build()
-    smoke = open_split(tmp_path / "o200k")
+def test_the_gallery_of_the_docs_is_that_of_the_smoke_recipe(root: Path, release: Path) -> None:
+    smoke = open_split(release / "o200k")
     page = root / "docs" / "gallery" / "gallery.html"
     assert page.read_text(encoding="utf-8") == html_of(gallery_page(smoke)), "run `make docs-gallery`"

@@ -468,7 +468,7 @@ def test_baselines_are_what_such_readers_score() -> None:
                 level -= {listed.asked.node}
                 right = len(level & {*row.key.target.split(", ")})
                 wanted = 2 * right / (len(level) + len(row.key.target.split(", ")))
-                assert chances["forgetful"] == pytest.approx(wanted)
+                assert chances["forgetful"] == pytest.approx(wanted, abs=1e-6)
                 assert chances["neighbours"] == scored(row, final(listed.children[listed.asked.node]))
 
 

@@ -27,7 +27,7 @@ from pipeline.typed import (
     TIERS,
 )
 from pipeline.worlds.stories import KINDS, Pair, names, namesakes, plot_named, plots, values_of, worded
-from surface_learner import class_features, held_out_auc
+from story_features import class_features, held_out_auc
 
 BY_NAME = {task.subtask: task for task in TASKS}
 STORIES = BY_NAME["stories"]

@@ -194,7 +194,14 @@ def only_the_last_step(told: list[tuple[str, str]]) -> str:
     return kth_last({"undo": 2, "undo2": 3}.get(told[-1][0], 1))(told)
 
 
+def behind_a_cancellation(told: list[tuple[str, str]]) -> str:
+    """Return who bought first just after a sale was set aside or restored, else who bought second."""
+    found = [buyer for (then, _), (kind, buyer) in pairwise(told) if kind in SALES and then in ("undo", "redo")]
+    return found[0] if found else [buyer for kind, buyer in told if kind in SALES][:2][-1]
+
+
 RULES: dict[str, Rule] = {
+    "first behind a cancellation": behind_a_cancellation,
     **{f"sale {place} from the end": kth_last(place) for place in range(1, 6)},
     **{f"deed {place} from the end": kth_last_deed(place) for place in range(1, 9)},
     "first sale": lambda told: next(buyer for kind, buyer in told if kind in SALES),
@@ -266,11 +273,14 @@ def test_a_learner_that_sees_places_alone_finds_no_owner() -> None:
         places = [[len(sales) - rank, rank, len(told) - at, at, at / len(told)] for rank, at in enumerate(sales)]
         features = [[float(min(place, 6) == value) for place in each[:4] for value in range(7)] for each in places]
         seen[index % 2 == 1].append((features, [told[at][1] == sample.key.target for at in sales]))
-    weights = surface_learner.fitted(
+    learned = surface_learner.regression(
         np.array([one for rows_, _ in seen[False] for one in rows_]),
         np.array([float(one) for _, truth in seen[False] for one in truth]),
+        np.array([0]),
+        one=False,
+        ridge=10.0,
     )
-    right = [truth[int(np.argmax(np.array(features) @ weights))] for features, truth in seen[True]]
+    right = [truth[int(np.argmax(learned(np.array(features))))] for features, truth in seen[True]]
     assert fmean(right) <= 0.7
 
 

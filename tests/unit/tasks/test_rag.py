@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,10 @@ from pipeline.stages import Stages
 from pipeline.streams import Shuffled, stream
 from pipeline.tasks import TASKS, task_of
 from pipeline.tasks.base import Filler, FillerOrder
-from pipeline.tasks.documents.solve import Entry, question, read
+from pipeline.tasks.documents.solve import Entry, demonstrations, question, read
 from pipeline.verify.row import answer_faults, cell_place
 from pipeline.worlds.gazetteer import forms
+from pipeline.worlds.gazetteer.documents import stems
 from pipeline.worlds.gazetteer.questions import places
 
 SUBTASKS = ("single", "described", "bridge", "compare", "list")
@@ -99,7 +101,9 @@ def test_every_setting_is_exact_and_proven(knobs: tuple[tuple[str, Any], ...], t
     _, rows = built(tmp_path, cells(knobs, rows=2))
     given = dict(knobs)
     for row in rows:
-        assert len(entries(row, "decoy")) == given.get("decoys", 4)
+        wanted = given.get("decoys", 4)
+        wanted = max(wanted, 2 * row["complexity"]) if row["subtask"] == "list" and wanted else wanted
+        assert len(entries(row, "decoy")) == wanted
         assert ("(title: " in row["prompt"]) == given.get("titles", True)
         if row["subtask"] != "list":
             golds = {one.start for one in entries(row, "relevant")}
@@ -227,6 +231,47 @@ def test_a_search_alone_does_not_find_the_document(build: tuple[Plan, list[Row]]
         hits = [task_of(cell).baselines(one, one.key)["first_hit"] for one in samples]
         assert sum(hits) <= most * len(hits)
         assert all(hit == (one.latent["ranks"][0] == 0) for hit, one in zip(hits, samples, strict=True))
+
+
+def test_words_in_common_alone_find_little(tmp_path: Path) -> None:
+    """The sentence with most words in common in a titled document, or all that hold the value of a list."""
+    _, rows = built(tmp_path, cells(rows=30))
+    most = {"single": 0.45, "described": 0.35, "bridge": 0.1, "compare": 0.3, "list": 0.55}
+    for subtask, bound in most.items():
+        some = of(rows, subtask)
+        assert fmean(score(row, str(READERS["passage"].replies(open_reading(row)))) or 0 for row in some) <= bound
+
+
+def test_beside_the_answer_other_values_are_spoken_of(rows: list[Row]) -> None:
+    """No sentence of a titled document that states the answer has more words in common than all others of its shape."""
+    alone = []
+    for row in of(rows, "single"):
+        (gold,) = entries(row, "relevant")
+        asked = stems(row["question"]) - stems(gold.name)
+        common = [(len(asked & stems(said)), row["target"] in said) for said in re.split(r"(?<=\.) ", gold.text)]
+        others = [number for number, states in common if not states]
+        alone.append(max(number for number, states in common if states) > max(others))
+    assert sum(alone) <= len(alone) / 2
+
+
+def test_no_question_is_asked_twice_in_a_cell(build: tuple[Plan, list[Row]]) -> None:
+    plan, _ = build
+    for subtask in SUBTASKS:
+        asked = [
+            draw_sample(plan, RowPlan(Stratum("rag", subtask, "32k", 8192, complexity, 40), index, "")).question
+            for complexity in TASKS["rag", subtask].complexities
+            for index in range(40)
+        ]
+        assert len(set(asked)) == len(asked), subtask
+
+
+def test_a_demonstration_with_the_answer_of_the_key_is_found(rows: list[Row]) -> None:
+    for row in of(rows, "single")[:3]:
+        shown = re.search(r"^Answer: (.+)$", row["prompt"], re.MULTILINE)
+        assert shown
+        assert all(demonstration[2].lower() != row["target"].lower() for demonstration in demonstrations(row["prompt"]))
+        faults = changed(row, lambda text, shown=shown, row=row: text.replace(shown[0], f"Answer: {row['target']}", 1))
+        assert any("has the answer of the key" in fault for fault in faults), faults
 
 
 def test_hard_documents_share_more_words_with_the_question_than_random_ones(tmp_path: Path) -> None:

@@ -239,6 +239,35 @@ def test_who_counts_what_is_named_gains_little(rows: list[Row]) -> None:
         assert fmean(score(row, str(READERS[name].replies(open_reading(row)))) for row in rows) <= most, name
 
 
+DENYING = re.compile(r"\b(?:no|not|never|none|declined|refused|turned down)\b")
+
+
+def test_no_document_takes_back_what_it_states(rows: list[Row]) -> None:
+    """No school that somebody founded "was not founded by" the same person, who is named again in other sentences."""
+    slots = re.compile(r"\\{\w+\\}")
+    for row in rows:
+        for one in read(row["prompt"]):
+            for relation in (each for each in one.form.relations if each.name in one.facts):
+                for said in (said for said in relation.beside if DENYING.search(said)):
+                    pattern = slots.sub(".+?", re.escape(said))
+                    found = [said for said in re.split(r"(?<=\.) ", one.text.strip()) if re.fullmatch(pattern, said)]
+                    value = re.compile(rf"(?<!\w){re.escape(one.facts[relation.name])}(?!\w)")
+                    assert not any(value.search(each.replace(one.name, "")) for each in found), (
+                        one.text,
+                        relation.name,
+                    )
+
+
+def test_no_question_is_asked_twice_in_a_cell(build: tuple[Plan, list[Row]]) -> None:
+    for subtask, complexities in (("conditions", (10, 30)), ("order", (10,))):
+        asked = [
+            draw_sample(build[0], RowPlan(Stratum("rerank", subtask, "32k", 16384, complexity, 52), index, "")).question
+            for complexity in complexities
+            for index in range(52)
+        ]
+        assert len(set(asked)) == len(asked), subtask
+
+
 # How rankings are scored
 
 

@@ -150,6 +150,33 @@ def test_every_sentence_can_be_read_in_one_way_only() -> None:
             assert len({relation for relation, _ in read}) == 1, sentence
 
 
+def test_a_sentence_beside_a_fact_states_none() -> None:
+    for form in forms().values():
+        _, wordings = _sentences(form.name)
+        for said in (said for relation in form.relations for said in relation.beside):
+            text = re.sub(r"\{(\w+)\}", lambda slot: {"It": "It", "it": "it", "him": "it", "Its": "Its"}.get(
+                slot[1], "its" if slot[1] == "its" else "Somebody Else"), said.replace("{It}", "The " + form.noun
+                if form.subject == "thing" else "He"))  # fmt: skip
+            assert [one.relation for one in wordings if one.relation and one.pattern.fullmatch(text)] == [], said
+
+
+def test_every_relation_that_is_asked_for_is_spoken_of_beside_and_asked_for_in_front_of_a_long_phrase() -> None:
+    for form in forms().values():
+        for relation in (one for one in form.relations if one.lines["?"]):
+            assert len(relation.beside) >= 2, relation.name
+            assert any(said.endswith("{name}?") for said in relation.lines["?"]), relation.name
+
+
+def test_no_river_flows_in_a_circle() -> None:
+    mouths = {one.name: one.facts.get("mouth") for one in world().cast.things["river"]}
+    for name in mouths:
+        seen, at = {name}, mouths[name]
+        while at:
+            assert at not in seen
+            seen.add(at)
+            at = mouths[at]
+
+
 def test_every_thing_that_is_named_as_a_value_is_there() -> None:
     for passage in world().passages:
         for relation, value in passage.facts.items():

@@ -1,6 +1,6 @@
-"""A classifier that reads no words: what it can learn of a row's class from the look of story, question and choices.
+"""What is to be seen of a story without reading its words: the look of story, question and choices.
 
-Logistic regression by Newton's method, on features of surface and place, judged on rows that it has not seen.
+A logistic regression on these features is judged on rows that it has not seen.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pipeline.tasks.base import Sample
 from pipeline.tasks.idk.chance import WORD, noun_positions, positions
+from surface_learner import auc, regression
 
 JOINERS = ("and", "but", "which", "who", "not", "only", "by", "for", "of", "to", "that", "former", "latter", "first")
 FAR = 12
@@ -78,27 +78,5 @@ def held_out_auc(
     truth = np.array([0.0] * len(unknown) + [1.0] * len(known))
     held = np.array([*(place % 2 for place in range(len(unknown))), *(place % 2 for place in range(len(known)))]) == 1
     rows = rows[:, rows[~held].std(axis=0) > 0]
-    rows = (rows - rows[~held].mean(axis=0)) / rows[~held].std(axis=0)
-    rows = np.hstack([rows, np.ones((len(rows), 1))])
-    return auc(rows[held] @ fitted(rows[~held], truth[~held]), truth[held])
-
-
-def fitted(rows: NDArray[np.float64], truth: NDArray[np.float64], ridge: float = 10.0) -> NDArray[np.float64]:
-    """Return the weights of a logistic regression with a penalty on large ones."""
-    weights = np.zeros(rows.shape[1])
-    for _ in range(8):
-        said = 1 / (1 + np.exp(-rows @ weights))
-        slope = rows.T @ (truth - said) - ridge * weights
-        bend = (rows * (said * (1 - said))[:, None]).T @ rows + ridge * np.eye(rows.shape[1])
-        weights += np.linalg.solve(bend, slope)
-    return weights
-
-
-def auc(scores: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
-    """Return the share of pairs, one of each class, that the scores put in the right order; ties count half."""
-    order = np.argsort(scores, kind="stable")
-    _, tied = np.unique(scores[order], return_inverse=True)
-    ranks = np.bincount(tied, weights=np.arange(1, len(scores) + 1)) / np.bincount(tied)
-    known = ranks[tied][truth[order] == 1].sum()
-    positive, negative = int(truth.sum()), int((1 - truth).sum())
-    return float((known - positive * (positive + 1) / 2) / (positive * negative))
+    learned = regression(rows[~held], truth[~held], np.array([0]), one=False, ridge=10.0)
+    return auc(learned(rows[held]), truth[held])

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.assemble import homes
-from pipeline.assemble.cache import DRAWN, SampleCache
-from pipeline.assemble.homes import evict, with_caches_of
+from pipeline.assemble import cache
+from pipeline.assemble.cache import DRAWN, SampleCache, evict, with_caches_of
 from pipeline.assemble.jobs import POOLS, PackJob, draw_sample
 from pipeline.assemble.plan import Home, make_plan
 from pipeline.assemble.pools import Pool
@@ -49,7 +48,7 @@ def kept() -> bool:
 
 
 def test_a_small_process_keeps_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(homes, "START", resident())
+    monkeypatch.setattr(cache, "START", resident())
     evict(THERE)
     assert kept()
 
@@ -57,12 +56,12 @@ def test_a_small_process_keeps_everything(monkeypatch: pytest.MonkeyPatch) -> No
 def leave(free: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave so many bytes for short prompts, which may be fewer than none."""
     give_back()
-    start = resident() + free - homes.MOST + homes.NEEDED + homes.PER_TOKEN * HERE.longest
-    monkeypatch.setattr(homes, "START", start)
+    start = resident() + free - cache.MOST + cache.NEEDED + cache.PER_TOKEN * HERE.longest
+    monkeypatch.setattr(cache, "START", start)
 
 
 def test_a_large_process_keeps_what_the_next_job_needs_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave(-homes.OVER // 2, monkeypatch)
+    leave(-cache.OVER // 2, monkeypatch)
     evict(HERE)
     assert kept()
     evict(THERE)
@@ -70,7 +69,7 @@ def test_a_large_process_keeps_what_the_next_job_needs_and_nothing_else(monkeypa
 
 
 def test_a_process_that_is_far_too_large_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave(-homes.OVER - (100 << 20), monkeypatch)
+    leave(-cache.OVER - (100 << 20), monkeypatch)
     evict(HERE)
     assert not kept()
 
@@ -129,7 +128,6 @@ def test_a_build_that_forgets_between_all_jobs_makes_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cells = [
-        Stratum("latent_list", "print", "32k", 2048, 1, 2),
         Stratum("idk", "letters", "32k", 2048, 0, 2),
         Stratum("bio", "standard", "32k", 2048, 1, 2),
     ]
@@ -139,7 +137,7 @@ def test_a_build_that_forgets_between_all_jobs_makes_the_same_bytes(
         plan = make_plan(recipe, ("o200k",), tmp_path / name)
         Stages(plan, Inline, quiet=True).build()
         files.append({path.relative_to(plan.out): path.read_bytes() for path in plan.out.rglob("*.parquet")})
-        monkeypatch.setattr(homes, "START", -homes.MOST)
+        monkeypatch.setattr(cache, "START", -cache.MOST)
     assert files[0] == files[1]
     assert len(files[0]) > 6
 

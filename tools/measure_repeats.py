@@ -1,0 +1,84 @@
+"""Measure how much of a prompt is said twice: ``python tools/measure_repeats.py outputs/v2.0.0/o200k``.
+
+A sentence is repeated if it stands more than once in its prompt, word for word. The table has the share of repeated
+sentences in all sentences, as a mean over the prompts of a subtask, by length. Lists, programs, graphs
+and noise are left out: their lines are meant to come again, or are no sentences.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from statistics import fmean
+
+import click
+
+from carrara import open_split
+from pipeline.artifacts.split import Selection, Split
+
+LISTS = {
+    *("latent_list.print", "latent_list.sum", "latent_list.min", "latent_list.max", "latent_list.len"),
+    *("graph.bfs", "graph.parents", "graph.route", "idk.letters"),
+    *(
+        "recall.json_kv",
+        "recall.niah_s1",
+        "recall.niah_mk2",
+        "recall.niah_mk3",
+        "recall.vt",
+        "recall.cwe",
+        "recall.fwe",
+    ),
+}
+"""Subtasks whose texts are no prose."""
+SENTENCE, HEADING = re.compile(r"(?<=[.?!])[\"')]*\s+"), re.compile(r"^[^:]*\d[^:]*: ")
+LETTERS = re.compile(r"[A-Za-z]{2,}")
+LEAST = 3
+"""Words of a sentence at least: less is a date, a name or a heading."""
+K = 1024
+
+
+def sentences_of(text: str) -> Iterator[str]:
+    """Yield the sentences of a text, each line without what stands before a colon with a number in it."""
+    for line in text.splitlines():
+        for said in SENTENCE.split(HEADING.sub("", line)):
+            if len(LETTERS.findall(said)) >= LEAST:
+                yield said.strip()
+
+
+def repeated(text: str) -> float:
+    """Return the share of the sentences of a text that stand in it more than once.
+
+    >>> repeated("It was a dry May. The cat slept all day. It was a dry May. Nobody came to tea.")
+    0.5
+    """
+    counted = Counter(sentences_of(text))
+    return sum(times for times in counted.values() if times > 1) / max(counted.total(), 1)
+
+
+def shares(split: Split, selection: Selection) -> dict[str, dict[int, float]]:
+    """Return the mean share of repeated sentences of each subtask at each length, without instructions and question."""
+    found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in split.rows(["family", "subtask", "length", "prompt", "question_start"], selection):
+        name = f"{row['family']}.{row['subtask']}"
+        if name not in LISTS:
+            found[name][row["length"]].append(repeated(row["prompt"][: row["question_start"]]))
+    return {name: {length: fmean(each) for length, each in sorted(own.items())} for name, own in found.items()}
+
+
+@click.command()
+@click.argument("split")
+@click.option("--limit", type=int, default=8, show_default=True, help="prompts of each stratum")
+def main(split: str, limit: int) -> None:
+    """Print the share of repeated sentences in the prompts of SPLIT, by subtask and length."""
+    found = shares(open_split(split), Selection(limit=limit))
+    lengths = sorted({length for own in found.values() for length in own})
+    head = ("subtask", *(f"{length // K}K" for length in lengths))
+    lines = [(f"`{name}`", *(f"{own[at]:.0%}" if at in own else "-" for at in lengths)) for name, own in found.items()]
+    for line in (head, ("---", *["--:"] * len(lengths)), *lines):
+        print("| " + " | ".join(line) + " |")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
