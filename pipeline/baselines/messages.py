@@ -8,9 +8,9 @@ from functools import cached_property
 
 from pipeline.baselines.base import FIRST, LAST, WORDS, End, Passage, Reading
 from pipeline.tasks.icl import solve as icl
-from pipeline.tasks.messages import intent_of
+from pipeline.tasks.messages import intent_of, read
 from pipeline.tasks.tally import solve as tally
-from pipeline.worlds.utterances import domain, mentioned
+from pipeline.worlds.utterances import domain
 
 Intent = tuple[str, str]
 
@@ -92,7 +92,7 @@ class Lines(Reading):
         acts are, every line stands also for the act that it says is not wanted.
         """
         if self.asked.subtask in ("most", "compare"):
-            named = ((one, mentioned("request", self._entry(one).message.rstrip())) for one in self.passages)
+            named = ((one, read(self._entry(one).message.rstrip()).denied) for one in self.passages)
             return [*self.passages, *(self._saying(one, (act, "gym")) for one, act in named if act)]
         if self.asked.subtask == "users":
             return [self._saying(one, kind) for one in self._of_kinds() for kind in self.asked.kinds]
@@ -104,7 +104,8 @@ class Lines(Reading):
         if self.asked.subtask == "users":
             return self.half_known(LAST)
         if self.asked.subtask in ("most", "compare"):
-            return [one for one in self.passages if self._entry(one).intent[0] in self.asked.options][-1:]
+            options = {act for option in self.asked.options for act in option}
+            return [one for one in self.passages if self._entry(one).intent[0] in options][-1:]
         found = ((one, self._entry(one).clerk) for one in self._of_kinds())
         return [replace(one, text=one.text.replace(clerk, self.asked.named["clerk"], 1)) for one, clerk in found]
 
@@ -117,5 +118,6 @@ class Lines(Reading):
     def _saying(self, passage: Passage, intent: Intent) -> Passage:
         """Return a line with a message of an intent."""
         known, entry = domain("request"), self._entry(passage)
-        said = known.acts[intent[0]][0].replace("{it}", known.things[intent[1]][0])
+        clause, thing = known.clauses[intent[0]]["company"][0][0], known.things[intent[1]][0][0]
+        said = f"Please {clause.replace('{it}', thing)}."
         return replace(passage, text=passage.text.replace(entry.message.rstrip(), said))

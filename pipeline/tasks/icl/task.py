@@ -26,14 +26,14 @@ from pipeline.tasks.icl.text import example, head, label_words, tail
 from pipeline.typed import TIERS
 from pipeline.worlds.utterances import RESERVE, Intent, chosen, domain, source_digest, texts
 
-MAPPINGS = 8
+MAPPINGS, EACH = 8, 3
 """Ways in which labels are dealt in a tier: a pool for each, as numbers of as many digits differ in tokens.
 
-A stratum of fewer rows has no use for more ways than rows.
+A stratum has one for every three rows, or fewer: pools take longer to count than such rows.
 """
 COARSE = 6
 """The labels that stand for acts alone."""
-TOKENS = 22
+TOKENS = 28
 """Of so many tokens of the longest prompt there is an example, at most."""
 SPARES = 24
 """Examples that close gaps, of different labels; where there are few labels, half as many, two of each."""
@@ -67,8 +67,8 @@ def labels(world: Streams, tier: str, count: int, which: int, form: str) -> Labe
     """Return a set of labels of a tier; `world` are the streams of any path below the seed without one."""
     name = domain_of(count)
     if count == COARSE:
-        acts = world.world("icl@1", tier).of("coarse", which).sample(list(domain(name).acts), count)
-        intents = tuple(tuple(Intent(act, thing) for thing in domain(name).things) for act in acts)
+        acts = world.world("icl@2", tier).of("coarse", which).sample(domain(name).acts, count)
+        intents = tuple(tuple(Intent(act, thing) for thing in domain(name).objects) for act in acts)
         words_of = [label_words((act,)) for act in acts]
     else:
         single = chosen(world, tier, name, which, count)
@@ -88,7 +88,7 @@ def form_of(stratum: Stratum) -> str:
 
 def mappings(stratum: Stratum) -> int:
     """Return in how many ways labels are dealt in a stratum."""
-    return min(MAPPINGS, stratum.rows)
+    return min(MAPPINGS, -(-stratum.rows // EACH))
 
 
 def size_of(stratum: Stratum) -> str:
@@ -103,7 +103,7 @@ def name_of(stratum: Stratum, which: int) -> str:
 
 def specs(stratum: Stratum) -> tuple[PoolSpec, ...]:
     """Return the pools of a stratum."""
-    source, tier = f"icl@1:{source_digest()}", stratum.tier
+    source, tier = f"icl@2:{source_digest()}", stratum.tier
     return tuple(PoolSpec(name_of(stratum, which), 1, tier, source, make) for which in range(mappings(stratum)))
 
 
@@ -177,7 +177,7 @@ class Intents(Task):
 
     family = "icl"
     subtask = "intents"
-    version = 2
+    version = 3
     title = "the label of a message, by what many labelled examples show"
     scorer = "label"
     max_new_tokens = 20

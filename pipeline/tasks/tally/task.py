@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from pipeline.caches import cache, lru_cache
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Shuffled, Streams, deal, spread, words
+from pipeline.streams import Given, Indices, Permutation, Shuffled, Streams, deal, spread, words
 from pipeline.tasks.base import (
     CorpusKnob,
     Filler,
@@ -32,14 +33,14 @@ from pipeline.tasks.tally import text
 from pipeline.tasks.tally.text import DAYS, line
 from pipeline.typed import TIERS
 from pipeline.worlds.frequencies import Bursts, arrivals
-from pipeline.worlds.utterances import Intent, domain, kinds, mentioned, source_digest, texts, write
+from pipeline.worlds.utterances import Intent, denials, domain, source_digest, texts, write
 
-WORLD = "tally@1"
-TOKENS = 18
-"""Of so many tokens of a tier there is a line: twice what a prompt can hold, for lists that are dealt."""
+WORLD = "tally@2"
+TOKENS = 14
+"""Of so many tokens of a tier there is a line: three times what a prompt can hold, for lists that are dealt."""
 CLERKS, SPARE = 64, 4096
 """Clerks of the pool; numbers that no clerk of the pool has."""
-LEAST, NUMBERS = 10_000, 90_000
+FIRST, NUMBERS = 10_000, 90_000
 SPARES = 24
 INTENTS = domain("request").intents
 STATED = (False, True)
@@ -74,7 +75,7 @@ def clerks(streams: Streams) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 @lru_cache(maxsize=2)
 def _clerks(world: Streams) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    drawn = world.of("clerks").sample(range(LEAST, LEAST + NUMBERS), CLERKS + SPARE)
+    drawn = world.of("clerks").sample(range(FIRST, FIRST + NUMBERS), CLERKS + SPARE)
     return tuple(map(str, drawn[:CLERKS])), tuple(map(str, drawn[CLERKS:]))
 
 
@@ -166,7 +167,7 @@ class TallyTask(Task):
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Read all lines and answer the question."""
-        return (reader.solve(text),)
+        return reader.accepted(reader.solve(text))
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that marked lines are needed and others not, and that near misses are there."""
@@ -191,20 +192,21 @@ def near_misses(intent: Intent, rng: Random, count: int) -> list[tuple[Intent, s
     """
     found = []
     for number in range(count):
-        other = _other(intent, rng, number % 6)
+        other = rng.choice(_alike(intent, SHARED[number % 6]))
         near = intent if number % 6 < 4 else None
         found += [(other, message) for message in write(domain("request"), other, rng, 1, near)]
     rng.shuffle(found)
     return found
 
 
+def mentioning(intent: Intent, rng: Random, without: Intent) -> tuple[Intent, str]:
+    """Write a message that mentions the act and the thing of an intent and asks neither that nor another intent."""
+    other = rng.choice([one for shared in SHARED[:2] for one in _alike(intent, shared) if one != without])
+    return other, write(domain("request"), other, rng, 1, intent)[0]
+
+
 SHARED = ((True, False), (False, True), (True, False), (False, True), (True, False), (False, False))
 """By turn, whether a miss has the thing and whether it has the act."""
-
-
-def _other(intent: Intent, rng: Random, turn: int) -> Intent:
-    """Draw another intent: for even turns of the same thing, for odd ones of the same act, for the last of neither."""
-    return rng.choice(_alike(intent, SHARED[turn]))
 
 
 @cache
@@ -257,7 +259,8 @@ class OfOneClerk(TallyTask):
         rng = row_streams.of("misses")
         more = self.later(sample, rng)
         mine = near_misses(intent, rng, sample.latent["own"])
-        more += [(date, clerk, said, what) for date, (what, said) in zip(dates(rng, len(mine)), mine, strict=True)]
+        days = self.days(sample, rng)
+        more += [(date, clerk, said, what) for date, (what, said) in zip(days, mine, strict=True)]
         known, free = clerks(row_streams)
         others = sample.latent["others"]
         near = near_numbers(clerk, free, rng, 3)
@@ -270,6 +273,10 @@ class OfOneClerk(TallyTask):
         """Return messages of the kind to the clerk that do not count."""
         return []
 
+    def days(self, sample: Sample, rng: Random) -> list[int]:
+        """Return when the clerk's other messages came."""
+        return dates(rng, sample.latent["own"])
+
     def numbers(self, stratum: Stratum, row_streams: Streams) -> dict[str, int]:
         """Draw how many near misses there are."""
         rng = row_streams.of("numbers")
@@ -280,7 +287,7 @@ class Count(OfOneClerk):
     """How many messages of a kind a clerk received."""
 
     subtask = "count"
-    version = 2
+    version = 3
     title = "how many messages of one kind one clerk received"
     scorer = "count"
     complexities = (5, 20, 80)
@@ -318,7 +325,7 @@ class When(OfOneClerk):
     """In which month the last of a number of messages came; `complexity` is the number."""
 
     subtask = "when"
-    version = 2
+    version = 3
     title = "in which month one clerk received so many messages of one kind"
     scorer = "exact"
     complexities = (5, 20)
@@ -349,6 +356,17 @@ class When(OfOneClerk):
             for day, said in zip(days, messages_of(intent, rng, len(days)), strict=True)
         ]
 
+    def days(self, sample: Sample, rng: Random) -> list[int]:
+        """Return when the clerk's other messages came: a third of them up to the answer's month, or more.
+
+        They are as many as make the clerk's messages up to that month and behind it equally frequent, if that is more.
+        """
+        latent, count = sample.latent, sample.stratum.complexity
+        own, passed = latent["own"], latent["month"] + 1
+        wanted = round((own + count + latent["later"]) * passed / MONTHS) - count
+        early = own if passed == MONTHS else min(max(wanted, -(-own // 3)), own)
+        return [*dates(rng, early, 0, passed * text.DAYS), *dates(rng, own - early, passed * text.DAYS, YEAR)]
+
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the kind, and the month that is the answer."""
         return {**OfOneClerk.dealt(self, sample), "month": (sample.latent["month"], MONTHS)}
@@ -361,12 +379,12 @@ class When(OfOneClerk):
 class Users(TallyTask):
     """Clerks who received a message of each of two kinds; `complexity` is how many there are.
 
-    As many clerks received two messages of the first kind, as many two of the second, as many one of the first and a
-    near miss of the second. All of them are clerks of the pool, with other messages as well.
+    As many clerks received a message of the first kind and one that only mentions the second, as many the reverse, and
+    as many two that only mention what is asked. All of them are clerks of the pool, with other messages as well.
     """
 
     subtask = "users"
-    version = 2
+    version = 3
     title = "the clerks who received messages of two kinds"
     scorer = "members"
     max_new_tokens = 128
@@ -386,27 +404,28 @@ class Users(TallyTask):
         return self.made(stratum, index, latent, relevant, text.pairing(intent, other), ", ".join(sorted(both)))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put clerks beside them who received two messages of one kind, or a near miss of the second."""
+        """Put clerks beside them who received one of the messages, or none, and instead near misses that mention it."""
         latent, count = sample.latent, sample.stratum.complexity
-        intent, other = INTENTS[latent["kind"]], INTENTS[latent["other"]]
-        one, two, three = (latent["clerks"][at * count : (at + 1) * count] for at in (1, 2, 3))
-        more = [*_once(row_streams, "one", intent, [*one, *one]), *_once(row_streams, "two", other, [*two, *two])]
-        more += _once(row_streams, "three", intent, three)
+        kinds_asked = INTENTS[latent["kind"]], INTENTS[latent["other"]]
+        one, two, none = (latent["clerks"][at * count : (at + 1) * count] for at in (1, 2, 3))
+        more = [*_once(row_streams, "one", kinds_asked[0], one), *_once(row_streams, "two", kinds_asked[1], two)]
         rng = row_streams.of("misses")
-        missed = [each for each in near_misses(other, rng, 2 * count) if each[0] != intent][:count]
-        more += [
-            (date, who, said, what) for date, who, (what, said) in zip(dates(rng, count), three, missed, strict=False)
-        ]
-        return self.around(sample, more, (intent, other), row_streams, stratum_streams)
+        for intent, without, whose in (
+            (kinds_asked[1], kinds_asked[0], [*one, *none]),
+            (kinds_asked[0], kinds_asked[1], [*two, *none]),
+        ):
+            for date, clerk in zip(dates(rng, len(whose)), whose, strict=True):
+                other, said = mentioning(intent, rng, without)
+                more.append((date, clerk, said, other))
+        return self.around(sample, more, kinds_asked, row_streams, stratum_streams)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the first kind that is asked about."""
         return {"kind": (sample.latent["kind"], len(INTENTS))}
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the score of clerks drawn at random, and of all who received a message of either kind."""
-        count = sample.stratum.complexity
-        return {"uniform": count / CLERKS, "either": 2 * count / (count + 4 * count)}
+        """Return the score of clerks drawn at random, and of all who received a message of either kind, or mention."""
+        return {"uniform": sample.stratum.complexity / CLERKS, "either": 2 / (1 + 3), "mentioned": 2 / (1 + 4)}
 
 
 def _once(row_streams: Streams, purpose: str, intent: Intent, clerks: Sequence[str]) -> list[Line]:
@@ -416,53 +435,64 @@ def _once(row_streams: Streams, purpose: str, intent: Intent, clerks: Sequence[s
     return [(date, clerk, message, intent) for date, clerk, message in said]
 
 
-ACTS = tuple(domain("request").acts)
-THINGS = tuple(domain("request").things)
-WEIGHTS = (18, 13, 11, 10, 9, 9, 6, 6, 6, 6)
-"""How often the acts of a prompt are asked for, the most frequent first."""
+ACTS = domain("request").acts
+THINGS = domain("request").objects
+HIGH, LOW = 8, 2
+"""How often an act is denied that is denied often, and one that seldom is, in the measure of the weights below."""
 LINES = 60
 """Lines of the dealt list in which the leader is safely ahead of its rival, give or take one of each."""
-LOW = 4
+LEAST = 4
 """Acts of the least weight, whose lines close gaps."""
 NO_BURSTS = Bursts(0, 0.0, 0.0, 1)
 
 
 class Shares(TallyTask):
-    """A dealt list of which one act leads another."""
+    """A dealt list of which one side leads another: the acts of either are counted together.
+
+    Half of the acts are denied often, the others seldom, by lot: the sides differ in it, in either way equally often, and
+    by more than they differ in what is asked. So what is denied, and what is mentioned at all, tell nothing.
+    """
 
     scorer = "exact"
     shortest = 4096
-    first: int
-    """The rank of the act that is the answer: 0 is the most frequent one."""
+    side: int
+    """How many acts a side has; those of the leader are the first in the ranks, then come those of its rival."""
 
-    def ranks(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> list[str]:
-        """Return all acts, the most frequent first, with a dealt one in the place of the answer."""
-        answer = ACTS[self.drawn(stratum, index, stratum_streams, "act", len(ACTS))]
-        others = row_streams.of("ranks").sample([act for act in ACTS if act != answer], len(ACTS) - 1)
-        return [*others[: self.first], answer, *others[self.first :]]
+    def weights(self, sample: Sample) -> Sequence[int]:
+        """Return how often acts are asked for, in the order of the sample's ranks."""
+        raise NotImplementedError
 
-    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Deal the act that leads, and the end of the text towards which it does not."""
-        ranks = self.ranks(stratum, index, row_streams, stratum_streams)
-        rng = row_streams.of("relevant")
+    def made_of(
+        self,
+        stratum: Stratum,
+        index: int,
+        streams: tuple[Streams, Streams],
+        ranks: Sequence[str],
+        latent: Mapping[str, Any],
+        options: Sequence[Sequence[str]],
+    ) -> Sample:
+        """Draw what is denied often and where lines stand, and two lines to be marked: of the leader and its rival."""
+        row_streams, stratum_streams = streams
+        rng, size = row_streams.of("relevant"), self.side
+        sides, rest = (ranks[:size], ranks[size : 2 * size]), ranks[2 * size :]
+        often, end = (self.drawn(stratum, index, stratum_streams, name, 2) for name in ("often", "end"))
+        lots = row_streams.of("lots")
+        denied = [*sides[often], *lots.sample(rest, len(rest) // 2)]
+        early = [*sides[end], *lots.sample(rest, len(rest) // 2)]
         clerk = rng.choice(clerks(row_streams)[0])
-        lead, rival = ranks[self.first], ranks[self.first + 1]
-        some = [Intent(act, rng.choice(THINGS)) for act in (lead, rival)]
+        some = [Intent(rng.choice(side), rng.choice(THINGS)) for side in sides]
+        said = [messages_of(one, rng, 1)[0] for one in some]
         relevant = [
-            (date, clerk, messages_of(one, rng, 1)[0], one) for date, one in zip(dates(rng, 2), some, strict=True)
+            (date, clerk, message, one) for date, message, one in zip(dates(rng, 2), said, some, strict=True)
         ]
-        options = row_streams.of("options").sample(self.options(ranks), len(self.options(ranks)))
-        ends = self.drawn(stratum, index, stratum_streams, "end", 2)
-        latent = {"ranks": ranks, "end": ends}
+        told = {"ranks": list(ranks), "often": often, "end": end, "denied": denied, "early": early, **latent}
+        forms = text.sides(next(option for option in options if {*option} == {*sides[0]}))
         question = text.weighing(self.subtask, options)
-        return self.made(stratum, index, latent, relevant, question, kinds("act")[lead].word)
-
-    def options(self, ranks: Sequence[str]) -> Sequence[str]:
-        """Return what is offered for an answer."""
-        return ranks
+        found = self.made(stratum, index, told, relevant, question, forms[0])
+        return replace(found, key=Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Mark a line of the act that leads and one of its rival; the rest is dealt."""
+        """Mark a line of the leader and one of its rival; the rest is dealt."""
         stratum = sample.stratum
         placed = [
             Placed.line(line, "relevant", spread(stratum_streams.of("depth", number), stratum.rows, sample.index))
@@ -476,60 +506,115 @@ class Shares(TallyTask):
         )
 
     def filler(self, sample: Sample, row_streams: Streams) -> Filler:
-        """Return the dealt lines; none mentions the leader where it is not wanted, and many do so with the rival."""
-        stratum, ranks = sample.stratum, sample.latent["ranks"]
-        lead, rival = (ACTS.index(ranks[self.first + step]) for step in (0, 1))
-        queues = _queues(row_streams, stratum.tier, [ACTS.index(act) for act in ranks], lead, rival)
-        order = _order(arrivals(row_streams.of("filler"), WEIGHTS, len(acts(stratum.tier)), NO_BURSTS), queues)
-        spares = np.concatenate([queue[-SPARES // LOW :] for queue in queues[-LOW:]])
-        return Filler(
-            spec_of(stratum).name,
-            _Dealt(order[~np.isin(order, spares)]),
-            spares,
-            "ranked",
-            self._places(sample, row_streams, lead, rival),
-            least=LINES,
-        )
+        """Return the dealt lines: in every prefix acts are asked for and denied as often as their weights say."""
+        stratum, ranks = sample.stratum, [ACTS.index(act) for act in sample.latent["ranks"]]
+        weights = np.array(self.weights(sample), dtype=np.float64)
+        often = [HIGH if act in sample.latent["denied"] else LOW for act in sample.latent["ranks"]]
+        shares = np.empty((2, len(ACTS)))
+        shares[:, ranks] = np.array([weights, often]) / weights.sum()
+        queues, left = _queues(row_streams, stratum.tier, *shares)
+        dealt = arrivals(row_streams.of("filler"), self.weights(sample), len(acts(stratum.tier)), NO_BURSTS)
+        spares = np.concatenate([left[act][: SPARES // LEAST] for act in ranks[-LEAST:]])
+        order = Given(_order(dealt, [queues[act] for act in ranks]))
+        return Filler(spec_of(stratum).name, order, spares, "ranked", self._places(sample, row_streams), least=LINES)
 
-    def _places(self, sample: Sample, row_streams: Streams, lead: int, rival: int) -> Indices:
-        """Return where lines stand: those of the leader nearer to one end, those of its rival nearer to the other."""
-        of_act, size = acts(sample.stratum.tier), each(sample.stratum.tier) * len(INTENTS)
-        one, two = words(row_streams.of("places"), 2 * size).astype(np.int64).reshape(2, size)
-        early, late = (lead, rival) if sample.latent["end"] else (rival, lead)
-        one = np.where(of_act == early, np.minimum(one, two), one)
-        return np.where(of_act == late, np.maximum(one, two), one)
+    def _places(self, sample: Sample, row_streams: Streams) -> Indices:
+        """Return where lines stand: those of half of the acts nearer to the start, the others nearer to the end."""
+        of_act = acts(sample.stratum.tier)
+        one, two = words(row_streams.of("places"), 2 * len(of_act)).astype(np.int64).reshape(2, -1)
+        early = np.array([act in sample.latent["early"] for act in ACTS])[of_act]
+        return np.where(early, np.minimum(one, two), np.maximum(one, two))
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the act that is the answer, and the end of the text at which it is frequent."""
-        return {"act": (sample.key.target, len(ACTS)), "end": (sample.latent["end"], 2)}
-
-    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess among the options."""
-        return {"uniform": 1 / len(self.options(sample.latent["ranks"]))}
+        """Return whether the answer is denied more often than its rival, and the end at which it is frequent."""
+        return {name: (sample.latent[name], 2) for name in ("often", "end")}
 
 
 class Most(Shares):
     """The act that most messages ask for; `complexity` is how many acts there are."""
 
     subtask = "most"
-    version = 2
+    version = 3
     title = "what most of all messages ask for"
     complexities = (10,)
-    first = 0
+    side = 1
+    WEIGHTS = (16, 11, 10, 10, 9, 9, 8, 7, 7, 7)
+
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
+        """Deal the act that leads."""
+        answer = ACTS[self.drawn(stratum, index, stratum_streams, "act", len(ACTS))]
+        others = row_streams.of("ranks").sample([act for act in ACTS if act != answer], len(ACTS) - 1)
+        options = [(act,) for act in row_streams.of("options").sample(ACTS, len(ACTS))]
+        return self.made_of(stratum, index, (row_streams, stratum_streams), [answer, *others], {}, options)
+
+    def weights(self, sample: Sample) -> Sequence[int]:
+        """Return the same weights for all rows."""
+        return self.WEIGHTS
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the act that is the answer, too."""
+        return {"act": (sample.key.target, len(ACTS)), **Shares.dealt(self, sample)}
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the chance of a guess, and the score of who counts what is mentioned: denied or not."""
+        return {"uniform": 1 / len(ACTS), "mentioned": float(sample.latent["often"] == 0)}
+
+
+TRIPLES = (len(ACTS) - 1) * (len(ACTS) - 2) * (len(ACTS) - 3)
+"""In how many ways a question goes on that begins with one act."""
+SHORTEST, ROUNDS = 12, 56
+"""Binary logarithm of the shortest length; of each answer, how many rows of a length ask what no other length does."""
 
 
 class Compare(Shares):
-    """Which of two acts more messages ask for; others are as frequent as these, or more so."""
+    """Which of two pairs of acts more messages ask for; no two rows of a tier put the same question.
+
+    The single act that is asked for most often belongs to the pair that leads or to the other one, in turn.
+    """
 
     subtask = "compare"
-    version = 2
-    title = "which of two things more of all messages ask for"
+    version = 3
+    title = "which of two pairs of things more of all messages ask for"
     complexities = (2,)
-    first = 0
+    side = 2
+    WEIGHTS = ((15, 12, 12, 7, 10, 9, 8, 8, 7, 6), (14, 13, 16, 3, 10, 9, 8, 8, 7, 6))
 
-    def options(self, ranks: Sequence[str]) -> Sequence[str]:
-        """Return the two acts that are compared."""
-        return ranks[:2]
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
+        """Deal an act of the pair that leads, and take the other three from a list of all triples of the tier."""
+        block, rng = divmod(index, stratum.rows)[0], stratum_streams.of("question")
+        place = block * stratum.rows + int(spread(rng, stratum.rows, index) * stratum.rows)
+        turn, first = divmod(place, len(ACTS))
+        skip = (stratum.length.bit_length() - 1 - SHORTEST) * ROUNDS
+        number = _triples(row_streams.world(WORLD, stratum.tier), first)[(skip + turn) % TRIPLES]
+        left, four = [act for act in ACTS if act != ACTS[first]], [ACTS[first]]
+        for size in range(len(left), len(left) - 3, -1):
+            number, at = divmod(number, size)
+            four.append(left.pop(at))
+        drawn = row_streams.of("options")
+        pairs = [tuple(drawn.sample(pair, 2)) for pair in (four[:2], four[2:])]
+        options = drawn.sample(pairs, 2)
+        ranks = [*four, *row_streams.of("ranks").sample(left, len(left))]
+        latent = {"top": self.drawn(stratum, index, stratum_streams, "top", 2)}
+        return self.made_of(stratum, index, (row_streams, stratum_streams), ranks, latent, options)
+
+    def weights(self, sample: Sample) -> Sequence[int]:
+        """Return the weights with the most frequent act in the pair that leads, or in the other one."""
+        return self.WEIGHTS[sample.latent["top"]]
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return an act of the answer, and in which pair the most frequent act is, too."""
+        latent = sample.latent
+        return {"act": (latent["ranks"][0], len(ACTS)), "top": (latent["top"], 2), **Shares.dealt(self, sample)}
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the chance of a guess, and the score of who counts what is mentioned: denied or not."""
+        return {"uniform": 1 / 2, "mentioned": float(sample.latent["often"] == 0)}
+
+
+@lru_cache(maxsize=64)
+def _triples(world: Streams, first: int) -> Permutation:
+    """Return the order in which questions that begin with an act are asked in a tier."""
+    return Permutation(world.of("triples", first), TRIPLES)
 
 
 def _order(dealt: Indices, queues: Sequence[Indices]) -> Indices:
@@ -543,17 +628,6 @@ def _order(dealt: Indices, queues: Sequence[Indices]) -> Indices:
     return order
 
 
-class _Dealt:
-    """A list that is there from its first line to its last."""
-
-    def __init__(self, order: Indices) -> None:
-        self._order = order
-
-    def take(self, count: int) -> Indices:
-        """Return the first `count` lines."""
-        return self._order[:count]
-
-
 @lru_cache(maxsize=2)
 def acts(tier: str) -> Indices:
     """Return the number of the act of each line of a pool."""
@@ -561,31 +635,39 @@ def acts(tier: str) -> Indices:
 
 
 @lru_cache(maxsize=2)
-def _mentions(world: Streams, tier: str) -> Indices:
-    """Return the number of the act that each line of a pool says is not wanted, or -1."""
-    every = texts(world, tier, "request")
-    names = (mentioned("request", one) for intent in INTENTS for one in every[intent][: each(tier)])
-    return np.array([ACTS.index(name) if name else -1 for name in names], dtype=np.int64)
+def _denied(world: Streams, tier: str) -> Indices:
+    """Return the number of the act that each line of a pool denies, or -1."""
+    every = denials(world, tier, "request")
+    return np.concatenate([every[intent][: each(tier)] for intent in INTENTS])
 
 
-def _queues(row_streams: Streams, tier: str, ranks: Sequence[int], lead: int, rival: int) -> list[Indices]:
-    """Return the lines of each act, in the order of ranks: random, but for those that mention leader or rival."""
-    of_act, said = acts(tier), _mentions(row_streams.world(), tier)
-    mixed = np.argsort(words(row_streams.of("queues"), len(of_act)), kind="stable")
-    mixed = mixed[said[mixed] != lead]
-    found = []
-    for act in ranks:
-        mine = mixed[of_act[mixed] == act]
-        found.append(_favoured(mine, said[mine] == rival))
-    return found
+def _queues(
+    row_streams: Streams, tier: str, asked: NDArray[np.float64], denied: NDArray[np.float64]
+) -> tuple[list[Indices], list[Indices]]:
+    """Return the lines of each act in an order of which every prefix denies other acts in proportion, and the rest.
 
-
-FAVOUR = 13
-"""Of so many lines one mentions the rival, as long as there are such lines."""
-
-
-def _favoured(lines: Indices, mentions: NDArray[np.bool_]) -> Indices:
-    """Return lines in an order in which those that mention the rival come at even steps."""
-    first, rest = lines[mentions], lines[~mentions]
-    steps = np.concatenate([np.arange(len(first)) * FAVOUR, np.arange(len(rest)) * FAVOUR / (FAVOUR - 1) + 0.5])
-    return np.concatenate([first, rest])[np.argsort(steps, kind="stable")]
+    `asked` and `denied` are the shares of all lines that ask for each act and that deny it. The order ends where the
+    lines of an act that deny another one run out; the rest are lines behind it that deny nothing.
+    """
+    of_act, said, count = acts(tier), _denied(row_streams.world(), tier), len(ACTS)
+    rates = np.tile(np.append(denied / (1 - asked), 0.0), (count, 1))
+    rates[np.arange(count), np.arange(count)] = 0.0
+    rates[:, -1] = 1 - rates.sum(axis=1)
+    pairs = of_act * (count + 1) + np.where(said < 0, count, said)
+    drawn = words(row_streams.of("queues"), len(pairs))
+    order = np.argsort((pairs.astype(np.uint64) << np.uint64(32)) + drawn, kind="stable")
+    sizes = np.bincount(pairs, minlength=rates.size)
+    nth = np.arange(len(pairs)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    flat = rates.ravel()[pairs[order]]
+    times = (nth + (drawn[order] & np.uint64(0xFFFF)) / 65536) / flat
+    with np.errstate(divide="ignore"):
+        ends = np.where(rates > 0, sizes.reshape(rates.shape) / rates, np.inf).min(axis=1)
+    found, left = [], []
+    for act in range(count):
+        mine = of_act[order] == act
+        lines, when = order[mine], times[mine]
+        lines = lines[np.argsort(when, kind="stable")]
+        size = int((when < ends[act]).sum())
+        found.append(lines[:size])
+        left.append(lines[size:][said[lines[size:]] < 0])
+    return found, left
