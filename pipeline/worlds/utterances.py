@@ -29,12 +29,12 @@ from pipeline.worlds.words import pool, pool_digest, pools_in
 __all__ = [
     "DOMAINS",
     "OTHER",
-    "RESERVE",
     "Domain",
     "Intent",
     "chosen",
     "denials",
     "domain",
+    "fresh",
     "kinds",
     "phrase",
     "source_digest",
@@ -172,11 +172,11 @@ def share(of_all: float) -> int:
     return int(of_all * WORD)
 
 
-GREETED, TOLD = share(0.35), share(0.45)
+GREETED, TOLD = share(0.12), share(0.16)
 """How many messages have a greeting, and how many end in something else."""
-PLAIN, BEFORE = share(0.5), share(0.8)
+PLAIN, BEFORE = share(0.68), share(0.86)
 """How many name their thing in a sentence of an act; up to how many in a sentence before it, the rest in one behind."""
-DENIED, BOTH, BESIDE = share(0.45), share(0.6), share(0.8)
+DENIED, BOTH, BESIDE = share(0.44), share(0.54), share(0.64)
 """Up to how many deny an act, deny one and say what other thing is not meant, or say that alone."""
 COMMON = ("name", "town")
 """Slots that have one value in the whole message: who writes, and from where."""
@@ -313,14 +313,12 @@ def _pick(wordings: Wordings, number: int) -> str:
 
 
 WORLD = "utterances@2"
-RESERVE = 48
-"""Utterances of each intent that stand in no pool: they are asked about."""
 TOKENS = {"request": 1904, "question": 1400}
 """Of so many tokens of a tier there is an utterance of each intent."""
 
 
 def texts(streams: Streams, tier: str, name: str) -> Mapping[Intent, Sequence[str]]:
-    """Return all utterances of a domain by intent, equally many of each; the last `RESERVE` stand in no pool.
+    """Return all utterances of a domain by intent, equally many of each.
 
     Args:
         streams: any streams below the seed.
@@ -337,9 +335,17 @@ def denials(streams: Streams, tier: str, name: str) -> Mapping[Intent, NDArray[n
     return {intent: np.array([numbers[act] for act in said.values()], dtype=np.int64) for intent, said in every.items()}
 
 
+def fresh(streams: Streams, tier: str, name: str, intent: Intent, rng: Random) -> str:
+    """Write an utterance that is none of `texts`."""
+    known, of = _texts(streams.world(WORLD, tier, name), tier, name)[intent], domain(name)
+    while (message := write(of, intent, rng, 1)[0]) in known:
+        pass
+    return message
+
+
 @lru_cache(maxsize=4)
 def _texts(row_streams: Streams, tier: str, name: str) -> Mapping[Intent, Mapping[str, str]]:
-    of, count = domain(name), -(-TIERS[tier] // TOKENS[name]) + RESERVE
+    of, count = domain(name), -(-TIERS[tier] // TOKENS[name])
     every = (*of.intents, *([OTHER] if name == "request" else []))
     return {intent: _written(of, intent, row_streams.of(*intent), count) for intent in every}
 

@@ -24,7 +24,7 @@ from pipeline.tasks.base import CorpusKnob, Filler, Key, Layout, Plain, PoolSpec
 from pipeline.tasks.icl import solve as reader
 from pipeline.tasks.icl.text import example, head, label_words, tail
 from pipeline.typed import TIERS
-from pipeline.worlds.utterances import RESERVE, Intent, chosen, domain, source_digest, texts
+from pipeline.worlds.utterances import Intent, chosen, domain, fresh, source_digest, texts
 
 MAPPINGS, EACH = 8, 3
 """Ways in which labels are dealt in a tier: a pool for each, as numbers of as many digits differ in tokens.
@@ -37,7 +37,7 @@ TOKENS = 28
 """Of so many tokens of the longest prompt there is an example, at most."""
 SPARES = 24
 """Examples that close gaps, of different labels; where there are few labels, half as many, two of each."""
-MOST_AT_4K = 77
+MOST_AT_4K = 68
 """Labels of which a prompt of 4,096 tokens holds a round, at most."""
 FORMS = ("integers", "words")
 ROUNDS = ("balanced", "blocked")
@@ -129,8 +129,8 @@ def each(size: str, known: Labels) -> int:
 def _mixed(parts: Sequence[Sequence[str]], count: int) -> list[str]:
     """Return `count` messages, as many of each part."""
     size = -(-count // len(parts))
-    if size > len(parts[0]) - RESERVE:
-        raise ValueError(f"{size} messages of each intent are needed, but there are {len(parts[0]) - RESERVE}")
+    if size > len(parts[0]):
+        raise ValueError(f"{size} messages of each intent are needed, but there are {len(parts[0])}")
     return [message for part in parts for message in part[:size]][:count]
 
 
@@ -199,7 +199,7 @@ class Intents(Task):
         known = labels_of(row_streams, stratum, which)
         rng = row_streams.of("message")
         intent = rng.choice(known.intents[label])
-        message = texts(row_streams, stratum.tier, known.domain)[intent][-1 - rng.randrange(RESERVE)]
+        message = fresh(row_streams, stratum.tier, known.domain, intent, rng)
         answer = known.written[label]
         latent = {"mapping": which, "label": label, "intent": list(intent)}
         return Sample("", stratum, index, latent, (f"{message}\n",), message, Key.accepting(answer))

@@ -297,5 +297,5 @@ def _misses(row: Published, book: Book) -> Iterator[str]:
         if entry.intent in asked.kinds:
             whose.setdefault(entry.clerk, []).append(entry.intent)
     half = [clerk for clerk, found in whose.items() if len({*found}) == 1]
-    if len(half) < 3 * size:
-        yield f"{len(half)} clerks received messages of one kind alone, where {3 * size} should have"
+    if len(half) < 2 * size:
+        yield f"{len(half)} clerks received messages of one kind alone, where {2 * size} should have"

@@ -234,7 +234,7 @@ def _digits(numbers: Sequence[str]) -> NDArray[np.uint8]:
 
 COUNTS = {5: range(2, 9), 20: range(14, 27), 80: range(60, 101)}
 """How many messages are counted that are dealt, by complexity."""
-OWN, OTHERS = {5: (6, 10), 20: (12, 30), 80: (48, 100)}, {5: (3, 8), 20: (10, 30), 80: (40, 100)}
+OWN, OTHERS = {5: (6, 8), 20: (12, 30), 80: (48, 100)}, {5: (3, 6), 20: (10, 30), 80: (40, 100)}
 """How many other messages the clerk received, and how many of the kind other clerks did: from and to."""
 MONTHS = len(text.MONTHS)
 
@@ -389,6 +389,7 @@ class Users(TallyTask):
     scorer = "members"
     max_new_tokens = 128
     complexities = (2, 4, 8)
+    fits = MappingProxyType({8: 8192})
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a kind, and draw another and the clerks."""
@@ -439,7 +440,7 @@ ACTS = domain("request").acts
 THINGS = domain("request").objects
 HIGH, LOW = 8, 2
 """How often an act is denied that is denied often, and one that seldom is, in the measure of the weights below."""
-LINES = 60
+LINES = 55
 """Lines of the dealt list in which the leader is safely ahead of its rival, give or take one of each."""
 LEAST = 4
 """Acts of the least weight, whose lines close gaps."""
@@ -660,7 +661,7 @@ def _queues(
     nth = np.arange(len(pairs)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     flat = rates.ravel()[pairs[order]]
     times = (nth + (drawn[order] & np.uint64(0xFFFF)) / 65536) / flat
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         ends = np.where(rates > 0, sizes.reshape(rates.shape) / rates, np.inf).min(axis=1)
     found, left = [], []
     for act in range(count):
