@@ -6,7 +6,7 @@ What a sentence can say is expanded by `pipeline.worlds.wording`, as the writer'
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,21 +27,28 @@ OUT = "out"
 class Meaning:
     """What a message is for: the act and the thing, each "" where it is none of those that the world knows by name.
 
-    `denied` is the act that the message says is not wanted, or "".
+    `acts` and `things` are all that the message mentions, in order: also those that are not wanted or not meant.
     """
 
     domain: str
     act: str
     thing: str
-    denied: str = ""
+    acts: tuple[str, ...]
+    things: tuple[str, ...]
+
+    @property
+    def denied(self) -> str:
+        """The act that the message says is not wanted, or ""."""
+        return next((act for act in self.acts if act != self.act), "")
 
 
 class Said(NamedTuple):
-    """What a sentence says: the act that it asks for, the one that it denies, the thing that is meant. None is nothing."""
+    """What a sentence says: an act that it asks for or denies, and a thing that is meant or not. None is nothing."""
 
     act: str | None = None
-    denied: str | None = None
+    asked: bool = False
     thing: str | None = None
+    meant: bool = False
 
 
 NOTHING = Said()
@@ -117,23 +124,20 @@ def read(message: str) -> Meaning:
     marks = _slots()
     parts = [" ".join([marks.get(word, word) for word in part.split(" ")]) for part in sentences(message)]
     for domain in _tables():
-        acts: list[str] = []
-        things: list[str] = []
-        denied: list[str] = []
-        for part in parts:
-            said = _read(part, domain)
-            if said is None:
-                break
-            if said.act is not None:
-                acts.append(said.act)
-            if said.denied is not None:
-                denied.append(said.denied)
-            if said.thing is not None:
-                things.append(said.thing)
-        else:
-            if len(acts) == len(things) == 1 and len(denied) <= 1:
-                return Meaning(domain, *(_named(one) for one in (acts[0], things[0], *denied)))
+        said = [_read(part, domain) for part in parts]
+        if None in said:
+            continue
+        known = [one for one in said if one]
+        acts = [one.act for one in known if one.asked and one.act is not None]
+        things = [one.thing for one in known if one.meant and one.thing is not None]
+        if len(acts) == len(things) == 1:
+            every = (tuple(_named(name) for name in some if name is not None) for some in _columns(known))
+            return Meaning(domain, _named(acts[0]), _named(things[0]), *every)
     raise ReadError(f"no message that is understood: {message!r}")
+
+
+def _columns(said: Sequence[Said]) -> tuple[list[str | None], list[str | None]]:
+    return [one.act for one in said], [one.thing for one in said]
 
 
 def _named(name: str) -> str:
@@ -152,11 +156,11 @@ def _read(sentence: str, domain: str) -> Said | None:
             if sentence.startswith(wording, start) and not sentence[start + len(wording) :][:1].isalnum():
                 form = f"{sentence[:start]}{HOLE}{sentence[start + len(wording) :]}"
                 if form in tables.naming:
-                    return Said(thing=thing)
+                    return Said(thing=thing, meant=True)
                 if form in tables.beside:
-                    return NOTHING
+                    return Said(thing=thing)
                 if said := _framed(form, tables):
-                    return said._replace(thing=thing)
+                    return Said(said.act, said.asked, thing, True)
     return _framed(sentence, tables)
 
 
@@ -168,7 +172,7 @@ def _framed(form: str, tables: Tables) -> Said | None:
             if form.endswith(tail):
                 act = tables.clauses.get((voice, form[end + 1 : len(form) - len(tail)]))
                 if act is not None:
-                    return Said(denied=act) if denies else Said(act)
+                    return Said(act, not denies)
         end = form.find(" ", end + 1)
     return None
 

@@ -39,6 +39,7 @@ __all__ = [
     "phrase",
     "source_digest",
     "texts",
+    "times",
     "write",
 ]
 
@@ -182,8 +183,8 @@ COMMON = ("name", "town")
 """Slots that have one value in the whole message: who writes, and from where."""
 DRAWS = 48
 """How many numbers decide on a message, at most."""
-GOLDEN = 2_654_435_769
-"""The golden section of `WORD`: of messages that are numbered in a row as many as it should be deny each act."""
+TURNS = (3_242_174_889, 2_447_445_414)
+"""Steps in `WORD` whose multiples fill a square evenly: of messages in a row as many deny each act as should."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,15 +211,17 @@ def write(of: Domain, intent: Intent, rng: Random, count: int, near: Intent | No
     return list(_written(of, intent, rng, count, near))
 
 
-def _written(of: Domain, intent: Intent, rng: Random, count: int, near: Intent | None = None) -> dict[str, str]:
-    """Write distinct messages, each with the act that it denies, or ""."""
+def _written(
+    of: Domain, intent: Intent, rng: Random, count: int, near: Intent | None = None, first: int | None = None
+) -> dict[str, str]:
+    """Write distinct messages, each with the act that it denies, or ""; `first` is the number of the first one."""
     found: dict[str, str] = {}
     every, needed = words_of(of, intent), ""
     if near is not None:
         needed, own = ("denied" if near.thing == intent.thing else "beside"), every[0]
         acts, things = ((near.act,), own.beside) if needed == "denied" else (own.denied, (near.thing,))
         every = (Words(own.acts, own.things, acts, things),)
-    number = rng.getrandbits(32)
+    number = rng.getrandbits(32) if first is None else first
     while len(found) < count:
         for drawn in words(rng, DRAWS * (count - len(found))).reshape(-1, DRAWS).tolist():
             message = _Message(of, drawn, number := number + 1)
@@ -250,10 +253,10 @@ class _Message:
         """Write all sentences, and return the act that is denied, or ""."""
         of, said, take = self._of, self.said, self._take
         greeted, told, named, turn = take(), take(), take(), take()
-        aside = self._number * GOLDEN % WORD
+        aside, which = (self._number * turn % WORD for turn in TURNS)
         plain, behind = named < PLAIN, named >= BEFORE
         asked, it = self._one(own.acts), self._thing(own.things)
-        denied = own.denied[self._number % len(own.denied)] if aside < BOTH or needed == "denied" else ""
+        denied = own.denied[which * len(own.denied) >> 32] if aside < BOTH or needed == "denied" else ""
         while denied == asked:  # where any act may be denied, as in what is of no kind
             denied = self._one(own.denied)
         strange = ""
@@ -317,6 +320,11 @@ TOKENS = {"request": 1904, "question": 1400}
 """Of so many tokens of a tier there is an utterance of each intent."""
 
 
+def times(tier: str, name: str) -> int:
+    """Return how many utterances of each intent `texts` has."""
+    return -(-TIERS[tier] // TOKENS[name])
+
+
 def texts(streams: Streams, tier: str, name: str) -> Mapping[Intent, Sequence[str]]:
     """Return all utterances of a domain by intent, equally many of each.
 
@@ -345,9 +353,13 @@ def fresh(streams: Streams, tier: str, name: str, intent: Intent, rng: Random) -
 
 @lru_cache(maxsize=4)
 def _texts(row_streams: Streams, tier: str, name: str) -> Mapping[Intent, Mapping[str, str]]:
-    of, count = domain(name), -(-TIERS[tier] // TOKENS[name])
+    of, count = domain(name), times(tier, name)
     every = (*of.intents, *([OTHER] if name == "request" else []))
-    return {intent: _written(of, intent, row_streams.of(*intent), count) for intent in every}
+    turns = {thing: turn * count for turn, thing in enumerate((*of.objects, OTHER.thing))}
+    # Numbered on from thing to thing, so that the messages of an act deny every other act equally often.
+    return {
+        intent: _written(of, intent, row_streams.of(*intent), count, first=turns[intent.thing]) for intent in every
+    }
 
 
 def chosen(streams: Streams, tier: str, name: str, which: int, count: int) -> tuple[Intent, ...]:

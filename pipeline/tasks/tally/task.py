@@ -31,13 +31,10 @@ from pipeline.tasks.base import (
 from pipeline.tasks.tally import solve as reader
 from pipeline.tasks.tally import text
 from pipeline.tasks.tally.text import DAYS, line
-from pipeline.typed import TIERS
 from pipeline.worlds.frequencies import Bursts, arrivals
-from pipeline.worlds.utterances import Intent, denials, domain, source_digest, texts, write
+from pipeline.worlds.utterances import Intent, denials, domain, source_digest, texts, times, write
 
 WORLD = "tally@2"
-TOKENS = 14
-"""Of so many tokens of a tier there is a line: three times what a prompt can hold, for lists that are dealt."""
 CLERKS, SPARE = 64, 4096
 """Clerks of the pool; numbers that no clerk of the pool has."""
 FIRST, NUMBERS = 10_000, 90_000
@@ -58,8 +55,11 @@ def is_stated(stratum: Stratum) -> bool:
 
 
 def each(tier: str) -> int:
-    """Return how many lines the pool has of each intent."""
-    return TIERS[tier] // (TOKENS * len(INTENTS))
+    """Return how many lines the pool has of each intent: all that are written, several times what a prompt can hold.
+
+    Lists that are dealt need them: they end where an act runs out of lines that deny another one.
+    """
+    return times(tier, "request")
 
 
 def lines_of(tier: str, intent: Intent) -> range:
@@ -96,7 +96,7 @@ def _lines(streams: Streams, tier: str, *, stated: bool) -> Iterator[str]:
     every, (numbers, _) = texts(streams, tier, "request"), clerks(streams)
     whose, dates = (found.tolist() for found in placing(streams.world(), tier))
     for number, intent in enumerate(INTENTS):
-        for at, message in enumerate(every[intent][: each(tier)], number * each(tier)):
+        for at, message in enumerate(every[intent], number * each(tier)):
             yield line(dates[at], numbers[whose[at]], message, intent if stated else None)
 
 
@@ -442,8 +442,6 @@ HIGH, LOW = 8, 2
 """How often an act is denied that is denied often, and one that seldom is, in the measure of the weights below."""
 LINES = 55
 """Lines of the dealt list in which the leader is safely ahead of its rival, give or take one of each."""
-LEAST = 4
-"""Acts of the least weight, whose lines close gaps."""
 NO_BURSTS = Bursts(0, 0.0, 0.0, 1)
 
 
@@ -458,6 +456,8 @@ class Shares(TallyTask):
     shortest = 4096
     side: int
     """How many acts a side has; those of the leader are the first in the ranks, then come those of its rival."""
+    spared: Sequence[int]
+    """How many lines of each rank may close gaps: so few that the leader leads with any of them."""
 
     def weights(self, sample: Sample) -> Sequence[int]:
         """Return how often acts are asked for, in the order of the sample's ranks."""
@@ -515,7 +515,7 @@ class Shares(TallyTask):
         shares[:, ranks] = np.array([weights, often]) / weights.sum()
         queues, left = _queues(row_streams, stratum.tier, *shares)
         dealt = arrivals(row_streams.of("filler"), self.weights(sample), len(acts(stratum.tier)), NO_BURSTS)
-        spares = np.concatenate([left[act][: SPARES // LEAST] for act in ranks[-LEAST:]])
+        spares = np.concatenate([left[act][:count] for act, count in zip(ranks, self.spared, strict=True)])
         order = Given(_order(dealt, [queues[act] for act in ranks]))
         return Filler(spec_of(stratum).name, order, spares, "ranked", self._places(sample, row_streams), least=LINES)
 
@@ -539,6 +539,7 @@ class Most(Shares):
     title = "what most of all messages ask for"
     complexities = (10,)
     side = 1
+    spared = (9, 0, 0, 0, 2, 2, 2, 3, 3, 3)
     WEIGHTS = (16, 11, 10, 10, 9, 9, 8, 7, 7, 7)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -578,6 +579,7 @@ class Compare(Shares):
     title = "which of two pairs of things more of all messages ask for"
     complexities = (2,)
     side = 2
+    spared = (0, 0, 0, 0, 4, 4, 4, 4, 4, 4)
     WEIGHTS = ((15, 12, 12, 7, 10, 9, 8, 8, 7, 6), (14, 13, 16, 3, 10, 9, 8, 8, 7, 6))
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -639,7 +641,7 @@ def acts(tier: str) -> Indices:
 def _denied(world: Streams, tier: str) -> Indices:
     """Return the number of the act that each line of a pool denies, or -1."""
     every = denials(world, tier, "request")
-    return np.concatenate([every[intent][: each(tier)] for intent in INTENTS])
+    return np.concatenate([every[intent] for intent in INTENTS])
 
 
 def _queues(
