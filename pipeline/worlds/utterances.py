@@ -37,6 +37,7 @@ __all__ = [
     "fresh",
     "kinds",
     "phrase",
+    "share",
     "source_digest",
     "texts",
     "times",
@@ -177,7 +178,7 @@ GREETED, TOLD = share(0.12), share(0.16)
 """How many messages have a greeting, and how many end in something else."""
 PLAIN, BEFORE = share(0.68), share(0.86)
 """How many name their thing in a sentence of an act; up to how many in a sentence before it, the rest in one behind."""
-DENIED, BOTH, BESIDE = share(0.44), share(0.54), share(0.64)
+DENIED, BOTH, BESIDE = share(0.56), share(0.68), share(0.76)
 """Up to how many deny an act, deny one and say what other thing is not meant, or say that alone."""
 COMMON = ("name", "town")
 """Slots that have one value in the whole message: who writes, and from where."""

@@ -31,8 +31,9 @@ from pipeline.tasks.base import (
 from pipeline.tasks.tally import solve as reader
 from pipeline.tasks.tally import text
 from pipeline.tasks.tally.text import DAYS, line
+from pipeline.typed import TIERS
 from pipeline.worlds.frequencies import Bursts, arrivals
-from pipeline.worlds.utterances import Intent, denials, domain, source_digest, texts, times, write
+from pipeline.worlds.utterances import Intent, denials, domain, share, source_digest, texts, times, write
 
 WORLD = "tally@2"
 CLERKS, SPARE = 64, 4096
@@ -234,7 +235,7 @@ def _digits(numbers: Sequence[str]) -> NDArray[np.uint8]:
 
 COUNTS = {5: range(2, 9), 20: range(14, 27), 80: range(60, 101)}
 """How many messages are counted that are dealt, by complexity."""
-OWN, OTHERS = {5: (6, 8), 20: (12, 30), 80: (48, 100)}, {5: (3, 6), 20: (10, 30), 80: (40, 100)}
+OWN, OTHERS = {5: (4, 8), 20: (12, 30), 80: (48, 100)}, {5: (3, 6), 20: (10, 30), 80: (40, 100)}
 """How many other messages the clerk received, and how many of the kind other clerks did: from and to."""
 MONTHS = len(text.MONTHS)
 
@@ -438,29 +439,44 @@ def _once(row_streams: Streams, purpose: str, intent: Intent, clerks: Sequence[s
 
 ACTS = domain("request").acts
 THINGS = domain("request").objects
-HIGH, LOW = 8, 2
-"""How often an act is denied that is denied often, and one that seldom is, in the measure of the weights below."""
+LOTS = {"denied": 3, "alone": 5}
+"""How many acts are denied often, and how many stand alone often: asked for in messages that deny nothing."""
+DENIED, ALONE = (2.7, 16.1), (2.0, 3.4)
+"""How often acts are denied, and stand alone, that do so seldom or often, in the measure of the weights below."""
+LINE_TOKENS = 48
+"""Tokens of a line at the least, as a mean over a prompt."""
 LINES = 55
 """Lines of the dealt list in which the leader is safely ahead of its rival, give or take one of each."""
+DRAWN_TWICE = 0.5
+"""How many lines stand at the nearer to one end of two places: not so many that what is denied seems rare there."""
+ROUNDS_OF_SHARES = 24
+"""How often shares are scaled to their sums."""
 NO_BURSTS = Bursts(0, 0.0, 0.0, 1)
 
 
 class Shares(TallyTask):
     """A dealt list of which one side leads another: the acts of either are counted together.
 
-    Half of the acts are denied often, the others seldom, by lot: the sides differ in it, in either way equally often, and
-    by more than they differ in what is asked. So what is denied, and what is mentioned at all, tell nothing.
+    Who does not see which act a message denies can count two things of each act: the messages that mention it, and
+    those that mention no other act. How often an act is denied, and how often it stands alone, is drawn by lot,
+    whatever it is asked for, and differs by more than what acts are asked for does. So neither count tells the leader.
     """
 
     scorer = "exact"
     shortest = 4096
     side: int
     """How many acts a side has; those of the leader are the first in the ranks, then come those of its rival."""
+    turns: int
+    """In how many ways a lot may fall for the sides."""
     spared: Sequence[int]
     """How many lines of each rank may close gaps: so few that the leader leads with any of them."""
 
     def weights(self, sample: Sample) -> Sequence[int]:
         """Return how often acts are asked for, in the order of the sample's ranks."""
+        raise NotImplementedError
+
+    def lot(self, ranks: Sequence[str], turn: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
+        """Return which acts of the sides are among so many that are drawn, and those of which the others are drawn."""
         raise NotImplementedError
 
     def made_of(
@@ -476,17 +492,19 @@ class Shares(TallyTask):
         row_streams, stratum_streams = streams
         rng, size = row_streams.of("relevant"), self.side
         sides, rest = (ranks[:size], ranks[size : 2 * size]), ranks[2 * size :]
-        often, end = (self.drawn(stratum, index, stratum_streams, name, 2) for name in ("often", "end"))
-        lots = row_streams.of("lots")
-        denied = [*sides[often], *lots.sample(rest, len(rest) // 2)]
+        end, lots = self.drawn(stratum, index, stratum_streams, "end", 2), row_streams.of("lots")
         early = [*sides[end], *lots.sample(rest, len(rest) // 2)]
+        told: dict[str, Any] = {"ranks": list(ranks), "end": end, "early": early, **latent}
+        for name, count in LOTS.items():
+            turn = self.drawn(stratum, index, stratum_streams, name, self.turns)
+            own, others = self.lot(ranks, turn, count)
+            told[name] = {"turn": turn, "acts": [*own, *lots.sample(others, count - len(own))]}
         clerk = rng.choice(clerks(row_streams)[0])
         some = [Intent(rng.choice(side), rng.choice(THINGS)) for side in sides]
         said = [messages_of(one, rng, 1)[0] for one in some]
         relevant = [
             (date, clerk, message, one) for date, message, one in zip(dates(rng, 2), said, some, strict=True)
         ]
-        told = {"ranks": list(ranks), "often": often, "end": end, "denied": denied, "early": early, **latent}
         forms = text.sides(next(option for option in options if {*option} == {*sides[0]}))
         question = text.weighing(self.subtask, options)
         found = self.made(stratum, index, told, relevant, question, forms[0])
@@ -507,12 +525,16 @@ class Shares(TallyTask):
         )
 
     def filler(self, sample: Sample, row_streams: Streams) -> Filler:
-        """Return the dealt lines: in every prefix acts are asked for and denied as often as their weights say."""
-        stratum, ranks = sample.stratum, [ACTS.index(act) for act in sample.latent["ranks"]]
-        weights = np.array(self.weights(sample), dtype=np.float64)
-        often = [HIGH if act in sample.latent["denied"] else LOW for act in sample.latent["ranks"]]
-        shares = np.empty((2, len(ACTS)))
-        shares[:, ranks] = np.array([weights, often]) / weights.sum()
+        """Return the dealt lines: in every prefix acts are asked for, stand alone and are denied by their shares."""
+        stratum, latent = sample.stratum, sample.latent
+        ranks, asked = [ACTS.index(act) for act in latent["ranks"]], np.array(self.weights(sample), dtype=np.float64)
+        denied, alone = (
+            np.array([some[act in latent[name]["acts"]] for act in latent["ranks"]])
+            for name, some in (("denied", DENIED), ("alone", ALONE))
+        )
+        denied *= (asked - alone).sum() / denied.sum()
+        shares = np.empty((3, len(ACTS)))
+        shares[:, ranks] = np.array([asked, alone, denied]) / asked.sum()
         queues, left = _queues(row_streams, stratum.tier, *shares)
         dealt = arrivals(row_streams.of("filler"), self.weights(sample), len(acts(stratum.tier)), NO_BURSTS)
         spares = np.concatenate([left[act][:count] for act, count in zip(ranks, self.spared, strict=True)])
@@ -522,13 +544,15 @@ class Shares(TallyTask):
     def _places(self, sample: Sample, row_streams: Streams) -> Indices:
         """Return where lines stand: those of half of the acts nearer to the start, the others nearer to the end."""
         of_act = acts(sample.stratum.tier)
-        one, two = words(row_streams.of("places"), 2 * len(of_act)).astype(np.int64).reshape(2, -1)
+        one, two, lot = words(row_streams.of("places"), 3 * len(of_act)).astype(np.int64).reshape(3, -1)
         early = np.array([act in sample.latent["early"] for act in ACTS])[of_act]
-        return np.where(early, np.minimum(one, two), np.maximum(one, two))
+        drawn_twice = np.where(early, np.minimum(one, two), np.maximum(one, two))
+        return np.where(lot < share(DRAWN_TWICE), drawn_twice, one)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return whether the answer is denied more often than its rival, and the end at which it is frequent."""
-        return {name: (sample.latent[name], 2) for name in ("often", "end")}
+        """Return how the lots fell, and the end at which the answer is frequent."""
+        lots = {name: (sample.latent[name]["turn"], self.turns) for name in LOTS}
+        return {**lots, "end": (sample.latent["end"], 2)}
 
 
 class Most(Shares):
@@ -538,8 +562,8 @@ class Most(Shares):
     version = 3
     title = "what most of all messages ask for"
     complexities = (10,)
-    side = 1
-    spared = (9, 0, 0, 0, 2, 2, 2, 3, 3, 3)
+    side, turns = 1, len(ACTS)
+    spared = (0, 0, 2, 2, 3, 3, 3, 3, 4, 4)
     WEIGHTS = (16, 11, 10, 10, 9, 9, 8, 7, 7, 7)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -553,13 +577,18 @@ class Most(Shares):
         """Return the same weights for all rows."""
         return self.WEIGHTS
 
+    def lot(self, ranks: Sequence[str], turn: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the leader as often as any other act is drawn."""
+        return ranks[: int(turn < count)], ranks[1:]
+
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the act that is the answer, too."""
         return {"act": (sample.key.target, len(ACTS)), **Shares.dealt(self, sample)}
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and the score of who counts what is mentioned: denied or not."""
-        return {"uniform": 1 / len(ACTS), "mentioned": float(sample.latent["often"] == 0)}
+        """Return the chance of a guess, and the scores of who counts what is mentioned, and what is mentioned alone."""
+        often, alone = (sample.latent[name]["turn"] < count for name, count in LOTS.items())
+        return {"uniform": 1 / len(ACTS), "mentioned": float(often), "alone": alone / LOTS["alone"]}
 
 
 TRIPLES = (len(ACTS) - 1) * (len(ACTS) - 2) * (len(ACTS) - 3)
@@ -571,16 +600,17 @@ SHORTEST, ROUNDS = 12, 56
 class Compare(Shares):
     """Which of two pairs of acts more messages ask for; no two rows of a tier put the same question.
 
-    The single act that is asked for most often belongs to the pair that leads or to the other one, in turn.
+    The pair that leads has the act of the four that is asked for most often and the one that is seldom asked for, or
+    neither, in turn. Both acts of one pair are denied often, and both of one stand alone often.
     """
 
     subtask = "compare"
     version = 3
     title = "which of two pairs of things more of all messages ask for"
     complexities = (2,)
-    side = 2
+    side, turns = 2, 2
     spared = (0, 0, 0, 0, 4, 4, 4, 4, 4, 4)
-    WEIGHTS = ((15, 12, 12, 7, 10, 9, 8, 8, 7, 6), (14, 13, 16, 3, 10, 9, 8, 8, 7, 6))
+    WEIGHTS = ((18, 8, 10, 9, 10, 9, 8, 8, 7, 7), (13, 13, 15, 4, 10, 9, 8, 8, 7, 7))
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal an act of the pair that leads, and take the other three from a list of all triples of the tier."""
@@ -604,14 +634,19 @@ class Compare(Shares):
         """Return the weights with the most frequent act in the pair that leads, or in the other one."""
         return self.WEIGHTS[sample.latent["top"]]
 
+    def lot(self, ranks: Sequence[str], turn: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
+        """Return one pair or the other."""
+        return ranks[turn * self.side :][: self.side], ranks[2 * self.side :]
+
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return an act of the answer, and in which pair the most frequent act is, too."""
         latent = sample.latent
         return {"act": (latent["ranks"][0], len(ACTS)), "top": (latent["top"], 2), **Shares.dealt(self, sample)}
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and the score of who counts what is mentioned: denied or not."""
-        return {"uniform": 1 / 2, "mentioned": float(sample.latent["often"] == 0)}
+        """Return the chance of a guess, and the scores of who counts what is mentioned, and what is mentioned alone."""
+        often, alone = (float(sample.latent[name]["turn"] == 0) for name in LOTS)
+        return {"uniform": 1 / 2, "mentioned": often, "alone": alone}
 
 
 @lru_cache(maxsize=64)
@@ -645,21 +680,25 @@ def _denied(world: Streams, tier: str) -> Indices:
 
 
 def _queues(
-    row_streams: Streams, tier: str, asked: NDArray[np.float64], denied: NDArray[np.float64]
+    row_streams: Streams,
+    tier: str,
+    asked: NDArray[np.float64],
+    alone: NDArray[np.float64],
+    denied: NDArray[np.float64],
 ) -> tuple[list[Indices], list[Indices]]:
     """Return the lines of each act in an order of which every prefix denies other acts in proportion, and the rest.
 
-    `asked` and `denied` are the shares of all lines that ask for each act and that deny it. The order ends where the
-    lines of an act that deny another one run out; the rest are lines behind it that deny nothing.
+    Of all lines `asked` are the shares that ask for each act, `alone` those that deny nothing beside, and `denied` those
+    that deny the act. The order ends where the lines of an act that deny another one run out; the rest are lines behind
+    it that deny something: what closes gaps stands alone no more often than it should.
     """
     of_act, said, count = acts(tier), _denied(row_streams.world(), tier), len(ACTS)
-    rates = np.tile(np.append(denied / (1 - asked), 0.0), (count, 1))
-    rates[np.arange(count), np.arange(count)] = 0.0
-    rates[:, -1] = 1 - rates.sum(axis=1)
+    sizes = np.bincount(of_act * (count + 1) + np.where(said < 0, count, said), minlength=count * (count + 1))
+    enough = sizes.reshape(count, -1)[:, :count] * LINE_TOKENS / TIERS[tier]
+    rates = np.column_stack([_joint(asked - alone, denied, enough), alone]) / asked[:, None]
     pairs = of_act * (count + 1) + np.where(said < 0, count, said)
     drawn = words(row_streams.of("queues"), len(pairs))
     order = np.argsort((pairs.astype(np.uint64) << np.uint64(32)) + drawn, kind="stable")
-    sizes = np.bincount(pairs, minlength=rates.size)
     nth = np.arange(len(pairs)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     flat = rates.ravel()[pairs[order]]
     times = (nth + (drawn[order] & np.uint64(0xFFFF)) / 65536) / flat
@@ -672,5 +711,15 @@ def _queues(
         lines = lines[np.argsort(when, kind="stable")]
         size = int((when < ends[act]).sum())
         found.append(lines[:size])
-        left.append(lines[size:][said[lines[size:]] < 0])
+        left.append(lines[size:][said[lines[size:]] >= 0])
     return found, left
+
+
+def _joint(rows: NDArray[np.float64], columns: NDArray[np.float64], most: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return shares with given sums of rows and, about, of columns, none above its most and none on the diagonal."""
+    found = np.outer(rows, columns)
+    np.fill_diagonal(found, 0.0)
+    for _ in range(ROUNDS_OF_SHARES):
+        found = np.minimum(found * (columns / found.sum(axis=0)), most)
+        found *= (rows / found.sum(axis=1))[:, None]
+    return found
