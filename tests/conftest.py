@@ -100,7 +100,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 @pytest.fixture(scope="session")
 def split(tmp_path_factory: pytest.TempPathFactory) -> Split:
-    """A sealed split of every task, at the shortest lengths; its shards are of the ordinary size, whoever asks first."""
+    """A sealed split of every task, at the shortest lengths; its shards are of the ordinary size."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plans, "SHARD_TOKENS", ORDINARY_SHARD)
         return built(tmp_path_factory.mktemp("built"))

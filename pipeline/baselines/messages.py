@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from pipeline.baselines.base import FIRST, LAST, WORDS, End, Passage, Reading
+from pipeline.baselines.base import FIRST, WORDS, End, Passage, Reading
 from pipeline.tasks.icl import solve as icl
-from pipeline.tasks.messages import intent_of, read
+from pipeline.tasks.messages import Meaning, intent_of, read
 from pipeline.tasks.tally import solve as tally
 from pipeline.worlds.utterances import domain
 
@@ -86,28 +86,42 @@ class Lines(Reading):
         return self.text.find(tally.START) + len(tally.START), self.text.rfind(tally.END)
 
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return lines that match by half, as if they matched wholly.
+        """Return lines as who knows all words reads them, and does not see what is denied or not meant.
 
-        Where a clerk is asked about these are all lines of the clerk, where clerks are, the lines of either kind. Where
-        acts are, every line stands also for the act that it says is not wanted.
+        Where a clerk is asked about these are the clerk's lines that mention the act and the thing; where clerks
+        are, the lines of either kind. Where acts are, every line stands for all acts that it mentions.
         """
         if self.asked.subtask in ("most", "compare"):
-            named = ((one, read(self._entry(one).message.rstrip()).denied) for one in self.passages)
-            return [*self.passages, *(self._saying(one, (act, "gym")) for one, act in named if act)]
+            return [self._saying(one, (act, "gym")) for one in self.passages for act in self._meaning(one).acts]
         if self.asked.subtask == "users":
             return [self._saying(one, kind) for one in self._of_kinds() for kind in self.asked.kinds]
-        clerk = self.asked.named["clerk"]
-        return [self._saying(one, self.asked.kinds[0]) for one in self.passages if f" clerk {clerk} " in one.text]
+        (kind,) = self.asked.kinds
+        return [self._saying(one, kind) for one in self._mine() if self._mentions(one, kind)]
 
     def last_match(self) -> Sequence[Passage]:
-        """Return all lines of the asked kind, whoever received them, or of acts the last line that asks for one."""
-        if self.asked.subtask == "users":
-            return self.half_known(LAST)
+        """Return lines as who takes what is mentioned last for what is asked.
+
+        Where clerks are asked about, these are all clerks of whom a line mentions each kind.
+        """
         if self.asked.subtask in ("most", "compare"):
-            options = {act for option in self.asked.options for act in option}
-            return [one for one in self.passages if self._entry(one).intent[0] in options][-1:]
-        found = ((one, self._entry(one).clerk) for one in self._of_kinds())
-        return [replace(one, text=one.text.replace(clerk, self.asked.named["clerk"], 1)) for one, clerk in found]
+            return [self._saying(one, (self._meaning(one).acts[-1], "gym")) for one in self.passages]
+        if self.asked.subtask == "users":
+            kinds = self.asked.kinds
+            return [self._saying(one, kind) for one in self.passages for kind in kinds if self._mentions(one, kind)]
+        (kind,) = self.asked.kinds
+        last = ((one, self._meaning(one)) for one in self._mine())
+        return [self._saying(one, kind) for one, said in last if (said.acts[-1], said.things[-1]) == kind]
+
+    def _mine(self) -> list[Passage]:
+        """Return the lines of the asked clerk."""
+        return [one for one in self.passages if f" clerk {self.asked.named['clerk']} " in one.text]
+
+    def _mentions(self, passage: Passage, kind: Intent) -> bool:
+        said = self._meaning(passage)
+        return kind[0] in said.acts and kind[1] in said.things
+
+    def _meaning(self, passage: Passage) -> Meaning:
+        return read(self._entry(passage).message.rstrip())
 
     def _of_kinds(self) -> list[Passage]:
         return [one for one in self.passages if self._entry(one).intent in self.asked.kinds]

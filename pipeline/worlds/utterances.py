@@ -358,9 +358,7 @@ def _texts(row_streams: Streams, tier: str, name: str) -> Mapping[Intent, Mappin
     every = (*of.intents, *([OTHER] if name == "request" else []))
     turns = {thing: turn * count for turn, thing in enumerate((*of.objects, OTHER.thing))}
     # Numbered on from thing to thing, so that the messages of an act deny every other act equally often.
-    return {
-        intent: _written(of, intent, row_streams.of(*intent), count, first=turns[intent.thing]) for intent in every
-    }
+    return {intent: _written(of, intent, row_streams.of(*intent), count, first=turns[intent.thing]) for intent in every}
 
 
 def chosen(streams: Streams, tier: str, name: str, which: int, count: int) -> tuple[Intent, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from random import Random
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from pipeline.caches import cache, lru_cache
 from pipeline.recipe import Stratum
-from pipeline.streams import Given, Indices, Permutation, Shuffled, Streams, deal, spread, words
+from pipeline.streams import Given, Indices, Shuffled, Streams, deal, spread, words
 from pipeline.tasks.base import (
     CorpusKnob,
     Filler,
@@ -502,9 +503,7 @@ class Shares(TallyTask):
         clerk = rng.choice(clerks(row_streams)[0])
         some = [Intent(rng.choice(side), rng.choice(THINGS)) for side in sides]
         said = [messages_of(one, rng, 1)[0] for one in some]
-        relevant = [
-            (date, clerk, message, one) for date, message, one in zip(dates(rng, 2), said, some, strict=True)
-        ]
+        relevant = [(date, clerk, message, one) for date, message, one in zip(dates(rng, 2), said, some, strict=True)]
         forms = text.sides(next(option for option in options if {*option} == {*sides[0]}))
         question = text.weighing(self.subtask, options)
         found = self.made(stratum, index, told, relevant, question, forms[0])
@@ -591,14 +590,12 @@ class Most(Shares):
         return {"uniform": 1 / len(ACTS), "mentioned": float(often), "alone": alone / LOTS["alone"]}
 
 
-TRIPLES = (len(ACTS) - 1) * (len(ACTS) - 2) * (len(ACTS) - 3)
-"""In how many ways a question goes on that begins with one act."""
-SHORTEST, ROUNDS = 12, 56
-"""Binary logarithm of the shortest length; of each answer, how many rows of a length ask what no other length does."""
+SHORTEST, TURNS = 12, 7
+"""Binary logarithm of the shortest length; by how many questions of each act lengths are apart in the lists below."""
 
 
 class Compare(Shares):
-    """Which of two pairs of acts more messages ask for; no two rows of a tier put the same question.
+    """Which of two pairs of acts more messages ask for; no two rows of a length put the same question.
 
     The pair that leads has the act of the four that is asked for most often and the one that is seldom asked for, or
     neither, in turn. Both acts of one pair are denied often, and both of one stand alone often.
@@ -613,16 +610,14 @@ class Compare(Shares):
     WEIGHTS = ((18, 8, 10, 9, 10, 9, 8, 8, 7, 7), (13, 13, 15, 4, 10, 9, 8, 8, 7, 7))
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Deal an act of the pair that leads, and take the other three from a list of all triples of the tier."""
+        """Deal an act of the pair that leads, and take the other three from its list of questions."""
         block, rng = divmod(index, stratum.rows)[0], stratum_streams.of("question")
         place = block * stratum.rows + int(spread(rng, stratum.rows, index) * stratum.rows)
         turn, first = divmod(place, len(ACTS))
-        skip = (stratum.length.bit_length() - 1 - SHORTEST) * ROUNDS
-        number = _triples(row_streams.world(WORLD, stratum.tier), first)[(skip + turn) % TRIPLES]
-        left, four = [act for act in ACTS if act != ACTS[first]], [ACTS[first]]
-        for size in range(len(left), len(left) - 3, -1):
-            number, at = divmod(number, size)
-            four.append(left.pop(at))
+        skip = (stratum.length.bit_length() - 1 - SHORTEST) * TURNS
+        listed = _questions(row_streams.world(WORLD, stratum.tier))[first]
+        four = listed[(skip + turn) % len(listed)]
+        left = [act for act in ACTS if act not in four]
         drawn = row_streams.of("options")
         pairs = [tuple(drawn.sample(pair, 2)) for pair in (four[:2], four[2:])]
         options = drawn.sample(pairs, 2)
@@ -649,10 +644,22 @@ class Compare(Shares):
         return {"uniform": 1 / 2, "mentioned": often, "alone": alone}
 
 
-@lru_cache(maxsize=64)
-def _triples(world: Streams, first: int) -> Permutation:
-    """Return the order in which questions that begin with an act are asked in a tier."""
-    return Permutation(world.of("triples", first), TRIPLES)
+@lru_cache(maxsize=4)
+def _questions(world: Streams) -> Sequence[Sequence[tuple[str, ...]]]:
+    """Return all questions about two pairs of acts, each in the list of one of its acts, whose pair is to lead.
+
+    A question is four acts, first those of the pair that is to lead. The lists are about equally long.
+    """
+    rng, found = world.of("questions"), [list[tuple[str, ...]]() for _ in ACTS]
+    fours = [*combinations(range(len(ACTS)), 4)]
+    every = [(four, partner) for four in fours for partner in four[1:]]
+    for four, partner in rng.sample(every, len(every)):
+        pair, other = (four[0], partner), tuple(act for act in four[1:] if act != partner)
+        first = min(rng.sample(four, 4), key=lambda act: len(found[act]))
+        one, two = (pair, other) if first in pair else (other, pair)
+        named = (first, *(act for act in one if act != first), *rng.sample(two, 2))
+        found[first].append(tuple(ACTS[act] for act in named))
+    return found
 
 
 def _order(dealt: Indices, queues: Sequence[Indices]) -> Indices:
@@ -688,9 +695,9 @@ def _queues(
 ) -> tuple[list[Indices], list[Indices]]:
     """Return the lines of each act in an order of which every prefix denies other acts in proportion, and the rest.
 
-    Of all lines `asked` are the shares that ask for each act, `alone` those that deny nothing beside, and `denied` those
-    that deny the act. The order ends where the lines of an act that deny another one run out; the rest are lines behind
-    it that deny something: what closes gaps stands alone no more often than it should.
+    Of all lines `asked` are the shares that ask for each act, `alone` those that deny nothing beside, and `denied`
+    those that deny the act. The order ends where the lines of an act that deny another one run out; the rest are lines
+    behind it that deny something: what closes gaps stands alone no more often than it should.
     """
     of_act, said, count = acts(tier), _denied(row_streams.world(), tier), len(ACTS)
     sizes = np.bincount(of_act * (count + 1) + np.where(said < 0, count, said), minlength=count * (count + 1))

@@ -37,7 +37,9 @@ QUESTIONS = {
     ),
     "users": "Which clerks received both a message that asks {kind} and a message that asks {other}?",
     "most": "Which of these things is asked most often in all messages: {options}?",
-    "compare": "Which of these two pairs is asked more often in all messages, both things of a pair together: {options}?",
+    "compare": (
+        "Which of these two pairs is asked more often in all messages, both things of a pair together: {options}?"
+    ),
 }
 NAMED = " What a message asks has one of ten names: {names}."
 KINDS = (
