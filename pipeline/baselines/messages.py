@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import log
 
-from pipeline.baselines.base import FIRST, WORDS, End, Passage, Reading
+from pipeline.baselines.base import WORDS, End, Passage, Reading
 from pipeline.tasks.icl import solve as icl
 from pipeline.tasks.messages import Meaning, intent_of, read
 from pipeline.tasks.tally import solve as tally
 from pipeline.worlds.utterances import domain
 
 Intent = tuple[str, str]
+RARE = 0.1
+"""How often a word is taken to have been seen with a label before any was."""
 
 
 class Examples(Reading):
@@ -57,11 +61,31 @@ class Examples(Reading):
         return {*WORDS.findall(self.question.lower())}
 
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return the first or last message that shares the act or the thing with the asked one, or all of it."""
+        """Return a message of the label that who knows all words, and sees no denials, thinks the likeliest.
+
+        Every message stands for all acts and things that it mentions: what naive Bayes learns of words in the end.
+        """
+        seen, sizes = dict[str, Counter[str]](), Counter[str]()
+        for one in self.passages:
+            seen.setdefault(label := _label(one), Counter()).update(self._mentioned(one.text.partition("\n")[0]))
+            sizes[label] += 1
+        wanted = self._mentioned(self.question)
+        fits = {
+            label: sum(log((found[word] + RARE) / (sizes[label] + 2 * RARE)) for word in wanted)
+            for label, found in seen.items()
+        }
+        likeliest = max(fits, key=lambda label: fits[label])
+        return [next(one for one in self.passages if _label(one) == likeliest)]
+
+    def last_match(self) -> Sequence[Passage]:
+        """Return the last message that shares the act or the thing with the asked one, or all of it."""
         act, thing = intent_of(self.question)
-        order = self.passages if end == FIRST else self.passages[::-1]
-        pairs = ((one, intent_of(one.text.partition("\n")[0])) for one in order)
+        pairs = ((one, intent_of(one.text.partition("\n")[0])) for one in self.passages[::-1])
         return [next(one for one, (other, about) in pairs if other == act or about == thing)]
+
+    def _mentioned(self, message: str) -> set[str]:
+        said = read(message)
+        return {*said.acts, *said.things}
 
     def guess(self) -> str:
         """Return one of the labels, if they are numbers."""
