@@ -397,14 +397,27 @@ class Users(TallyTask):
         """Deal a kind, and draw another and the clerks."""
         kind = self.drawn(stratum, index, stratum_streams, "kind", len(INTENTS))
         intent, rng = INTENTS[kind], row_streams.of("clerks")
-        near = [one for one in INTENTS if (one.act == intent.act) != (one.thing == intent.thing)]
-        other = rng.choice(near)
+        other = INTENTS[rng.choice(self.partners(kind, stratum.complexity))]
         some = rng.sample(clerks(row_streams)[0], 4 * stratum.complexity)
         both = some[: stratum.complexity]
         latent = {"kind": kind, "other": INTENTS.index(other), "clerks": some}
         latent["effective_complexity"] = 2 * stratum.complexity
         relevant = [*_once(row_streams, "first", intent, both), *_once(row_streams, "second", other, both)]
         return self.made(stratum, index, latent, relevant, text.pairing(intent, other), ", ".join(sorted(both)))
+
+    def partners(self, kind: int, complexity: int) -> Sequence[int]:
+        """Return the kinds that share the act or the thing, of which a question of a complexity may ask beside a kind.
+
+        Each pair belongs to one complexity and has one order, so that no two rows of a length put the same question.
+        """
+        turn, one = self.complexities.index(complexity), INTENTS[kind]
+        return [
+            number
+            for number, other in enumerate(INTENTS)
+            if (one.act == other.act) != (one.thing == other.thing)
+            and (kind + number) % len(self.complexities) == turn
+            and 0 < (number - kind) % len(INTENTS) < len(INTENTS) // 2
+        ]
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put clerks beside them who received one of the messages, or none, and instead near misses that mention it."""

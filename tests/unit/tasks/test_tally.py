@@ -373,6 +373,12 @@ def test_no_two_rows_of_a_length_put_the_same_question_of_two_pairs() -> None:
         assert len({frozenset(map(frozenset, options)) for options in asked}) == len(asked)
 
 
+def test_no_two_rows_of_a_length_put_the_same_question_of_two_kinds() -> None:
+    cells = [cell("users", complexity, 150) for complexity in TASK["users"].complexities]
+    asked = [question_of(drawn(one, index).question).kinds for one in cells for index in range(150)]
+    assert len({frozenset(kinds_asked) for kinds_asked in asked}) == len(asked)
+
+
 @pytest.mark.parametrize("subtask", ["count", "most"])
 def test_few_sentences_stand_twice_in_a_long_prompt(subtask: str) -> None:
     """2,600 lines, as many as 131,072 tokens hold: at most 15 % of their sentences stand there more than once."""
