@@ -459,7 +459,7 @@ DENIED, ALONE = (2.7, 16.1), (2.0, 3.4)
 """How often acts are denied, and stand alone, that do so seldom or often, in the measure of the weights below."""
 LINE_TOKENS = 48
 """Tokens of a line at the least, as a mean over a prompt."""
-LINES = 55
+LINES = 50
 """Lines of the dealt list in which the leader is safely ahead of its rival, give or take one of each."""
 DRAWN_TWICE = 0.5
 """How many lines stand at the nearer to one end of two places: not so many that what is denied seems rare there."""
@@ -575,7 +575,7 @@ class Most(Shares):
     title = "what most of all messages ask for"
     complexities = (10,)
     side, turns = 1, len(ACTS)
-    spared = (0, 0, 2, 2, 3, 3, 3, 3, 4, 4)
+    spared = (0, 0, 2, 2, 2, 2, 3, 4, 4, 4)
     WEIGHTS = (16, 11, 10, 10, 9, 9, 8, 7, 7, 7)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -620,7 +620,7 @@ class Compare(Shares):
     complexities = (2,)
     side, turns = 2, 2
     spared = (0, 0, 0, 0, 4, 4, 4, 4, 4, 4)
-    WEIGHTS = ((18, 8, 10, 9, 10, 9, 8, 8, 7, 7), (13, 13, 15, 4, 10, 9, 8, 8, 7, 7))
+    WEIGHTS = ((19, 7, 9, 9, 10, 9, 9, 8, 7, 7), (13, 13, 14, 4, 10, 9, 9, 8, 7, 7))
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal an act of the pair that leads, and take the other three from its list of questions."""
