@@ -37,8 +37,8 @@ TOKENS = 28
 """Of so many tokens of the longest prompt there is an example, at most."""
 SPARES = 24
 """Examples that close gaps, of different labels; where there are few labels, half as many, two of each."""
-MOST_AT_4K = 68
-"""Labels of which a prompt of 4,096 tokens holds a round, at most."""
+SHORTEST = {6: 2048, 50: 4096, 68: 4096, 77: 8192, 151: 16384}
+"""The shortest length that holds a round of so many labels, in every vocabulary."""
 FORMS = ("integers", "words")
 ROUNDS = ("balanced", "blocked")
 KNOBS: Mapping[str, tuple[Any, ...] | CorpusKnob] = {
@@ -183,11 +183,11 @@ class Intents(Task):
     max_new_tokens = 20
     complexities = (6, 50, 68, 77, 151)
     knobs = KNOBS
-    shortest = 8192
+    shortest = 16_384
 
     def golden_stratum(self, complexity: int) -> Stratum:
         """Return a stratum of one row, at the shortest length that holds a round of all labels."""
-        return Stratum(self.family, self.subtask, "32k", 8192 if complexity > MOST_AT_4K else 4096, complexity, 1)
+        return Stratum(self.family, self.subtask, "32k", max(4096, SHORTEST[complexity]), complexity, 1)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return specs(stratum)

@@ -196,7 +196,7 @@ def leading(times: Counter[str], options: Sequence[tuple[str, ...]]) -> tuple[tu
 
 GAP = 0.1
 """By how much of its own number the act that is the answer leads in a packed prompt, at least."""
-OWN, OTHERS = {5: 4, 20: 12, 80: 48}, {5: 3, 20: 10, 80: 40}
+OWN, OTHERS = {5: 4, 20: 12, 80: 48}, {5: 3, 20: 10, 80: 30}
 """How many other messages the asked clerk received, and other clerks of the kind, at least."""
 
 

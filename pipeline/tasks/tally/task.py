@@ -236,7 +236,7 @@ def _digits(numbers: Sequence[str]) -> NDArray[np.uint8]:
 
 COUNTS = {5: range(2, 9), 20: range(14, 27), 80: range(60, 101)}
 """How many messages are counted that are dealt, by complexity."""
-OWN, OTHERS = {5: (4, 8), 20: (12, 30), 80: (48, 100)}, {5: (3, 6), 20: (10, 30), 80: (40, 100)}
+OWN, OTHERS = {5: (4, 8), 20: (12, 30), 80: (48, 70)}, {5: (3, 6), 20: (10, 30), 80: (30, 50)}
 """How many other messages the clerk received, and how many of the kind other clerks did: from and to."""
 MONTHS = len(text.MONTHS)
 
