@@ -15,6 +15,7 @@ from pipeline.artifacts.journal import UNREADABLE, Journal
 from pipeline.artifacts.refusals import CUT
 from pipeline.errors import EndpointError, PredictionsError, RefusedError, RequestError
 from pipeline.inference.endpoint import Endpoint, asked, content_of
+from pipeline.metrics import facts, stops_of
 from pipeline.rows import Row, sha256_text
 
 
@@ -106,7 +107,7 @@ class Predictions(Journal):
 
 
 COLUMNS = [
-    *("id", "length", "frame", "context_tokens", "prompt_tokens", "template_tokens", "max_new_tokens"),
+    *("id", "length", "frame", "scorer", "context_tokens", "prompt_tokens", "template_tokens", "max_new_tokens"),
     *("messages", "prompt"),
 ]
 """What is read of a row that is to be sent."""
@@ -193,7 +194,8 @@ def _owed(rows: Iterable[Row], kept: Predictions, on_done: Callable[[Row], None]
 
 def _reply(endpoint: Endpoint, row: Row, more: Mapping[str, Any], given_up: Callable[[], bool]) -> dict[str, Any]:
     if row["frame"] == "raw":
-        return endpoint.complete(row["prompt"], more=more, given_up=given_up)
+        stops = stops_of(row["prompt"]) if facts(row["scorer"]).stops else []
+        return endpoint.complete(row["prompt"], more={**more, "stop": stops or None}, given_up=given_up)
     messages = row["messages"] or [{"role": "user", "content": row["prompt"]}]
     return endpoint.ask(messages, more=more, given_up=given_up)
 
