@@ -308,7 +308,7 @@ def test_odd_sets_of_replies_have_a_page_too(split: Split, both: list[Scored]) -
     """A model without replies, models asked nothing in common, and a single length."""
     silent = replace(both[0], records=tuple(replace(each, state="missing", score=0.0) for each in both[0].records))
     page = score_page([[split]], [silent])
-    assert [each.said for each in page.sections[0].blocks[1].rows] == ["no replies"]
+    assert [each.said for each in page.sections[0].blocks[1].rows] == ["too few replies"]
     parts = [
         replace(both[0], model=family, records=tuple(each for each in both[0].records if each.family == family))
         for family in ("bio", "latent_list")
