@@ -23,6 +23,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 COMMANDS = {
     "build": ("build", "Build a recipe from start to finish and prove every row."),
     "chance": ("show", "Print what guessing would score on the rows of a split."),
+    "check-server": ("checking", "Check how a server takes the rows of a split."),
     "corpus": ("corpus", "Import texts of your own."),
     "export": ("export", "Write a split in the format of another harness."),
     "extend": ("freeze", "Add profiles, tiers or strata to a frozen release."),

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,8 @@ def _name(said: Mapping[str, str]) -> None:
 
 BY = "carrara run"
 SIZES = ["id", "length", "context_tokens", "prompt_tokens"]
+FIRST = 3
+"""Rows after which a run warns of a server that counts other tokens."""
 STOP = "the headings of each prompt"
 """What ends the replies to bare prompts, unless an option says otherwise."""
 SAME = ("endpoint", "date")
@@ -192,11 +194,28 @@ def run(
                 workers=workers,
                 limit_name=name,
                 on_done=lambda row: shown.advance(1, row["prompt_tokens"]),
+                on_count=_warner(),
             )
     whole = tell(out, sizes, left, kept, found, max_length)
     _tell_headline(split, out)
     if not whole:
         sys.exit(REPORTED)
+
+
+def _warner() -> Callable[[int], None]:
+    """Return what takes differences in counts of prompt tokens, and warns once if all of the first ones differ."""
+    seen: list[int] = []
+
+    def note(off: int) -> None:
+        seen.append(off)
+        if len(seen) == FIRST and all(seen):
+            say(
+                f"the server counts {min(seen):+} to {max(seen):+} prompt tokens against the split in the first "
+                f"{FIRST} rows: `carrara check-server` says why",
+                err=True,
+            )
+
+    return note
 
 
 def _settings(asked: Endpoint, sent: Mapping[str, Any], frame: str) -> dict[str, str]:

@@ -109,8 +109,8 @@ def all_in_order(row: Row, prediction: str) -> float | None:
 def _lists_only(text: str, parts: Sequence[Sequence[str]], asked: frozenset[str]) -> bool:
     """Tell whether a text lists the parts in order, each in one of its forms, and no other value."""
     rest, masked = "\n".join(BULLET.sub("", line) for line in text.splitlines()), ""
-    for forms in parts:
-        rest = unglossed(rest, forms)
+    for each in parts:
+        rest = unglossed(rest, each)
     patterns = [[phrase(form) for form in forms] for forms in parts]
     gaps = []
     for forms in patterns:

@@ -585,6 +585,9 @@ def test_other_counts_of_tokens_are_said(folder: Path, serve: Callable[[Script],
     server = serve(lambda payload: says("x", 107 - 9 * (payload["messages"][0]["content"] == "Prompt 0?")))
     done = ran(folder, server, tmp_path / "m.jsonl")
     assert "count of prompt tokens differs from the split's in 2 of 12 rows, by -9 to +0" in done.output
+    assert "check-server" not in done.output, "some of the first rows are as they should be"
+    other = ran(folder, serve(lambda payload: says("x", 108)), tmp_path / "n.jsonl")
+    assert other.stderr.count("the server counts +1 to +1 prompt tokens against the split in the first 3 rows") == 1
 
 
 @pytest.mark.parametrize("text", [None, "", " \n"])
