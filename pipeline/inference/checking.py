@@ -126,7 +126,11 @@ def _sent(off: Sequence[int], refused: Sequence[str], rows: int) -> Iterator[Fin
     elif any(off):
         least, most = min(off), max(off)
         by = f"{least:+}" if least == most else f"{least:+} to {most:+}"
-        yield Finding(*what, f"{by} in {sum(map(bool, off))} of {len(off)} rows", f"prompts arrive with {by} tokens")
+        yield Finding(
+            *what,
+            f"{by} in {sum(map(bool, off))} of {len(off)} rows",
+            f"prompts do not arrive with the tokens that the split counts ({by})",
+        )
     else:
         yield Finding(*what, f"the same in {len(off)} of {len(off)} rows")
 

@@ -26,7 +26,9 @@ MORE = {10: "Q", 11: "q", 12: "d"}
 TEXT, LIST = 8, 9
 MOST = 1 << 24
 """Items of a list, or characters of a text, that no tokenizer has."""
-CONTROL, USER_DEFINED = 3, 4
+NORMAL, CONTROL, USER_DEFINED = 1, 3, 4
+BLANK = "\u2581"
+"""How SentencePiece writes a space."""
 WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
 ENDS = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 SPLIT = {"qwen2": rf"{WORDS}\p{{N}}{ENDS}", "llama-bpe": rf"{WORDS}\p{{N}}{{1,3}}{ENDS}"}
@@ -115,36 +117,23 @@ def unpacked(path: Path) -> Path:
 def _files(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a model's folder holds, by the names of its files."""
     told = {name.removeprefix("tokenizer.ggml."): value for name, value in data.items()}
-    model, pre = told.get("model"), told.get("pre", "")
-    if model != "gpt2":
+    kind, tokens = told.get("model"), told.get("tokens", [])
+    if kind not in ("gpt2", "llama"):
         raise ProfileError(
-            f"{str(path)!r} has a vocabulary of kind {model!r}, which is not read from GGUF: give the model's own "
+            f"{str(path)!r} has a vocabulary of kind {kind!r}, which is not read from GGUF: give the model's own "
             "folder or name"
         )
-    tokens, kinds = told["tokens"], told.get("token_type") or []
     vocabulary = {text: number for number, text in enumerate(tokens)}
     special = [
         {"id": number, "content": tokens[number], "special": kind == CONTROL, **dict.fromkeys(FLAGS, False)}
-        for number, kind in enumerate(kinds)
+        for number, kind in enumerate(told.get("token_type") or [])
         if kind in (CONTROL, USER_DEFINED)
     ]
     bos = tokens[told["bos_token_id"]] if "bos_token_id" in told else None
     eos = tokens[told["eos_token_id"]] if "eos_token_id" in told else None
-    added = bos if told.get("add_bos_token") else None
-    tokenizer = {
-        "version": "1.0",
-        "added_tokens": special,
-        "normalizer": None,
-        "pre_tokenizer": _split(path, pre),
-        "post_processor": _begun(added, vocabulary),
-        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
-        "model": {
-            "type": "BPE",
-            "vocab": vocabulary,
-            "merges": [merge.split(" ", 1) for merge in told.get("merges", ())],
-            "ignore_merges": SAME.get(pre, pre) == "llama-bpe",
-        },
-    }
+    model = _bytewise(path, told, vocabulary) if kind == "gpt2" else _pieces(told, vocabulary)
+    added = bos if told.get("add_bos_token", kind == "llama") else None
+    tokenizer = {"version": "1.0", "added_tokens": special, "post_processor": _begun(added, vocabulary), **model}
     window = data.get(f"{data.get('general.architecture')}.context_length")
     config = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": bos, "eos_token": eos}
     config |= {"chat_template": data.get("tokenizer.chat_template"), "clean_up_tokenization_spaces": False}
@@ -153,6 +142,39 @@ def _files(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
         "tokenizer_config.json": {name: value for name, value in config.items() if value is not None},
         "config.json": {"max_position_embeddings": window},
     }
+
+
+def _bytewise(path: Path, told: Mapping[str, Any], vocabulary: dict[str, int]) -> dict[str, Any]:
+    """Return byte-level BPE as tokenizers reads it: merges as they stand, after a split."""
+    pre = told.get("pre", "")
+    merges = [merge.split(" ", 1) for merge in told.get("merges", ())]
+    model = {"type": "BPE", "vocab": vocabulary, "merges": merges, "ignore_merges": SAME.get(pre, pre) == "llama-bpe"}
+    return {"normalizer": None, "pre_tokenizer": _split(path, pre), "decoder": _bytes(own=True), "model": model}
+
+
+def _pieces(told: Mapping[str, Any], vocabulary: dict[str, int]) -> dict[str, Any]:
+    """Return the BPE of SentencePiece: any two pieces that make a third may merge, those of the best score first."""
+    scores, kinds = told["scores"], told.get("token_type") or []
+    merges = list[tuple[float, int, int, str, str]]()
+    for text, number in vocabulary.items():
+        if number < len(kinds) and kinds[number] != NORMAL:
+            continue
+        for at in range(1, len(text)):
+            first, second = vocabulary.get(text[:at]), vocabulary.get(text[at:])
+            if first is not None and second is not None:
+                merges.append((-scores[number], first, second, text[:at], text[at:]))
+    blank = {"type": "Replace", "pattern": {"String": " "}, "content": BLANK}
+    front = [{"type": "Prepend", "prepend": BLANK}] if told.get("add_space_prefix", True) else []
+    unknown = told["tokens"][told.get("unknown_token_id", 0)]
+    return {
+        "normalizer": {"type": "Sequence", "normalizers": [*front, blank]},
+        "pre_tokenizer": None,
+        "decoder": {"type": "Replace", "pattern": {"String": BLANK}, "content": " "},
+        "model": {
+            "type": "BPE", "vocab": vocabulary, "merges": [[one, two] for *_, one, two in sorted(merges)],
+            "unk_token": unknown, "fuse_unk": True, "byte_fallback": True,
+        },
+    }  # fmt: skip
 
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")

@@ -58,6 +58,25 @@ def test_a_token_in_front_is_added_where_the_file_says_so(tmp_path: Path) -> Non
     assert read.encode("one").tokens[0] == "<s>"
 
 
+def test_pieces_merge_by_their_scores(tmp_path: Path) -> None:
+    """SentencePiece writes no merges: any two pieces that make a third may merge, those of the best score first."""
+    pieces = {"<unk>": 0.0, "<s>": 0.0, "\u2581": -9.0, "a": -9.0, "b": -9.0, "c": -9.0, "ab": -2.0, "bc": -1.0}
+    pieces |= {"\u2581a": -3.0, "\u2581abc": -4.0, "<0x7A>": 0.0}
+    data = gguf_files.metadata(small(), "default") | {
+        "tokenizer.ggml.model": "llama",
+        "tokenizer.ggml.tokens": list(pieces),
+        "tokenizer.ggml.scores": list(pieces.values()),
+        "tokenizer.ggml.token_type": [2, 3, *[1] * 8, 6],
+        "tokenizer.ggml.bos_token_id": 1,
+        "tokenizer.ggml.add_bos_token": True,
+        "tokenizer.ggml.add_space_prefix": False,
+    }
+    del data["tokenizer.ggml.merges"], data["tokenizer.ggml.eos_token_id"], data["tokenizer.chat_template"]
+    read = tokenizers.Tokenizer.from_file(str(unpacked(gguf_files.write(tmp_path / "a.gguf", data)) / "tokenizer.json"))
+    assert read.encode("abc ab z", add_special_tokens=False).tokens == ["a", "bc", "\u2581", "ab", "\u2581", "<0x7A>"]
+    assert read.encode("abc").tokens == ["<s>", "a", "bc"]
+
+
 def test_a_profile_and_a_build_by_a_gguf_file(weights: Path, tmp_path: Path) -> None:
     told = went(carrara("profile", "add", weights, "--name", "own", "--out", tmp_path / "own"))
     assert "window: 8,192 tokens" in told
@@ -72,7 +91,7 @@ def test_what_cannot_be_read_is_said(weights: Path, tmp_path: Path) -> None:
     assert "is not there" in said(carrara("profile", "add", tmp_path / "none.gguf"))
     for name, value, words in (
         ("tokenizer.ggml.pre", "mine", "no pattern is known here (known: codeshell, command-r"),
-        ("tokenizer.ggml.model", "llama", "a vocabulary of kind 'llama', which is not read from GGUF"),
+        ("tokenizer.ggml.model", "bert", "a vocabulary of kind 'bert', which is not read from GGUF"),
     ):
         path = gguf_files.write(tmp_path / "odd.gguf", gguf_files.metadata(small(), "qwen2", **{name: value}))
         with pytest.raises(ProfileError) as fault:
