@@ -30,6 +30,14 @@ COUNTRIES = frozenset(
 """The countries of the cities that people of the bio family come from."""
 ALIASES = {"United States": ("USA", "US", "America"), "United Kingdom": ("UK",), "Czechia": ("Czech Republic",)}
 PLACE = "city|town|capital|capital city|port|port city|village|municipality|place|university|college|school|institute"
+
+
+def _any_of(countries: Collection[str]) -> str:
+    """Return a pattern of the names of countries."""
+    return "|".join(re.escape(name) for each in sorted(countries) for name in (each, *ALIASES.get(each, ())))
+
+
+NAMED_COUNTRY = re.compile(rf"\b(?:{_any_of(COUNTRIES)})\b", re.IGNORECASE)
 INSTITUTION = re.compile("univers|college|institute|school|polytechnic|academy", re.IGNORECASE)
 
 
@@ -39,6 +47,8 @@ def unglossed(text: str, answers: Collection[str]) -> str:
     Where the answers name the country (`Tampere, Finland`), no other is left out, so that a wrong one counts as
     another value. Of a university none is known, and any is left out: the question asks for none.
     """
+    if not NAMED_COUNTRY.search(text):
+        return text  # most texts: no pattern of their answer is made
     for answer in sorted(answers, key=len, reverse=True):
         own = frozenset(each[len(answer) + 2 :] for each in answers if each.startswith(f"{answer}, ")) & COUNTRIES
         if own or (INSTITUTION.search(answer) and not any(answer.endswith(f", {each}") for each in COUNTRIES)):
@@ -48,9 +58,8 @@ def unglossed(text: str, answers: Collection[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _pattern(answer: str, countries: frozenset[str]) -> re.Pattern[str]:
-    named = "|".join(re.escape(name) for each in sorted(countries) for name in (each, *ALIASES.get(each, ())))
     kind = rf"(?:(?:which|that) is )?(?:(?:a|an|the) (?:\w+ )?(?:{PLACE}) )?(?:located |situated |based )?"
-    country = rf"(?:the )?(?:{named})(?![\w-]|(?-i: [A-Z]))"
+    country = rf"(?:the )?(?:{_any_of(countries)})(?![\w-]|(?-i: [A-Z]))"
     return re.compile(
         rf"({phrase(answer).pattern})(?:,? {kind}(?:in|of) {country}|, {country}| \({country}\))", re.IGNORECASE
     )
