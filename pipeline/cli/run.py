@@ -8,6 +8,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from pipeline.cli.group import cli
 from pipeline.cli.options import KEY_FILE, PLACE, WHERE, Number, api_key, selecting, selection_of
 from pipeline.cli.score import REPORTED
 from pipeline.errors import CorruptError, PredictionsError, RecipeError
+from pipeline.inference.checking import window_of
 from pipeline.inference.endpoint import Endpoint
 from pipeline.inference.run import COLUMNS, Outcome, Predictions, run_rows
 from pipeline.publish.splits import split_from
@@ -98,6 +100,8 @@ def _name(said: Mapping[str, str]) -> None:
 
 BY = "carrara run"
 SIZES = ["id", "length", "context_tokens", "prompt_tokens"]
+PATIENCE = 5.0
+"""Seconds to wait for what a server tells of itself: most know only some of the paths that are asked."""
 FIRST = 3
 """Rows after which a run warns of a server that counts other tokens."""
 STOP = "the headings of each prompt"
@@ -184,6 +188,7 @@ def run(
         sizes = {row["id"]: row for row in split.rows(SIZES, selection)}
         left = {row_id: row for row_id, row in sizes.items() if max_length and row["context_tokens"] > max_length}
         _note(out, split, selection, _settings(asked, sent, split.manifest.frame), left, max_length)
+        _warn_of_window(asked, [row["context_tokens"] for row in sizes.values() if row["id"] not in left])
         with meter(
             "run", sum(row["prompt_tokens"] for row in sizes.values() if row["id"] not in left), quiet=quiet
         ) as shown:
@@ -200,6 +205,17 @@ def run(
     _tell_headline(split, out)
     if not whole:
         sys.exit(REPORTED)
+
+
+def _warn_of_window(asked: Endpoint, sizes: Sequence[int]) -> None:
+    """Warn of rows that the server will refuse, where it tells its window."""
+    told = window_of(replace(asked, timeout=min(asked.timeout, PATIENCE)))
+    if told and (beyond := sum(size > told[1] for size in sizes)):
+        say(
+            f"the server's window is {told[1]:,} tokens ({told[0]}), so that it will refuse {row_count(beyond)} of "
+            f"{len(sizes):,}: --max-length {told[1]} leaves them out",
+            err=True,
+        )
 
 
 def _warner() -> Callable[[int], None]:

@@ -62,7 +62,7 @@ def check_server(endpoint: Endpoint, rows: Sequence[Row], profile: Profile | Non
     Raises:
         EndpointError: if the server answers nobody.
     """
-    told = _window(endpoint)
+    told = window_of(endpoint)
     yield _fits(told, window)
     small = [row for row in rows if told is None or row["context_tokens"] <= told[1]]
     counts, refused = _counts(endpoint, small)
@@ -77,7 +77,7 @@ def check_server(endpoint: Endpoint, rows: Sequence[Row], profile: Profile | Non
         yield _bos(endpoint, small[0], counts, profile)
 
 
-def _window(endpoint: Endpoint) -> tuple[str, int] | None:
+def window_of(endpoint: Endpoint) -> tuple[str, int] | None:
     """Return where a server tells its window, and what it is."""
     for path, keys in WINDOWS:
         found = endpoint.look(path)

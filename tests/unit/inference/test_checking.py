@@ -179,3 +179,24 @@ def test_the_command_prints_a_table_and_says_what_to_do(
     assert "at least 2,048" in CliRunner().invoke(cli, [*line, "--length", "2048"]).output
     none = CliRunner().invoke(cli, [*line, "--subtask", "pronoun", "--length", "2048"])
     assert "no row is selected" in none.stderr
+
+
+def test_a_run_warns_of_a_window_that_is_too_small(
+    serve: Callable[[Model], Endpoint], profile: Profile, tmp_path: Path
+) -> None:
+    rows = [handmade.row(at, length=length) for length in (2048, 8192) for at in (0, 1)]
+    folder = handmade.split(tmp_path / "o200k", rows)
+    line = [
+        "run",
+        str(folder),
+        "--endpoint",
+        serve(Model(profile)).url,
+        "--model",
+        "m",
+        "--out",
+        str(tmp_path / "m.jsonl"),
+    ]
+    told = CliRunner().invoke(cli, line).stderr
+    assert "window is 4,096 tokens (/props), so that it will refuse 2 rows of 4: --max-length 4096" in told
+    line[-1] = str(tmp_path / "n.jsonl")
+    assert "window" not in CliRunner().invoke(cli, [*line, "--max-length", "4096"]).stderr
