@@ -133,6 +133,8 @@ def _stopped(text: str, stop: str, question: str) -> int:
 
 
 MARKUP = re.compile(r"[*`$]+|(?<!\w)_{1,3}|_{1,3}(?!\w)|\\[\[\]()!,;: ]|(?m:^[ \t]*(?:#{1,6}|>)[ \t]+)|</?\w{1,20}>")
+CHAT = re.compile(r"\A(?:okay|ok|sure|certainly|of course|all ?right|well|absolutely|great)[,!.:]\s+", re.IGNORECASE)
+"""How a chat begins: "Okay, Paris" gives Paris, and nothing beside it."""
 WORDED = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|operatorname)\s?\{([^{}\n]{0,2000})\}")
 STRAIGHT = str.maketrans(
     {
@@ -161,6 +163,7 @@ def plain(row: Row, prediction: str) -> str:
 def without_markup(row: Row, prediction: str) -> str:
     """Return what a reply says as plain text, dates as they are."""
     text = unaccented(_unwrapped(spoken(prediction, str(row.get("question") or ""))))
+    text = CHAT.sub("", text, count=1)
     text = re.sub(r"<(?:final_)?answer>", "\nAnswer: ", text, flags=re.IGNORECASE)
     return MARKUP.sub("", WORDED.sub(r"\1", text.replace("</answer>", "\n")))
 
