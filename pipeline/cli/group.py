@@ -49,6 +49,11 @@ GROUPS = {
         "gallery": Entry(
             "report", "Write a page with one example of every task in a split.", f"gallery {SPLIT} --out gallery.html"
         ),
+        "check-server": Entry(
+            "checking",
+            "Check how a server takes the rows of a split.",
+            f"check-server {SPLIT} --endpoint http://localhost:8000/v1 --model my-model",
+        ),
         "run": Entry(
             "run",
             "Send a split to an OpenAI-compatible server.",

@@ -195,6 +195,18 @@ class Endpoint:
         """
         return self._asked(self._place("/completions"), _is_text, {"prompt": prompt, **(more or {})}, given_up)
 
+    def look(self, path: str, what: Mapping[str, Any] | None = None) -> Any:
+        """Return what a server says of itself at a path below its root, JSON; None where it has no such path.
+
+        `what` is posted; without it the path is only read. There is one try, since no server has all paths.
+        """
+        root = self._place("").removesuffix("/v1")
+        body = None if what is None else json.dumps(what).encode()
+        try:
+            return json.loads(self._read(root + path, body))
+        except (_TryError, ValueError, RecursionError):
+            return None
+
     def _asked(
         self, address: str, fits: Callable[[Any], bool], what: Mapping[str, Any], given_up: Callable[[], bool]
     ) -> dict[str, Any]:
@@ -215,6 +227,9 @@ class Endpoint:
             number += 1
 
     def _sent(self, address: str, fits: Callable[[Any], bool], body: bytes) -> dict[str, Any]:
+        return _understood(self._read(address, body), fits)
+
+    def _read(self, address: str, body: bytes | None) -> str:
         headers = {"Content-Type": "application/json", "User-Agent": f"carrara/{__version__}"}
         headers |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
         with Deadline(self.timeout) as deadline:
@@ -222,7 +237,7 @@ class Endpoint:
                 request = urllib.request.Request(address, body, headers)
                 opener = urllib.request.build_opener(_Staying, *deadline.handlers())
                 with opener.open(request, timeout=self.timeout) as response:
-                    return _understood(self._hidden(_whole(response, deadline)), fits)
+                    return self._hidden(_whole(response, deadline))
             except urllib.error.HTTPError as fault:
                 with fault:
                     raise _refused(fault, self._hidden) from None

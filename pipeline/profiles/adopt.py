@@ -26,6 +26,7 @@ from pipeline.errors import ProfileError, first_line, unknown
 from pipeline.profiles import template as templates
 from pipeline.profiles.agreement import Agreed, agreed_engines, check_sent, differences
 from pipeline.profiles.counters import load_tokenizer, silent
+from pipeline.profiles.gguf import SUFFIX, unpacked
 from pipeline.profiles.hub import COMMIT, READ, Model, fetch_model, parse_model, safe_name
 from pipeline.profiles.hub import SLOW as HUB_SLOW
 from pipeline.profiles.loading import load_profile, profile_source, read_config, shipped_profiles
@@ -69,16 +70,20 @@ class Source:
 
 
 def source_of_model(text: str, *, offline: bool = False) -> Source:
-    """Return the files of a local folder or of a model on the Hub, which are fetched.
+    """Return the files of a local folder, of a GGUF file, or of a model on the Hub, which are fetched.
 
     Raises:
         ProfileError: if it is neither, or cannot be had.
     """
     if Path(text).is_dir():
         return _local(Path(text).resolve())
+    if is_gguf(text):
+        return _local(unpacked(Path(text)))
     model = parse_model(text)
     if model is None:
-        raise ProfileError(f"{text!r} is no folder and no model's name: give a folder, org/name or org/name@revision")
+        raise ProfileError(
+            f"{text!r} is no folder, no GGUF file and no model's name: give one, or org/name or org/name@revision"
+        )
     found = fetch_model(model, offline=offline)
     return Source(found.folder, found.repo, found.repo, found.commit, found.licence)
 
@@ -269,10 +274,19 @@ def known_profile(root: Path, name: str) -> str:
 
 
 def own_profile(given: str) -> bool:
-    """Tell whether what a user gave is neither a shipped profile nor a TOML file, but a folder or a model's name."""
+    """Tell whether what a user gave is a folder, a GGUF file or a model's name: no shipped profile and no TOML file."""
     if given in shipped_profiles() or given.endswith(".toml"):
         return False
-    return Path(given).is_dir() or parse_model(given) is not None
+    return Path(given).is_dir() or is_gguf(given) or parse_model(given) is not None
+
+
+def is_gguf(given: str) -> bool:
+    """Tell whether what a user gave is a GGUF file; one that is not there is an error of its own."""
+    if not given.endswith(SUFFIX):
+        return False
+    if not Path(given).is_file():
+        raise ProfileError(f"{given!r} is not there: give the path of a GGUF file")
+    return True
 
 
 def settled(given: str, root: Path) -> str:
@@ -286,7 +300,7 @@ def settled(given: str, root: Path) -> str:
     folder = Path(given)
     if folder.is_dir() and (folder / PROFILE).is_file():
         return _copied(folder, root)
-    if folder.is_dir():
+    if folder.is_dir() or is_gguf(given):
         return _adopted(given, root)
     model = parse_model(given)
     path = kept_profile(root, model.repo) if model else None
