@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 import click
@@ -34,6 +35,24 @@ class Meter:
             return f"{self.rows:,} done"
         rate = self.tokens / max(time.monotonic() - self.started, 1e-9)
         return f"{self.rows:,} rows, {rate / 1e6:.1f}M tokens/s"
+
+
+PAUSE = 10.0
+"""Seconds without a line after one that says what is waited for: many requests may wait for the same."""
+
+
+def at_times(tell: Callable[[str], None], pause: float = PAUSE) -> Callable[[str], None]:
+    """Return what passes a line on, unless it has passed one on just before."""
+    lock, last = Lock(), [float("-inf")]
+
+    def told(said: str) -> None:
+        with lock:
+            if time.monotonic() - last[0] < pause:
+                return
+            last[0] = time.monotonic()
+        tell(said)
+
+    return told
 
 
 @contextmanager
