@@ -181,7 +181,7 @@ def stored_bytes(vocabulary: Vocabulary) -> bytes:
         return packaged_bytes(vocabulary)
     path = vocabulary_file(vocabulary)
     try:
-        return checked_file(path).read_bytes()
+        return checked_file(path, LARGEST).read_bytes()
     except FileNotFoundError:
         raise ProfileError(f"no such vocabulary file: {path}") from None
     except OSError as fault:

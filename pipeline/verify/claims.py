@@ -117,7 +117,7 @@ def _sums(made: TierManifest) -> Differences:
     """Yield where the counts of what was proven are not those of the shards, as far as these say them."""
     proven = made.proven
     sums = ProvenCounts.of(made.shards)
-    wanted = {"rows": sums.rows, "exact": sums.rows}
+    wanted: dict[str, Any] = {"rows": sums.rows, "exact": sums.rows}
     if all(shard.is_proof for shard in made.shards):
         wanted = asdict(sums)
         named = {*proven.second} - {*(sums.quick or ())}  # which manifests may name under both
@@ -168,7 +168,7 @@ def _read(path: Path, shard: ShardRecord, strata: Counter[Place], faults: list[s
         place = row["family"], row["subtask"], row["length"], row.get("complexity")
         strata[place, tuple(row[name] for name in OF_STRATUM)] += 1
         yield row
-    found = {
+    found: dict[str, Any] = {
         "rows": len(windows),
         "tokens": sum(windows),
         "prompt_tokens": prompts,
