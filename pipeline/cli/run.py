@@ -23,9 +23,8 @@ from pipeline.artifacts.asked import (
     write_requested,
 )
 from pipeline.artifacts.split import Selection, Split
-from pipeline.cli.group import cli
+from pipeline.cli.group import REPORTED, cli
 from pipeline.cli.options import KEY_FILE, PLACE, WHERE, Number, api_key, selecting, selection_of
-from pipeline.cli.score import REPORTED
 from pipeline.errors import CorruptError, PredictionsError, RecipeError
 from pipeline.inference.endpoint import Endpoint
 from pipeline.inference.run import COLUMNS, Outcome, Predictions, run_rows

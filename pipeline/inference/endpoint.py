@@ -210,7 +210,7 @@ class Endpoint:
             except _TryError as fault:
                 wait = min(LONGEST_WAIT, fault.wait or 2.0 ** min(number - 1, 6))
                 patient = not fault.wait or waited + wait <= self.timeout
-                said = hidden(str(fault), self.key)
+                words = hidden(str(fault), self.key)
                 if not fault.again or number >= self.tries or not patient or given_up():
                     sent = "1 try" if number == 1 else f"{number} tries"
                     sent += (
@@ -219,9 +219,9 @@ class Endpoint:
                     later = f" ({sent}): run it again later" if fault.again else ""
                     kind: type[EndpointError] = RequestError if fault.again or fault.alone else EndpointError
                     kind = RefusedError if fault.final else kind
-                    raise kind(_line(f"{address}: {said}{later}")) from None
+                    raise kind(_line(f"{address}: {words}{later}")) from None
                 if wait >= TOLD_WAIT:
-                    self.on_wait(_line(f"{address}: {said}: trying again in {wait:.0f} s"))
+                    self.on_wait(_line(f"{address}: {words}: trying again in {wait:.0f} s"))
                 waited += wait
                 self.pause(wait)
             number += 1

@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import tomlkit
@@ -32,7 +31,7 @@ from pipeline.profiles.hub import SLOW as HUB_SLOW
 from pipeline.profiles.loading import load_profile, profile_source, read_config, shipped_profiles, text_fault
 from pipeline.profiles.profile import LINES, RULES, Profile, joined, joints, plain_lines, speed, strange_lines
 from pipeline.profiles.spec import Template
-from pipeline.storage import StorePath, checked_file, parse_location, temporary_path
+from pipeline.storage import StorePath, checked_file, parse_location, temporary_folder, temporary_path
 from pipeline.terminal.numbers import percent, plain
 
 VOCABULARY = "tokenizer.json"
@@ -396,7 +395,7 @@ def made_folder(folder: Path) -> Iterator[Path]:
 @contextmanager
 def _put_folder(folder: StorePath) -> Iterator[Path]:
     """Yield a folder of this machine whose files are put into a store, the profile itself last: then it is there."""
-    with TemporaryDirectory(prefix="carrara-") as here:
+    with temporary_folder() as here:
         try:
             yield Path(here)
             files = sorted(path for path in Path(here).iterdir() if path.name != PROFILE)

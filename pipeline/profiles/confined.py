@@ -17,6 +17,7 @@ from multiprocessing import parent_process
 from typing import Any
 
 from pipeline.errors import ProfileError, first_line
+from pipeline.storage import clear_temporary
 
 MOST_BYTES, MOST_SECONDS = 2 << 30, 60
 """Memory and processor time that a call may take."""
@@ -43,17 +44,19 @@ def check_call(where: str, call: Callable[..., object], *args: Any) -> None:
     """
     if parent_process() is not None:
         return
-    done = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-c", SCRIPT.format(path=[path or os.getcwd() for path in sys.path])],
-        input=pickle.dumps((call, args)),
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         env={**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "TOKENIZERS_PARALLELISM": "false"},
-        check=False,
-    )
+    ) as done:
+        told, _ = done.communicate(pickle.dumps((call, args)))
+    clear_temporary([done.pid])
     if done.returncode:
         ended = done.returncode in (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGXCPU, -signal.SIGALRM)
         raise ProfileError(f"{where}: {TOO_MUCH if ended else f'its process ended with {done.returncode}'}")
-    if said := done.stdout.decode(errors="replace"):
+    if said := told.decode(errors="replace"):
         raise ProfileError(said if said.startswith(where.partition(":")[0]) else f"{where}: {said}")
 
 

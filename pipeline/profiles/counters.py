@@ -23,7 +23,6 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,6 +43,7 @@ from pipeline.profiles.vocabulary import (
     vocabulary_bytes,
     whole_tags,
 )
+from pipeline.storage import temporary_folder
 
 Counts = NDArray[np.int32]
 
@@ -157,7 +157,7 @@ class ToktokCounter(BaseCounter):
     def __init__(self, vocabulary: Vocabulary, encoding: str) -> None:
         super().__init__("toktok-rs")
         optional_module("toktok", "quick")
-        with TemporaryDirectory(prefix="carrara-") as folder:
+        with temporary_folder() as folder:
             _write(Path(folder), vocabulary, encoding)
             self._tokenizer: Any = import_module("toktok._toktok").Tokenizer(encoding, folder)
         self._first = vocabulary.first_id

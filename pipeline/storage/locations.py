@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import secrets
+import shutil
 import socket
 import tempfile
 from collections import Counter
@@ -178,6 +179,18 @@ def _check_known(protocol: str, text: str) -> None:
         raise RecipeError(f"{text!r} needs a package that is not installed: {fault}") from None
 
 
+def temporary_folder() -> TemporaryDirectory[str]:
+    """Make a folder among the system's temporary ones, whose name says of which process it is."""
+    return TemporaryDirectory(prefix=f"carrara-{os.getpid()}-", ignore_cleanup_errors=True)
+
+
+def clear_temporary(pids: Iterable[int]) -> None:
+    """Remove the temporary folders of processes that were killed."""
+    for pid in pids:
+        for path in Path(tempfile.gettempdir()).glob(f"carrara-{pid}-*"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
 @lru_cache(maxsize=16)
 def on_disk(folder: Path) -> Path:
     """Return a folder of this machine with the files of a folder, for a library that reads files itself.
@@ -187,7 +200,7 @@ def on_disk(folder: Path) -> Path:
     """
     if not isinstance(folder, StorePath):
         return folder
-    copy = TemporaryDirectory(prefix="carrara-", ignore_cleanup_errors=True)
+    copy = temporary_folder()
     _COPIES.append(copy)  # it goes when the process ends
     for path in folder.iterdir():
         if path.is_file():
