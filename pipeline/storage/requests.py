@@ -26,6 +26,8 @@ LONGEST = 15.0
 """Seconds after the first attempt when no other begins: with CONNECT and REPLY, a dead store is named within 32."""
 CONNECT, REPLY = 5, 12
 """Seconds to wait for a connection, and for a first byte after a request has been sent."""
+SUSPECT = 60.0
+"""Seconds in which a store that was silent is asked once and no more: what a command that fails clears away."""
 LOOK = 0.5
 """Seconds between looks at how an upload gets on."""
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -60,6 +62,8 @@ MOVED = frozenset({409, 412})
 RANGE = 416
 """... and of one that has fewer bytes than were asked for."""
 _OPEN: dict[tuple[str, int], Any] = {}
+_SILENT: dict[str, float] = {}
+"""Buckets that did not answer, and until when they are suspects."""
 
 
 class StoreError(OSError):
@@ -90,11 +94,14 @@ def request(url: str, act: Callable[[Any], R]) -> R:
         FileNotFoundError: if nothing is there.
         StoreError: if the store refuses or does not answer.
     """
-    end = time.monotonic() + LONGEST
+    root = "/".join(url.split("/")[:3])
+    end = time.monotonic() + (0 if time.monotonic() < _SILENT.get(root, 0) else LONGEST)
     for pause in (*PAUSES, None):
         begun = time.monotonic()
         try:
-            return act(system(url))
+            found = act(system(url))
+            _SILENT.pop(root, None)
+            return found
         except StoreError:
             raise
         except Exception as fault:
@@ -104,6 +111,8 @@ def request(url: str, act: Callable[[Any], R]) -> R:
             if told is None:
                 raise
             if not again or pause is None or time.monotonic() + pause > end:
+                if any(map(_is_slow, _causes(fault))):
+                    _SILENT[root] = time.monotonic() + SUSPECT
                 raise told from fault
         time.sleep(pause)
     raise AssertionError

@@ -240,6 +240,27 @@ def test_an_upload_that_the_store_takes_no_more_of_ends(
     assert len(buckets.body(bucket, "large")) == 40_000_000
 
 
+def test_a_store_that_was_silent_is_asked_once_until_it_answers(
+    proxy: Proxy, buckets: Buckets, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that what a failing command clears away does not take as long again."""
+    for name, value in {"CONNECT": 0.5, "REPLY": 0.5, "LONGEST": 3.0, "_SILENT": {}}.items():
+        monkeypatch.setattr(asking, name, value)
+    config = {"connect_timeout": 0.5, "read_timeout": 0.5, "retries": {"total_max_attempts": 1}}
+    monkeypatch.setitem(asking.OPTIONS, "s3", {**asking.OPTIONS["s3"], "config_kwargs": config})
+    path = parse_location(f"s3://{bucket}/x")
+    path.write_bytes(b"x")
+    proxy.fail("GET ", delay=2.0, times=-1)
+    for least, most in ((2, 9), (1, 1)):
+        before = len(proxy.lines("GET"))
+        with pytest.raises(StoreError, match="does not answer in time"):
+            path.read_bytes()
+        assert least <= len(proxy.lines("GET")) - before <= most
+    proxy.faults.clear()
+    assert path.read_bytes() == b"x"
+    assert asking._SILENT == {}
+
+
 @pytest.mark.faults
 @pytest.mark.parametrize("number", range(SILENCES))
 @pytest.mark.parametrize("engine", ["alone", "dask"])
