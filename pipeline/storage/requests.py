@@ -26,6 +26,8 @@ LONGEST = 15.0
 """Seconds after the first attempt when no other begins: with CONNECT and REPLY, a dead store is named within 32."""
 CONNECT, REPLY = 5, 12
 """Seconds to wait for a connection, and for a first byte after a request has been sent."""
+ONCE_MORE = 5.0
+"""Seconds after an attempt that was under way and ended in silence when no other begins."""
 SUSPECT = 60.0
 """Seconds in which a store that was silent is asked once and no more: what a command that fails clears away."""
 LOOK = 0.5
@@ -38,6 +40,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "gs": {"requests_timeout": 30},  # of a whole request, also of one that sends a shard
 }
 """How the file system of a protocol is opened, beside what the user's configuration of fsspec says."""
+LIMITED = frozenset({"gs"})
+"""Protocols with a limit for whole requests: silence takes as long there as a slow line."""
 CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
     "gs": "GOOGLE_APPLICATION_CREDENTIALS",
@@ -83,8 +87,8 @@ def kind_of(url: str) -> str:
 def request(url: str, act: Callable[[Any], R]) -> R:
     """Return what a store says; what may pass is tried again, a few times and for a while.
 
-    An attempt that was cut after longer than a store may be silent was under way: a large object over a slow line. The
-    while begins anew then, so that it is tried as often as a small one. Silence never has it begin anew.
+    An attempt that took longer than a store may be silent was under way: a large object over a slow line. If it was
+    cut, the while begins anew, so that it is tried as often as a small one; if silence ended it, it is tried once more.
 
     Args:
         url: what is asked for.
@@ -105,13 +109,14 @@ def request(url: str, act: Callable[[Any], R]) -> R:
         except StoreError:
             raise
         except Exception as fault:
-            if time.monotonic() - begun > CONNECT + REPLY and not any(map(_is_slow, _causes(fault))):
-                end = time.monotonic() + LONGEST
+            silent = any(map(_is_slow, _causes(fault)))
+            if time.monotonic() - begun > CONNECT + REPLY + 2 * LOOK and not (silent and kind_of(url) in LIMITED):
+                end = time.monotonic() + (ONCE_MORE if silent else LONGEST)
             again, told = _told(url, _explained(url, fault))
             if told is None:
                 raise
             if not again or pause is None or time.monotonic() + pause > end:
-                if any(map(_is_slow, _causes(fault))):
+                if silent:
                     _SILENT[root] = time.monotonic() + SUSPECT
                 raise told from fault
         time.sleep(pause)
