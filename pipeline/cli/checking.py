@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from pipeline.artifacts.split import Selection, Split
-from pipeline.cli.group import cli
+from pipeline.cli.group import REPORTED, cli
 from pipeline.cli.options import KEY_FILE, WHERE, Number, api_key, selecting, selection_of
-from pipeline.cli.score import REPORTED
 from pipeline.errors import PredictionsError
 from pipeline.inference.checking import Finding, check_server
 from pipeline.inference.endpoint import Endpoint

@@ -24,9 +24,8 @@ from pipeline.artifacts.asked import (
     write_requested,
 )
 from pipeline.artifacts.split import Selection, Split
-from pipeline.cli.group import cli
+from pipeline.cli.group import REPORTED, cli
 from pipeline.cli.options import KEY_FILE, PLACE, WHERE, Number, api_key, selecting, selection_of
-from pipeline.cli.score import REPORTED
 from pipeline.errors import CorruptError, PredictionsError, RecipeError
 from pipeline.inference.checking import window_of
 from pipeline.inference.endpoint import Endpoint
@@ -37,7 +36,7 @@ from pipeline.score.cells import Tables
 from pipeline.score.scoring import score_predictions
 from pipeline.score.views import headline_line
 from pipeline.terminal.printing import say
-from pipeline.terminal.progress import meter
+from pipeline.terminal.progress import at_times, meter
 from pipeline.terminal.text import row_count
 
 NAMED = 10
@@ -128,7 +127,11 @@ SAME = ("endpoint", "date")
     "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
 )
 @click.option(
-    "--timeout", type=Number(1, 86400), default=600.0, show_default=True, help="Seconds to wait for each try."
+    "--timeout",
+    type=Number(1, 86400),
+    default=600.0,
+    show_default=True,
+    help="Seconds for each try, and for all waits that the server asks for between the tries of a request.",
 )
 @click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries per request.")
 @click.option(
@@ -181,7 +184,8 @@ def run(
     """
     split = split_from(where)
     sent = _options(temperature, seed, options)
-    asked = Endpoint(endpoint, model, api_key(key_file), timeout, tries, sent)
+    told = (lambda said: None) if quiet else at_times(lambda said: say(said, err=True))
+    asked = Endpoint(endpoint, model, api_key(key_file), timeout, tries, sent, on_wait=told)
     name = "max_completion_tokens" if completion_tokens else "max_tokens"
     selection = selection_of(**chosen)
     with Predictions(out, model, frozenset(split.tags.values()), again=again) as kept:

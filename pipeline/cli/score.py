@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pipeline.artifacts.files import atomic_write
-from pipeline.cli.group import cli
+from pipeline.cli.group import REPORTED, cli
 from pipeline.cli.models import SPLIT, asked_from, models_of, splits_in
 from pipeline.cli.options import EXPORT, PLACE, QUIRK, STACK, WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
@@ -22,9 +22,6 @@ from pipeline.score.comparing import comparison_of, comparison_page
 from pipeline.score.scoring import records_for_a_judge, score_predictions, write_judge_records
 from pipeline.score.views import fault_lines, page, result_of
 from pipeline.terminal.printing import say
-
-REPORTED = 2
-"""The exit code if rows have no prediction, or if something was wrong with the predictions."""
 
 
 @cli.command()

@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import tomlkit
@@ -25,15 +24,15 @@ import tomlkit
 from pipeline.errors import ProfileError, first_line, unknown
 from pipeline.profiles import template as templates
 from pipeline.profiles.agreement import Agreed, agreed_engines, check_sent, differences
-from pipeline.profiles.counters import load_tokenizer, silent
+from pipeline.profiles.confined import check_call
+from pipeline.profiles.counters import load_tokenizer, silent, transformers_module
 from pipeline.profiles.gguf import SUFFIX, unpacked
 from pipeline.profiles.hub import COMMIT, READ, Model, fetch_model, parse_model, safe_name
 from pipeline.profiles.hub import SLOW as HUB_SLOW
-from pipeline.profiles.loading import load_profile, profile_source, read_config, shipped_profiles
-from pipeline.profiles.profile import LINES, RULES, Profile, joints, plain_lines, speed, strange_lines
+from pipeline.profiles.loading import load_profile, profile_source, read_config, shipped_profiles, text_fault
+from pipeline.profiles.profile import LINES, RULES, Profile, joined, joints, plain_lines, speed, strange_lines
 from pipeline.profiles.spec import Template
-from pipeline.profiles.vocabulary import optional_module
-from pipeline.storage import StorePath, checked_file, parse_location, temporary_path
+from pipeline.storage import StorePath, checked_file, parse_location, temporary_folder, temporary_path
 from pipeline.terminal.text import percent, plain
 
 VOCABULARY = "tokenizer.json"
@@ -107,6 +106,8 @@ def adopt(source: Source, folder: Path, wanted: RequestedProfile | None = None) 
     with made_folder(folder) as aside:
         for name in files_of(source.folder):
             shutil.copyfile(checked_file(source.folder / name), aside / name)
+        transformers_module()
+        check_call(f"{source.title}: its tokenizer cannot be used", try_tokenizer, source, aside)
         tokenizer = _tokenizer(source, aside)
         agreed = agreed_engines(tokenizer, aside / VOCABULARY, source.title)
         template = _template(tokenizer, wanted)
@@ -145,8 +146,7 @@ def _check_code(source: Source) -> None:
 
 
 def _tokenizer(source: Source, folder: Path) -> Any:
-    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
-    module = optional_module("transformers", "transformers")
+    module = transformers_module()
     try:
         with silent():
             tokenizer = load_tokenizer(module, folder)
@@ -160,12 +160,23 @@ def _tokenizer(source: Source, folder: Path) -> Any:
     return tokenizer
 
 
+def try_tokenizer(source: Source, folder: Path) -> None:
+    """Do to a model's tokenizer what is done to it later."""
+    tokenizer = _tokenizer(source, folder)
+    _added_in_front(tokenizer)
+    tokenizer.backend_tokenizer.to_str()
+    for lines in (plain_lines(LINES), strange_lines(LINES)):
+        tokenizer.encode(joined(lines), add_special_tokens=False, split_special_tokens=True)
+
+
 def _template(tokenizer: Any, wanted: RequestedProfile) -> Template:
     """Return the template with all that transformers gives it; a model may have none."""
     try:
         text = tokenizer.get_chat_template() if tokenizer.chat_template else ""
     except ValueError as error:
         raise ProfileError(f"its chat template cannot be used: {first_line(error)}") from None
+    if fault := text_fault(text):
+        raise ProfileError(f"its chat_template is {ascii(text)[:80]}: {fault}")
     known = dict(tokenizer.special_tokens_map)
     bos = _added_in_front(tokenizer)
     named = {name: token for name, token in known.items() if name in text and not (name == "bos_token" and bos)}
@@ -398,7 +409,7 @@ def made_folder(folder: Path) -> Iterator[Path]:
 @contextmanager
 def _put_folder(folder: StorePath) -> Iterator[Path]:
     """Yield a folder of this machine whose files are put into a store, the profile itself last: then it is there."""
-    with TemporaryDirectory(prefix="carrara-") as here:
+    with temporary_folder() as here:
         try:
             yield Path(here)
             files = sorted(path for path in Path(here).iterdir() if path.name != PROFILE)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from resource import RUSAGE_CHILDREN, getrusage
+from threading import Lock
 from typing import Any
 
 import click
@@ -48,6 +49,24 @@ class Meter:
         rate = self.tokens / max(time.monotonic() - self.started, 1e-9)
         fast = f"{rate / 1e6:.1f}M" if rate >= 1e6 else plain(max(rate, 1.0), 3 if rate < 1000 else 2)
         return f"{row_count(self.rows)}, {fast} tokens/s"
+
+
+PAUSE = 10.0
+"""Seconds without a line after one that says what is waited for: many requests may wait for the same."""
+
+
+def at_times(tell: Callable[[str], None], pause: float = PAUSE) -> Callable[[str], None]:
+    """Return what passes a line on, unless it has passed one on just before."""
+    lock, last = Lock(), [float("-inf")]
+
+    def told(said: str) -> None:
+        with lock:
+            if time.monotonic() - last[0] < pause:
+                return
+            last[0] = time.monotonic()
+        tell(said)
+
+    return told
 
 
 @contextmanager
