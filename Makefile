@@ -41,9 +41,10 @@ FOLDER := $(if $(OUT),$(OUT),outputs/v2.0.0)
 unexport PYTHONDONTWRITEBYTECODE
 
 LIGHT := lm-eval inspect
-ALL := $(basename $(notdir $(wildcard tests/harness/*.txt)))
+MODEL := smollm2
+ALL := $(filter-out $(MODEL),$(basename $(notdir $(wildcard tests/harness/*.txt))))
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m extras plan sample render pack verify publish export score report gallery bench test test-unit test-slow test-harnesses test-croissant test-browser test-task test-faults lint golden docs docs-tables docs-gallery readers-table shortcuts repeats schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m extras plan sample render pack verify publish export score report gallery bench test test-unit test-slow test-harnesses test-model test-croissant test-browser test-task test-faults lint golden docs docs-tables docs-gallery readers-table shortcuts repeats schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -161,7 +162,10 @@ test-browser: $(VENV)/.ready-test  ## report pages in a real browser: CHROMIUM=c
 	@CHROMIUM='$(CHROMIUM)' $(BIN)/python -m pytest -m browser
 
 test-harnesses: $(VENV)/.ready-test $(ALL:%=$(ENVS)/%/.ready)  ## every harness that is exported to, on a small build
-	@$(BIN)/python -m pytest tests/harness -m 'not slow'
+	@$(BIN)/python -m pytest tests/harness -m 'not slow and not model'
+
+test-model: $(VENV)/.ready-test $(ENVS)/$(MODEL)/.ready  ## a real model of 135M on the CPU, from build to report, in minutes
+	@$(BIN)/python -m pytest tests/harness/test_model.py -m model
 
 test-slow: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## the full sweeps: all profiles, all lengths
 	@$(BIN)/python -m pytest -m slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
@@ -14,8 +13,8 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from pipeline.errors import RecipeError, unknown
-from pipeline.storage import parse_location
-from pipeline.typed import TIERS, Identifier, K, Plain, Release, Subtask, Tier, Variant, Whole, typed
+from pipeline.storage import parse_location, read_text
+from pipeline.typed import TIERS, Identifier, K, Plain, Release, Subtask, Tier, Variant, Whole, parse_toml, typed
 
 FRAMES = ("chat", "raw")
 SEED_BITS, ENTROPY = 128, 20
@@ -168,8 +167,8 @@ def load_recipe(name_or_path: str) -> Recipe:
         RecipeError: for an unknown name, bad TOML, an unknown key, or a value that no recipe may have.
     """
     try:
-        table = tomllib.loads(recipe_text(name_or_path))
-    except (ValueError, RecursionError) as fault:  # TOML, UTF-8, or nested without end
+        table = parse_toml(recipe_text(name_or_path))
+    except ValueError as fault:  # TOML, or UTF-8
         raise RecipeError(f"recipe {name_or_path!r} is not TOML: {fault}") from None
     return parse_recipe(table, name_or_path)
 
@@ -185,7 +184,7 @@ def recipe_text(name_or_path: str) -> str:
     path = parse_location(name_or_path)
     if path.suffix == ".toml" and path.is_file():
         try:
-            return path.read_text(encoding="utf-8")
+            return read_text(path)
         except OSError as fault:
             raise RecipeError(f"recipe {name_or_path!r} cannot be read: {fault.strerror}") from None
     if path.suffix == ".toml" or "/" in name_or_path:

@@ -46,6 +46,7 @@ def schemas() -> dict[str, Schema]:
         "manifest": _manifest(),
         "lock": _lock(),
         "scores": _scores(),
+        "comparison": _comparison(),
     }
     return {f"{name}.schema.json": {"$schema": DRAFT, **schema} for name, schema in made.items()}
 
@@ -185,6 +186,7 @@ def _scores() -> Schema:
         {
             "results_version": WHOLE,
             **dict.fromkeys(("carrara", "model", "split", "tokenizer"), TEXT),
+            "window": WHOLE,
             "tags": _map(TEXT),
             "quirks": _list(TEXT),
             "scorers": _map(WHOLE),
@@ -203,6 +205,24 @@ def _scores() -> Schema:
             "rows": _list(_closed("A row", row)),
         },
         optional=("rows",),
+    )
+
+
+def _comparison() -> Schema:
+    """Return the schema of what `carrara score --json` prints of several models."""
+    signed: Schema = {"anyOf": [{"type": "number", "minimum": -1, "maximum": 1}, {"type": "null"}]}
+    counts = dict.fromkeys(("rows", "asked", "better", "worse"), WHOLE)
+    difference = {"place": _map(TEXT), "first": TEXT, "second": TEXT, **counts}
+    return _closed(
+        "Scores of several models on the same questions",
+        {
+            "results_version": WHOLE,
+            "carrara": TEXT,
+            "models": _list(_scores()),
+            "differences": _list(
+                _closed("The second model minus the first", difference | dict.fromkeys(("mean", "low", "high"), signed))
+            ),
+        },
     )
 
 

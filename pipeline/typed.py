@@ -7,6 +7,7 @@ alphabet where it is read, so that nothing behind needs to look at it again.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
@@ -92,6 +93,31 @@ def typed(shape: type[T], table: object, where: str, error: type[CarraraError]) 
     except msgspec.ValidationError as fault:
         said, _, place = str(fault).partition(" - at `$")
         raise error(f"{where}: {_told(said, place.strip('`.'), table)}") from None
+
+
+LARGEST_TOML = 1 << 20
+"""Characters of a TOML file at most."""
+DEEPEST_KEY = 16
+"""Parts of a dotted key at most: time and memory of the parser grow with their square."""
+_PART = r"""(?:(?<![\w-])[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_DEEP_KEY = re.compile(rf"{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{DEEPEST_KEY}}}")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the tables of a TOML text, which is bounded before it is parsed.
+
+    Raises:
+        ValueError: in one line, if it is no TOML, too large or nested too deep.
+    """
+    if len(text) > LARGEST_TOML:
+        raise ValueError(f"it has {len(text):,} characters, at most {LARGEST_TOML:,} are read")
+    if deep := _DEEP_KEY.search(text):
+        line = text.count("\n", 0, deep.start()) + 1
+        raise ValueError(f"the key in line {line} has more than {DEEPEST_KEY} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
 
 
 def read_json(text: bytes | str, shape: type[T]) -> T:

@@ -8,13 +8,27 @@ from dataclasses import replace
 from functools import cached_property
 
 from pipeline.baselines.base import LAST, End, Passage, Reading
-from pipeline.tasks.annals.solve import BODY, DATE, END, ESTATE, NAME, PHRASE, Event, Line, history, standing
+from pipeline.tasks.annals.solve import (
+    BODY,
+    DATE,
+    END,
+    ESTATE,
+    NAME,
+    PHRASE,
+    SALES,
+    Event,
+    Line,
+    day_of,
+    history,
+    standing,
+)
 from pipeline.tasks.summ.solve import Question, parse_question, person_and_year, points, read, told_of
 from pipeline.tasks.summ.text import accepted
 
 ASKED = re.compile(r"the [A-Z]\w+ [A-Z]\w+")
 DAY = re.compile(rf"^{DATE}", re.MULTILINE)
-LONG_AGO = "1 January 1640"
+ON = re.compile(DATE)
+LONG_AGO = "1 January 1790"
 START = 2
 """Turns of a chat before its first session."""
 
@@ -78,17 +92,22 @@ class Annals(Reading):
         return found[0].removeprefix("the ") if found else self.question
 
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return the first or last entry about what is asked; where an owner is, of a sale, as if it counted."""
+        """Return the first or last entry about what is asked; where an owner is, of a sale up to the day."""
         found = [one for one in self.passages if self.asked in one.text]
         if self.subtask in ("kin", "when"):
             return found[-1:] if end == LAST else found[:1]
-        sold = [one for one in found if self.sells(one)]
+        sold = [one for one in found if self.sells(one) and self.counts(one)]
         return [replace(one, text=DAY.sub(LONG_AGO, one.text)) for one in (sold[-1:] if end == LAST else sold[:1])]
 
     def sells(self, passage: Passage) -> bool:
         """Tell whether a passage has a sale of what is asked about."""
         said = [Line(0, 0, 0, one.partition(". ")[2]) for one in passage.text.splitlines() if DAY.match(one)]
-        return any(event.kind == "sale" for event in history(said, f"the {self.asked}"))
+        return any(event.kind in SALES for event in history(said, f"the {self.asked}"))
+
+    def counts(self, passage: Passage) -> bool:
+        """Tell whether a passage is of no later day than the one that is asked about."""
+        asked, dated = ON.search(self.question), DAY.match(passage.text)
+        return not asked or not dated or day_of(*dated.groups()) <= day_of(*asked.groups())
 
 
 def _turns(session: str) -> list[tuple[str, str]]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import log
 
-from pipeline.baselines.base import FIRST, LAST, WORDS, End, Passage, Reading
+from pipeline.baselines.base import WORDS, End, Passage, Reading
 from pipeline.tasks.icl import solve as icl
-from pipeline.tasks.messages import intent_of
+from pipeline.tasks.messages import Meaning, intent_of, read
 from pipeline.tasks.tally import solve as tally
-from pipeline.worlds.utterances import domain, mentioned
+from pipeline.worlds.utterances import domain
 
 Intent = tuple[str, str]
+RARE = 0.1
+"""How often a word is taken to have been seen with a label before any was."""
 
 
 class Examples(Reading):
@@ -57,11 +61,31 @@ class Examples(Reading):
         return {*WORDS.findall(self.question.lower())}
 
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return the first or last message that shares the act or the thing with the asked one, or all of it."""
+        """Return a message of the label that who knows all words, and sees no denials, thinks the likeliest.
+
+        Every message stands for all acts and things that it mentions: what naive Bayes learns of words in the end.
+        """
+        seen, sizes = dict[str, Counter[str]](), Counter[str]()
+        for one in self.passages:
+            seen.setdefault(label := _label(one), Counter()).update(self._mentioned(one.text.partition("\n")[0]))
+            sizes[label] += 1
+        wanted = self._mentioned(self.question)
+        fits = {
+            label: sum(log((found[word] + RARE) / (sizes[label] + 2 * RARE)) for word in wanted)
+            for label, found in seen.items()
+        }
+        likeliest = max(fits, key=lambda label: fits[label])
+        return [next(one for one in self.passages if _label(one) == likeliest)]
+
+    def last_match(self) -> Sequence[Passage]:
+        """Return the last message that shares the act or the thing with the asked one, or all of it."""
         act, thing = intent_of(self.question)
-        order = self.passages if end == FIRST else self.passages[::-1]
-        pairs = ((one, intent_of(one.text.partition("\n")[0])) for one in order)
+        pairs = ((one, intent_of(one.text.partition("\n")[0])) for one in self.passages[::-1])
         return [next(one for one, (other, about) in pairs if other == act or about == thing)]
+
+    def _mentioned(self, message: str) -> set[str]:
+        said = read(message)
+        return {*said.acts, *said.things}
 
     def guess(self) -> str:
         """Return one of the labels, if they are numbers."""
@@ -86,27 +110,42 @@ class Lines(Reading):
         return self.text.find(tally.START) + len(tally.START), self.text.rfind(tally.END)
 
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return lines that match by half, as if they matched wholly.
+        """Return lines as who knows all words reads them, and does not see what is denied or not meant.
 
-        Where a clerk is asked about these are all lines of the clerk, where clerks are, the lines of either kind. Where
-        acts are, every line stands also for the act that it says is not wanted.
+        Where a clerk is asked about these are the clerk's lines that mention the act and the thing; where clerks
+        are, the lines of either kind. Where acts are, every line stands for all acts that it mentions.
         """
         if self.asked.subtask in ("most", "compare"):
-            named = ((one, mentioned("request", self._entry(one).message.rstrip())) for one in self.passages)
-            return [*self.passages, *(self._saying(one, (act, "gym")) for one, act in named if act)]
+            return [self._saying(one, (act, "gym")) for one in self.passages for act in self._meaning(one).acts]
         if self.asked.subtask == "users":
             return [self._saying(one, kind) for one in self._of_kinds() for kind in self.asked.kinds]
-        clerk = self.asked.named["clerk"]
-        return [self._saying(one, self.asked.kinds[0]) for one in self.passages if f" clerk {clerk} " in one.text]
+        (kind,) = self.asked.kinds
+        return [self._saying(one, kind) for one in self._mine() if self._mentions(one, kind)]
 
     def last_match(self) -> Sequence[Passage]:
-        """Return all lines of the asked kind, whoever received them, or of acts the last line that asks for one."""
-        if self.asked.subtask == "users":
-            return self.half_known(LAST)
+        """Return lines as who takes what is mentioned last for what is asked.
+
+        Where clerks are asked about, these are all clerks of whom a line mentions each kind.
+        """
         if self.asked.subtask in ("most", "compare"):
-            return [one for one in self.passages if self._entry(one).intent[0] in self.asked.options][-1:]
-        found = ((one, self._entry(one).clerk) for one in self._of_kinds())
-        return [replace(one, text=one.text.replace(clerk, self.asked.named["clerk"], 1)) for one, clerk in found]
+            return [self._saying(one, (self._meaning(one).acts[-1], "gym")) for one in self.passages]
+        if self.asked.subtask == "users":
+            kinds = self.asked.kinds
+            return [self._saying(one, kind) for one in self.passages for kind in kinds if self._mentions(one, kind)]
+        (kind,) = self.asked.kinds
+        last = ((one, self._meaning(one)) for one in self._mine())
+        return [self._saying(one, kind) for one, said in last if (said.acts[-1], said.things[-1]) == kind]
+
+    def _mine(self) -> list[Passage]:
+        """Return the lines of the asked clerk."""
+        return [one for one in self.passages if f" clerk {self.asked.named['clerk']} " in one.text]
+
+    def _mentions(self, passage: Passage, kind: Intent) -> bool:
+        said = self._meaning(passage)
+        return kind[0] in said.acts and kind[1] in said.things
+
+    def _meaning(self, passage: Passage) -> Meaning:
+        return read(self._entry(passage).message.rstrip())
 
     def _of_kinds(self) -> list[Passage]:
         return [one for one in self.passages if self._entry(one).intent in self.asked.kinds]
@@ -117,5 +156,6 @@ class Lines(Reading):
     def _saying(self, passage: Passage, intent: Intent) -> Passage:
         """Return a line with a message of an intent."""
         known, entry = domain("request"), self._entry(passage)
-        said = known.acts[intent[0]][0].replace("{it}", known.things[intent[1]][0])
+        clause, thing = known.clauses[intent[0]]["company"][0][0], known.things[intent[1]][0][0]
+        said = f"Please {clause.replace('{it}', thing)}."
         return replace(passage, text=passage.text.replace(entry.message.rstrip(), said))

@@ -22,7 +22,7 @@ from pipeline.inference.endpoint import Endpoint
 from pipeline.streams import Streams
 from pipeline.tasks.mrcr.text import request
 from pipeline.terminal.printing import say
-from pipeline.terminal.progress import meter
+from pipeline.terminal.progress import at_times, meter
 from pipeline.worlds.writing.corpus import Writing, name_fault
 from pipeline.worlds.writing.library import CELL, Label, written
 from pipeline.worlds.writing.realise import formats, tones
@@ -122,7 +122,11 @@ FORMATS, TOPICS = 8, 12
     "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
 )
 @click.option(
-    "--timeout", type=Number(1, 86400), default=120.0, show_default=True, help="Seconds to wait for each try."
+    "--timeout",
+    type=Number(1, 86400),
+    default=120.0,
+    show_default=True,
+    help="Seconds for each try, and for all waits that the server asks for between the tries of a request.",
 )
 @click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries per request.")
 @click.option(
@@ -160,7 +164,9 @@ def write(
     if str(corpus) == "-":
         raise RecipeError("CORPUS is '-', but replies of an endpoint are kept beside a file: give a file name")
     options = {"max_tokens": max_tokens} if max_tokens else {}
-    _by_model(corpus, labels, texts, Endpoint(endpoint, model, api_key(key_file), timeout, tries, options), workers)
+    told = at_times(lambda said: say(said, err=True))
+    asked = Endpoint(endpoint, model, api_key(key_file), timeout, tries, options, on_wait=told)
+    _by_model(corpus, labels, texts, asked, workers)
 
 
 def _labels(forms: Sequence[str], about: Sequence[str], tone_names: Sequence[str]) -> list[Label]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 import traceback
@@ -18,6 +19,10 @@ from pipeline.version import __version__
 
 LONGEST = 2000
 """Characters of an error that are shown."""
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What a system says where nothing more can be written."""
+REPORTED = 2
+"""The exit code if a command did its work, but rows lack a prediction, or a build a part."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
@@ -48,6 +53,11 @@ GROUPS = {
         "show": Entry("show", "Print one prompt of a split for reading.", f"show {SPLIT}"),
         "gallery": Entry(
             "report", "Write a page with one example of every task in a split.", f"gallery {SPLIT} --out gallery.html"
+        ),
+        "check-server": Entry(
+            "checking",
+            "Check how a server takes the rows of a split.",
+            f"check-server {SPLIT} --endpoint http://localhost:8000/v1 --model my-model",
         ),
         "run": Entry(
             "run",
@@ -126,6 +136,9 @@ def _told(fault: Exception) -> str:
         return str(fault)
     if isinstance(fault, PermissionError) and fault.filename:
         return f"{str(fault.filename)!r} cannot be read or written ({fault.strerror})"
+    if isinstance(fault, OSError) and fault.errno in NO_ROOM:
+        what = f"{str(fault.filename)!r}" if fault.filename else "what is printed, or a file,"
+        return f"{what} cannot be written ({fault.strerror}): make room where it goes, and run it again"
     return (
         f"{type(fault).__name__}: {str(fault)[:400]}: this is unexpected: a file may be damaged, or Carrara is at "
         "fault; `carrara --debug ...` shows where"

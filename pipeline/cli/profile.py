@@ -31,7 +31,7 @@ def profile() -> None:
 
 
 @profile.command("add")
-@click.argument("model", metavar="NAME|FOLDER")
+@click.argument("model", metavar="NAME|FOLDER|GGUF")
 @click.option("--name", default="", help="Name of the profile.  [default: org__name, or that of FOLDER]")
 @click.option(
     "--set", "options", multiple=True, metavar="OPTION=VALUE",
@@ -50,7 +50,8 @@ def add(
     """Write the profile of a model, check it against transformers, and say what was found.
 
     NAME is org/name on the Hugging Face Hub, or org/name@revision; FOLDER holds a model's tokenizer.json and
-    tokenizer_config.json. No code of the model's is run. What is written is enough to count without a network.
+    tokenizer_config.json; GGUF is a file of llama.cpp, of which the metadata is read. No code of the model's is run.
+    What is written is enough to count without a network.
     """
     from pipeline.profiles.adopt import RequestedProfile, adopt, findings, joint_records, source_of_model
 

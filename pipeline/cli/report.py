@@ -9,19 +9,20 @@ from typing import Any
 
 import click
 
-from pipeline.artifacts.split import Selection, Split, open_split
+from pipeline.artifacts.split import Selection, Split
 from pipeline.cli.group import cli
+from pipeline.cli.models import SPLIT, Asked, asked_from, models_of, splits_in
 from pipeline.cli.options import EXPORT, PLACE, QUIRK, STACK, WHERE, Number, selecting, selection_of
 from pipeline.cli.score import check_quirks
-from pipeline.errors import ReportError
-from pipeline.publish.splits import KEYS, fetched, split_from
+from pipeline.errors import PredictionsError, ReportError
+from pipeline.publish.splits import split_from
 from pipeline.report import build_page, gallery_page, score_page, write_page
 from pipeline.score.lengths import KEPT
 from pipeline.score.reading import files_of
 from pipeline.score.results import Scored
 from pipeline.score.scoring import score_predictions
 from pipeline.score.views import SAID
-from pipeline.storage import parse_location, renaming, short_names
+from pipeline.storage import renaming, short_names
 from pipeline.terminal.printing import say
 
 
@@ -30,6 +31,7 @@ from pipeline.terminal.printing import say
 @click.argument("predictions", nargs=-1, metavar="[[NAME=]PREDICTIONS]...")
 @click.option("--out", type=PLACE, required=True, help="Folder to write to, or a file name ending in .html.")
 @STACK
+@SPLIT
 @selecting
 @QUIRK
 @EXPORT
@@ -62,6 +64,7 @@ def report(
     predictions: Sequence[str],
     out: Path,
     stack: Sequence[str],
+    others: Sequence[str],
     quirks: Sequence[str],
     exports: Sequence[Path],
     simulated: Sequence[Path],
@@ -73,30 +76,45 @@ def report(
 
     Each model has one file or folder of predictions, and is called NAME, or by its file name. The report is a single
     HTML file that needs nothing else; if --out is a folder, the figures are also saved in it as SVG and PNG. Without
-    PREDICTIONS the report describes the build: strata, depths, token budgets and what guessing would score. DIR may
-    then be a release folder, to show all its tokenizers on one page.
+    PREDICTIONS the report describes the build: strata, depths, token budgets and what guessing would score.
+
+    DIR may be a release folder, which holds a split for each tokenizer: each model is then scored against the one that
+    it was asked, and compared with the others on the same questions.
     """
     selection = selection_of(**chosen)
     if not predictions:
-        _refuse_choices(selection, [*quirks, *stack, *exports, *simulated])
-        say(write_page(build_page(_builds(where)), out))
+        _refuse_choices(selection, [*quirks, *stack, *others, *exports, *simulated])
+        say(write_page(build_page(splits_in(where)), out))
         return
     check_quirks(quirks)
-    splits = [split_from(one, KEYS) for one in (where, *stack)]
-    models, readers = _models(predictions), _readers(simulated)
+    models, readers = models_of(predictions), _readers(simulated)
+    asked = asked_from(where, stack, others, list(models))
     name = renaming(short_names(path for paths in (*models.values(), *readers.values()) for path in paths))
-    scored, grey = (
-        [
-            score_predictions(
-                splits, paths, model=label, selection=selection, quirks=quirks, workers=workers, exports=folders
-            ).renamed(name)
-            for label, paths in given.items()
-        ]
-        for given, folders in ((models, exports), (readers, ()))
-    )
-    say(write_page(score_page(splits, scored, grey, kept), out))
+    sources = {label: asked.of(label, paths, exports) for label, paths in models.items()}
+    first = next(iter(sources.values()))[0]
+    scored = [
+        score_predictions(
+            splits, models[label], model=label, selection=selection, quirks=quirks, workers=workers, exports=folders
+        ).renamed(name)
+        for label, (splits, folders) in sources.items()
+    ]
+    grey = [
+        score_predictions(
+            _read(paths, asked, first), paths, model=label, selection=selection, quirks=quirks, workers=workers
+        ).renamed(name)
+        for label, paths in readers.items()
+    ]
+    say(write_page(score_page([splits for splits, _ in sources.values()], scored, grey, kept), out))
     for line in _said(scored):
         say(line, err=True)
+
+
+def _read(paths: Sequence[Path], asked: Asked, first: list[Split]) -> list[Split]:
+    """Return the splits that a simulated reader read: where its file does not tell, those of the first model."""
+    try:
+        return asked.of("", paths, ())[0]
+    except PredictionsError:
+        return first
 
 
 @cli.command()
@@ -111,32 +129,12 @@ def gallery(*, where: str, out: Path) -> None:
     say(write_page(gallery_page(split_from(where)), out))
 
 
-def _builds(where: str) -> list[Split]:
-    """Return the split in a folder, or those of all tokenizers of a release."""
-    folder = fetched(where, KEYS)
-    inside = sorted(path.parent for path in folder.glob("*/manifest.json"))
-    if inside and not (folder / "manifest.json").exists():
-        return [open_split(folder) for folder in inside]
-    return [open_split(folder)]
-
-
 def _refuse_choices(selection: Selection, more: Sequence[object]) -> None:
     if more or selection != Selection():
         raise ReportError(
-            "options that choose rows, --quirk, --stack, --export and --readers need PREDICTIONS: a report on a build "
-            "takes none"
+            "options that choose rows, --quirk, --stack, --split, --export and --readers need PREDICTIONS: a report "
+            "on a build takes none"
         )
-
-
-def _models(given: Sequence[str]) -> dict[str, list[Path]]:
-    """Return the files of each model by its label; files given under the same NAME are combined."""
-    found: dict[str, list[Path]] = {}
-    for text in given:
-        name, path = _labelled(text)
-        if name is None and path.stem in found:
-            raise ReportError(f"two models are called {path.stem!r}: name them with NAME=PREDICTIONS")
-        found.setdefault(name or path.stem, []).append(path)
-    return {label: files_of(paths) for label, paths in found.items()}
 
 
 def _readers(given: Sequence[Path]) -> dict[str, list[Path]]:
@@ -150,12 +148,6 @@ def _readers(given: Sequence[Path]) -> dict[str, list[Path]]:
             if path.is_file() or file.stem != "all":
                 found[file.stem] = [file]
     return found
-
-
-def _labelled(text: str) -> tuple[str | None, Path]:
-    name, equals, path = text.partition("=")
-    labelled = name and equals and "://" not in name and not Path(text).exists()
-    return (name, parse_location(path)) if labelled else (None, parse_location(text))
 
 
 def _said(scored: Sequence[Scored]) -> Iterator[str]:

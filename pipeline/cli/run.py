@@ -7,7 +7,8 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,10 @@ from pipeline.artifacts.asked import (
     write_requested,
 )
 from pipeline.artifacts.split import Selection, Split
-from pipeline.cli.group import cli
+from pipeline.cli.group import REPORTED, cli
 from pipeline.cli.options import KEY_FILE, PLACE, WHERE, Number, api_key, selecting, selection_of
-from pipeline.cli.score import REPORTED
 from pipeline.errors import CorruptError, PredictionsError, RecipeError
+from pipeline.inference.checking import window_of
 from pipeline.inference.endpoint import Endpoint
 from pipeline.inference.run import COLUMNS, Outcome, Predictions, run_rows
 from pipeline.publish.splits import split_from
@@ -35,7 +36,7 @@ from pipeline.score.cells import Tables
 from pipeline.score.scoring import score_predictions
 from pipeline.score.views import headline_line
 from pipeline.terminal.printing import say
-from pipeline.terminal.progress import meter
+from pipeline.terminal.progress import at_times, meter
 from pipeline.terminal.text import row_count
 
 NAMED = 10
@@ -98,6 +99,12 @@ def _name(said: Mapping[str, str]) -> None:
 
 BY = "carrara run"
 SIZES = ["id", "length", "context_tokens", "prompt_tokens"]
+PATIENCE = 5.0
+"""Seconds to wait for what a server tells of itself: most know only some of the paths that are asked."""
+FIRST = 3
+"""Rows after which a run warns of a server that counts other tokens."""
+STOP = "the headings of each prompt"
+"""What ends the replies to bare prompts, unless an option says otherwise."""
 SAME = ("endpoint", "date")
 """Settings that may differ between the runs that write one file."""
 
@@ -120,7 +127,11 @@ SAME = ("endpoint", "date")
     "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
 )
 @click.option(
-    "--timeout", type=Number(1, 86400), default=600.0, show_default=True, help="Seconds to wait for each try."
+    "--timeout",
+    type=Number(1, 86400),
+    default=600.0,
+    show_default=True,
+    help="Seconds for each try, and for all waits that the server asks for between the tries of a request.",
 )
 @click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries per request.")
 @click.option(
@@ -165,20 +176,23 @@ def run(
     """Send the rows of a split to an OpenAI-compatible server and write its replies to a file of predictions.
 
     Rows with frame chat go to /chat/completions (as their own turns if they have any, else as one user turn), rows with
-    frame raw to /completions, with each row's max_new_tokens. If it is interrupted, run the same command again: rows
-    that have a reply are not sent again. Nor are rows that do not fit the server's window, which it refuses for good;
-    rows that failed in another way are. Both are listed, and the exit code is then 2. OUT.asked.json, with the stem of
-    OUT, notes what was asked and with which settings. At the end the headline is printed; `carrara score` prints all.
+    frame raw to /completions, where a reply ends at a heading of its prompt, with each row's max_new_tokens. If it is
+    interrupted, run the same command again: rows that have a reply are not sent again. Nor are rows that do not fit the
+    server's window, which it refuses for good; rows that failed in another way are. Both are listed, and the exit code
+    is then 2. OUT.asked.json, with the stem of OUT, notes what was asked and with which settings. At the end the
+    headline is printed; `carrara score` prints all.
     """
     split = split_from(where)
     sent = _options(temperature, seed, options)
-    asked = Endpoint(endpoint, model, api_key(key_file), timeout, tries, sent)
+    told = (lambda said: None) if quiet else at_times(lambda said: say(said, err=True))
+    asked = Endpoint(endpoint, model, api_key(key_file), timeout, tries, sent, on_wait=told)
     name = "max_completion_tokens" if completion_tokens else "max_tokens"
     selection = selection_of(**chosen)
     with Predictions(out, model, frozenset(split.tags.values()), again=again) as kept:
         sizes = {row["id"]: row for row in split.rows(SIZES, selection)}
         left = {row_id: row for row_id, row in sizes.items() if max_length and row["context_tokens"] > max_length}
-        _note(out, split, selection, _settings(asked, sent), left, max_length)
+        _note(out, split, selection, _settings(asked, sent, split.manifest.frame), left, max_length)
+        _warn_of_window(asked, [row["context_tokens"] for row in sizes.values() if row["id"] not in left])
         with meter(
             "run", sum(row["prompt_tokens"] for row in sizes.values() if row["id"] not in left), quiet=quiet
         ) as shown:
@@ -189,18 +203,47 @@ def run(
                 workers=workers,
                 limit_name=name,
                 on_done=lambda row: shown.advance(1, row["prompt_tokens"]),
+                on_count=_warner(),
             )
     whole = tell(out, sizes, left, kept, found, max_length)
-    _tell_headline(split, out, selection)
+    _tell_headline(split, out)
     if not whole:
         sys.exit(REPORTED)
 
 
-def _settings(asked: Endpoint, sent: Mapping[str, Any]) -> dict[str, str]:
+def _warn_of_window(asked: Endpoint, sizes: Sequence[int]) -> None:
+    """Warn of rows that the server will refuse, where it tells its window."""
+    told = window_of(replace(asked, timeout=min(asked.timeout, PATIENCE)))
+    if told and (beyond := sum(size > told[1] for size in sizes)):
+        say(
+            f"the server's window is {told[1]:,} tokens ({told[0]}), so that it will refuse {row_count(beyond)} of "
+            f"{len(sizes):,}: --max-length {told[1]} leaves them out",
+            err=True,
+        )
+
+
+def _warner() -> Callable[[int], None]:
+    """Return what takes differences in counts of prompt tokens, and warns once if all of the first ones differ."""
+    seen: list[int] = []
+
+    def note(off: int) -> None:
+        seen.append(off)
+        if len(seen) == FIRST and all(seen):
+            say(
+                f"the server counts {min(seen):+} to {max(seen):+} prompt tokens against the split in the first "
+                f"{FIRST} rows: `carrara check-server` says why",
+                err=True,
+            )
+
+    return note
+
+
+def _settings(asked: Endpoint, sent: Mapping[str, Any], frame: str) -> dict[str, str]:
     """Return what is noted of a run: whom it asked, when it began, and what it sent beside the prompt."""
+    stop = {"stop": STOP} if frame == "raw" else {}
     told = {name: "none" if value is None else json.dumps(value)[:1000] for name, value in sent.items()}
     date = datetime.now(UTC).strftime("%Y-%m-%d")  # noqa: TID251 - a run is dated, no build is
-    return {"model": asked.model, **told, "endpoint": asked.url, "date": date}
+    return {"model": asked.model, **stop, **told, "endpoint": asked.url, "date": date}
 
 
 def _note(
@@ -257,12 +300,12 @@ def _temperature(text: str) -> float | int | None:
     return int(value) if value is not None and value == int(value) else value
 
 
-def _tell_headline(split: Split, out: Path, selection: Selection) -> None:
-    """Print the headline of what is there, if the split has its keys."""
+def _tell_headline(split: Split, out: Path) -> None:
+    """Print the headline of all that the file was ever asked, as `score` does, if the split has its keys."""
     try:
-        scored = score_predictions([split], [out], selection=selection, workers=os.cpu_count() or 1)
+        scored = score_predictions([split], [out], workers=os.cpu_count() or 1)
     except (PredictionsError, CorruptError) as fault:  # the replies are there, whatever is wrong with the keys
         say(f"no headline: {fault}")
         return
     if whole := Tables(scored).overall:
-        say(headline_line(whole))
+        say(f"{headline_line(whole)}, over all {row_count(scored.counts['rows'])} that {out} was asked")

@@ -12,25 +12,23 @@ from typing import Any
 import click
 
 from pipeline.artifacts.files import atomic_write
-from pipeline.cli.group import cli
+from pipeline.cli.group import REPORTED, cli
+from pipeline.cli.models import SPLIT, asked_from, models_of, splits_in
 from pipeline.cli.options import EXPORT, PLACE, QUIRK, STACK, WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
 from pipeline.metrics import scorers_of
-from pipeline.publish.splits import KEYS, split_from
 from pipeline.score.cells import GROUPS, Tables
-from pipeline.score.reading import files_of
+from pipeline.score.comparing import comparison_of, comparison_page
 from pipeline.score.scoring import records_for_a_judge, score_predictions, write_judge_records
 from pipeline.score.views import fault_lines, page, result_of
 from pipeline.terminal.printing import say
 
-REPORTED = 2
-"""The exit code if rows have no prediction, or if something was wrong with the predictions."""
-
 
 @cli.command()
 @click.argument("where", metavar=WHERE)
-@click.argument("predictions", nargs=-1, required=True, type=PLACE)
+@click.argument("predictions", nargs=-1, required=True, metavar="[NAME=]PREDICTIONS...")
 @STACK
+@SPLIT
 @selecting
 @EXPORT
 @click.option(
@@ -38,7 +36,7 @@ REPORTED = 2
 )
 @click.option("--detailed", is_flag=True, help="Also print subtasks by length, complexity and depth.")
 @QUIRK
-@click.option("--model", default="", help="Label for the model in the output.")
+@click.option("--model", default="", help="Label for a single model in the output.")
 @click.option(
     "--out",
     type=PLACE,
@@ -61,8 +59,9 @@ REPORTED = 2
 def score(
     *,
     where: str,
-    predictions: Sequence[Path],
+    predictions: Sequence[str],
     stack: Sequence[str],
+    others: Sequence[str],
     by: str | None,
     detailed: bool,
     quirks: Sequence[str],
@@ -74,11 +73,15 @@ def score(
     exports: Sequence[Path],
     **chosen: Any,
 ) -> None:
-    """Score one model's PREDICTIONS against a split, with intervals, chance, and whatever is wrong with them.
+    """Score PREDICTIONS against a split, with intervals, chance, and whatever is wrong with them.
 
     PREDICTIONS are files or folders: JSON Lines or Parquet with columns id and prediction, or the unchanged output of
     `carrara run`, lm-eval (--log_samples), Inspect, lighteval (--save-details), EvalScope, verifiers, RULER, HELMET,
     LongBio-Benchmark, or an OpenAI or vLLM batch.
+
+    All PREDICTIONS are of one model, unless they are named, or DIR is a release folder, which holds a split for each
+    tokenizer. Each of them is then a model, scored against the split that it was asked; the models are shown side by
+    side, with their differences in pairs over the rows that both replied to.
 
     The headline is the mean over families of the mean over their subtasks of the mean over their lengths. It is over
     all selected rows that were asked: those that an export or `carrara run --max-length` has left out are counted
@@ -87,24 +90,52 @@ def score(
     """
     columns = tuple(filter(None, (by or "").replace(" ", "").split(",")))
     _check(columns, quirks)
-    splits = [split_from(one, KEYS) for one in (where, *stack)]
-    files, selection = files_of(predictions), selection_of(**chosen)
-    scored = score_predictions(
-        splits, files, model=model, selection=selection, quirks=quirks, workers=workers, exports=exports
-    )
-    tables = Tables(scored)
+    several = bool(others) or len(splits_in(where)) > 1
+    models, selection = models_of(predictions, together=not several), selection_of(**chosen)
+    asked = asked_from(where, stack, others, list(models))
+    sources = {label: asked.of(label, paths, exports) for label, paths in models.items()}
+    if len(models) > 1 and (model or judge_records):
+        raise PredictionsError("--model and --judge-records are of a single model: give its PREDICTIONS alone")
+    found = [
+        Tables(
+            score_predictions(
+                splits, models[label], model=model or label, selection=selection, quirks=quirks, workers=workers,
+                exports=folders,
+            )
+        )
+        for label, (splits, folders) in sources.items()
+    ]  # fmt: skip
     if out:
         with atomic_write(out) as aside:
-            aside.write_text(json.dumps(result_of(tables, rows=True, by=columns), indent=1) + "\n", encoding="ascii")
+            aside.write_text(json.dumps(_result(found, columns, rows=True), indent=1) + "\n", encoding="ascii")
     if judge_records:
-        write_judge_records(judge_records, records_for_a_judge(scored, splits, files, selection))
-    say(json.dumps(result_of(tables, by=columns), indent=1) if as_json else page(tables, columns, detailed=detailed))
-    for line in scored.warnings:
-        say(f"warning: {line}", err=True)
-    for line in fault_lines(scored.faults):
-        say(line, err=True)
-    if not scored.complete:
+        label, (splits, _) = next(iter(sources.items()))
+        records = records_for_a_judge(found[0].scored, splits, models[label], selection)
+        write_judge_records(judge_records, records)
+    say(json.dumps(_result(found, columns), indent=1) if as_json else _page(found, columns, detailed=detailed))
+    for tables in found:
+        name = f"{tables.scored.model}: " if len(found) > 1 else ""
+        for line in tables.scored.warnings:
+            say(f"warning: {name}{line}", err=True)
+        for line in fault_lines(tables.scored.faults):
+            say(f"{name}{line}", err=True)
+    if not all(tables.scored.complete for tables in found):
         sys.exit(REPORTED)
+
+
+def _result(found: Sequence[Tables], columns: Sequence[str], *, rows: bool = False) -> dict[str, Any]:
+    if len(found) == 1:
+        return result_of(found[0], rows=rows, by=columns)
+    return comparison_of(found, rows=rows, by=columns)
+
+
+def _page(found: Sequence[Tables], columns: Sequence[str], *, detailed: bool) -> str:
+    """Return the tables of one model; of several what sets them side by side, and each one's where these are asked."""
+    alone = [page(tables, columns, detailed=detailed) for tables in found]
+    if len(found) == 1:
+        return alone[0]
+    own = [f"{tables.scored.model}: {text}" for tables, text in zip(found, alone, strict=True)]
+    return "\n\n".join([comparison_page(found), *(own if columns or detailed else ())])
 
 
 def _check(columns: Sequence[str], quirks: Sequence[str]) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -17,7 +17,7 @@ from pipeline.artifacts.recipes import read_recipes
 from pipeline.artifacts.split import Split, no_build, open_split
 from pipeline.assemble.plan import make_plan
 from pipeline.cli.base import open_engine, open_stages, profile_names, run_options
-from pipeline.cli.group import cli
+from pipeline.cli.group import REPORTED, cli
 from pipeline.cli.options import PLACE
 from pipeline.cli.tables import verified_lines
 from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
@@ -26,6 +26,7 @@ from pipeline.profiles.adopt import KEPT, PROFILE, kept_profile, known_profile
 from pipeline.publish.splits import fetched
 from pipeline.release.freeze import make_lock
 from pipeline.release.rebuild import rebuild
+from pipeline.storage import temporary_folder
 from pipeline.terminal.printing import say
 from pipeline.verify.copy import CopyFindings, SplitCopy, check_copy
 from pipeline.verify.lock import Lock, find_lock, read_lock
@@ -61,12 +62,13 @@ def verify(
 ) -> None:
     """Recount and re-solve every row of the build in FOLDER from its bytes, and seal its manifests.
 
-    A shard that fails is named and moved aside, and the next build makes it again. With --against nothing is changed:
-    a published data set, a copy or a build is compared, byte by byte and row by row, with its manifest and with a lock
-    (that of --lock, of FOLDER, or its own).
+    A shard that fails is named and moved aside, and the next build makes it again. The exit code is 2 if the build
+    lacks a part and cannot be sealed, unless --part was given. With --against nothing is changed: a published data set,
+    a copy or a build is compared, byte by byte and row by row, with its manifest and with a lock (that of --lock, of
+    FOLDER, or its own).
     """
     if where:
-        with TemporaryDirectory(prefix="carrara-") as apart:
+        with temporary_folder() as apart:
             root = fetched(where)
             if how["address"] is not None:  # workers have folders of their own to start from
                 root, folder, into = root.absolute(), folder and folder.absolute(), into and into.absolute()
@@ -84,6 +86,7 @@ def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) 
     recipes = read_recipes(folder)
     if not recipes:
         raise CarraraError(no_build(folder))
+    lacking = False
     for recipe in recipes:
         check_recipe(folder, recipe)
         names = profile_names(tokenizers, folder) if tokenizers else built_profiles(folder, recipe.tier)
@@ -91,7 +94,11 @@ def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) 
             raise CarraraError(f"{str(folder)!r} has no shards of tier {recipe.tier}: build it first")
         plan = make_plan(recipe, names, folder)
         stages = open_stages(plan, **how)
-        say("\n".join(verified_lines(plan, stages, stages.verify())))
+        made = stages.verify()
+        say("\n".join(verified_lines(plan, stages, made)))
+        lacking = lacking or (stages.part == (1, 1) and None in made)
+    if lacking:
+        sys.exit(REPORTED)
 
 
 def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:
@@ -216,7 +223,7 @@ def _rebuilt_folder(given: Given, into: Path | None) -> Iterator[Path | None]:
     if not given.again or into:
         yield into
         return
-    with TemporaryDirectory(prefix="carrara-") as folder:
+    with temporary_folder() as folder:
         yield Path(folder)
 
 

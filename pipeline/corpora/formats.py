@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pipeline.corpora.gathering import LONGEST_TITLE, CorpusBuilder, contexts, forms_of, ranked
 from pipeline.corpora.reading import (
+    LARGEST_FILE,
     Record,
     Source,
     cleaned,
@@ -28,6 +29,7 @@ from pipeline.corpora.reading import (
 )
 from pipeline.corpora.records import Corpus, Document, Labelled, Passage, Question
 from pipeline.errors import PoolError
+from pipeline.storage import checked_file
 from pipeline.worlds.writing.corpus import shortened
 
 PARTS = ("test", "dev", "train")
@@ -52,13 +54,16 @@ def beir(source: Source) -> Iterator[tuple[str, Corpus]]:
     yield source.root.resolve().name, ranked(shelf.corpus())
 
 
+GRADE = re.compile("-?[0-9]{1,9}")
+
+
 def _judged(source: Source, part: str) -> Judged:
     path, found = source.root / "qrels" / f"{part}.tsv", Judged()
     for number, (where, line) in enumerate(lines(source, path)):
         cells = line.rstrip("\r\n").split("\t")
         if number == 0 and cells[:1] == ["query-id"]:
             continue
-        if len(cells) != 3 or not cells[2].strip().lstrip("-").isdecimal():
+        if len(cells) != 3 or not GRADE.fullmatch(cells[2].strip()):
             source.fault(where, f"{shortened(line.strip())}: give query, passage and grade between tabs")
         elif cells[1] in found.setdefault(cells[0], {}):
             source.fault(where, f"query {shortened(cells[0])} and passage {shortened(cells[1])} stand twice")
@@ -294,7 +299,7 @@ def documents(source: Source) -> Iterator[tuple[str, Corpus]]:
                     _put(source, found, where, str(name), text)
             continue
         try:
-            text = path.read_bytes().decode("utf-8-sig")
+            text = checked_file(path, LARGEST_FILE).read_bytes().decode("utf-8-sig")
         except UnicodeDecodeError as fault:
             line = fault.object[: fault.start].count(b"\n") + 1
             said = f"it is not UTF-8: byte 0x{fault.object[fault.start]:02x}"

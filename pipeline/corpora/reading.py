@@ -14,10 +14,13 @@ from typing import Any
 
 from pipeline.errors import PoolError
 from pipeline.metrics import PUNCTUATION, normalised
+from pipeline.storage import checked_file
 from pipeline.worlds.writing.corpus import CONTROL, MARK, shortened
 
 LONGEST = 20_000
 """Characters of a passage."""
+LONGEST_LINE, LARGEST_FILE = 1 << 26, 1 << 30
+"""Bytes of a line, and of a file that is one value of JSON or one text."""
 LONGEST_ANSWER = 160
 """Bytes of an answer: a reply has to hold it."""
 LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -146,9 +149,12 @@ def listed(faults: list[str]) -> str:
 
 def lines(source: Source, path: Path) -> Iterator[tuple[str, str]]:
     """Yield the lines of a file that hold something, each with its place."""
-    with path.open("rb") as file:
-        for number, raw in enumerate(file, start=1):
+    with checked_file(path).open("rb") as file:
+        for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), start=1):
             where = f"{source.name(path)} line {number}"
+            if len(raw) == LONGEST_LINE:
+                source.fault(where, f"it has {LONGEST_LINE:,} bytes or more")
+                return
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as fault:
@@ -176,7 +182,7 @@ def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Record]]:
 def json_items(source: Source, path: Path) -> Iterator[tuple[str, Record]]:
     """Yield the objects of a JSON file: those of its list, or of the list under ``data``."""
     try:
-        found = json.loads(path.read_bytes().decode("utf-8-sig"))
+        found = json.loads(checked_file(path, LARGEST_FILE).read_bytes().decode("utf-8-sig"))
     except (ValueError, RecursionError) as fault:
         source.fault(source.name(path), f"it is not JSON: {str(fault)[:80]}")
         return

@@ -18,12 +18,15 @@ from typing import TypeVar
 
 from pipeline.errors import BuildError
 from pipeline.executors.pool import AffinityPool
+from pipeline.storage import clear_temporary
 from pipeline.terminal.startup import interrupts_held
 
 J = TypeVar("J")
 R = TypeVar("R")
 LIVES = 3
 IN_FLIGHT = 64
+ENDING = 5.0
+"""Seconds in which a process that was killed ends."""
 
 
 class Inline(Executor):
@@ -165,5 +168,9 @@ def _ended(flying: Iterable[Future[R]], executor: Executor) -> set[Future[R]]:
 
 def _kill(executor: Executor) -> None:
     """Stop worker processes at once; what they were writing stands aside and is never taken for whole."""
-    for process in list((getattr(executor, "_processes", None) or {}).values()):
+    processes = dict(getattr(executor, "_processes", None) or {})
+    for process in processes.values():
         process.kill()
+    for process in processes.values():
+        process.join(ENDING)
+    clear_temporary(processes)

@@ -71,7 +71,7 @@ class Marked:
             with suppress(OSError):
                 self._own.unlink()
         if self._lease is not None:
-            self._lease.__exit__()
+            self._lease.end()
         self._own = self._lease = None
         self._close()
 

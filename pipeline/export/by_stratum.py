@@ -19,7 +19,7 @@ from pipeline.artifacts.parquet import columns_of
 from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import ExportError
 from pipeline.export.base import Tally, Written, add_line
-from pipeline.metrics import SCORERS, STOPS, UNKNOWN, Scorer, facts
+from pipeline.metrics import SCORERS, UNKNOWN, Scorer, facts, stops_of
 from pipeline.metrics.join import write_metrics
 from pipeline.rows import DATA_SCHEMA, Row, text_bytes
 
@@ -57,11 +57,12 @@ PART = tuple(each.name for each in fields(Part))
 
 @dataclass(slots=True)
 class Parts:
-    """The files that were written: how many rows each part has, how they are scored, and what is left out."""
+    """The files that were written: the rows of each part, how they are scored, their headings, and what is left out."""
 
     rows: dict[Part, int] = field(default_factory=dict)
     left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
     scorers: dict[Part, Scorer] = field(default_factory=dict)
+    headings: dict[Part, list[str]] = field(default_factory=dict)
 
     @property
     def written(self) -> Written:
@@ -74,7 +75,7 @@ class Parts:
         Scorers drop what follows those for bare strings, so that no score depends on whether the harness stops there.
         """
         raw = split.manifest.frame == "raw"
-        return {part: list(STOPS) if raw and self.scorers[part].stops else [END] for part in self.rows}
+        return {part: (self.headings[part] if raw and self.scorers[part].stops else []) or [END] for part in self.rows}
 
 
 def part_of(row: Row) -> Part:
@@ -124,6 +125,7 @@ def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool
                 )
             writers[part].write_table(pa.Table.from_pylist(group, schema=_schema(columns)))
             found.scorers[part] = facts(group[0]["scorer"])
+            found.headings.setdefault(part, stops_of(group[0]["prompt"]))
             found.rows[part] = found.rows.get(part, 0) + len(group)
     found.rows = dict(sorted(found.rows.items()))
     found.left_out = {reason: tuple(ids) for reason, ids in left.items()}

@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
-from pipeline.metrics import STOPS, facts
+from pipeline.metrics import facts, stops_of
 from pipeline.rows import Row
 
 MOST_LINES = 50_000
@@ -66,7 +66,7 @@ def _request(row: Row, model: str) -> Row:
         else {"prompt": row["prompt"], "max_tokens": row["max_new_tokens"]}
     )
     if not chat and facts(row["scorer"]).stops:
-        said["stop"] = list(STOPS)
+        said["stop"] = stops_of(row["prompt"])
     return {
         "custom_id": row["id"],
         "method": "POST",

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from pipeline.artifacts.refusals import CUT, HELD, error_words, is_final
 from pipeline.errors import EndpointError, RefusedError, RequestError
+from pipeline.inference.redaction import hidden, hidden_within
 from pipeline.terminal.printing import plain
 from pipeline.version import __version__
 
@@ -102,13 +103,12 @@ OF_REQUEST = frozenset({400, 413, 422})
 """HTTP states that may be the fault of one request alone, as of a prompt that is too long."""
 HOPELESS = (ssl.SSLError, ssl.SSLCertVerificationError)
 """Faults of a connection that none will: no certificate, or no TLS at all. Their other kinds are broken lines."""
-LONGEST_WAIT = 60.0
+LONGEST_WAIT, TOLD_WAIT = 60.0, 5.0
+"""Seconds of a wait between tries at most, and from which on it is told."""
 MESSAGE = 600
 """Characters of an error that holds a server's words."""
 LARGEST = 8 * 1024 * 1024
 """Bytes of a reply that are read."""
-SECRET = 12
-"""Characters of a key that is a secret; a shorter one is a word for servers that want none, as ``EMPTY``."""
 SAID = {
     401: "the server refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY",
     403: "the key may not use this model",
@@ -126,10 +126,12 @@ class Endpoint:
         url: ``http(s)://host/v1``, without a user, a password or a query: it stands in errors and in every row.
         model: the name that the endpoint gives it.
         key: sent as a bearer token; hidden wherever a server repeats it.
-        timeout: seconds for each try, from the connection to the last byte.
+        timeout: seconds for each try, from the connection to the last byte; and for all the waits between the tries of
+            a request that a server asks for.
         tries: how often one request is sent.
         options: what is sent with each request beside model and messages; None leaves out what else would be sent.
         pause: how to wait.
+        on_wait: called with a line before a wait that takes a while.
     """
 
     url: str
@@ -139,6 +141,7 @@ class Endpoint:
     tries: int = 6
     options: Mapping[str, Any] = field(default_factory=dict)
     pause: Callable[[float], None] = time.sleep
+    on_wait: Callable[[str], None] = lambda said: None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be sent.
@@ -195,26 +198,50 @@ class Endpoint:
         """
         return self._asked(self._place("/completions"), _is_text, {"prompt": prompt, **(more or {})}, given_up)
 
+    def look(self, path: str, what: Mapping[str, Any] | None = None) -> Any:
+        """Return what a server says of itself at a path below its root, JSON; None where it has no such path.
+
+        `what` is posted; without it the path is only read. There is one try, since no server has all paths.
+        """
+        root = self._place("").removesuffix("/v1")
+        body = None if what is None else json.dumps(what).encode()
+        try:
+            return hidden_within(json.loads(self._read(root + path, body)), self.key)
+        except (_TryError, ValueError, RecursionError):
+            return None
+
     def _asked(
         self, address: str, fits: Callable[[Any], bool], what: Mapping[str, Any], given_up: Callable[[], bool]
     ) -> dict[str, Any]:
         said = {"model": self.model, **what, **self.options}
         body = json.dumps({name: value for name, value in said.items() if value is not None}).encode()
-        number = 1
+        number, waited = 1, 0.0
         while True:
             try:
                 return self._sent(address, fits, body)
             except _TryError as fault:
-                if not fault.again or number >= self.tries or given_up():
+                wait = min(LONGEST_WAIT, fault.wait or 2.0 ** min(number - 1, 6))
+                patient = not fault.wait or waited + wait <= self.timeout
+                words = hidden(str(fault), self.key)
+                if not fault.again or number >= self.tries or not patient or given_up():
                     sent = "1 try" if number == 1 else f"{number} tries"
+                    sent += (
+                        "" if patient else f"; it asks for a wait that is longer than the timeout, {self.timeout:g} s"
+                    )
                     later = f" ({sent}): run it again later" if fault.again else ""
                     kind: type[EndpointError] = RequestError if fault.again or fault.alone else EndpointError
                     kind = RefusedError if fault.final else kind
-                    raise kind(_line(self._hidden(f"{address}: {fault}{later}"))) from None
-                self.pause(min(LONGEST_WAIT, fault.wait or 2.0 ** min(number - 1, 6)))
+                    raise kind(_line(f"{address}: {words}{later}")) from None
+                if wait >= TOLD_WAIT:
+                    self.on_wait(_line(f"{address}: {words}: trying again in {wait:.0f} s"))
+                waited += wait
+                self.pause(wait)
             number += 1
 
     def _sent(self, address: str, fits: Callable[[Any], bool], body: bytes) -> dict[str, Any]:
+        return _understood(self._read(address, body), fits, self.key)
+
+    def _read(self, address: str, body: bytes | None) -> str:
         headers = {"Content-Type": "application/json", "User-Agent": f"carrara/{__version__}"}
         headers |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
         with Deadline(self.timeout) as deadline:
@@ -222,19 +249,16 @@ class Endpoint:
                 request = urllib.request.Request(address, body, headers)
                 opener = urllib.request.build_opener(_Staying, *deadline.handlers())
                 with opener.open(request, timeout=self.timeout) as response:
-                    return _understood(self._hidden(_whole(response, deadline)), fits)
+                    return _whole(response, deadline)
             except urllib.error.HTTPError as fault:
                 with fault:
-                    raise _refused(fault, self._hidden) from None
+                    raise _refused(fault, self.key) from None
             except (OSError, http.client.HTTPException) as fault:
                 cause = fault.reason if isinstance(fault, urllib.error.URLError) else fault
                 cause = "timed out" if deadline.over else cause
                 raise _TryError(f"no answer ({cause})"[:300], again=type(cause) not in HOPELESS) from None
             except ValueError as fault:
                 raise _TryError(f"the request cannot be sent ({fault})"[:300], again=False) from None
-
-    def _hidden(self, text: str) -> str:
-        return text.replace(self.key, "***") if len(self.key) >= SECRET else text
 
 
 def _line(text: str) -> str:
@@ -286,16 +310,18 @@ def _whole(response: Any, deadline: Deadline) -> str:
     return raw.decode(errors="surrogateescape")
 
 
-def _understood(raw: str, fits: Callable[[Any], bool]) -> dict[str, Any]:
+def _understood(raw: str, fits: Callable[[Any], bool], key: str) -> dict[str, Any]:
     try:
         body = json.loads(raw)
         if fits(body["choices"][0]):
-            return dict(body)
+            return dict(hidden_within(body, key))
     except (ValueError, LookupError, TypeError, RecursionError):
         pass
-    said, words = error_words(raw)
+    said, words = error_words(hidden(raw, key))
     final = is_final(0, words)
-    raise _TryError(f"a reply that cannot be read: {said or ascii(raw[:80])}", again=not final, final=final)
+    raise _TryError(
+        f"a reply that cannot be read: {said or ascii(hidden(raw[:1000], key)[:80])}", again=not final, final=final
+    )
 
 
 def _is_chat(choice: Any) -> bool:
@@ -306,9 +332,9 @@ def _is_text(choice: Any) -> bool:
     return isinstance(choice["text"], str)
 
 
-def _refused(fault: urllib.error.HTTPError, hidden: Callable[[str], str]) -> _TryError:
+def _refused(fault: urllib.error.HTTPError, key: str) -> _TryError:
     try:
-        detail, words = error_words(hidden(fault.read(1 << 14).decode(errors="replace")))
+        detail, words = error_words(hidden(fault.read(1 << 14).decode(errors="replace"), key))
     except (OSError, http.client.HTTPException):
         detail = words = ""
     said = SAID.get(fault.code) or detail or str(fault.reason)

@@ -15,6 +15,7 @@ from pipeline.artifacts.journal import UNREADABLE, Journal
 from pipeline.artifacts.refusals import CUT
 from pipeline.errors import EndpointError, PredictionsError, RefusedError, RequestError
 from pipeline.inference.endpoint import Endpoint, asked, content_of
+from pipeline.metrics import facts, stops_of
 from pipeline.rows import Row, sha256_text
 
 
@@ -106,7 +107,7 @@ class Predictions(Journal):
 
 
 COLUMNS = [
-    *("id", "length", "frame", "context_tokens", "prompt_tokens", "template_tokens", "max_new_tokens"),
+    *("id", "length", "frame", "scorer", "context_tokens", "prompt_tokens", "template_tokens", "max_new_tokens"),
     *("messages", "prompt"),
 ]
 """What is read of a row that is to be sent."""
@@ -138,6 +139,7 @@ def run_rows(
     workers: int,
     limit_name: str = "max_tokens",
     on_done: Callable[[Row], None] = lambda row: None,
+    on_count: Callable[[int], None] = lambda off: None,
 ) -> Outcome:
     """Send rows, `workers` at a time, and keep each reply as it comes; memory holds the rows under way.
 
@@ -150,6 +152,7 @@ def run_rows(
         workers: requests at a time.
         limit_name: what the server calls the most tokens of a reply.
         on_done: called for each row that is done, passed over, refused or failed.
+        on_count: called for each count of prompt tokens by the server, with its difference from the row's.
 
     Raises:
         EndpointError: if the server would refuse every row, or nothing comes any more; what came is kept.
@@ -159,7 +162,7 @@ def run_rows(
 
     def ask(row: Row) -> tuple[dict[str, Any], float]:
         start = time.monotonic()
-        body = _reply(endpoint, row, {limit_name: row["max_new_tokens"]}, stop.is_set)
+        body = reply_to(endpoint, row, {limit_name: row["max_new_tokens"]}, stop.is_set)
         return body, time.monotonic() - start
 
     for row, came in asked(lambda: next(owed, None), ask, workers, stop):
@@ -176,7 +179,9 @@ def run_rows(
             ) from came
         else:
             lost = 0
-            _keep(row, *came, kept, outcome)
+            off = _keep(row, *came, kept, outcome)
+            if off is not None:
+                on_count(off)
         on_done(row)
         if lost >= IN_A_ROW + workers:
             raise EndpointError(f"{lost} consecutive rows without a reply, the last: {came}; what came is kept")
@@ -191,22 +196,28 @@ def _owed(rows: Iterable[Row], kept: Predictions, on_done: Callable[[Row], None]
             yield row
 
 
-def _reply(endpoint: Endpoint, row: Row, more: Mapping[str, Any], given_up: Callable[[], bool]) -> dict[str, Any]:
+def reply_to(endpoint: Endpoint, row: Row, more: Mapping[str, Any], given_up: Callable[[], bool]) -> dict[str, Any]:
+    """Return the body of the reply to a row: its turns or its prompt as one, or a bare string."""
     if row["frame"] == "raw":
-        return endpoint.complete(row["prompt"], more=more, given_up=given_up)
-    messages = row["messages"] or [{"role": "user", "content": row["prompt"]}]
-    return endpoint.ask(messages, more=more, given_up=given_up)
+        stops = stops_of(row["prompt"]) if facts(row["scorer"]).stops else []
+        return endpoint.complete(row["prompt"], more={**more, "stop": stops or None}, given_up=given_up)
+    return endpoint.ask(messages_of(row), more=more, given_up=given_up)
 
 
-def _keep(row: Row, body: Mapping[str, Any], seconds: float, kept: Predictions, outcome: Outcome) -> None:
-    """Write a reply down; one without text is null, with what the server says of it."""
-    choice, sent = body["choices"][0], _count(body, "prompt_tokens")
+def messages_of(row: Row) -> list[dict[str, str]]:
+    """Return what is sent of a row inside the chat template: its turns, or one of the user."""
+    return row["messages"] or [{"role": "user", "content": row["prompt"]}]
+
+
+def _keep(row: Row, body: Mapping[str, Any], seconds: float, kept: Predictions, outcome: Outcome) -> int | None:
+    """Write a reply down, one without text as null, and return by how much the server's count of tokens differs."""
+    choice, sent = body["choices"][0], count_of(body, "prompt_tokens")
     refusal = choice["message"].get("refusal") if "message" in choice else None
     reason = choice.get("finish_reason")
     more = {
         "finish_reason": reason if isinstance(reason, str) else None,
         "prompt_tokens": sent,
-        "completion_tokens": _count(body, "completion_tokens"),
+        "completion_tokens": count_of(body, "completion_tokens"),
         "seconds": round(seconds, 3),
         "prompt_sha256": sha256_text(row["prompt"]),
     }
@@ -216,11 +227,14 @@ def _keep(row: Row, body: Mapping[str, Any], seconds: float, kept: Predictions, 
     kept.keep(row["id"], text or None, more)
     outcome.replies += 1
     outcome.empty += not text.strip()
-    if sent is not None:
-        outcome.off[sent - row["prompt_tokens"] - row["template_tokens"]] += 1
+    if sent is None:
+        return None
+    off: int = sent - row["prompt_tokens"] - row["template_tokens"]
+    outcome.off[off] += 1
+    return off
 
 
-def _count(body: Mapping[str, Any], name: str) -> int | None:
+def count_of(body: Mapping[str, Any], name: str) -> int | None:
     """Return a count of tokens, if the server gives one that can be."""
     usage = body.get("usage")
     counted = usage.get(name) if isinstance(usage, Mapping) else None

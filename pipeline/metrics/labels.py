@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from pipeline.metrics.numbers import NUMERAL, numeral
+from pipeline.metrics.numbers import NUMERAL, numbered, numeral
 from pipeline.metrics.published import labelled
-from pipeline.metrics.reply import after_mark, plain, unaccented
+from pipeline.metrics.reply import plain, unaccented
 from pipeline.metrics.scorer import NUMBER, Row, Scorer
 from pipeline.metrics.text import DENIED_VALUE, EXPLAINED, LONG_LINE, SEVERAL, TOKEN, settled_on
 
@@ -45,7 +45,7 @@ def label(row: Row, prediction: str) -> float | None:
     """
     asked = str(row.get("question") or "")
     names = {word for word in TOKEN.findall(asked) if word[0].isupper()} if asked.startswith("Which ") else set()
-    text, marked = after_mark(plain(row, prediction))
+    text, marked = numbered(plain(row, prediction))
     target = str(row["answers"][-1])
     if not target.isdigit() and not WORDED_LABEL.fullmatch(target):
         given = _given_label(text)
@@ -112,4 +112,4 @@ def _category(sentence: str) -> int | str | None:
     return SEVERAL if len(numbers) > 1 or any(found["denied"] for found in named) else numbers.pop()
 
 
-LABEL_SCORER = Scorer(label, 1, "number", quirks={"alone": {}, "em": labelled}, ungraded=NUMBER)
+LABEL_SCORER = Scorer(label, 2, "number", quirks={"alone": {}, "em": labelled}, ungraded=NUMBER)

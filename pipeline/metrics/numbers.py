@@ -70,9 +70,19 @@ def is_bare_number(sentence: str) -> bool:
     return words <= {"year", "years", "about", "exactly"} and "=" not in sentence
 
 
+ENDS_SENTENCE = re.compile(r"\A\s*(\d{1,3}[.)])[ \t]+(?=[A-Z]\D*\Z)")
+"""A number that ends a sentence, behind which there is none: "23. Let me know" begins no list."""
+
+
+def numbered(text: str) -> tuple[str, bool]:
+    """Return what follows the last mark, as `after_mark`, where a number may end a sentence: it begins no list."""
+    behind, marked = after_mark(text)
+    return (ENDS_SENTENCE.sub(r"\1\n", behind) if marked else behind), marked
+
+
 def _number(row: Row, prediction: str) -> Hashable:
     """Return the whole number that a reply settles on, SEVERAL if there is more than one, None if it gives none."""
-    text, marked = after_mark(plain(row, prediction))
+    text, marked = numbered(plain(row, prediction))
 
     def leads(sentence: str) -> bool:
         return is_bare_number(sentence) or bool(ASKED_NUMBER.search(sentence))
@@ -159,7 +169,7 @@ def count(row: Row, prediction: str) -> float | None:
     named = "|".join(
         rf"\b{noun} {{1,3}}\d+|(?<!\d){number}(?!\d)" for noun, number in re.findall(r"(\w+) (\d+)", asked)
     )
-    text, marked = after_mark(PART_OF.sub(", ", DAY.sub("", plain(row, prediction))))
+    text, marked = numbered(PART_OF.sub(", ", DAY.sub("", plain(row, prediction))))
     text = re.sub(named, "", text, flags=re.IGNORECASE) if named else text
 
     def leads(sentence: str) -> bool:
@@ -189,10 +199,10 @@ SHORT = 20
 """Characters below which OOLONG takes a reply without colons for an answer."""
 LATENT_LIST_SCORER = Scorer(
     latent_list,
-    1,
+    2,
     "view",
     quirks={"characters": {"values": False}, "values": {"values": True}},
     unnormalised="a list of numbers is asked, and HELMET drops brackets, commas and signs before it compares",
 )
-LAST_INTEGER_SCORER = Scorer(last_integer, 1, "number", ungraded=NUMBER)
-COUNT_SCORER = Scorer(count, 1, "number", quirks={"exact": {}, "oolong": near_count}, ungraded=NUMBER)
+LAST_INTEGER_SCORER = Scorer(last_integer, 2, "number", ungraded=NUMBER)
+COUNT_SCORER = Scorer(count, 2, "number", quirks={"exact": {}, "oolong": near_count}, ungraded=NUMBER)

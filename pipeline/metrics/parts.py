@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pipeline.metrics.dates import DATED
+from pipeline.metrics.glosses import unglossed
 from pipeline.metrics.reply import PART, after_mark, plain
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import (
@@ -108,6 +109,8 @@ def all_in_order(row: Row, prediction: str) -> float | None:
 def _lists_only(text: str, parts: Sequence[Sequence[str]], asked: frozenset[str]) -> bool:
     """Tell whether a text lists the parts in order, each in one of its forms, and no other value."""
     rest, masked = "\n".join(BULLET.sub("", line) for line in text.splitlines()), ""
+    for each in parts:
+        rest = unglossed(rest, each)
     patterns = [[phrase(form) for form in forms] for forms in parts]
     gaps = []
     for forms in patterns:
@@ -230,9 +233,9 @@ def _sourced(text: str) -> list[tuple[str, int]]:
 
 CITATION_SCORER = Scorer(
     citation,
-    2,
+    3,
     "cited",
     unnormalised="HELMET asks for several values in words that have no place for how to cite",
 )
-ALL_IN_ORDER_SCORER = Scorer(all_in_order, 2, "parts")
-PAIR_SCORER = Scorer(pair, 2, "pair")
+ALL_IN_ORDER_SCORER = Scorer(all_in_order, 3, "parts")
+PAIR_SCORER = Scorer(pair, 3, "pair")

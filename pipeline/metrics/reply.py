@@ -12,8 +12,20 @@ from pipeline.metrics.scorer import Row
 
 LONGEST = 200_000
 """Characters of a reply that are looked at, from its end."""
-STOPS = ("\nQuestion:", "\nQuestions:", "\nBiographies:", "\n--- Program")
-"""Where a base model that has answered goes on to another question of the kind it was shown."""
+STOPS = (
+    *("\nQuestion:", "\nQuestions:", "\nLast question:\n", "\nLast message:\n", "\nLast text:\n", "\nUser:"),
+    *("\nBiographies:", "\nEssays and biographies:\n", "\nDocuments:\n", "\nText:\n", "\nAnnals:\n", "\nMessages:\n"),
+    *(
+        "\nList:\n",
+        "\nJSON object:\n",
+        "\nProgram:\n",
+        "\n--- Program",
+        "\nExample:\n",
+        "\nExamples:\n",
+        "\nExample 1, with ",
+    ),
+)
+"""Where a base model that has answered goes on to another prompt of the kind it was shown: the headings of tasks."""
 END = re.compile(
     r"<\|[^<>|\n]{1,40}\|>|<\uff5c[^<>\n]{1,40}\uff5c>|</?(?:\w{1,20}_)?s>|<(?:\w{1,20}:)?eos>|<(?:end|start)_of_turn>|<turn\|>|\[/?INST\]|\[e~\["
 )
@@ -42,6 +54,11 @@ UNFRAMED = re.compile(r"</response>|<\|END_RESPONSE\|>|<\|end_of_solution\|>|<\|
 """What some families put around the reply itself, behind their reasoning."""
 
 
+def stops_of(prompt: str) -> list[str]:
+    """Return the strings at which a reply to a bare prompt may end: those of `STOPS` that are headings in it."""
+    return [stop for stop in STOPS if stop in prompt]
+
+
 def spoken(prediction: str, question: str = "") -> str:
     """Return a reply without reasoning, ends of turns, code fences and further questions.
 
@@ -49,7 +66,35 @@ def spoken(prediction: str, question: str = "") -> str:
     """
     text = next((part for part in END.split(thought(prediction)) if part.strip()), "").strip()
     text = text[: min((at for stop in STOPS if (at := _stopped(text, stop, question)) >= 0), default=len(text))]
-    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(("```", "~~~"))).strip()
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith(("```", "~~~"))]
+    return "\n".join(_without_cut(lines)).strip()
+
+
+LEAST_CUT = 7
+"""Characters that an answer has at least for its beginning to be told from another answer."""
+CUE = re.compile(r"\s*(?:(?:final )?answers?:\s*)?", re.IGNORECASE)
+
+
+def _without_cut(lines: list[str]) -> list[str]:
+    """Return lines without the last one where it begins an earlier line again and ends within one of its words.
+
+    So does a model that repeats its answer until its room is used up.
+    """
+    *before, last = lines or [""]
+    begun = last[_cue(last) :].rstrip()
+    if begun and any(_is_begun(line[_cue(line) :].rstrip(), begun) for line in before):
+        return before
+    return lines
+
+
+def _cue(line: str) -> int:
+    found = CUE.match(line)
+    return found.end() if found else 0
+
+
+def _is_begun(whole: str, begun: str) -> bool:
+    cut = whole.startswith(begun) and len(whole) >= max(LEAST_CUT, len(begun) + 1)
+    return cut and re.fullmatch(r"\w[\w-]", whole[len(begun) - 1 : len(begun) + 1]) is not None
 
 
 def thought(prediction: str) -> str:
@@ -88,6 +133,8 @@ def _stopped(text: str, stop: str, question: str) -> int:
 
 
 MARKUP = re.compile(r"[*`$]+|(?<!\w)_{1,3}|_{1,3}(?!\w)|\\[\[\]()!,;: ]|(?m:^[ \t]*(?:#{1,6}|>)[ \t]+)|</?\w{1,20}>")
+CHAT = re.compile(r"\A(?:okay|ok|sure|certainly|of course|all ?right|well|absolutely|great)[,!.:]\s+", re.IGNORECASE)
+"""How a chat begins: "Okay, Paris" gives Paris, and nothing beside it."""
 WORDED = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|operatorname)\s?\{([^{}\n]{0,2000})\}")
 STRAIGHT = str.maketrans(
     {
@@ -116,6 +163,7 @@ def plain(row: Row, prediction: str) -> str:
 def without_markup(row: Row, prediction: str) -> str:
     """Return what a reply says as plain text, dates as they are."""
     text = unaccented(_unwrapped(spoken(prediction, str(row.get("question") or ""))))
+    text = CHAT.sub("", text, count=1)
     text = re.sub(r"<(?:final_)?answer>", "\nAnswer: ", text, flags=re.IGNORECASE)
     return MARKUP.sub("", WORDED.sub(r"\1", text.replace("</answer>", "\n")))
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from pipeline.metrics.dates import DATED
 from pipeline.metrics.forms import form_of, shaped
+from pipeline.metrics.glosses import unglossed
 from pipeline.metrics.published import substring, token_f1
 from pipeline.metrics.reply import after_mark, plain, unaccented
 from pipeline.metrics.scorer import Row, Scorer
@@ -40,6 +41,7 @@ def gives(sentence: str, answers: Collection[str], asked: frozenset[str]) -> boo
     """Tell whether a sentence gives one of the answers and no other value; None if it gives no value at all."""
     if len(sentence) > LONG_LINE:
         return False
+    sentence = unglossed(sentence, answers)
     for answer in sorted(map(DATED, answers), key=len, reverse=True):
         masked, found = phrase(answer).subn(" \x01 ", sentence)
         if found:
@@ -187,10 +189,10 @@ def _names_value(piece: str, asked: frozenset[str]) -> bool:
     return any(is_strange(token, asked) and not token[0].islower() for token in tokens[1:])
 
 
-EXACT_SCORER = Scorer(exact, 2, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
+EXACT_SCORER = Scorer(exact, 3, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
 IDK_PAIR_SCORER = Scorer(
     idk_pair,
-    2,
+    3,
     "value",
     refuses=True,
     paired=True,

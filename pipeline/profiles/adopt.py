@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import tomlkit
@@ -25,14 +24,15 @@ import tomlkit
 from pipeline.errors import ProfileError, first_line, unknown
 from pipeline.profiles import template as templates
 from pipeline.profiles.agreement import Agreed, agreed_engines, check_sent, differences
-from pipeline.profiles.counters import load_tokenizer, silent
+from pipeline.profiles.confined import check_call
+from pipeline.profiles.counters import load_tokenizer, silent, transformers_module
+from pipeline.profiles.gguf import SUFFIX, unpacked
 from pipeline.profiles.hub import COMMIT, READ, Model, fetch_model, parse_model, safe_name
 from pipeline.profiles.hub import SLOW as HUB_SLOW
-from pipeline.profiles.loading import load_profile, profile_source, read_config, shipped_profiles
-from pipeline.profiles.profile import LINES, RULES, Profile, joints, plain_lines, speed, strange_lines
+from pipeline.profiles.loading import load_profile, profile_source, read_config, shipped_profiles, text_fault
+from pipeline.profiles.profile import LINES, RULES, Profile, joined, joints, plain_lines, speed, strange_lines
 from pipeline.profiles.spec import Template
-from pipeline.profiles.vocabulary import optional_module
-from pipeline.storage import StorePath, checked_file, parse_location, temporary_path
+from pipeline.storage import StorePath, checked_file, parse_location, temporary_folder, temporary_path
 from pipeline.terminal.text import percent, plain
 
 VOCABULARY = "tokenizer.json"
@@ -69,16 +69,20 @@ class Source:
 
 
 def source_of_model(text: str, *, offline: bool = False) -> Source:
-    """Return the files of a local folder or of a model on the Hub, which are fetched.
+    """Return the files of a local folder, of a GGUF file, or of a model on the Hub, which are fetched.
 
     Raises:
         ProfileError: if it is neither, or cannot be had.
     """
     if Path(text).is_dir():
         return _local(Path(text).resolve())
+    if is_gguf(text):
+        return _local(unpacked(Path(text)))
     model = parse_model(text)
     if model is None:
-        raise ProfileError(f"{text!r} is no folder and no model's name: give a folder, org/name or org/name@revision")
+        raise ProfileError(
+            f"{text!r} is no folder, no GGUF file and no model's name: give one, or org/name or org/name@revision"
+        )
     found = fetch_model(model, offline=offline)
     return Source(found.folder, found.repo, found.repo, found.commit, found.licence)
 
@@ -102,6 +106,8 @@ def adopt(source: Source, folder: Path, wanted: RequestedProfile | None = None) 
     with made_folder(folder) as aside:
         for name in files_of(source.folder):
             shutil.copyfile(checked_file(source.folder / name), aside / name)
+        transformers_module()
+        check_call(f"{source.title}: its tokenizer cannot be used", try_tokenizer, source, aside)
         tokenizer = _tokenizer(source, aside)
         agreed = agreed_engines(tokenizer, aside / VOCABULARY, source.title)
         template = _template(tokenizer, wanted)
@@ -140,8 +146,7 @@ def _check_code(source: Source) -> None:
 
 
 def _tokenizer(source: Source, folder: Path) -> Any:
-    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
-    module = optional_module("transformers", "transformers")
+    module = transformers_module()
     try:
         with silent():
             tokenizer = load_tokenizer(module, folder)
@@ -155,12 +160,23 @@ def _tokenizer(source: Source, folder: Path) -> Any:
     return tokenizer
 
 
+def try_tokenizer(source: Source, folder: Path) -> None:
+    """Do to a model's tokenizer what is done to it later."""
+    tokenizer = _tokenizer(source, folder)
+    _added_in_front(tokenizer)
+    tokenizer.backend_tokenizer.to_str()
+    for lines in (plain_lines(LINES), strange_lines(LINES)):
+        tokenizer.encode(joined(lines), add_special_tokens=False, split_special_tokens=True)
+
+
 def _template(tokenizer: Any, wanted: RequestedProfile) -> Template:
     """Return the template with all that transformers gives it; a model may have none."""
     try:
         text = tokenizer.get_chat_template() if tokenizer.chat_template else ""
     except ValueError as error:
         raise ProfileError(f"its chat template cannot be used: {first_line(error)}") from None
+    if fault := text_fault(text):
+        raise ProfileError(f"its chat_template is {ascii(text)[:80]}: {fault}")
     known = dict(tokenizer.special_tokens_map)
     bos = _added_in_front(tokenizer)
     named = {name: token for name, token in known.items() if name in text and not (name == "bos_token" and bos)}
@@ -269,10 +285,19 @@ def known_profile(root: Path, name: str) -> str:
 
 
 def own_profile(given: str) -> bool:
-    """Tell whether what a user gave is neither a shipped profile nor a TOML file, but a folder or a model's name."""
+    """Tell whether what a user gave is a folder, a GGUF file or a model's name: no shipped profile and no TOML file."""
     if given in shipped_profiles() or given.endswith(".toml"):
         return False
-    return Path(given).is_dir() or parse_model(given) is not None
+    return Path(given).is_dir() or is_gguf(given) or parse_model(given) is not None
+
+
+def is_gguf(given: str) -> bool:
+    """Tell whether what a user gave is a GGUF file; one that is not there is an error of its own."""
+    if not given.endswith(SUFFIX):
+        return False
+    if not Path(given).is_file():
+        raise ProfileError(f"{given!r} is not there: give the path of a GGUF file")
+    return True
 
 
 def settled(given: str, root: Path) -> str:
@@ -286,7 +311,7 @@ def settled(given: str, root: Path) -> str:
     folder = Path(given)
     if folder.is_dir() and (folder / PROFILE).is_file():
         return _copied(folder, root)
-    if folder.is_dir():
+    if folder.is_dir() or is_gguf(given):
         return _adopted(given, root)
     model = parse_model(given)
     path = kept_profile(root, model.repo) if model else None
@@ -384,7 +409,7 @@ def made_folder(folder: Path) -> Iterator[Path]:
 @contextmanager
 def _put_folder(folder: StorePath) -> Iterator[Path]:
     """Yield a folder of this machine whose files are put into a store, the profile itself last: then it is there."""
-    with TemporaryDirectory(prefix="carrara-") as here:
+    with temporary_folder() as here:
         try:
             yield Path(here)
             files = sorted(path for path in Path(here).iterdir() if path.name != PROFILE)

@@ -12,6 +12,7 @@ the same. So ``count(a + b + c) == count(a) + counts([b, c]).sum()`` holds for a
 from __future__ import annotations
 
 import base64
+import logging
 import os
 import re
 import struct
@@ -22,13 +23,13 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import CarraraError, ProfileError, first_line
+from pipeline.profiles.confined import check_call
 from pipeline.profiles.hub import model_folder
 from pipeline.profiles.spec import QUICK, Engine, Vocabulary
 from pipeline.profiles.vocabulary import (
@@ -42,6 +43,7 @@ from pipeline.profiles.vocabulary import (
     vocabulary_bytes,
     whole_tags,
 )
+from pipeline.storage import temporary_folder
 
 Counts = NDArray[np.int32]
 
@@ -155,7 +157,7 @@ class ToktokCounter(BaseCounter):
     def __init__(self, vocabulary: Vocabulary, encoding: str) -> None:
         super().__init__("toktok-rs")
         optional_module("toktok", "quick")
-        with TemporaryDirectory(prefix="carrara-") as folder:
+        with temporary_folder() as folder:
             _write(Path(folder), vocabulary, encoding)
             self._tokenizer: Any = import_module("toktok._toktok").Tokenizer(encoding, folder)
         self._first = vocabulary.first_id
@@ -374,8 +376,7 @@ class TransformersCounter(InContext):
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__("transformers")
-        os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # that there is no PyTorch is no fault here
-        module = optional_module("transformers", "transformers")
+        module = transformers_module()
         vocabulary_bytes(vocabulary)  # its digest is checked, though the package reads the file itself
         folder = model_folder(vocabulary)
         try:
@@ -387,6 +388,18 @@ class TransformersCounter(InContext):
         return list(self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
 
 
+def transformers_module() -> Any:
+    """Import transformers, which says nothing of its own: that there is no PyTorch is no fault here.
+
+    Raises:
+        ProfileError: if it is not installed.
+    """
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
+    module: Any = optional_module("transformers", "transformers")
+    module.logging.set_verbosity(logging.CRITICAL + 1)
+    return module
+
+
 def load_tokenizer(module: Any, folder: Path) -> Any:
     """Return what transformers makes of a model's folder; nothing is fetched, and no code in it is run."""
     return module.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
@@ -395,14 +408,23 @@ def load_tokenizer(module: Any, folder: Path) -> Any:
 def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
     """Return the counter of an engine for a vocabulary, which has counted a little; None for the engine "none".
 
+    A user's own vocabulary is tried in a process of its own before.
+
     Raises:
         ProfileError: if the vocabulary is missing or another one, or the engine cannot use it.
     """
+    if engine.engine != "none" and not (vocabulary.package or vocabulary.entry):
+        check_call(f"{source_of(vocabulary)}: {engine.engine} cannot use it", try_counter, vocabulary, engine)
+    return try_counter(vocabulary, engine)
+
+
+def try_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
+    """Return the counter of an engine for a vocabulary, which has counted a little, in this process."""
     try:
         with silent():
             counter = _opened(vocabulary, engine)
             if counter is not None:
-                counter.counts(PROBE)
+                counter.counts((*PROBE, JOINTS))
             return counter
     except BaseException as fault:
         if is_foreign(fault):

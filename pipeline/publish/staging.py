@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from pipeline.artifacts.files import atomic_folder, file_digest, files_below, link
 from pipeline.artifacts.manifest import (
     Manifest,
-    ProvenCounts,
     ShardRecord,
     StratumRecord,
     TierManifest,
@@ -26,16 +25,19 @@ from pipeline.artifacts.manifest import (
     shard_faults,
 )
 from pipeline.artifacts.parquet import column, read_table, rewrite, write_table
+from pipeline.artifacts.recipes import read_recipes
 from pipeline.artifacts.split import Split
 from pipeline.assemble.plan import placed_names
 from pipeline.errors import CorruptError, StageError, unknown
 from pipeline.metrics.join import joined_metrics
-from pipeline.profiles.adopt import KEPT, PROFILE
+from pipeline.profiles import load_profile
+from pipeline.profiles.adopt import KEPT, PROFILE, known_profile
 from pipeline.publish.card import Curve, Facts, croissant_of, evaluation_of, keys_card_of, pages_of
 from pipeline.publish.card.tables import NOTHING, Notes, license_text, sources_text
 from pipeline.recipe import SEED_BITS, is_secret
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, plain_json, row_digest
 from pipeline.typed import LINE
+from pipeline.verify.claims import first_claim_fault
 
 __all__ = ["KEYS_SUFFIX", "MODES", "Draw", "Read", "Staged", "stage"]
 
@@ -54,16 +56,29 @@ def check_split(split: Split) -> None:
     if not split.manifest.totals.rows:
         raise StageError(f"{split.title} has no rows: build it first")
     for tier, made in split.manifest.tiers.items():
-        _check_proven(split, tier, made.proven)
+        _check_proven(split, tier, made)
         for shard in made.shards:
             for _, path, fault in shard_faults(split.folder, shard):
                 raise CorruptError(f"{str(path)!r} {fault}: build the split again, then publish it")
 
 
-def _check_proven(split: Split, tier: str, proven: ProvenCounts) -> None:
-    if proven.again and proven.recounted < proven.rows:
+def check_claims(split: Split) -> None:
+    """Check that the manifest says what follows from recipe, profile, proofs and keys.
+
+    Raises:
+        CorruptError: naming the field that says something else.
+    """
+    out = split.folder.parent
+    profile = load_profile(known_profile(out, split.tokenizer))
+    if fault := first_claim_fault(split, profile, read_recipes(out)):
+        raise CorruptError(fault)
+
+
+def _check_proven(split: Split, tier: str, made: TierManifest) -> None:
+    rows = sum(shard.rows for shard in made.shards)
+    if made.proven.again and made.proven.recounted < rows:
         raise StageError(
-            f"{split.title}: {proven.recounted:,} of {proven.rows:,} rows of tier {tier} were counted twice: "
+            f"{split.title}: {made.proven.recounted:,} of {rows:,} rows of tier {tier} were counted twice: "
             "run `carrara verify` on it first"
         )
 
@@ -304,6 +319,9 @@ def stage(
     check_split(split)
     check_licence(split, licence)
     open_keys = keys == "inline"
+    if not open_keys:
+        check_secret(split)
+    check_claims(split)
     shown = Shown(
         repo, tuple(siblings), notes, draw, exhibit if open_keys else None, read if open_keys else None, licence
     )
@@ -315,7 +333,6 @@ def stage(
             _copy_profile(split, aside)
             _finish(Split(aside, split.manifest), shown, keys)
         return Staged(folder, version)
-    check_secret(split)
     private = folder.with_name(folder.name + KEYS_SUFFIX)
     _cleared(private)
     with atomic_folder(folder) as aside, atomic_folder(private, secret=True) as hidden:

@@ -21,13 +21,16 @@ from pipeline.artifacts.manifest import (
     shard_faults,
 )
 from pipeline.artifacts.parquet import footer, read_rows
-from pipeline.artifacts.split import read_sealed
+from pipeline.artifacts.split import Split, read_sealed
 from pipeline.assemble.jobs import sample_record, samples_of
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError
+from pipeline.profiles import load_profile
+from pipeline.profiles.adopt import known_profile
 from pipeline.recipe import Stratum
 from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
 from pipeline.storage import map_in_order, prefetch
+from pipeline.verify.claims import first_claim_fault
 from pipeline.verify.lock import (
     Lock,
     ProfileLock,
@@ -72,6 +75,10 @@ def make_lock(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lo
     first = recipes[0]
     parse_version(first.version)
     plans = {recipe.tier: make_plan(recipe, (), out) for recipe in recipes}
+    tiers = {tier: _tier_lock(plan, manifests) for tier, plan in plans.items()}
+    for name, manifest in manifests.items():
+        if fault := first_claim_fault(Split(out / name, manifest), load_profile(known_profile(out, name)), recipes):
+            raise FrozenError(fault)
     profiles = {name: _profile_lock(out, manifest) for name, manifest in manifests.items()}
     return Lock(
         first.release,
@@ -81,7 +88,7 @@ def make_lock(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lo
         __version__,
         SCHEMA_VERSION,
         _libraries(out, manifests),
-        {tier: _tier_lock(plan, manifests) for tier, plan in plans.items()},
+        tiers,
         {**(carried or {}), **profiles},
     )
 

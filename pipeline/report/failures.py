@@ -26,16 +26,23 @@ SHOWN = 4000
 COLUMNS = ["id", "needles", "question_start", "prompt"]
 
 
-def failures(splits: Sequence[Split], scored: Sequence[Scored], marks: Sequence[Mark]) -> dict[str, list[Failure]]:
+def failures(
+    splits: Sequence[Sequence[Split]], scored: Sequence[Scored], marks: Sequence[Mark]
+) -> dict[str, list[Failure]]:
     """Return failures by family, longest first: the worst rows of each model, each with the replies of all models.
+
+    `splits` are those that each model was asked; a prompt is shown as the model had it whose failure it is.
 
     Raises:
         CorruptError: if a shard cannot be read.
     """
     found = by_id(scored)
     count = min(WORST, max(1, TOGETHER // len(scored)))
-    chosen = {record.id: record for each in scored for record in worst(each.records, count)}
-    prompts = {row["id"]: row for split in splits for row in _prompts(split, chosen)}
+    chosen, prompts = dict[str, Record](), dict[str, Row]()
+    for own, each in zip(splits, scored, strict=True):
+        fresh = {record.id: record for record in worst(each.records, count) if record.id not in chosen}
+        prompts |= {row["id"]: row for split in own for row in _prompts(split, fresh)}
+        chosen |= fresh
     shown: dict[str, list[Failure]] = defaultdict(list)
     for record in sorted(chosen.values(), key=lambda each: -each.length):
         replies = [_reply(mark, own[record.id]) for mark, own in zip(marks, found, strict=True) if record.id in own]

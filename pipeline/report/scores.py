@@ -121,13 +121,16 @@ def faults(models: Sequence[Model]) -> Iterator[Block]:
 
 
 def settings(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield with which settings models were asked, and when, as far as their runs have noted it."""
+    """Yield for which tokenizer models were asked, in which windows, with which settings, and when."""
+    columns = [Column("setting"), *(Column(model.mark.label, mark=model.mark) for model in models)]
+    rows = [
+        ["tokenizer of the prompts", *(model.scored.tokenizer for model in models)],
+        ["largest window, tokens", *(f"{model.scored.window:,}" for model in models)],
+    ]
     names = list(dict.fromkeys(name for model in models for name in model.scored.settings))
     if not names:
         yield Note("The predictions do not say with which settings they were made, or when.")
-        return
-    columns = [Column("setting"), *(Column(model.mark.label, mark=model.mark) for model in models)]
-    rows = [[name, *(model.scored.settings.get(name, "not noted") for model in models)] for name in names]
+    rows += [[name, *(model.scored.settings.get(name, "not noted") for model in models)] for name in names]
     yield Table("Settings of the runs", columns, rows)
 
 
@@ -149,13 +152,13 @@ READERS = len(GUESSES) - 2
 
 
 def score_page(
-    splits: Sequence[Split], scored: Sequence[Scored], readers: Sequence[Scored] = (), kept: float = KEPT
+    splits: Sequence[Sequence[Split]], scored: Sequence[Scored], readers: Sequence[Scored] = (), kept: float = KEPT
 ) -> Page:
     """Return the page of one model's predictions or of several side by side.
 
     Args:
-        splits: what was asked, stacked if several.
-        scored: the results of each model against the same rows of these splits.
+        splits: what each model was asked, stacked if several.
+        scored: the results of each model; all were asked the same questions, each for its own tokenizer.
         readers: the results of simulated readers against these rows, which are drawn in grey.
         kept: the share of the shortest length's score that an effective length keeps.
 
@@ -174,12 +177,20 @@ def score_page(
     models = [model_of(Mark(_label(each.model), at), each) for at, each in enumerate(scored)]
     asked = QuestionSet(models, {_label(each.model): Curves(each) for each in readers}, kept)
     count = "one model" if len(models) == 1 else f"{len(models)} models"
+    names = list(dict.fromkeys(each.tokenizer for each in scored))
+    every = list({str(split.folder): split for own in splits for split in own}.values())
+    own = f"tokenizer {names[0]}" if len(names) == 1 else f"tokenizers {', '.join(names)}"
     return Page(
-        title=f"Scores on {scored[0].split}",
-        subtitle=f"{len(scored[0].records):,} rows, {count}, tokenizer {scored[0].tokenizer}.",
-        facts=[*release_facts(splits), *_scoring_facts(models)],
+        title=f"Scores on {_title(splits[0]) if len(names) > 1 else scored[0].split}",
+        subtitle=f"{len(scored[0].records):,} rows, {count}, {own}.",
+        facts=[*release_facts(every), *_scoring_facts(models)],
         sections=[section for section in _sections(splits, asked) if section.blocks],
     )
+
+
+def _title(splits: Sequence[Split]) -> str:
+    """Return what splits are called whatever their tokenizer."""
+    return " + ".join(dict.fromkeys(split.manifest.title for split in splits))
 
 
 def _label(model: str) -> str:
@@ -188,7 +199,7 @@ def _label(model: str) -> str:
     return name if len(name) <= NAME else f"{name[: NAME // 2]}...{name[-NAME // 2 :]}"
 
 
-def _sections(splits: Sequence[Split], asked: QuestionSet) -> Iterator[Section]:
+def _sections(splits: Sequence[Sequence[Split]], asked: QuestionSet) -> Iterator[Section]:
     models = asked.models
     yield Section("reach", "How far each model reads", list(reach(asked)))
     yield Section("length", "Score by length", list(families(asked)))
@@ -215,7 +226,7 @@ def _scoring_facts(models: Sequence[Model]) -> list[tuple[str, str]]:
     ]
 
 
-def _failures(splits: Sequence[Split], models: Sequence[Model]) -> Iterator[Block]:
+def _failures(splits: Sequence[Sequence[Split]], models: Sequence[Model]) -> Iterator[Block]:
     lists = lists_of_failures(models)
     found = failures(splits, [model.scored for model in models], [model.mark for model in models])
     if not found:

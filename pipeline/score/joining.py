@@ -268,13 +268,23 @@ def pair_of(row_id: str) -> str:
     return f"{head[:-1]}-{tag}"
 
 
+FEWEST = 4
+"""Rows of a kind of question from which on the best constant reply, chosen with knowledge of their answers, says
+anything: on a single row it scores 1."""
+
+
 def _constants(split: Split) -> dict[tuple[Any, ...], float]:
     """Return what the best constant reply scores, by tier and kind of question; one for both classes of refusals."""
-    return {
-        (tier, each.family, each.subtask, each.complexity, each.asked): each.best_constant
-        for tier, made in split.manifest.tiers.items()
-        for each in one_constant(made.chance or ())
-    }
+    found: dict[tuple[Any, ...], float] = {}
+    for tier, made in split.manifest.tiers.items():
+        chances = made.chance or ()
+        both = {(each.family, each.subtask, each.asked) for each in chances if not each.complexity}
+        found |= {
+            (tier, each.family, each.subtask, each.complexity, each.asked): each.best_constant
+            for each in one_constant(chances)
+            if each.rows >= FEWEST or (each.family, each.subtask, each.asked) in both
+        }
+    return found
 
 
 def judged(keys: Sequence[KeyRow]) -> list[Row]:

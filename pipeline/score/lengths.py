@@ -284,7 +284,7 @@ def effective_lengths(scored: Scored, kept: float = KEPT) -> list[Effective]:
 def told(found: Effective) -> str:
     """Return an effective length in words."""
     if found.shortest is None:
-        return "no replies"
+        return "too few replies"
     if not found.length:
         return f"below {kilo(found.shortest)}"
     return f"at least {kilo(found.length)}" if found.at_least else kilo(found.length)

@@ -125,6 +125,11 @@ class Scored:
         return replace(self, faults=faults, warnings=tuple(map(name, self.warnings)))
 
     @property
+    def window(self) -> int:
+        """The largest window that any row was asked in, in tokens of the model's own tokenizer."""
+        return max((record.context_tokens for record in self.records), default=0)
+
+    @property
     def complete(self) -> bool:
         """Tell whether every row that was asked has an answer and nothing was wrong with any."""
         return all(fault.kind == "repeated" for fault in self.faults)

@@ -59,6 +59,7 @@ def result_of(tables: Tables, *, rows: bool = False, by: Sequence[str] = ()) -> 
         "results_version": RESULTS_VERSION,
         "carrara": __version__,
         **{name: getattr(scored, name) for name in ("model", "split", "tokenizer")},
+        "window": scored.window,
         "tags": dict(scored.tags),
         "quirks": list(scored.quirks),
         "scorers": versions({"scorer": record.scorer} for record in scored.records),

@@ -10,6 +10,7 @@ from pipeline.storage.lease import Lease, clear_dead, holder_of
 from pipeline.storage.locations import (
     NO_LOCKS,
     checked_file,
+    clear_temporary,
     clear_unlocked,
     on_disk,
     open_for_lock,
@@ -17,6 +18,7 @@ from pipeline.storage.locations import (
     read_text,
     renaming,
     short_names,
+    temporary_folder,
     temporary_path,
     write_file,
 )
@@ -30,6 +32,7 @@ __all__ = [
     "StorePath",
     "checked_file",
     "clear_dead",
+    "clear_temporary",
     "clear_unlocked",
     "holder_of",
     "map_in_order",
@@ -44,6 +47,7 @@ __all__ = [
     "renaming",
     "short_names",
     "streamed",
+    "temporary_folder",
     "temporary_path",
     "write_file",
 ]

@@ -74,10 +74,14 @@ class Lease:
 
     def __exit__(self, kind: object = None, *_: object) -> None:
         """Remove the lease; after a fault for no more than a few seconds, since the store may be dead."""
+        self.end(WATCHED if kind is None else ENDING)
+
+    def end(self, seconds: float = ENDING) -> None:
+        """Remove the lease, and wait for no more than some seconds until it is gone."""
         self._ended.set()
         ending = threading.Thread(target=self._end, daemon=True, name="carrara-lease-end")
         ending.start()
-        ending.join(None if kind is None else ENDING)
+        ending.join(seconds)
 
     def _end(self) -> None:
         if self._renewing.is_alive():

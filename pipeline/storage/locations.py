@@ -6,12 +6,13 @@ import fcntl
 import os
 import re
 import secrets
+import shutil
 import socket
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from errno import EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP
+from errno import EFBIG, EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -83,14 +84,24 @@ def clear_unlocked(aside: Path) -> None:
             os.close(held)
 
 
-def checked_file(path: Path) -> Path:
+LARGEST_TEXT = 1 << 24
+"""Bytes of a text that is read whole."""
+
+
+def checked_file(path: Path, most: int = 0) -> Path:
     """Return a path that is no device and no pipe: opening or reading one may never end. Stores have none.
 
+    Args:
+        path: a file or folder, which need not be there.
+        most: how many bytes it may have; 0 for any number.
+
     Raises:
-        OSError: if it is one.
+        OSError: if it is one, or larger.
     """
     if not isinstance(path, StorePath) and path.exists() and not (path.is_file() or path.is_dir()):
         raise OSError(EINVAL, "it is a device or a pipe, not a file", str(path))
+    if most and path.is_file() and (size := path.stat().st_size) > most:
+        raise OSError(EFBIG, f"it has {size:,} bytes, at most {most:,} are read", str(path))
     return path
 
 
@@ -98,10 +109,10 @@ def read_text(path: Path) -> str:
     """Return the text of a file.
 
     Raises:
-        OSError: if it is a device or a pipe, or cannot be read.
+        OSError: if it is a device or a pipe, larger than LARGEST_TEXT, or cannot be read.
         UnicodeDecodeError: if it is not text.
     """
-    return checked_file(path).read_text(encoding="utf-8")
+    return checked_file(path, LARGEST_TEXT).read_text(encoding="utf-8")
 
 
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
@@ -168,6 +179,18 @@ def _check_known(protocol: str, text: str) -> None:
         raise RecipeError(f"{text!r} needs a package that is not installed: {fault}") from None
 
 
+def temporary_folder() -> TemporaryDirectory[str]:
+    """Make a folder among the system's temporary ones, whose name says of which process it is."""
+    return TemporaryDirectory(prefix=f"carrara-{os.getpid()}-", ignore_cleanup_errors=True)
+
+
+def clear_temporary(pids: Iterable[int]) -> None:
+    """Remove the temporary folders of processes that were killed."""
+    for pid in pids:
+        for path in Path(tempfile.gettempdir()).glob(f"carrara-{pid}-*"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
 @lru_cache(maxsize=16)
 def on_disk(folder: Path) -> Path:
     """Return a folder of this machine with the files of a folder, for a library that reads files itself.
@@ -177,7 +200,7 @@ def on_disk(folder: Path) -> Path:
     """
     if not isinstance(folder, StorePath):
         return folder
-    copy = TemporaryDirectory(prefix="carrara-", ignore_cleanup_errors=True)
+    copy = temporary_folder()
     _COPIES.append(copy)  # it goes when the process ends
     for path in folder.iterdir():
         if path.is_file():

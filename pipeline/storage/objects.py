@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from pipeline.storage.requests import StoreError, is_empty, kind_of, request
+from pipeline.storage.requests import StoreError, is_empty, kind_of, request, send
 
 WHOLE = 5 * 2**30
 """Bytes up to which an object is put in one request, so that it is there whole or not at all."""
@@ -105,7 +105,7 @@ def put(url: str, data: bytes) -> None:
     _forget(url)
     checked = {"chunksize": WHOLE, "ContentMD5": b64encode(_md5(data)).decode()} if kind_of(url) == "s3" else {}
     try:
-        request(url, lambda system: system.pipe_file(url, data, **checked), sends=True)
+        request(url, lambda system: send(system, url, data, **checked))
     except FileNotFoundError:
         raise StoreError(errno.EIO, "the bucket or repo is not there: make it, or give another", url) from None
     shown = "nothing"
@@ -131,7 +131,7 @@ def copy(url: str, other: str) -> bool:
         StoreError: if the store does not do it.
     """
     _forget(other)
-    request(other, lambda system: system.cp_file(url, other), sends=True)
+    request(other, lambda system: system.cp_file(url, other))
     here, there = info(url), info(other)
     return (here.size, here.tag) == (there.size, there.tag)
 

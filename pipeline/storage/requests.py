@@ -6,11 +6,14 @@ every process opens its own.
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import io
 import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import wait
 from functools import partial
 from importlib import import_module
 from inspect import signature
@@ -20,9 +23,15 @@ R = TypeVar("R")
 PAUSES = (0.1, 0.3, 0.9, 2.0, 3.0, 4.0)
 """Seconds between attempts at what may go well the next time."""
 LONGEST = 15.0
-"""Seconds after the first attempt when no other begins: with REPLY, a store that is dead is named within 30."""
+"""Seconds after the first attempt when no other begins: with CONNECT and REPLY, a dead store is named within 32."""
 CONNECT, REPLY = 5, 12
 """Seconds to wait for a connection, and for a first byte after a request has been sent."""
+ONCE_MORE = 5.0
+"""Seconds after an attempt that was under way and ended in silence when no other begins."""
+SUSPECT = 60.0
+"""Seconds in which a store that was silent is asked once and no more: what a command that fails clears away."""
+LOOK = 0.5
+"""Seconds between looks at how an upload gets on."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "s3": {
         "config_kwargs": {"connect_timeout": CONNECT, "read_timeout": REPLY, "retries": {"total_max_attempts": 1}},
@@ -57,6 +66,8 @@ MOVED = frozenset({409, 412})
 RANGE = 416
 """... and of one that has fewer bytes than were asked for."""
 _OPEN: dict[tuple[str, int], Any] = {}
+_SILENT: dict[str, float] = {}
+"""Buckets that did not answer, and until when they are suspects."""
 
 
 class StoreError(OSError):
@@ -73,38 +84,82 @@ def kind_of(url: str) -> str:
     return ALIASES.get(protocol, protocol)
 
 
-def request(url: str, act: Callable[[Any], R], *, sends: bool = False) -> R:
+def request(url: str, act: Callable[[Any], R]) -> R:
     """Return what a store says; what may pass is tried again, a few times and for a while.
 
-    An attempt that took longer than a store that is silent was under way: a large object over a slow line. The while
-    begins anew then, so that it is tried as often as a small one.
+    An attempt that took longer than a store may be silent was under way: a large object over a slow line. If it was
+    cut, the while begins anew, so that it is tried as often as a small one; if silence ended it, it is tried once more.
 
     Args:
         url: what is asked for.
         act: asks a file system of fsspec.
-        sends: whether it sends an object.
 
     Raises:
         FileNotFoundError: if nothing is there.
         StoreError: if the store refuses or does not answer.
     """
-    end = time.monotonic() + LONGEST
+    root = "/".join(url.split("/")[:3])
+    end = time.monotonic() + (0 if time.monotonic() < _SILENT.get(root, 0) else LONGEST)
     for pause in (*PAUSES, None):
         begun = time.monotonic()
         try:
-            return act(system(url))
+            found = act(system(url))
+            _SILENT.pop(root, None)
+            return found
         except StoreError:
             raise
         except Exception as fault:
-            if time.monotonic() - begun > CONNECT + REPLY and (sends or kind_of(url) not in LIMITED):
-                end = time.monotonic() + LONGEST
+            silent = any(map(_is_slow, _causes(fault)))
+            if time.monotonic() - begun > CONNECT + REPLY + 2 * LOOK and not (silent and kind_of(url) in LIMITED):
+                end = time.monotonic() + (ONCE_MORE if silent else LONGEST)
             again, told = _told(url, _explained(url, fault))
             if told is None:
                 raise
             if not again or pause is None or time.monotonic() + pause > end:
+                if silent:
+                    _SILENT[root] = time.monotonic() + SUSPECT
                 raise told from fault
         time.sleep(pause)
     raise AssertionError
+
+
+class Sending(io.BytesIO):
+    """The bytes of an object on their way to a store, which notes when some of them were last taken."""
+
+    def __init__(self, whole: bytes) -> None:
+        super().__init__(whole)
+        self._size, self.moved = len(whole), time.monotonic()
+
+    def __len__(self) -> int:
+        """Return how many bytes there are in all."""
+        return self._size
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return the next bytes."""
+        self.moved = time.monotonic()
+        return super().read(size)
+
+
+def send(opened: Any, url: str, data: bytes, **more: Any) -> None:
+    """Put an object by one request, which ends when nothing of it has moved for as long as a store may be silent.
+
+    What speaks S3 for us waits without end for a server that takes no more bytes: its timeout is for replies.
+
+    Raises:
+        TimeoutError: if the store is silent.
+    """
+    if kind_of(url) != "s3":
+        opened.pipe_file(url, data, **more)
+        return
+    body = Sending(data)
+    asked = asyncio.run_coroutine_threadsafe(opened._pipe_file(url, body, **more), opened.loop)
+    try:
+        while not wait([asked], LOOK).done:
+            if time.monotonic() - body.moved > CONNECT + REPLY:
+                raise TimeoutError
+        asked.result()
+    finally:
+        asked.cancel()
 
 
 def system(url: str) -> Any:
@@ -177,7 +232,7 @@ def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
         )
     if isinstance(fault, NotImplementedError):
         return False, StoreError(errno.EROFS, "a store of this kind cannot be written", url)
-    if any(isinstance(each, TimeoutError) or any(name in type(each).__name__ for name in SLOW) for each in chain):
+    if any(map(_is_slow, chain)):
         return True, StoreError(errno.EIO, f"the store does not answer in time: {_continue(root)}", url)
     if any(isinstance(each, ConnectionError) or any(name in type(each).__name__ for name in CUT) for each in chain):
         return True, StoreError(errno.EIO, f"the store cannot be reached ({said}): {_continue(root)}", url)
@@ -189,6 +244,10 @@ def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
     if isinstance(fault, OSError | RuntimeError | ValueError) or type(fault).__module__.partition(".")[0] != "builtins":
         return False, StoreError(getattr(fault, "errno", 0) or errno.EIO, f"the store refuses ({said})", url)
     return False, None
+
+
+def _is_slow(fault: BaseException) -> bool:
+    return isinstance(fault, TimeoutError) or any(name in type(fault).__name__ for name in SLOW)
 
 
 def _is_unknown_user(fault: Exception) -> bool:

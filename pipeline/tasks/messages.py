@@ -1,56 +1,79 @@
 """A reader of people's messages, which families that are made of them share. It is not a family.
 
-Sentences with all fillings of their slots are written by `pipeline.worlds.wording`, as the writer's are.
+What a sentence can say is expanded by `pipeline.worlds.wording`, as the writer's is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from typing import NamedTuple
 
 from pipeline.caches import cache, lru_cache
 from pipeline.tasks.solving import LINES, ReadError
-from pipeline.worlds.wording import filled, sections, slots
+from pipeline.worlds.wording import sections, variants
 
-__all__ = ["Meaning", "intent_of", "intents_of", "read"]
+__all__ = ["Meaning", "intent_of", "intents_of", "read", "sentences"]
 
 SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])")
-HOLE, PRONOUN = "{it}", "it"
+THINGS = re.compile(r"\b(?:my|our|the) [\w-]+")
+HOLE, PRONOUN, CLAUSE = "{it}", "it", "{do}"
+OUT = "out"
+"""What the files call acts and things that have no name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a message is for: the act and the thing, each "" where it is none of those that the world knows by name."""
+    """What a message is for: the act and the thing, each "" where it is none of those that the world knows by name.
+
+    `acts` and `things` are all that the message mentions, in order: also those that are not wanted or not meant.
+    """
 
     domain: str
     act: str
     thing: str
+    acts: tuple[str, ...]
+    things: tuple[str, ...]
+
+    @property
+    def denied(self) -> str:
+        """The act that the message says is not wanted, or ""."""
+        return next((act for act in self.acts if act != self.act), "")
+
+
+class Said(NamedTuple):
+    """What a sentence says: an act that it asks for or denies, and a thing that is meant or not. None is nothing."""
+
+    act: str | None = None
+    asked: bool = False
+    thing: str | None = None
+    meant: bool = False
+
+
+NOTHING = Said()
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What sentences with a hole say in one domain: an act ("" if none that has a name), a thing's name, or nothing."""
+    """What sentences of one domain say.
 
-    acts: Mapping[str, str]
+    Frames are found by what stands before their clause; each has its voice, what stands behind, and whether it denies.
+    Clauses are found by voice and text, and things by their first two words, the longest first.
+    """
+
+    frames: Mapping[str, tuple[tuple[str, str, bool], ...]]
+    clauses: Mapping[tuple[str, str], str]
+    things: Mapping[str, tuple[tuple[str, str], ...]]
     naming: frozenset[str]
     beside: frozenset[str]
     idle: frozenset[str]
-    things: Mapping[str, str]
-    known: re.Pattern[str]
 
 
 def _lines(name: str) -> Iterator[tuple[str, str]]:
-    """Yield each line of a file with the heading above it."""
-    return ((heading, line) for heading, some in sections(f"utterances/{name}").items() for line in some)
-
-
-def _filled(line: str) -> Iterator[str]:
-    """Yield a sentence with every filling of its slots."""
-    known, names = sections("utterances/slots"), dict.fromkeys(name for name in slots(line) if name != "it")
-    for values in product(*(known[name] for name in names)):
-        yield filled(line, {**dict(zip(names, values, strict=True)), "it": HOLE})
+    """Yield all that each line of a file can say, with the heading above it."""
+    every = sections(f"utterances/{name}").items()
+    return ((heading, said) for heading, lines in every for line in lines for said in variants(line))
 
 
 @cache
@@ -59,61 +82,100 @@ def _tables() -> Mapping[str, Tables]:
 
 
 def _made(domain: str) -> Tables:
-    acts = {line: act for act, line in _lines(f"{domain}-acts")}
-    things = {line: thing for thing, line in _lines(f"{domain}-objects")}
-    if domain == "request":
-        acts |= {line: "" for _, line in _lines("other-acts")}
-        things |= {line: "" for _, line in _lines("other-objects")}
-    frames = [(kind, text) for kind, line in _lines(f"{domain}-frames") for text in _filled(line)]
-    spoken = [line for name in (f"{domain}-asides", "greetings", "details") for _, line in _lines(name)]
-    longest = sorted(things, key=len, reverse=True)
-    return Tables(
-        acts,
-        frozenset(text for kind, text in frames if kind != "aside"),
-        frozenset(text for kind, text in frames if kind == "aside"),
-        frozenset(text for line in spoken for text in _filled(line)),
-        things,
-        re.compile(rf"\b(?:{'|'.join(map(re.escape, longest))})(?![\w-])"),
-    )
+    frames: dict[str, set[tuple[str, str, bool]]] = {}
+    named: dict[str, set[str]] = {"before": set(), "behind": set(), "beside": set()}
+    for heading, said in _lines(f"{domain}-frames"):
+        if heading in named:
+            named[heading].add(said)
+        else:
+            mood, voice = heading.split("_")
+            head, _, tail = said.partition(CLAUSE)
+            frames.setdefault(head, set()).add((voice, tail, mood == "denied"))
+    clauses = {}
+    for heading, said in _lines(f"{domain}-clauses"):
+        act, voice = heading.split("_")
+        clauses[voice, said] = clauses[voice, said.replace(HOLE, PRONOUN)] = act
+    things: dict[str, list[tuple[str, str]]] = {}
+    for thing, said in _lines(f"{domain}-objects"):
+        start = THINGS.match(said)
+        assert start
+        things.setdefault(start[0], []).append((said, thing))
+    longest = {start: tuple(sorted(some, key=lambda one: -len(one[0]))) for start, some in things.items()}
+    idle = frozenset(said for name in ("greetings", "details") for _, said in _lines(name))
+    naming = frozenset(named["before"] | named["behind"])
+    ordered = {head: tuple(sorted(some)) for head, some in frames.items()}
+    return Tables(ordered, clauses, longest, naming, frozenset(named["beside"]), idle)
+
+
+@cache
+def _slots() -> Mapping[str, str]:
+    """Return the slot that each word fills, alone or with the mark that may stand behind it."""
+    every = sections("utterances/slots").items()
+    return {
+        f"{word}{mark}": f"{{{slot}}}{mark}" for slot, some in every for word in some for mark in ("", ".", ",", "?")
+    }
+
+
+def sentences(message: str) -> list[str]:
+    """Return the sentences of a message."""
+    return SENTENCES.split(message)
 
 
 def read(message: str) -> Meaning:
     """Return what a message is for."""
-    parts = SENTENCES.split(message)
-    for domain in ("request", "question"):
+    marks = _slots()
+    parts = [" ".join([marks.get(word, word) for word in part.split(" ")]) for part in sentences(message)]
+    for domain in _tables():
         said = [_read(part, domain) for part in parts]
-        if all(one is not None for one in said):
-            acts = [one[0] for one in said if one and one[0] is not None]
-            things = [one[1] for one in said if one and one[1] is not None]
-            if len(acts) == len(things) == 1:
-                return Meaning(domain, acts[0], things[0])
+        if None in said:
+            continue
+        known = [one for one in said if one]
+        acts = [one.act for one in known if one.asked and one.act is not None]
+        things = [one.thing for one in known if one.meant and one.thing is not None]
+        if len(acts) == len(things) == 1:
+            every = (tuple(_named(name) for name in some if name is not None) for some in _columns(known))
+            return Meaning(domain, _named(acts[0]), _named(things[0]), *every)
     raise ReadError(f"no message that is understood: {message!r}")
 
 
+def _columns(said: Sequence[Said]) -> tuple[list[str | None], list[str | None]]:
+    return [one.act for one in said], [one.thing for one in said]
+
+
+def _named(name: str) -> str:
+    return "" if name == OUT else name
+
+
 @lru_cache(maxsize=100_000)
-def _read(sentence: str, domain: str) -> tuple[str | None, str | None] | None:
-    """Return the act and the thing that a sentence gives, None for either that it does not; None if it is not known."""
+def _read(sentence: str, domain: str) -> Said | None:
+    """Return what a sentence says whose slots are open; None if it is not known."""
     tables = _tables()[domain]
     if sentence in tables.idle:
-        return None, None
-    named = [(found.start(), found.end()) for found in tables.known.finditer(sentence)]
-    for start, end in named:
-        form, thing = f"{sentence[:start]}{HOLE}{sentence[end:]}", tables.things[sentence[start:end]]
-        if form in tables.beside:
-            return None, None
-        if form in tables.naming:
-            return None, thing
-        if form in tables.acts:
-            return tables.acts[form], thing
-    return _unnamed(sentence, tables)
+        return NOTHING
+    for found in THINGS.finditer(sentence):
+        for wording, thing in tables.things.get(found[0], ()):
+            start = found.start()
+            if sentence.startswith(wording, start) and not sentence[start + len(wording) :][:1].isalnum():
+                form = f"{sentence[:start]}{HOLE}{sentence[start + len(wording) :]}"
+                if form in tables.naming:
+                    return Said(thing=thing, meant=True)
+                if form in tables.beside:
+                    return Said(thing=thing)
+                if said := _framed(form, tables):
+                    return Said(said.act, said.asked, thing, True)
+    return _framed(sentence, tables)
 
 
-def _unnamed(sentence: str, tables: Tables) -> tuple[str | None, str | None] | None:
-    """Return the act of a sentence with a pronoun in the place of the thing."""
-    for found in re.finditer(rf"\b{PRONOUN}\b", sentence):
-        form = f"{sentence[: found.start()]}{HOLE}{sentence[found.end() :]}"
-        if form in tables.acts:
-            return tables.acts[form], None
+def _framed(form: str, tables: Tables) -> Said | None:
+    """Return what a sentence says that consists of a frame and a clause."""
+    end = form.find(" ")
+    while end >= 0:
+        for voice, tail, denies in tables.frames.get(form[: end + 1], ()):
+            if form.endswith(tail):
+                act = tables.clauses.get((voice, form[end + 1 : len(form) - len(tail)]))
+                if act is not None:
+                    return Said(act, not denies)
+        end = form.find(" ", end + 1)
     return None
 
 

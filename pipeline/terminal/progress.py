@@ -1,16 +1,23 @@
-"""Progress of long work, shown on a terminal only, and the CPU time that its stages take."""
+"""Progress of long work: a bar on a terminal, and elsewhere a line from time to time; and what its stages cost."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from resource import RUSAGE_CHILDREN, getrusage
+from threading import Lock
 from typing import Any
 
 import click
+
+from pipeline.terminal.printing import say
+from pipeline.terminal.text import percent, plain, row_count
+
+EVERY = 60.0
+"""Seconds between two lines where there is no terminal: a log of a night has a few hundred."""
 
 
 @dataclass(slots=True)
@@ -18,9 +25,12 @@ class Meter:
     """Counts rows and tokens of one stage and shows them."""
 
     bar: Any
+    label: str = ""
+    total: int = 0
     rows: int = 0
     tokens: int = 0
     started: float = field(default_factory=time.monotonic)
+    said: float = field(default_factory=time.monotonic)
 
     def advance(self, rows: int, tokens: int) -> None:
         """Add finished work."""
@@ -28,26 +38,54 @@ class Meter:
         self.tokens += tokens
         if self.bar is not None:
             self.bar.update(max(tokens, 1), self)
+        elif self.total and (now := time.monotonic()) - self.said >= EVERY:
+            self.said = now
+            say(f"{self.label}: {percent(min(self.tokens / self.total, 1.0))}, {self}", err=True)
 
     def __str__(self) -> str:
         """Say how many rows are done, and how fast tokens are."""
         if not self.tokens:
             return f"{self.rows:,} done"
         rate = self.tokens / max(time.monotonic() - self.started, 1e-9)
-        return f"{self.rows:,} rows, {rate / 1e6:.1f}M tokens/s"
+        fast = f"{rate / 1e6:.1f}M" if rate >= 1e6 else plain(max(rate, 1.0), 3 if rate < 1000 else 2)
+        return f"{row_count(self.rows)}, {fast} tokens/s"
+
+
+PAUSE = 10.0
+"""Seconds without a line after one that says what is waited for: many requests may wait for the same."""
+
+
+def at_times(tell: Callable[[str], None], pause: float = PAUSE) -> Callable[[str], None]:
+    """Return what passes a line on, unless it has passed one on just before."""
+    lock, last = Lock(), [float("-inf")]
+
+    def told(said: str) -> None:
+        with lock:
+            if time.monotonic() - last[0] < pause:
+                return
+            last[0] = time.monotonic()
+        tell(said)
+
+    return told
 
 
 @contextmanager
 def meter(label: str, total: int, *, quiet: bool = False) -> Iterator[Meter]:
-    """Show a bar of `total` tokens on stderr while the block runs, with rows, tokens per second and time left."""
-    if quiet or total == 0 or not sys.stderr.isatty():
+    """Show on stderr how much of `total` tokens is done while the block runs, with rows and tokens per second.
+
+    A terminal shows a bar with the time left, and what is no terminal gets a line every minute.
+    """
+    if quiet or total == 0:
         yield Meter(None)
+        return
+    if not sys.stderr.isatty():
+        yield Meter(None, label, total)
         return
     bar: Any
     with click.progressbar(
         length=total, label=f"{label:<8}", file=sys.stderr, item_show_func=lambda item: str(item or "")
     ) as bar:
-        yield Meter(bar)
+        yield Meter(bar, label, total)
 
 
 class Spent(dict[str, float]):

@@ -12,20 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pipeline.artifacts.journal import UNREADABLE
 from pipeline.artifacts.manifest import (
     PARTS,
-    Manifest,
     ShardRecord,
-    TierManifest,
-    Totals,
     describe_answers,
-    differences,
     shard_faults,
 )
-from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.split import Split
 from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan
@@ -33,14 +27,14 @@ from pipeline.corpora.records import has_all
 from pipeline.errors import CarraraError
 from pipeline.executors import run
 from pipeline.profiles import Profile
-from pipeline.recipe import Recipe, Stratum
+from pipeline.recipe import Recipe
 from pipeline.rows import DATA_SCHEMA, row_digest
 from pipeline.storage import StorePath, prefetched_existing
 from pipeline.tasks.base import Sample
 from pipeline.terminal.progress import meter
-from pipeline.verify.lock import Lock, ProfileLock, ShardLock, profile_fault
+from pipeline.verify.claims import claim_faults, published_recipe
+from pipeline.verify.lock import Lock, ProfileLock, ShardLock
 from pipeline.verify.row import ShardReader
-from pipeline.verify.statistics import key_tables
 
 ROW_FAULTS = 20
 """How many faulty rows of one shard are named."""
@@ -80,14 +74,10 @@ class CheckJob:
 
 @dataclass(frozen=True, slots=True)
 class CheckedShard:
-    """What was seen of one shard: how many rows were `solved`, `recounted`, and drawn again (`redrawn`).
-
-    `strata` says of each row which stratum it is of: family, subtask, length and, unless withheld, complexity.
-    """
+    """What was seen of one shard: how many rows were `solved`, `recounted`, and drawn again (`redrawn`)."""
 
     shard: str
     ids: tuple[str, ...]
-    strata: tuple[tuple[Any, ...], ...]
     solved: int
     recounted: int
     redrawn: int
@@ -104,7 +94,7 @@ def check_shard(job: CheckJob) -> CheckedShard:
             faults += _row_faults(job, reader)
     named = tuple(f"{job.shard.shard}: {fault}" for fault in faults)
     counts = reader.solved, reader.recounted, reader.redrawn
-    return CheckedShard(job.shard.shard, tuple(reader.ids), tuple(reader.strata), *counts, named)
+    return CheckedShard(job.shard.shard, tuple(reader.ids), *counts, named)
 
 
 def _file_faults(job: CheckJob) -> Iterator[str]:
@@ -198,49 +188,15 @@ class SplitCopy:
         return plan, bool(homes)
 
 
-def published_recipe(manifest: Manifest, tier: str) -> Recipe:
-    """Return a tier's recipe as far as a manifest gives it; with its seed, enough to draw every sample again."""
-    made = manifest.tiers[tier]
-    strata = tuple(
-        Stratum(
-            cell.family, cell.subtask, tier, cell.length, cell.complexity or 0, cell.rows // (cell.blocks or 1),
-            cell.shots, tuple(sorted((cell.knobs or {}).items())), cell.blocks or 1,
-        )
-        for cell in made.strata
-    )  # fmt: skip
-    return Recipe(
-        manifest.release, manifest.version, made.seed or 0, tier, strata, manifest.variant, manifest.frame, made.reserve
-    )
-
-
 def split_faults(copy: SplitCopy) -> Iterator[str]:
     """Yield what is wrong with a manifest by itself, beside its folder, and beside its lock."""
-    manifest = copy.split.manifest
-    tokenizer = manifest.tokenizer
-    if fault := profile_fault(copy.profile, tokenizer.digest, tokenizer.vocabulary_sha256):
-        yield f"manifest.json: {fault}"
-    for tier, made in manifest.tiers.items():
-        if not copy.withheld and published_recipe(manifest, tier).tag != made.tag:
-            yield f"manifest.json: tier {tier} has tag {made.tag}, which does not follow from its seed and version"
-        for name, said, total in differences(made.totals, Totals.of_shards(made.shards)):
-            yield f"manifest.json: tier {tier} says {said} {name}, but its shards add up to {total}"
-        for place, said, fresh in [] if copy.withheld else _table_differences(copy.split, tier, made):
-            yield f"manifest.json: tier {tier} says {place} is {said}, where its keys give {fresh}"
+    yield from (f"manifest.json: {fault}" for fault in claim_faults(copy.split, copy.profile, {}))
     named = {path for part in PARTS for path in copy.split.shards(part)}
     for path in sorted(path for part in PARTS for path in (copy.split.folder / part).rglob("*")):
         if path not in named and (path.is_file() if isinstance(path, StorePath) else not path.is_dir()):
             yield f"{path.relative_to(copy.split.folder)} is not in the manifest"
     if copy.lock:
         yield from (f"manifest.json: {fault}" for fault in _lock_faults(copy, copy.lock))
-
-
-def _table_differences(split: Split, tier: str, made: TierManifest) -> Iterator[tuple[str, str, str]]:
-    paths = [path for path in split.shards("keys") if path.parent.name == tier]
-    try:
-        tables = key_tables(lambda columns: (row for path in paths for row in read_rows(path, columns)))
-    except (CarraraError, *UNREADABLE):
-        return  # keys that cannot be read are named with their shard
-    yield from differences({name: getattr(made, name) for name in tables}, tables)
 
 
 def _lock_faults(copy: SplitCopy, lock: Lock) -> Iterator[str]:
@@ -254,6 +210,10 @@ def _lock_faults(copy: SplitCopy, lock: Lock) -> Iterator[str]:
     tokenizer = manifest.tokenizer
     if (tokenizer.digest, tokenizer.vocabulary_sha256) != (frozen.digest, frozen.vocabulary_sha256):
         yield f"profile {copy.split.tokenizer} has a different digest from the frozen one"
+    for name in ("counter", "second"):
+        said = sorted({each for made in manifest.tiers.values() for each in getattr(made.proven, name) or ()})
+        if copy.split.manifest.withheld is None and said != sorted(getattr(frozen, name)):
+            yield f"proven.{name} is {', '.join(said)}, but was frozen as {', '.join(getattr(frozen, name))}"
     if sorted(manifest.tiers) != sorted(frozen.tiers):
         yield f"its tiers are {', '.join(manifest.tiers)}, but {', '.join(frozen.tiers)} were frozen"
     for tier in sorted(manifest.tiers.keys() & frozen.tiers.keys()):
@@ -267,17 +227,10 @@ def _lock_faults(copy: SplitCopy, lock: Lock) -> Iterator[str]:
         yield from (f"{name} is there but was not frozen" for name in sorted(found - shards))
 
 
-def joint_faults(copy: SplitCopy, checked: list[CheckedShard]) -> Iterator[str]:
-    """Yield faults that no shard shows alone: repeated ids, strata with more or fewer rows than the manifest says."""
+def joint_faults(checked: list[CheckedShard]) -> Iterator[str]:
+    """Yield the ids that occur more than once, in one shard or in several."""
     ids = Counter(each for shard in checked for each in shard.ids)
     yield from (f"id {name!r} occurs {times} times" for name, times in sorted(ids.items()) if times > 1)
-    for tier, made in copy.split.manifest.tiers.items():
-        found = Counter(each for shard in checked if shard.shard.split("/")[1] == tier for each in shard.strata)
-        wanted = {(cell.family, cell.subtask, cell.length, cell.complexity): cell.rows for cell in made.strata}
-        for place in sorted(wanted.keys() | found.keys(), key=str):
-            if wanted.get(place, 0) != found[place]:
-                cell = " ".join(str(part) for part in place if part is not None)
-                yield f"tier {tier}, {cell}: {found[place]} rows, expected {wanted.get(place, 0)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +248,7 @@ def check_copy(copy: SplitCopy, open_executor: Callable[[], Executor], *, quiet:
         for job, found in zip(jobs, run(check_shard, jobs, open_executor), strict=True):
             checked.append(found)
             shown.advance(len(found.ids), job.shard.tokens)
-    faults = [*split_faults(copy), *joint_faults(copy, checked), *(each for found in checked for each in found.faults)]
+    faults = [*split_faults(copy), *joint_faults(checked), *(each for found in checked for each in found.faults)]
     return CopyFindings(_summary(copy, checked), tuple(faults))
 
 

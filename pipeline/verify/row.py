@@ -250,7 +250,6 @@ class ShardReader:
         self.cells = {cell_place(cell)[: len(self.place)]: cell for cell in plan.recipe.strata}
         self.faults: list[str] = []
         self.ids: list[str] = []
-        self.strata: list[tuple[Any, ...]] = []
         self.redrawn = self.solved = self.recounted = self.quick_recounted = 0
         self.tokens = self.prompt_tokens = self.most = 0
         self.fewest = 1 << 62
@@ -290,7 +289,6 @@ class ShardReader:
                 self.prompt_tokens += row["prompt_tokens"]
                 self.fewest, self.most = min(self.fewest, row["context_tokens"]), max(self.most, row["context_tokens"])
             self.ids.append(str(row.get("id")))
-            self.strata.append(tuple(row.get(name) for name in STRATUM))
             yield row
             PROMPT.clear()
 

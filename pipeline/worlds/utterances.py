@@ -1,43 +1,46 @@
 """The world of utterances: what people write to a service, each message with one intent that no single word tells.
 
-An intent is an act and a thing: to cancel a library card, to ask when a rod licence runs out. Every act is worded in
-the same ways for all things, and every thing for all acts. What else a message says (greetings, circumstances, what is
-*not* wanted, other things that are in order) has the words of other intents.
+An intent is an act and a thing: to cancel a library card, to ask when a rod licence runs out. An act is worded by
+clauses, such as "cancel {it} for good", and a frame says that the clause is asked for ("Could you please ...?") or that
+it is not ("I don't want you to ..."). All acts share all frames, and what is asked for and what is denied have the same
+clauses; all acts share all things, and the thing that is meant and one that is not have the same words. So the words of
+a message tell which acts and things it speaks of, and only its sentences which of them are asked about.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
 from math import lcm
 from random import Random
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.caches import cache, lru_cache
 from pipeline.streams import Streams, words
 from pipeline.typed import (
     TIERS,
 )
-from pipeline.worlds.wording import Slot, filled, parse, sections
-from pipeline.worlds.wording import slots as slots_of
-from pipeline.worlds.wording import write as write_phrase
+from pipeline.worlds.wording import filled, sections, variants
 from pipeline.worlds.words import pool, pool_digest, pools_in
 
 __all__ = [
     "DOMAINS",
     "OTHER",
-    "RESERVE",
     "Domain",
     "Intent",
     "chosen",
+    "denials",
     "domain",
+    "fresh",
     "kinds",
-    "mentioned",
     "phrase",
+    "share",
     "source_digest",
     "texts",
+    "times",
     "write",
 ]
 
@@ -45,6 +48,8 @@ FOLDER = "utterances"
 DOMAINS = ("request", "question")
 
 Sections = Mapping[str, Sequence[str]]
+Wordings = Sequence[Sequence[str]]
+"""Lines of a grammar, each as all that it can say with its slots open."""
 
 
 class Intent(NamedTuple):
@@ -56,28 +61,42 @@ class Intent(NamedTuple):
 
 OTHER = Intent("out", "of-scope")
 """The intent of requests that are about something else, or ask for something else."""
+VOICES = {"request": ("customer", "company"), "question": ("fact",)}
+"""In what voices a domain has clauses: what the customer does, what the company does; what is to be known."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Domain:
-    """The words of one kind of messages, by act or by thing.
+    """The words of one kind of messages.
 
-    `before` and `behind` are sentences that name the thing where the main one has a pronoun, `asides` say of each act
-    that it is not wanted, and `others` that another thing is not meant.
+    `clauses` are those of each act, by voice, and `asked` and `denied` the frames of each voice. `things` are wordings
+    of each thing. `before` and `behind` are sentences that name the thing where others have a pronoun, and `beside`
+    sentences that say of a thing that it is not meant.
     """
 
     name: str
-    acts: Sections
-    things: Sections
-    asides: Sections
-    before: Sequence[str]
-    behind: Sequence[str]
-    others: Sequence[str]
+    clauses: Mapping[str, Mapping[str, Wordings]]
+    things: Mapping[str, Wordings]
+    asked: Mapping[str, Wordings]
+    denied: Mapping[str, Wordings]
+    before: Wordings
+    behind: Wordings
+    beside: Wordings
+
+    @property
+    def acts(self) -> tuple[str, ...]:
+        """The names of all acts."""
+        return tuple(act for act in self.clauses if act != OTHER.act)
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """The names of all things."""
+        return tuple(thing for thing in self.things if thing != OTHER.act)
 
     @property
     def intents(self) -> tuple[Intent, ...]:
         """All pairs of an act and a thing, so that any first ones of them hold acts and things about equally often."""
-        acts, things = list(self.acts), list(self.things)
+        acts, things = self.acts, self.objects
         turn = lcm(len(acts), len(things))
         places = ((at % len(acts), (at % turn + at // turn) % len(things)) for at in range(len(acts) * len(things)))
         return tuple(Intent(acts[act], things[thing]) for act, thing in places)
@@ -86,15 +105,29 @@ class Domain:
 @cache
 def domain(name: str) -> Domain:
     """Return a domain, one of `DOMAINS`."""
-    acts, things, asides, frames = (
-        sections(f"{FOLDER}/{name}-{part}") for part in ("acts", "objects", "asides", "frames")
+    clauses, things, frames = (_wordings(f"{FOLDER}/{name}-{part}") for part in ("clauses", "objects", "frames"))
+    acts = dict.fromkeys(section.rpartition("_")[0] for section in clauses)
+    voices = VOICES[name]
+    return Domain(
+        name,
+        {act: {voice: clauses[f"{act}_{voice}"] for voice in voices} for act in acts},
+        things,
+        {voice: frames[f"asked_{voice}"] for voice in voices},
+        {voice: frames[f"denied_{voice}"] for voice in voices},
+        frames["before"],
+        frames["behind"],
+        frames["beside"],
     )
-    return Domain(name, acts, things, asides, frames["before"], frames["behind"], frames["aside"])
 
 
-def lines(name: str) -> tuple[str, ...]:
-    """Return the lines of a file without sections."""
-    return pool(f"{FOLDER}/{name}")
+def _wordings(name: str) -> Mapping[str, Wordings]:
+    return {section: tuple(map(variants, lines)) for section, lines in sections(name).items()}
+
+
+@cache
+def loose(name: str) -> Wordings:
+    """Return the wordings of sentences that have nothing to do with the intent: "greetings" or "details"."""
+    return tuple(map(variants, pool(f"{FOLDER}/{name}")))
 
 
 @cache
@@ -133,22 +166,31 @@ def source_digest() -> str:
 
 
 PRONOUN = "it"
-END = re.compile(r"(?<=[.?!]) (?=[A-Z])")
-"""Where a sentence ends and the next one begins."""
 WORD = 1 << 32
-GREETED, TOLD = int(0.45 * WORD), int(0.6 * WORD)
-"""Of as many messages as there are words of 32 bits: how many have a greeting, and how many end in something else."""
-PLAIN, BEFORE = int(0.5 * WORD), int(0.8 * WORD)
-"""How many name their thing in the main sentence; up to how many do in a sentence before it, the rest in one behind."""
-DENIED, BESIDE = int(0.35 * WORD), int(0.65 * WORD)
-"""How many say what is not wanted; up to how many say what other thing is not meant."""
-SLOTS = tuple(slots())
-DRAWS = 11 + len(SLOTS)
+
+
+def share(of_all: float) -> int:
+    """Return how many words of 32 bits are a share of all."""
+    return int(of_all * WORD)
+
+
+GREETED, TOLD = share(0.12), share(0.16)
+"""How many messages have a greeting, and how many end in something else."""
+PLAIN, BEFORE = share(0.68), share(0.86)
+"""How many name their thing in a sentence of an act; up to how many in a sentence before it, the rest in one behind."""
+DENIED, BOTH, BESIDE = share(0.56), share(0.68), share(0.76)
+"""Up to how many deny an act, deny one and say what other thing is not meant, or say that alone."""
+COMMON = ("name", "town")
+"""Slots that have one value in the whole message: who writes, and from where."""
+DRAWS = 48
+"""How many numbers decide on a message, at most."""
+TURNS = (3_242_174_889, 2_447_445_414)
+"""Steps in `WORD` whose multiples fill a square evenly: of messages in a row as many deny each act as should."""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What messages of an intent are made of; `denied` are sentences of other acts, `beside` the other things."""
+    """What messages of an intent speak of: its acts and things, acts that may be denied, and things beside."""
 
     acts: Sequence[str]
     things: Sequence[str]
@@ -164,119 +206,159 @@ def write(of: Domain, intent: Intent, rng: Random, count: int, near: Intent | No
         intent: what the messages are for.
         rng: the stream to draw from.
         count: how many.
-        near: an intent with the same act or thing, of which every message then says that it is not wanted, or that the
-            thing is not meant.
+        near: an intent with the same act or thing, of which every message then says that the act is not wanted, or
+            that the thing is not meant.
     """
-    found: dict[str, None] = {}
-    every = words_of(of, intent) if near is None else (_near(of, intent, near),)
+    return list(_written(of, intent, rng, count, near))
+
+
+def _written(
+    of: Domain, intent: Intent, rng: Random, count: int, near: Intent | None = None, first: int | None = None
+) -> dict[str, str]:
+    """Write distinct messages, each with the act that it denies, or ""; `first` is the number of the first one."""
+    found: dict[str, str] = {}
+    every, needed = words_of(of, intent), ""
+    if near is not None:
+        needed, own = ("denied" if near.thing == intent.thing else "beside"), every[0]
+        acts, things = ((near.act,), own.beside) if needed == "denied" else (own.denied, (near.thing,))
+        every = (Words(own.acts, own.things, acts, things),)
+    number = rng.getrandbits(32) if first is None else first
     while len(found) < count:
-        drawn = words(rng, DRAWS * (count - len(found))).reshape(-1, DRAWS).tolist()
-        found.update(dict.fromkeys(" ".join(_sentences(of, every[one[0] * len(every) >> 32], one)) for one in drawn))
-    return list(found)
+        for drawn in words(rng, DRAWS * (count - len(found))).reshape(-1, DRAWS).tolist():
+            message = _Message(of, drawn, number := number + 1)
+            denied = message.write(every[drawn[0] * len(every) >> 32], needed)
+            found[" ".join(message.said)] = denied
+    return found
 
 
 @lru_cache(maxsize=256)
 def words_of(of: Domain, intent: Intent) -> tuple[Words, ...]:
     """Return the words of an intent, by halves where it has two kinds of messages."""
     if intent == OTHER:
-        acts, things = _joined(of.acts), _joined(of.things)
-        denied, aims, objects = _joined(of.asides), lines("other-acts"), lines("other-objects")
-        return Words(acts, objects, denied, things), Words(aims, things, denied, objects)
-    denied = _joined({act: said for act, said in of.asides.items() if act != intent.act})
-    beside = _joined({thing: said for thing, said in of.things.items() if thing != intent.thing})
-    return (Words(of.acts[intent.act], of.things[intent.thing], denied, beside),)
+        out = (OTHER.act,)
+        return Words(of.acts, out, of.acts, of.objects), Words(out, of.objects, of.acts, out)
+    acts, things = (act for act in of.acts if act != intent.act), (each for each in of.objects if each != intent.thing)
+    return (Words((intent.act,), (intent.thing,), tuple(acts), tuple(things)),)
 
 
-def _near(of: Domain, intent: Intent, near: Intent) -> Words:
-    """Return the words of messages that mention what another intent has and this one has not."""
-    own = words_of(of, intent)[0]
-    if intent.thing == near.thing:
-        return Words(own.acts, own.things, of.asides[near.act], ())
-    return Words(own.acts, own.things, (), of.things[near.thing])
+class _Message:
+    """A message as it is written: its sentences so far, its number, and the numbers that decide on the rest."""
 
+    __slots__ = ("_number", "_of", "_take", "_writer", "said")
 
-def _joined(sections: Sections) -> tuple[str, ...]:
-    return tuple(chain.from_iterable(sections.values()))
+    def __init__(self, of: Domain, drawn: Sequence[int], number: int) -> None:
+        self._of, self._take, self._writer, self._number = of, iter(drawn[2:]).__next__, drawn[1], number
+        self.said: list[str] = []
 
+    def write(self, own: Words, needed: str) -> str:
+        """Write all sentences, and return the act that is denied, or ""."""
+        of, said, take = self._of, self.said, self._take
+        greeted, told, named, turn = take(), take(), take(), take()
+        aside, which = (self._number * turn % WORD for turn in TURNS)
+        plain, behind = named < PLAIN, named >= BEFORE
+        asked, it = self._one(own.acts), self._thing(own.things)
+        denied = own.denied[which * len(own.denied) >> 32] if aside < BOTH or needed == "denied" else ""
+        while denied == asked:  # where any act may be denied, as in what is of no kind
+            denied = self._one(own.denied)
+        strange = ""
+        if DENIED <= aside < BESIDE or needed == "beside":
+            strange = self._filled(of.beside, self._thing(own.beside))
+        leads, early = denied != "" and turn & 1 == 1, turn & 2 == 2 and not behind
+        if greeted < GREETED:
+            said.append(self._filled(loose("greetings")))
+        if strange and early:
+            said.append(strange)
+        if not plain and not behind:
+            said.append(self._filled(of.before, it))
+        if leads:
+            said.append(self._framed(of.denied, denied, it if plain else PRONOUN))
+        said.append(self._framed(of.asked, asked, it if plain and not leads else PRONOUN))
+        if behind:
+            said.append(self._filled(of.behind, it))
+        if denied and not leads:
+            said.append(self._framed(of.denied, denied, PRONOUN))
+        if strange and not early:
+            said.append(strange)
+        if told < TOLD:
+            said.append(self._filled(loose("details")))
+        return denied
 
-def _sentences(of: Domain, own: Words, drawn: Sequence[int]) -> Iterator[str]:
-    """Yield the sentences of a message; each number of `drawn` decides one thing."""
-    _, greeted, told, named, aside, act, thing, frame, first, second, last, *filling = drawn
-    it = _pick(own.things, thing)
-    if greeted < GREETED:
-        yield _filled(_pick(lines("greetings"), first), filling)
-    if PLAIN <= named < BEFORE:
-        yield filled(_pick(of.before, frame), {"it": it})
-    yield filled(_pick(own.acts, act), {"it": it if named < PLAIN else PRONOUN})
-    if named >= BEFORE:
-        yield filled(_pick(of.behind, frame), {"it": it})
-    if own.denied and (aside < DENIED or not own.beside):
-        yield _filled(_pick(own.denied, second), filling)
-    elif aside < BESIDE or not own.denied:
-        yield _filled(_pick(of.others, second), filling, _pick(own.beside, second * 97 % WORD))
-    if told < TOLD:
-        yield _filled(_pick(lines("details"), last), filling)
+    def _one(self, some: Sequence[str]) -> str:
+        return some[self._take() * len(some) >> 32]
 
+    def _thing(self, things: Sequence[str]) -> str:
+        return self._filled(self._of.things[self._one(things)])
 
-def _filled(text: str, filling: Sequence[int], it: str = "") -> str:
-    if "{" not in text:
+    def _framed(self, frames: Mapping[str, Wordings], act: str, it: str) -> str:
+        """Return a sentence that asks for an act or denies it."""
+        voice = self._one(tuple(frames))
+        frame = _pick(frames[voice], self._take())
+        clause = _pick(self._of.clauses[act][voice], self._take())
+        return self._slots(frame.replace("{do}", clause).replace("{it}", it))
+
+    def _filled(self, wordings: Wordings, it: str = "") -> str:
+        return self._slots(_pick(wordings, self._take()).replace("{it}", it))
+
+    def _slots(self, text: str) -> str:
+        """Fill slots one by one, each with a value of its own but for those that are common to the message."""
+        while (start := text.find("{")) >= 0:
+            end = text.index("}", start)
+            values = slots()[name := text[start + 1 : end]]
+            number = self._writer if name in COMMON else self._take()
+            text = f"{text[:start]}{values[number * len(values) >> 32]}{text[end + 1 :]}"
         return text
 
-    def fill(slot: Slot) -> str:
-        return it if slot.name == "it" else _pick(slots()[slot.name], filling[SLOTS.index(slot.name)])
 
-    return write_phrase(parse(text), fill)
-
-
-def _pick(some: Sequence[str], number: int) -> str:
-    return some[number * len(some) >> 32]
+def _pick(wordings: Wordings, number: int) -> str:
+    """Return a line of a grammar, and of all that the line can say one."""
+    at = number * len(wordings)
+    line = wordings[at >> 32]
+    return line[(at & WORD - 1) * len(line) >> 32]
 
 
-@cache
-def _asides(name: str) -> Mapping[str, str]:
-    """Return the act that each sentence of a domain says is not wanted, whatever fills its slots."""
-    found = {}
-    for act, said in domain(name).asides.items():
-        for text in said:
-            found.update(dict.fromkeys(_fillings(text), act))
-    return found
-
-
-def _fillings(text: str) -> Iterator[str]:
-    names = tuple(dict.fromkeys(slots_of(text)))
-    for values in product(*(slots()[name] for name in names)):
-        yield filled(text, dict(zip(names, values, strict=True)))
-
-
-def mentioned(name: str, message: str) -> str:
-    """Return the act that a message says is not wanted, or "" if it says so of none."""
-    known = _asides(name)
-    return next((known[part] for part in END.split(message) if part in known), "")
-
-
-WORLD = "utterances@1"
-RESERVE = 48
-"""Utterances of each intent that stand in no pool: they are asked about."""
-TOKENS = {"request": 1496, "question": 1100}
+WORLD = "utterances@2"
+TOKENS = {"request": 1904, "question": 1400}
 """Of so many tokens of a tier there is an utterance of each intent."""
 
 
+def times(tier: str, name: str) -> int:
+    """Return how many utterances of each intent `texts` has."""
+    return -(-TIERS[tier] // TOKENS[name])
+
+
 def texts(streams: Streams, tier: str, name: str) -> Mapping[Intent, Sequence[str]]:
-    """Return all utterances of a domain by intent, equally many of each; the last `RESERVE` stand in no pool.
+    """Return all utterances of a domain by intent, equally many of each.
 
     Args:
         streams: any streams below the seed.
         tier: decides how many there are.
         name: the domain.
     """
-    return _texts(streams.world(WORLD, tier, name), tier, name)
+    return {intent: tuple(said) for intent, said in _texts(streams.world(WORLD, tier, name), tier, name).items()}
+
+
+def denials(streams: Streams, tier: str, name: str) -> Mapping[Intent, NDArray[np.int64]]:
+    """Return the number of the act that each utterance denies, or -1, in the order of `texts`."""
+    every = _texts(streams.world(WORLD, tier, name), tier, name)
+    numbers = {"": -1, **{act: number for number, act in enumerate(domain(name).acts)}}
+    return {intent: np.array([numbers[act] for act in said.values()], dtype=np.int64) for intent, said in every.items()}
+
+
+def fresh(streams: Streams, tier: str, name: str, intent: Intent, rng: Random) -> str:
+    """Write an utterance that is none of `texts`."""
+    known, of = _texts(streams.world(WORLD, tier, name), tier, name)[intent], domain(name)
+    while (message := write(of, intent, rng, 1)[0]) in known:
+        pass
+    return message
 
 
 @lru_cache(maxsize=4)
-def _texts(row_streams: Streams, tier: str, name: str) -> Mapping[Intent, Sequence[str]]:
-    of, count = domain(name), -(-TIERS[tier] // TOKENS[name]) + RESERVE
+def _texts(row_streams: Streams, tier: str, name: str) -> Mapping[Intent, Mapping[str, str]]:
+    of, count = domain(name), times(tier, name)
     every = (*of.intents, *([OTHER] if name == "request" else []))
-    return {intent: write(of, intent, row_streams.of(*intent), count) for intent in every}
+    turns = {thing: turn * count for turn, thing in enumerate((*of.objects, OTHER.thing))}
+    # Numbered on from thing to thing, so that the messages of an act deny every other act equally often.
+    return {intent: _written(of, intent, row_streams.of(*intent), count, first=turns[intent.thing]) for intent in every}
 
 
 def chosen(streams: Streams, tier: str, name: str, which: int, count: int) -> tuple[Intent, ...]:
@@ -286,8 +368,6 @@ def chosen(streams: Streams, tier: str, name: str, which: int, count: int) -> tu
     `OTHER` belongs to a set that is larger than all pairs.
     """
     rng, of = streams.world(WORLD, tier, name).of("labels", count, which), domain(name)
-    acts, things = (
-        dict(zip(names, rng.sample(names, len(names)), strict=True)) for names in (list(of.acts), list(of.things))
-    )
+    acts, things = (dict(zip(names, rng.sample(names, len(names)), strict=True)) for names in (of.acts, of.objects))
     found = [Intent(acts[act], things[thing]) for act, thing in of.intents[:count]]
     return tuple(rng.sample([*found, OTHER][:count], count))

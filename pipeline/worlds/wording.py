@@ -145,6 +145,28 @@ def slots(text: str) -> tuple[str, ...]:
     return tuple(part.name for part in leaves(parse(text)) if isinstance(part, Slot))
 
 
+@cache
+def variants(text: str) -> tuple[str, ...]:
+    """Return all that a sentence can say, each with its slots still open.
+
+    >>> variants("{It} was [sold|let][| at once].")
+    ('{It} was sold.', '{It} was sold at once.', '{It} was let.', '{It} was let at once.')
+    """
+    return tuple(_variants(parse(text)))
+
+
+def _variants(phrase: Phrase) -> list[str]:
+    found = [""]
+    for part in phrase:
+        if isinstance(part, Choice):
+            ends = [said for option in part.options for said in _variants(option)]
+        else:
+            assert not isinstance(part, Toned)
+            ends = [part if isinstance(part, str) else f"{{{part.name}}}"]
+        found = [before + behind for before in found for behind in ends]
+    return found
+
+
 def core(phrase: Phrase) -> str:
     """Return the longest text that is in all that a phrase can say: a quick test before its pattern is tried."""
     return max((part for part in phrase if isinstance(part, str)), key=len, default="").strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
@@ -121,6 +122,15 @@ def test_workers_that_die_always_are_given_up(tmp_path: Path) -> None:
         list(run(builds.deadly, jobs, processes(2)))
     assert "\n" not in str(caught.value)
     assert started(tmp_path).count(3) == LIVES
+
+
+def test_killed_workers_leave_no_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    (tmp_path / "jobs").mkdir()
+    with pytest.raises(BuildError):
+        list(run(builds.deadly_in_a_folder, [(str(tmp_path / "jobs"), at) for at in range(8)], processes(2)))
+    assert not list(tmp_path.glob("carrara-*"))
 
 
 def test_leaving_early_leaves_no_worker(tmp_path: Path) -> None:

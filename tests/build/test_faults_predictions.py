@@ -92,8 +92,12 @@ def as_parquet(draw: Callable[..., Any]) -> bytes:
     columns = [ids if name == "id" else said for name in names]
     if draw(st.booleans()):
         columns[0] = draw(st.sampled_from([list(range(len(ROWS))), [None] * len(ROWS), [b"\xff"] * len(ROWS)]))
-    raw = io.BytesIO()
-    pq.write_table(pa.table([pa.array(each) for each in columns], names=names), raw)
+    raw, made = io.BytesIO(), [pa.array(each) for each in columns]
+    if draw(st.integers(0, 3)) == 0:  # many rows, or long ones, in a few bytes
+        many = pa.array([0] * draw(st.sampled_from([1000, 1_000_000])))
+        made = [each.take(many) for each in made] if draw(st.booleans()) else made
+        made[1] = pa.array(["x" * draw(st.sampled_from([10, 100_000_000 // len(made[1])]))] * len(made[1]))
+    pq.write_table(pa.table(made, names=names), raw, compression="zstd")
     return raw.getvalue()
 
 

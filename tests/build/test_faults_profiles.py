@@ -115,7 +115,7 @@ def profile(home: Path, name: str, engine: str, **more: Any) -> dict[str, Any]:
     return {**PROFILE, "vocabulary": pinned, "fast": {"engine": engine}, **template, **more}
 
 
-def planned(home: Path, table: dict[str, Any] | str | bytes) -> Ended:
+def planned(home: Path, table: dict[str, Any] | str | bytes, **bounds: float) -> Ended:
     """Plan a recipe for a profile, which loads it and counts with it; the place of the plan is always the same."""
     if isinstance(table, dict):
         try:
@@ -124,9 +124,20 @@ def planned(home: Path, table: dict[str, Any] | str | bytes) -> Ended:
             assume(False)
     raw = table.encode(errors="surrogatepass") if isinstance(table, str) else table
     (home / "own.toml").write_bytes(raw)
-    return held(home, "plan", "r.toml", "--tokenizer", "own.toml", "--out", "/nowhere/carrara")
+    return held(home, "plan", "r.toml", "--tokenizer", "own.toml", "--out", "/nowhere/carrara", **bounds)
 
 
+CONFINED_MB = 2400
+"""MB that a process which tries a tokenizer may take before it is refused more."""
+REPLACED = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 300}
+GROWING = {"type": "Sequence", "normalizers": [REPLACED] * 6}
+TOKENIZERS: dict[str, tuple[str, Any]] = {
+    "grows without end": ("normalizer", GROWING),
+    "Precompiled": ("normalizer", {"type": "Precompiled", "precompiled_charsmap": "AAAAAAAA"}),
+    "unknown post-processor": ("post_processor", {"type": "BertProcessing", "sep": ["x", 1 << 31], "cls": ["y", 5]}),
+    "no such post-processor": ("post_processor", {"type": "Nonsense"}),
+}
+"""What a tokenizer.json may have in a place, that takes all memory or crashes an engine."""
 FORMS = [(name, engine) for name, (_, engines) in SOURCES.items() for engine in engines]
 
 
@@ -168,7 +179,10 @@ def test_any_vocabulary(home: Path, sources: Path, data: st.DataObject) -> None:
     sound = (sources / file).read_bytes()
     table = profile(home, name, engine)
     try:
-        if file.endswith(".json") and data.draw(st.booleans()):
+        if file.endswith("tokenizer.json") and data.draw(st.booleans()):
+            at, value = data.draw(st.sampled_from(list(TOKENIZERS.values())))
+            (home / file).write_text(json.dumps(json.loads(sound) | {at: value}), encoding="ascii")
+        elif file.endswith(".json") and data.draw(st.booleans()):
             (home / file).write_text(json.dumps(changed(data.draw, json.loads(sound))), encoding="ascii")
         elif file.endswith((".tiktoken", ".txt")) and data.draw(st.booleans()):
             lines = sound.splitlines()
@@ -178,7 +192,7 @@ def test_any_vocabulary(home: Path, sources: Path, data: st.DataObject) -> None:
         else:
             (home / file).write_bytes(spoilt(data.draw, sound))
         table["vocabulary"]["sha256"] = profile(home, name, engine)["vocabulary"]["sha256"]
-        planned(home, table)
+        planned(home, table, most_mb=CONFINED_MB, most_seconds=40)
     finally:
         (home / file).write_bytes(sound)
 

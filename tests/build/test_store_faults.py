@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import builds
+from dask_clusters import Cluster
 from loopback import Fault
 from loopback.buckets import Buckets, environment, settled
 from loopback.proxy import Proxy
@@ -159,13 +160,13 @@ def test_a_fault_that_stays_is_one_line_and_the_next_run_goes_on(
 def test_a_long_upload_that_is_cut_is_tried_as_often_as_a_short_one(
     proxy: Proxy, buckets: Buckets, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each attempt takes longer than all attempts at what is silent may."""
-    for name, value in {"CONNECT": 0.1, "REPLY": 0.1, "LONGEST": 0.2, "PAUSES": (0.01, 0.02, 0.03)}.items():
+    """Each attempt takes longer than all attempts at what is silent may; the body is larger than what kernels keep."""
+    for name, value in {"CONNECT": 0.5, "REPLY": 0.7, "LONGEST": 0.2, "PAUSES": (0.01, 0.02, 0.03)}.items():
         monkeypatch.setattr(asking, name, value)
-    proxy.fail("PUT ", cut=70_000, delay=0.4, times=3)
-    parse_location(f"s3://{bucket}/large").write_bytes(bytes(200_000))
-    assert buckets.body(bucket, "large") == bytes(200_000)
-    assert len(proxy.lines("PUT")) == 4
+    proxy.fail("PUT ", cut=16_000_000, pace=0.008, times=2)
+    parse_location(f"s3://{bucket}/large").write_bytes(bytes(20_000_000))
+    assert buckets.body(bucket, "large") == bytes(20_000_000)
+    assert len(proxy.lines("PUT")) == 3
 
 
 def _is_kept(key: str, proven: set[str]) -> bool:
@@ -205,4 +206,95 @@ def test_a_killed_command_leaves_what_the_next_one_goes_on_with(
     build(recipe, bucket)
     check(buckets, bucket, whole)
     builds.stages(recipe, parse_location(f"s3://{bucket}/v1")).verify()
+    check(buckets, bucket, whole)
+
+
+SILENCES = 30 if CASES else 1
+"""Silences at random moments of builds, alone and on Dask each."""
+IN_TIME = 60.0
+"""Seconds after which a build has said its line when its store goes silent."""
+
+
+@pytest.fixture(scope="module")
+def cluster(buckets: Buckets, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with settled(buckets.url), Cluster(tmp_path_factory.mktemp("dask")) as made:
+        made.worker()
+        yield made
+
+
+def test_an_upload_that_the_store_takes_no_more_of_ends(
+    buckets: Buckets, bucket: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The body is larger than what the kernel of either side keeps."""
+    for name, value in {"CONNECT": 0.5, "REPLY": 1.0, "LONGEST": 1.0}.items():
+        monkeypatch.setattr(asking, name, value)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(asking, "_OPEN", {})
+            patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{deaf.getsockname()[1]}")
+            started = time.monotonic()
+            with pytest.raises(StoreError, match="does not answer in time"):
+                parse_location(f"s3://{bucket}/large").write_bytes(bytes(40_000_000))
+        assert time.monotonic() - started < 12
+    parse_location(f"s3://{bucket}/large").write_bytes(bytes(40_000_000))
+    assert len(buckets.body(bucket, "large")) == 40_000_000
+
+
+def test_a_store_that_was_silent_is_asked_once_until_it_answers(
+    proxy: Proxy, buckets: Buckets, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that what a failing command clears away does not take as long again."""
+    for name, value in {"CONNECT": 0.5, "REPLY": 0.5, "LONGEST": 3.0, "_SILENT": {}}.items():
+        monkeypatch.setattr(asking, name, value)
+    config = {"connect_timeout": 0.5, "read_timeout": 0.5, "retries": {"total_max_attempts": 1}}
+    monkeypatch.setitem(asking.OPTIONS, "s3", {**asking.OPTIONS["s3"], "config_kwargs": config})
+    path = parse_location(f"s3://{bucket}/x")
+    path.write_bytes(b"x")
+    proxy.fail("GET ", delay=2.0, times=-1)
+    for least, most in ((2, 9), (1, 1)):
+        before = len(proxy.lines("GET"))
+        with pytest.raises(StoreError, match="does not answer in time"):
+            path.read_bytes()
+        assert least <= len(proxy.lines("GET")) - before <= most
+    proxy.faults.clear()
+    assert path.read_bytes() == b"x"
+    assert asking._SILENT == {}
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("number", range(SILENCES))
+@pytest.mark.parametrize("engine", ["alone", "dask"])
+def test_a_store_that_goes_silent_is_one_line_in_time(
+    engine: str,
+    number: int,
+    buckets: Buckets,
+    bucket: str,
+    recipe: Path,
+    whole: dict[str, str],
+    request: pytest.FixtureRequest,
+    record_property: Callable[[str, object], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its process is stopped with its sockets open."""
+    draw = stream("silent", engine, number, time.time_ns() if CASES else 0)
+    monkeypatch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
+    how = ("--workers", 1 + number % 2)
+    if engine == "dask":
+        how = ("--dask", request.getfixturevalue("cluster").file)
+    args = ("build", recipe, "--out", f"s3://{bucket}/v1", "--tokenizer", "o200k", "--quiet", *how)
+    with settled(buckets.url):
+        with builds.Running(*args, env=environment(buckets.url)) as running:
+            builds.wait_for(lambda: buckets.stamps(bucket) or running.process.poll() is not None, 60)
+            time.sleep(draw.uniform(0, 5))
+            buckets.signalled(signal.SIGSTOP)
+            try:
+                started = time.monotonic()
+                code, stderr = running.ended()
+                took = time.monotonic() - started
+            finally:
+                buckets.signalled(signal.SIGCONT)
+        record_property("said", f"{engine} {number}: {code} after {took:.1f} s: {stderr}")
+        assert code == 0 or len(builds.lines(stderr)) == 1, stderr
+        assert took < IN_TIME
+        build(recipe, bucket)
     check(buckets, bucket, whole)

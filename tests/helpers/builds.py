@@ -26,6 +26,7 @@ from pipeline.errors import RecipeError, unknown
 from pipeline.executors import Inline
 from pipeline.recipe import Recipe, load_recipe
 from pipeline.stages import Stages
+from pipeline.storage import temporary_folder
 from pipeline.tasks import TASKS, families
 from pipeline.tasks.base import Task
 
@@ -310,6 +311,13 @@ def deadly(job: tuple[str, int]) -> int:
     if job[1] == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return job[1]
+
+
+def deadly_in_a_folder(job: tuple[str, int]) -> int:
+    """Kill the worker of job 3 while every worker has a temporary folder open."""
+    with temporary_folder():
+        time.sleep(0.2)
+        return deadly(job)
 
 
 class OddError(Exception):

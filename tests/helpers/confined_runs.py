@@ -15,6 +15,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -67,6 +68,7 @@ def serve() -> None:
     """Answer each line of input, the arguments of a run and its folder, with how it ended."""
     import pipeline.cli
     from pipeline.cli.group import COMMANDS
+    from pipeline.errors import CarraraError
 
     for name in COMMANDS:
         pipeline.cli.cli.get_command(None, name)  # type: ignore[arg-type]
@@ -74,7 +76,8 @@ def serve() -> None:
         for line in sys.stdin:
             args, cwd = json.loads(line)
             if args[0] == "plan":
-                _warm(args, cwd)
+                with suppress(CarraraError):  # the recipe may be at fault
+                    _warm(args, cwd)
             said = [Path(place) / name for name in ("stdout", "stderr")]
             sys.stdout.write(json.dumps(_forked(args, cwd, said)) + "\n")
             sys.stdout.flush()

@@ -98,6 +98,7 @@ def resealed(folder: Path, *, retold: bool = False) -> None:
             paths = [folder / "keys" / f"{shard['shard']}.parquet" for shard in made["shards"]]
             tables = key_tables(lambda names, paths=paths: (row for each in paths for row in read_rows(each, names)))
             made |= to_builtins(tables)
+    manifest["totals"]["bytes"] = sum(made["totals"]["bytes"] for made in manifest["tiers"].values())
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="ascii")
 
 
@@ -120,6 +121,7 @@ def withheld(folder: Path) -> Path:
         made["totals"]["bytes"] = sum(shard["data_bytes"] for shard in made["shards"])
         for name in ("seed", "recipe_digest", "pools", "chance"):
             del made[name]
+    manifest["totals"]["bytes"] = sum(made["totals"]["bytes"] for made in manifest["tiers"].values())
     manifest["withheld"] = list(DROPPED)
     shutil.rmtree(folder / "keys")
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="ascii")

@@ -86,7 +86,7 @@ def _tier(folder: Path, place: str, rows: Sequence[Row], tag: str) -> dict[str, 
         write_rows(folder / "keys" / f"{name}.parquet", _plain(own, keys), KEYS_SCHEMA, "made")
         shards.append(shard(name, len(own)))
     strata = [{"rows": 1, **{name: each[name] for name in STRATUM}} for each in rows]
-    chance = {"family": "bio", "subtask": "standard", "complexity": 1, "asked": "", "rows": 1, "constant": ""}
+    chance = {"family": "bio", "subtask": "standard", "complexity": 1, "asked": "", "rows": 4, "constant": ""}
     chance |= {"best_constant": 0.25, "baselines": {}}
     return tier(strata, shards, tag=tag, chance=[chance])
 

@@ -148,6 +148,12 @@ def happening_kinds() -> tuple[str, ...]:
 
 
 @cache
+def deed_kinds() -> tuple[str, ...]:
+    """Return the kinds of things that people do for a property, or in vain, but for buying it."""
+    return tuple(lines("deeds"))
+
+
+@cache
 def _patterns() -> list[tuple[str, str, re.Pattern[str]]]:
     """Return every wording with its kind, the longest of its fixed parts, and as a pattern."""
     said = [*lines("events").items(), *lines("happenings").items(), *lines("deeds").items()]
@@ -188,7 +194,9 @@ def happening_asked(question: str) -> tuple[str, str]:
     raise ReadError(f"no question about a year: {question!r}")
 
 
-ESTATE = ("sale", "undo", "undo2", "redo")
+SALES = ("sale", "unnamed")
+"""Kinds of sentences that tell that a property was sold, the latter without a buyer."""
+ESTATE = (*SALES, "undo", "undo2", "redo")
 """Kinds of sentences that tell whose a property is."""
 
 
@@ -212,7 +220,7 @@ def standing(told: Sequence[Event]) -> list[Event]:
     since: list[Sale] = []
     for step, event in enumerate(told, start=1):
         good = [one for one in sales if not one.out]
-        if event.kind == "sale":
+        if event.kind in SALES:
             sales.append(Sale(event))
             since = []
         elif event.kind in ("undo", "undo2"):
@@ -226,29 +234,29 @@ def standing(told: Sequence[Event]) -> list[Event]:
             if not since:
                 raise ReadError("a sale is restored, and none was set aside since the last")
             since.pop().out = 0
-            sales.sort(key=lambda one: one.event.line.start)
     return [one.event for one in sales if not one.out]
 
 
 def history(found: Sequence[Line], prop: str, kinds: Sequence[str] = ()) -> list[Event]:
-    """Return what is told of a property in sentences of some kinds: sales and happenings unless others are given."""
-    kinds = kinds or (*ESTATE, *happening_kinds())
+    """Return what is told of a property in sentences of some kinds: of all that may be, unless some are given."""
+    kinds = kinds or (*ESTATE, *deed_kinds(), *happening_kinds())
     return [event for line in about(found, prop) for event in events(line, prop, kinds)]
 
 
 @PROMPT.of
 def stated_in(text: str, prop: str) -> list[Event]:
-    """Return all that a prompt tells of a property: sales and happenings; remembers the last prompt and property."""
+    """Return all that a prompt tells of a property; remembers the last prompt and property."""
     return history(read(text), prop)
 
 
 def owned(text: str, *, known: bool = True) -> str:
-    """Return who owned the property that a prompt asks about; nobody where that is not `known`."""
+    """Return who owned the property that a prompt asks about; nobody where that need not be `known`."""
     prop, day = owner_asked(parse_question(text)[0])
     sale = whose([event for event in stated_in(text, prop) if event.line.day <= day])
-    if sale is None and known:
+    name = sale.values.get("buyer", "") if sale else ""
+    if known and not name:
         raise ReadError(f"nobody owns {prop}")
-    return sale.values["buyer"] if sale else ""
+    return name
 
 
 def year_of(text: str) -> str:

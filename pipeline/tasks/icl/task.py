@@ -24,21 +24,21 @@ from pipeline.tasks.base import CorpusKnob, Filler, Key, Layout, Plain, PoolSpec
 from pipeline.tasks.icl import solve as reader
 from pipeline.tasks.icl.text import example, head, label_words, tail
 from pipeline.typed import TIERS
-from pipeline.worlds.utterances import RESERVE, Intent, chosen, domain, source_digest, texts
+from pipeline.worlds.utterances import Intent, chosen, domain, fresh, source_digest, texts
 
-MAPPINGS = 8
+MAPPINGS, EACH = 8, 3
 """Ways in which labels are dealt in a tier: a pool for each, as numbers of as many digits differ in tokens.
 
-A stratum of fewer rows has no use for more ways than rows.
+A stratum has one for every three rows, or fewer: pools take longer to count than such rows.
 """
 COARSE = 6
 """The labels that stand for acts alone."""
-TOKENS = 22
+TOKENS = 28
 """Of so many tokens of the longest prompt there is an example, at most."""
 SPARES = 24
 """Examples that close gaps, of different labels; where there are few labels, half as many, two of each."""
-MOST_AT_4K = 77
-"""Labels of which a prompt of 4,096 tokens holds a round, at most."""
+SHORTEST = {6: 2048, 50: 4096, 68: 4096, 77: 8192, 151: 16384}
+"""The shortest length that holds a round of so many labels, in every vocabulary."""
 FORMS = ("integers", "words")
 ROUNDS = ("balanced", "blocked")
 KNOBS: Mapping[str, tuple[Any, ...] | CorpusKnob] = {
@@ -67,8 +67,8 @@ def labels(world: Streams, tier: str, count: int, which: int, form: str) -> Labe
     """Return a set of labels of a tier; `world` are the streams of any path below the seed without one."""
     name = domain_of(count)
     if count == COARSE:
-        acts = world.world("icl@1", tier).of("coarse", which).sample(list(domain(name).acts), count)
-        intents = tuple(tuple(Intent(act, thing) for thing in domain(name).things) for act in acts)
+        acts = world.world("icl@2", tier).of("coarse", which).sample(domain(name).acts, count)
+        intents = tuple(tuple(Intent(act, thing) for thing in domain(name).objects) for act in acts)
         words_of = [label_words((act,)) for act in acts]
     else:
         single = chosen(world, tier, name, which, count)
@@ -88,7 +88,7 @@ def form_of(stratum: Stratum) -> str:
 
 def mappings(stratum: Stratum) -> int:
     """Return in how many ways labels are dealt in a stratum."""
-    return min(MAPPINGS, stratum.rows)
+    return min(MAPPINGS, -(-stratum.rows // EACH))
 
 
 def size_of(stratum: Stratum) -> str:
@@ -103,7 +103,7 @@ def name_of(stratum: Stratum, which: int) -> str:
 
 def specs(stratum: Stratum) -> tuple[PoolSpec, ...]:
     """Return the pools of a stratum."""
-    source, tier = f"icl@1:{source_digest()}", stratum.tier
+    source, tier = f"icl@2:{source_digest()}", stratum.tier
     return tuple(PoolSpec(name_of(stratum, which), 1, tier, source, make) for which in range(mappings(stratum)))
 
 
@@ -129,8 +129,8 @@ def each(size: str, known: Labels) -> int:
 def _mixed(parts: Sequence[Sequence[str]], count: int) -> list[str]:
     """Return `count` messages, as many of each part."""
     size = -(-count // len(parts))
-    if size > len(parts[0]) - RESERVE:
-        raise ValueError(f"{size} messages of each intent are needed, but there are {len(parts[0]) - RESERVE}")
+    if size > len(parts[0]):
+        raise ValueError(f"{size} messages of each intent are needed, but there are {len(parts[0])}")
     return [message for part in parts for message in part[:size]][:count]
 
 
@@ -177,17 +177,17 @@ class Intents(Task):
 
     family = "icl"
     subtask = "intents"
-    version = 2
+    version = 3
     title = "the label of a message, by what many labelled examples show"
     scorer = "label"
     max_new_tokens = 20
     complexities = (6, 50, 68, 77, 151)
     knobs = KNOBS
-    shortest = 8192
+    shortest = 16_384
 
     def golden_stratum(self, complexity: int) -> Stratum:
         """Return a stratum of one row, at the shortest length that holds a round of all labels."""
-        return Stratum(self.family, self.subtask, "32k", 8192 if complexity > MOST_AT_4K else 4096, complexity, 1)
+        return Stratum(self.family, self.subtask, "32k", max(4096, SHORTEST[complexity]), complexity, 1)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return specs(stratum)
@@ -199,7 +199,7 @@ class Intents(Task):
         known = labels_of(row_streams, stratum, which)
         rng = row_streams.of("message")
         intent = rng.choice(known.intents[label])
-        message = texts(row_streams, stratum.tier, known.domain)[intent][-1 - rng.randrange(RESERVE)]
+        message = fresh(row_streams, stratum.tier, known.domain, intent, rng)
         answer = known.written[label]
         latent = {"mapping": which, "label": label, "intent": list(intent)}
         return Sample("", stratum, index, latent, (f"{message}\n",), message, Key.accepting(answer))

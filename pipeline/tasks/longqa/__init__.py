@@ -1,14 +1,15 @@
 """Longqa: questions about the annals of a town (HELMET, section 2.1: long-document question answering)."""
 
 from pipeline.tasks.longqa.kin import Kin
-from pipeline.tasks.longqa.state import Choice, State, Unanswerable
+from pipeline.tasks.longqa.pairs import Unanswerable
+from pipeline.tasks.longqa.state import Choice, State
 from pipeline.tasks.longqa.turns import ChatTurns
 from pipeline.tasks.longqa.when import When
 
 NOTES = """\
-Questions about the annals of an invented town over 260 years, entry by entry in order of date. Who owns what follows
-from sales that stand, are set aside and are restored; another property of a like name is mentioned as often. Everything
-is invented, so that nothing can be known beforehand; annals are entries, and no novel.
+Questions about the annals of an invented town over fifty years, entry by entry in order of date. Who owns what
+follows from sales that stand, are set aside and are restored; another property of a like name has as long a history.
+Everything is invented, so that nothing can be known beforehand; annals are entries, and no novel.
 """
 
 TASKS = (State(), Kin(), When(), Choice(), Unanswerable(), ChatTurns())

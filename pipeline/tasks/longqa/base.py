@@ -15,13 +15,13 @@ from pipeline.tasks.annals.haystack import PlannedEntry, dated, days_at, filler
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Sample, Task, Unit, unit
 from pipeline.tasks.longqa import text
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, happenings, listed, source_digest
-from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
+from pipeline.worlds.chronicle.entries import LAST_DAY
 
 ROWS = 1024
 """Rows of which what is told is kept: a shard is sampled, packed and proven in turn."""
 ROLL, MOST_ON_ROLL = "jury", 5
 """The kind of entry in which people are named once more, and how many of them in one."""
-LIVES, NEARBY = 30 * 365, 8 * 365
+TOGETHER, NEARBY = 15 * 365, 8 * 365
 """Days within which people are told of who are named together, and how far off another entry about somebody is."""
 
 
@@ -131,29 +131,24 @@ def quiet(rng: Random, count: int, but: Iterable[str] = ()) -> list[str]:
     return found
 
 
-def buyers(told: Sequence[PlannedEntry]) -> dict[str, int]:
-    """Return everybody who buys something in what is told, with the day."""
-    return {one.about["buyer"]: one.day for one in told if "buyer" in one.about}
-
-
-def near(rng: Random, day: int) -> int:
-    """Draw a day some years before or after another."""
-    return min(max(day + rng.randrange(-NEARBY, NEARBY), FIRST_DAY), LAST_DAY)
-
-
 def rolls(world: Chronicle, rng: Random, days: Mapping[str, int]) -> list[PlannedEntry]:
-    """Return entries that name everybody of some people once more, near a day on which one of them is known to live."""
+    """Return entries that name everybody of some people once more, on the days of some of them or later."""
     groups = list[list[str]]()
     for name in sorted(days, key=lambda one: (days[one], one)):
-        if groups and len(groups[-1]) < MOST_ON_ROLL and days[name] - days[groups[-1][0]] < LIVES:
+        if groups and len(groups[-1]) < MOST_ON_ROLL and days[name] - days[groups[-1][0]] < TOGETHER:
             groups[-1].append(name)
         else:
             groups.append([name])
-    return [_roll(world, rng, some, near(rng, days[rng.choice(some)])) for some in groups]
+    return [_later_roll(world, rng, some, days[some[-1]]) for some in groups]
 
 
-def _roll(world: Chronicle, rng: Random, some: Sequence[str], day: int) -> PlannedEntry:
-    """Return an entry that names some people, with others of the time."""
+def _later_roll(world: Chronicle, rng: Random, some: Sequence[str], first: int) -> PlannedEntry:
+    """Return an entry that names some people, in the years from a day on."""
+    return PlannedEntry(*roll(world, rng, some, rng.randrange(first, min(first + NEARBY, LAST_DAY) + 1)), "anchor")
+
+
+def roll(world: Chronicle, rng: Random, some: Sequence[str], day: int) -> tuple[int, str, Mapping[str, str]]:
+    """Return the day, the kind and the slots of an entry that names some people, with others of the time."""
     more = [one for one in rng.sample(world.living(day), 3) if one not in some]
     every = [*some, *more[: max(2 - len(some), rng.randrange(2))]]
-    return PlannedEntry(day, ROLL, {"names": listed(rng.sample(every, len(every)))}, "anchor")
+    return day, ROLL, {"names": listed(rng.sample(every, len(every)))}

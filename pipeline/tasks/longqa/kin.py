@@ -17,10 +17,10 @@ from pipeline.tasks.annals.haystack import PlannedEntry
 from pipeline.tasks.base import Key, Published, Role, Sample
 from pipeline.tasks.longqa import solve as proof
 from pipeline.tasks.longqa import text
-from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
-from pipeline.worlds.chronicle import Chronicle
+from pipeline.tasks.longqa.base import Drawn, LongQa, roll
+from pipeline.worlds.chronicle import Chronicle, listed
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
-from pipeline.worlds.chronicle.world import YEAR, Names, parents, sex
+from pipeline.worlds.chronicle.world import STONES, YEAR, Names, parents, sex
 
 FATHER, MOTHER, SPOUSE = "father", "mother", "spouse"
 TOLD_AT = ("birth", "marriage", "burial")
@@ -30,13 +30,14 @@ TRIES = 4000
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A line of ancestors: everybody's entry, the name of the last, and who else is named."""
+    """A line of ancestors: everybody's entry, the last one's name, who else is named, and a birth to the last."""
 
     told: Sequence[PlannedEntry]
     first: str
     first_is_woman: bool
     last: str
     others: Sequence[str]
+    bore: int
 
 
 def paths(steps: int) -> list[tuple[str, ...]]:
@@ -47,8 +48,10 @@ def paths(steps: int) -> list[tuple[str, ...]]:
     return [(*line, step) for line in lines for step in (FATHER, MOTHER)] + [(SPOUSE, *line) for line in lines]
 
 
-def schedule(rng: Random, path: Sequence[str], day: int) -> tuple[list[int], list[str]]:
-    """Draw days of the entries of a line, one of which is `day`, and where each step is told.
+def schedule(rng: Random, path: Sequence[str], day: int) -> tuple[list[int], list[str], int]:
+    """Draw days of the entries of a line, one of which is `day`, where each step is told, and the last birth.
+
+    The last birth is that of the child of whoever ends the line.
 
     Raises:
         ValueError: if the line does not fit into the annals.
@@ -72,7 +75,7 @@ def schedule(rng: Random, path: Sequence[str], day: int) -> tuple[list[int], lis
         shift = day - rng.choice(days)
         days = [one + shift for one in days]
         if min(days) >= FIRST_DAY and max(days) <= LAST_DAY and len(set(days)) == len(days):
-            return days, told
+            return days, told, born[-2] + shift
     raise ValueError("the line does not fit into the annals")
 
 
@@ -80,7 +83,7 @@ def family(
     rng: Random, names: Names, path: Sequence[str], day: int, role: Role, like: Sequence[str] = (), *, woman: bool
 ) -> Family:
     """Draw a line and tell it; one of its entries is of a day. `like` are names with whose surnames it begins."""
-    days, told_at = schedule(rng, path, day)
+    days, told_at, bore = schedule(rng, path, day)
     surname = rng.choice(like).split(" ")[1] if like else ""
     first = now = names.new(surname, woman=woman)
     partner = ""
@@ -103,13 +106,15 @@ def family(
             told.append(PlannedEntry(when, at, {who: now, **known, **sex(woman=is_woman)}, role))
         now, partner, is_woman = (father, mother, False) if step == FATHER else (mother, father, True)
         others.append(partner)
-    return Family(told, first, woman, now, others)
+    return Family(told, first, woman, now, others, bore)
 
 
 def _couple(one: str, other: str, *, woman: bool) -> dict[str, str]:
     return {"husband": other, "wife": one} if woman else {"husband": one, "wife": other}
 
 
+YOUNG, OLD, DEAD = 2 * YEAR, 18 * YEAR, 68 * YEAR
+"""Days before and after the birth of a child in which the parents live, and after which both are dead."""
 FAMILIES = 2
 """Other families that are told."""
 GRAND = {(FATHER, FATHER): "paternal grandfather", (FATHER, MOTHER): "paternal grandmother",
@@ -124,7 +129,7 @@ class Kin(LongQa):
     __slots__ = ()
 
     subtask = "kin"
-    version = 2
+    version = 3
     title = "a relative of somebody, over steps that births, marriages and deaths tell"
     complexities = (2, 3, 4)
 
@@ -140,10 +145,8 @@ class Kin(LongQa):
         mine, others = found[0], found[1:]
         rng = row_streams.of("asked")
         question = rng.choice(text.RELATIVES).format(relative=phrase(rng, path, mine))
-        named = {name: one.day for family in found for one in family.told for name in one.about.values()}
-        ends = [name for family in found for name in (family.last, *family.others[-1:])]
         told = [*mine.told, *(one for other in others for one in other.told)]
-        told += rolls(world, row_streams.of("rolls"), {name: named[name] for name in ends if name in named})
+        told += [_parents_again(world, row_streams.of("rolls", at), family) for at, family in enumerate(found)]
         shown = {
             "asked": "-".join(path),
             "person": mine.first,
@@ -166,6 +169,17 @@ class Kin(LongQa):
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the steps that are asked for."""
         return {"path": (sample.latent["asked"], len(paths(sample.stratum.complexity)))}
+
+
+def _parents_again(world: Chronicle, rng: Random, of: Family) -> PlannedEntry:
+    """Return an entry that names whoever ends a line, and the other parent, once more: of age, or long dead."""
+    two = [of.last, of.others[-1]]
+    first, last = max(of.bore - YOUNG, FIRST_DAY), min(of.bore + OLD, LAST_DAY)
+    if first <= last:
+        return PlannedEntry(*roll(world, rng, two, rng.randrange(first, last + 1)), "anchor")
+    day = rng.randrange(max(of.bore + DEAD, FIRST_DAY), LAST_DAY + 1)
+    every = [*two, *rng.sample(world.dead(day), rng.randrange(2, 4))]
+    return PlannedEntry(day, STONES, {"names": listed(rng.sample(every, len(every)))}, "anchor")
 
 
 def _families(world: Chronicle, row_streams: Streams, path: Sequence[str], day: int, *, woman: bool) -> list[Family]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 
@@ -11,17 +12,17 @@ from pipeline.tasks.annals import solve as annals
 from pipeline.tasks.annals.solve import (
     DATE,
     ESTATE,
+    NAME,
+    SALES,
     Event,
     Line,
     about,
     day_of,
     follow,
     happening_asked,
-    happening_kinds,
     history,
     owner_asked,
     spans,
-    standing,
     stated_in,
     steps_of,
     whose,
@@ -29,6 +30,8 @@ from pipeline.tasks.annals.solve import (
 from pipeline.tasks.base import Published, Turns
 from pipeline.tasks.solving import ReadError
 
+UNNAMED = "unnamed"
+"""The kind of a sale that is told without its buyer."""
 FAMILIES = 2
 """Other families whose lines are told."""
 
@@ -46,23 +49,20 @@ def body_faults(row: Published, found: Sequence[Line]) -> Iterator[str]:
         yield "the options are not those of the row"
 
 
+NEEDED = {1: range(1, 2), 5: range(3, 10), 20: range(17, 24)}
+"""How many entries decide, by complexity."""
+
+
 def state_faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row that asks for an owner."""
     found = annals.read(row.text)
     prop, day = owner_asked(row.question)
     told = stated_in(row.text, prop)
-    steps = [event for event in told if event.kind in ESTATE]
     yield from body_faults(row, found)
-    yield from _twin_faults(row, found, told, prop)
-    earlier = [event for event in steps if event.line.day <= day]
-    right = whose(earlier)
-    needed = [event for at, event in enumerate(earlier) if _matters(earlier, at, right)]
-    if len(needed) != row.stratum.complexity:
-        yield f"{len(needed)} entries decide whose {prop} was, not {row.stratum.complexity}"
-    if row.spans("relevant") != spans([event.line for event in needed]):
-        yield "the entries marked as relevant are not those that decide"
-    yield from name_faults(found, [event for event in steps if event.kind == "sale"])
-    buyers = {event.values["buyer"] for event in steps if event.kind == "sale"}
+    yield from _title_faults(row, found, told, day, NEEDED[row.stratum.complexity])
+    if any(event.kind == UNNAMED for event in told):
+        yield f"a buyer of {prop} is not named"
+    buyers = {event.values["buyer"] for event in told if event.kind == "sale"}
     if not buyers.issuperset(row.key.choices or ()):
         yield "an option never bought the property"
 
@@ -73,23 +73,43 @@ def pair_faults(row: Published) -> Iterator[str]:
     prop, day = owner_asked(row.question)
     told = stated_in(row.text, prop)
     yield from body_faults(row, found)
-    yield from _twin_faults(row, found, told, prop)
-    sales = [event for event in told if event.kind in ESTATE]
-    earlier = [event for event in sales if event.line.day <= day]
-    stand = standing(earlier)
-    if len(stand) != row.stratum.complexity:
-        yield f"{len(stand)} sales of {prop} stand on the day, not {row.stratum.complexity}"
-    undone = [event.kind for event in earlier if event not in stand]
-    if undone != ["sale", "undo"] * int(row.metadata["latent"]["undone"]) or (stand and earlier[-1] is not stand[0]):
-        yield f"sales of {prop} are not set aside one by one before the one that tells"
-    if any(event.kind != "sale" for event in sales[len(earlier) :]) or len(sales) == len(earlier):
-        yield f"no sale of {prop} comes after the day, or something else befalls its title"
-    relevant = row.spans("relevant")
-    if stand and relevant != spans([event.line for event in stand]):
-        yield "the entry marked as relevant is not the sale"
-    if len(relevant) != 1 or not set(relevant) <= set(spans([event.line for event in told])):
-        yield "the entry marked as relevant is not about the property"
-    yield from name_faults(found, [event for event in sales if event.kind == "sale"])
+    yield from _title_faults(row, found, told, day, NEEDED[5])
+    yield from name_known_faults(row, told, day)
+
+
+def name_known_faults(row: Published, told: Sequence[Event], day: int) -> Iterator[str]:
+    """Hold one sale to be told without its buyer, and that to be the one that stands in form b alone."""
+    right = whose([event for event in told if event.line.day <= day])
+    if right is None or (right.kind == UNNAMED) == (row.stratum.complexity == 1):
+        yield "the sale that stands names its buyer in form b, or does not in form a"
+    if sum(event.kind == UNNAMED for event in told) != 1:
+        yield "there is not just one sale without its buyer"
+
+
+def _title_faults(
+    row: Published, found: Sequence[Line], told: Sequence[Event], day: int, promised: range
+) -> Iterator[str]:
+    """Hold as many entries as promised to decide whose a property is on a day, and those to be marked."""
+    steps = [event for event in told if event.kind in ESTATE]
+    earlier = [event for event in steps if event.line.day <= day]
+    needed = deciding(earlier)
+    if len(needed) not in promised:
+        yield f"{len(needed)} entries decide whose the property was"
+    if row.spans("relevant") != spans([event.line for event in needed]):
+        yield "the entries marked as relevant are not those that decide"
+    if len(earlier) == len(steps):
+        yield "nothing befalls the title after the day"
+    yield from twin_faults(row, found, told)
+    near = history(found, str(row.metadata["latent"]["twin"]))
+    if row.spans("relevant", "decoy") != spans([event.line for event in (*told, *near)]):
+        yield "the marks are not the entries about the two properties"
+    yield from name_faults(found, [event for event in steps if event.kind == "sale"])
+
+
+def deciding(steps: Sequence[Event]) -> list[Event]:
+    """Return the steps without which another sale stands in the end, or one of the steps cannot be taken."""
+    right = whose(steps)
+    return [event for at, event in enumerate(steps) if _matters(steps, at, right)]
 
 
 def when_faults(row: Published) -> Iterator[str]:
@@ -140,28 +160,26 @@ def kin_faults(row: Published) -> Iterator[str]:
 
 
 def _matters(steps: Sequence[Event], without: int, right: Event | None) -> bool:
-    """Return whether the owner is another, or there is none, without one of the steps."""
+    """Return whether another sale stands, or none, without one of the steps."""
     try:
-        left = whose([*steps[:without], *steps[without + 1 :]])
+        return whose([*steps[:without], *steps[without + 1 :]]) != right
     except ValueError:
         return True
-    return (left and left.values["buyer"]) != (right and right.values["buyer"])
 
 
-def _twin_faults(row: Published, found: Sequence[Line], told: Sequence[Event], prop: str) -> Iterator[str]:
-    """Hold the other property to share a word of the name, and to be mentioned as often; all of it is marked."""
-    twin = str(row.metadata["latent"]["twin"])
+def twin_faults(row: Published, found: Sequence[Line], told: Sequence[Event]) -> Iterator[str]:
+    """Hold another property to share a word of the name, and to be mentioned as often for the same sorts of things."""
+    prop, twin = (str(row.metadata["latent"][one]) for one in ("property", "twin"))
     near = history(found, twin)
     if not set(prop.split(" ")[1:]) & set(twin.split(" ")[1:]):
         yield f"{twin} shares no word with {prop}"
-    if len(near) != len(told):
-        yield f"{prop} is mentioned {len(told)} times, {twin} {len(near)} times"
-    if sum(event.kind in ESTATE for event in near) != 1 or any(
-        event.kind not in (*ESTATE, *happening_kinds()) for event in near
-    ):
-        yield f"{twin} did not change hands once"
-    if row.spans("relevant", "decoy") != spans([event.line for event in (*told, *near)]):
-        yield "the marks are not the entries about the two properties"
+    sorts = [(len(some), sum(event.kind in ESTATE for event in some), _vain(some)) for some in (told, near)]
+    if sorts[0] != sorts[1]:
+        yield f"{prop} has {sorts[0]} entries, steps and offers, {twin} {sorts[1]}"
+
+
+def _vain(told: Sequence[Event]) -> int:
+    return sum(event.kind == "bid" for event in told)
 
 
 def name_faults(found: Sequence[Line], sales: Sequence[Event]) -> Iterator[str]:
@@ -177,11 +195,23 @@ def name_faults(found: Sequence[Line], sales: Sequence[Event]) -> Iterator[str]:
 ENTRY = re.compile(rf"^{DATE}\. (.+)$", re.MULTILINE)
 USER, MODEL = "User: ", "Model: "
 QUESTIONS = {
-    "information": r"(?:Who bought|Whom did I name as the buyer of) (the \w+ \w+)\?",
-    "update": r"(?:Who owns|To whom does) (the \w+ \w+)(?: belong)? now, after all that I have told you\?",
-    "temporal": rf"(?:Who owned|Whose property was) (the \w+ \w+) on {DATE}\?",
-    "sessions": r"(?:Who is the wife of the man|Whom did the man marry) who bought (the \w+ \w+)\?",
+    "information": rf"(?:Who was|Whom did I name as) the next to buy (?P<prop>the \w+ \w+) after (?P<name>{NAME})\?",
+    "update": r"(?:Who owns|To whom does) (?P<prop>the \w+ \w+)(?: belong)? now, after all that I have told you\?",
+    "temporal": (
+        r"(?:Who owned|Whose property was) (?P<prop>the \w+ \w+) on (?P<day>\d+) (?P<month>\w+) (?P<year>\d{4})\?"
+    ),
+    "sessions": r"(?:Who is the wife of the man|Whom did the man marry) who owns (?P<prop>the \w+ \w+) now\?",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of a chat: its kind, the property, the last day that counts, and the buyer that it names."""
+
+    kind: str
+    prop: str
+    day: int
+    name: str
 
 
 def read(turns: Turns) -> list[Line]:
@@ -199,41 +229,56 @@ def read(turns: Turns) -> list[Line]:
     return found
 
 
-def chat_question(said: str) -> tuple[str, str, int]:
-    """Return which kind of question is asked, about which property, and up to which day."""
+def chat_question(said: str) -> Asked:
+    """Return what a question asks."""
     for kind, form in QUESTIONS.items():
         if found := re.fullmatch(form, said.partition("\n")[0]):
-            day = day_of(*found.groups()[1:4]) if kind == "temporal" else day_of("31", "December", "9999")
-            return kind, found[1], day
+            got = found.groupdict()
+            day = (
+                day_of(got["day"], got["month"], got["year"])
+                if kind == "temporal"
+                else day_of("31", "December", "9999")
+            )
+            return Asked(kind, got["prop"], day, got.get("name", ""))
     raise ReadError(f"no question: {said[:80]!r}")
 
 
 def answer(turns: Turns) -> tuple[str, list[Line]]:
-    """Return what is asked for, empty where it was not told, and the entries that tell."""
-    kind, prop, day = chat_question(turns[-1][1])
-    return _answered(read(turns), kind, prop, day)
+    """Return what is asked for, empty where it was not told, and the entries that decide."""
+    return _answered(read(turns), chat_question(turns[-1][1]))
 
 
-def _answered(found: Sequence[Line], kind: str, prop: str, day: int) -> tuple[str, list[Line]]:
-    told = sorted(history(found, prop), key=lambda event: event.line.day)
-    sale = whose([event for event in told if event.line.day <= day])
+def _answered(found: Sequence[Line], what: Asked) -> tuple[str, list[Line]]:
+    told = [event for event in history(found, what.prop) if event.kind in ESTATE]
+    if what.kind == "information":
+        return _next_buyer(told, what.name)
+    earlier = [event for event in told if event.line.day <= what.day]
+    sale = whose(earlier)
     if sale is None:
-        return "", []
-    buyer = sale.values["buyer"]
-    if kind != "sessions":
-        return buyer, [sale.line]
+        raise ReadError(f"no sale of {what.prop} stands")
+    name, needed = sale.values.get("buyer", ""), [event.line for event in deciding(earlier)]
+    if what.kind != "sessions":
+        return name, needed
     try:
-        name, used = follow(found, buyer, ("spouse",))
+        wife, used = follow(found, name, ("spouse",))
     except ValueError:
-        return "", []
-    return name, [sale.line, *used]
+        return "", needed
+    return wife, [*needed, *used]
 
 
-def faults(row: Published, sales: int, mentions: int) -> Iterator[str]:
+def _next_buyer(told: Sequence[Event], name: str) -> tuple[str, list[Line]]:
+    """Return who bought a property next after somebody, and the entries of the two sales."""
+    sales = [event for event in told if event.kind in SALES]
+    place = next((at for at, sale in enumerate(sales) if sale.values.get("buyer") == name), len(sales))
+    if place + 1 >= len(sales):
+        raise ReadError(f"nobody bought it after {name}")
+    return sales[place + 1].values.get("buyer", ""), [one.line for one in sales[place : place + 2]]
+
+
+def faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row."""
     found = read(row.turns)
-    kind, prop, day = chat_question(row.turns[-1][1])
-    twin = str(row.metadata["latent"]["twin"])
+    what = chat_question(row.turns[-1][1])
     if row.question != row.turns[-1][1].partition("\n")[0]:
         yield "the last turn does not ask the question"
     opened = [match for _, said in row.turns[2:-1:2] if (match := ENTRY.match(said))]
@@ -242,22 +287,31 @@ def faults(row: Published, sales: int, mentions: int) -> Iterator[str]:
         yield "the sessions are not in order of date"
     if len({(one.day, one.text) for one in found}) != len(found):
         yield "two entries are equal"
-    name, used = _answered(found, kind, prop, day)
-    if bool(name) != (row.stratum.complexity == 1):
-        yield f"what is asked was {'told' if name else 'not told'}"
-    relevant = row.spans("relevant")
-    if (name and relevant != spans(used)) or len(relevant) != 1 + (kind == "sessions"):
-        yield "the sessions marked as relevant are not those that tell"
-    for line in used:
-        if _answered([one for one in found if one is not line], kind, prop, day)[0] == name:
-            yield "the answer is the same without a session marked as relevant"
-    told, near = history(found, prop), history(found, twin)
-    if len(told) != mentions or len(near) != mentions:
-        yield f"{prop} is mentioned {len(told)} times, {twin} {len(near)} times"
+    told, near = history(found, what.prop), history(found, str(row.metadata["latent"]["twin"]))
+    yield from twin_faults(row, found, told)
     if not set(row.spans("relevant", "decoy")).issuperset(spans([event.line for event in (*told, *near)])):
         yield "the marks are not the sessions about the two properties"
-    if sum(event.kind == "sale" for event in near) != (1 if kind in ("update", "temporal") else sales):
-        yield f"{twin} does not change hands as often as it should"
     yield from name_faults(found, [event for event in told if event.kind == "sale"])
+    yield from _told_faults(row, found, told, what)
+
+
+def _told_faults(row: Published, found: Sequence[Line], told: Sequence[Event], what: Asked) -> Iterator[str]:
+    """Hold what is asked to have been told in form a alone, in sessions that are all needed."""
+    name, used = _answered(found, what)
+    if bool(name) != (row.stratum.complexity == 1):
+        yield f"what is asked was {'told' if name else 'not told'}"
+    if not set(spans(used)) <= set(row.spans("relevant")):
+        yield "the sessions marked as relevant are not those that decide"
+    if len(used) < 2:
+        yield "what is asked is told in one session"
+    for line in used if name else ():
+        try:
+            if _answered([one for one in found if one is not line], what)[0] == name:
+                yield "the answer is the same without a session marked as relevant"
+        except ValueError:
+            continue
+    nameless = sum(event.kind == UNNAMED for event in told)
+    if nameless != (what.kind != "sessions"):
+        yield f"{nameless} sales are told without their buyers"
     if name and all(one in used for one in about(found, name)):
         yield f"{name} is named nowhere else"

@@ -6,7 +6,7 @@ INTRODUCTION = """\
 Below are the annals of a town, entry by entry in order of date. A question about them follows at the end. Everybody \
 keeps one name for life. A property belongs to its latest buyer whose sale stands. A sale that is set aside, undone, \
 annulled or struck out counts as never made, so that the owner before it is the owner again; a sale that is then \
-restored counts again as before.
+restored counts again as before. A sale counts though its buyer is not named.
 """
 START = "Annals:\n"
 TAIL = """\
@@ -19,8 +19,8 @@ YEAR = "Reply with the year alone."
 LETTER = "Reply with the letter of the right option alone."
 LETTERS = "ABCD"
 MAY_LACK = """\
-Reply with the full name alone, and not as a full sentence. If the annals do not tell, reply with these two words \
-alone: Not stated"""
+Reply with the full name alone, and not as a full sentence. If the annals do not name the owner, reply with these \
+two words alone: Not stated"""
 REFUSALS = ("Not stated", "Not known", "Unknown", "The annals do not tell.", "The annals do not say.")
 """Accepted wordings of a refusal, the target first; scorers know more of them."""
 OWNED = (
@@ -31,13 +31,16 @@ OWNED = (
 )
 ON, END_OF = "on {day}", "at the end of {year}"
 TALKED = {
-    "information": ("Who bought {prop}?", "Whom did I name as the buyer of {prop}?"),
+    "information": (
+        "Who was the next to buy {prop} after {name}?",
+        "Whom did I name as the next to buy {prop} after {name}?",
+    ),
     "update": (
         "Who owns {prop} now, after all that I have told you?",
         "To whom does {prop} belong now, after all that I have told you?",
     ),
     "temporal": ("Who owned {prop} on {day}?", "Whose property was {prop} on {day}?"),
-    "sessions": ("Who is the wife of the man who bought {prop}?", "Whom did the man marry who bought {prop}?"),
+    "sessions": ("Who is the wife of the man who owns {prop} now?", "Whom did the man marry who owns {prop} now?"),
 }
 ASKING = """\
 {question}

@@ -1,13 +1,13 @@
 """longqa.turns: what a user has told in dated sessions of a chat, as real turns (after LongMemEval, Wu et al. 2025).
 
-Four abilities are asked for in equal shares: a fact told once, its latest state, its state on a day, and a fact joined
-from two sessions; the fifth, to abstain, is form b of each pair, in which what would tell is replaced. Things that
-change are mentioned as often as things that do not.
+Four abilities are asked for in equal shares: what came next (`information`), the latest state, the state on a day, and
+a fact about whoever that is. All of them join several sessions. The fifth, to abstain, is form b of each pair: the name
+that would tell is left out, or told of somebody else, and in form a another name is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from random import Random
@@ -16,26 +16,40 @@ import numpy as np
 
 from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Shuffled, Streams, deal, spread
-from pipeline.tasks.annals.haystack import PlannedEntry, asked_property, days_at
+from pipeline.streams import Indices, Shuffled, Streams, deal
+from pipeline.tasks.annals.haystack import PlannedEntry, asked_property
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, Unit
 from pipeline.tasks.longqa import solve as talk
 from pipeline.tasks.longqa import text
-from pipeline.tasks.longqa.base import Drawn, LongQa, buyers, near, plan_entry, quiet, rolls, scattered, written
+from pipeline.tasks.longqa.base import NEARBY, Drawn, LongQa, plan_entry, rolls, written
+from pipeline.tasks.longqa.pairs import other_sale
+from pipeline.tasks.longqa.steps import without_restoring
+from pipeline.tasks.longqa.titles import (
+    AHEAD,
+    SHAPES,
+    Past,
+    Sizes,
+    beside,
+    buyers,
+    like,
+    named,
+    past,
+    shape_of,
+)
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, source_digest
 from pipeline.worlds.chronicle import written as chronicle_written
 from pipeline.worlds.chronicle import written as dated
-from pipeline.worlds.chronicle.entries import LAST_DAY, write
+from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY, talked, write
 from pipeline.worlds.chronicle.entries import talk as wording_talk
-from pipeline.worlds.chronicle.world import Names
+from pipeline.worlds.chronicle.world import SALE, UNNAMED, Names
 
-ENTRIES = 3
+ENTRIES = 2
 """Entries of a session."""
 
 
 def session(rng: Random, day: int, entries: Sequence[str], role: Role = "filler", facts: tuple[str, ...] = ()) -> Unit:
     """Return a session: what is dictated on a day, and what is replied."""
-    opening, reply = (write(rng, rng.choice(wording_talk()[name]), {}) for name in ("opening", "reply"))
+    opening, reply = (talked(rng, name, day) for name in ("opening", "reply"))
     said = "\n".join([f"{chronicle_written(day)}. {opening}", *(entry.rstrip("\n") for entry in entries)])
     return Unit((Piece(said, role, "user"), Piece(reply, "filler", "assistant")), facts)
 
@@ -74,10 +88,8 @@ def filler(world: Chronicle, tier: str, row_streams: Streams, props: Sequence[st
 
 
 KINDS = ("information", "update", "temporal", "sessions")
-MENTIONS = 4
-"""Entries about the asked property, and about its twin."""
-SALES = 3
-"""How many of them are sales of a property that changes hands again and again; else one is."""
+SIZES = {kind: Sizes(SHAPES[5], AHEAD[5], range(1, 3) if kind == "temporal" else range(1)) for kind in KINDS}
+"""What histories may have: none has steps after those that decide, but where it is asked for a day."""
 REACH = 60
 """How many entries before and behind one may share its session."""
 WEDDING = "wedding"
@@ -85,12 +97,23 @@ WEDDING = "wedding"
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What is told of the asked property: entries by day, who is asked for, and who is named, each with a day."""
+    """What is told of the asked property, and what is asked.
 
+    Attributes:
+        past: its history, as it is told.
+        told: entries about it, and about weddings of its buyers.
+        right: the step whose buyer tells the answer.
+        answer: who is asked for, where it is told.
+        after: the buyer whom the question names, if it does.
+        wives: who is told to have married buyers, with the day.
+    """
+
+    past: Past
     told: list[PlannedEntry]
+    right: int
     answer: str
-    asked: range
-    names: dict[str, int]
+    after: str
+    wives: dict[str, int]
 
 
 class ChatTurns(LongQa):
@@ -99,11 +122,12 @@ class ChatTurns(LongQa):
     __slots__ = ()
 
     subtask = "turns"
-    version = 2
-    title = "what was told in dated sessions of a chat, in pairs of rows in which it was told and not"
+    version = 3
+    title = "what follows from several dated sessions of a chat, in pairs of rows in which it was told and not"
     scorer = "idk_pair"
     complexities = (0, 1)
     paired = True
+    shortest = 8192
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (spec(stratum.tier),)
@@ -113,16 +137,22 @@ class ChatTurns(LongQa):
     ) -> Drawn:
         """Draw what is told of a property and its twin, by the ability that is asked for."""
         kind = KINDS[deal(stratum_streams.of("kind"), stratum.rows, index, len(KINDS))]
+        shape = shape_of(stratum_streams, stratum.rows, index, SIZES[kind])
         prop, twin = asked_property(world, index, row_streams, stratum_streams)
-        depth, stated = spread(stratum_streams.of("depth"), stratum.rows, index), stratum.complexity == 1
-        mine = _plot(world, row_streams.of("plot"), kind, prop, depth, stated=stated)
-        sales = 1 if kind in ("update", "temporal") else SALES
-        other = _others(world, row_streams.of("near"), twin, sales, [*mine.names])
-        told = [*mine.told, *other, *rolls(world, row_streams.of("rolls"), {**mine.names, **buyers(other)})]
-        day = row_streams.of("asked").choice(mine.asked)
-        question = row_streams.of("words").choice(text.TALKED[kind]).format(prop=prop, day=dated(day))
+        stated, near = stratum.complexity == 1, row_streams.of("near")
+        mine = _plot(world, row_streams.of("plot"), kind, prop, shape, stated=stated)
+        other = like(world, near, mine.past, SIZES[kind], named(mine.told))
+        if kind != "sessions":
+            other = other.unnamed(other_sale(near, other))
+        told = [*mine.told, *other.told(twin)]
+        gone = named(told)
+        told += [*beside(world, near, prop, gone, 1, 0), *beside(world, near, twin, gone, 1, 0)]
+        told += rolls(world, row_streams.of("rolls"), {**mine.wives, **buyers(told)})
+        day = row_streams.of("asked").choice(mine.past.asked)
+        question = row_streams.of("words").choice(text.TALKED[kind])
+        question = question.format(prop=prop, day=dated(day), name=mine.after)
         forms = (mine.answer,) if stated else text.REFUSALS
-        shown = {"asked": kind, "property": prop, "twin": twin, "buyers": [*mine.names]}
+        shown = {"asked": kind, "shape": shape, "property": prop, "twin": twin, "right": mine.right, **mine.past.shown}
         return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
 
     def placed(self, world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[Placed]:
@@ -154,13 +184,20 @@ class ChatTurns(LongQa):
         return (found,) if found else text.REFUSALS
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that what is asked was told, by sessions that are needed, or was not."""
-        return talk.faults(row, SALES, MENTIONS)
+        """Prove that what is asked was told, by several sessions that are all needed, or was not."""
+        return talk.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of who names anybody in question, and of who always refuses."""
-        stated = sample.stratum.complexity == 1
-        return {"uniform": stated / max(1, len(sample.latent["buyers"])), "refusal": float(not stated)}
+        """Return the scores of those who name any buyer, always refuse, or take the last sale, or restore none."""
+        stated, latent = sample.stratum.complexity == 1, sample.latent
+        told = latent["steps"] if latent["asked"] == "information" else latent["steps"][: latent["needed"][1]]
+        sales = [at for at, kind in enumerate(told) if kind in (SALE, UNNAMED)]
+        return {
+            "uniform": stated / max(1, len(latent["buyers"])),
+            "refusal": float(not stated),
+            "last_before": float(sales[-1] == latent["right"]),
+            "no_restoring": float(latent["asked"] != "information" and without_restoring(told) == latent["right"]),
+        }
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the ability that is asked for."""
@@ -170,14 +207,17 @@ class ChatTurns(LongQa):
 def _companions(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[list[int]]:
     """Return for each entry that is written for a row the entries of the world that share its session.
 
-    They are the nearest before and behind it that tell nothing of the properties, and none shares two sessions.
+    They are the nearest before and behind it that tell nothing of the properties, and none shares two sessions. None is
+    of a later day than the next entry that is written: sessions and what they tell have one order.
     """
     shut = {number for prop in drawn.props for number in world.about.get(prop, ())}
-    found = []
+    found, days = [], sorted({one.day for one in drawn.told})
     for number, one in enumerate(drawn.told):
+        following = next((day for day in days if day > one.day), LAST_DAY)
         now = int(np.searchsorted(world.days, one.day, side="right"))
         before = [at for at in range(now - 1, max(-1, now - REACH), -1) if at not in shut]
-        behind = [at for at in range(now, min(len(world.days), now + REACH)) if at not in shut]
+        last = min(now + REACH, int(np.searchsorted(world.days, following)))
+        behind = [at for at in range(now, last) if at not in shut]
         many = ENTRIES - 1
         first = max(row_streams.of("place", number).randrange(ENTRIES), many - len(behind))
         chosen = [*before[:first], *behind[: many - len(before[:first])]]
@@ -186,46 +226,43 @@ def _companions(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[li
     return found
 
 
-def _plot(world: Chronicle, rng: Random, kind: str, prop: str, depth: float, *, stated: bool) -> Plot:
-    """Draw the entries about the asked property, one of which is at a depth and tells."""
-    changing = kind in ("update", "temporal")
-    later = int(kind == "temporal")  # one sale that comes after the day asked about
-    before = SALES - 1 - later if changing else 0
-    depths = [*sorted(depth * rng.random() for _ in range(before)), depth]
-    depths += [depth + (1 - depth) * (0.2 + 0.8 * rng.random()) for _ in range(later)]
-    days = days_at(world, depths)
-    told, names = list[PlannedEntry](), dict[str, int]()
-    fresh = Names(rng, set(world.population.names.taken)) if kind == "sessions" else None
-    happened = quiet(rng, MENTIONS + SALES)
-    for at, day in enumerate(days):
-        living = [one for one in world.living(day) if one not in names]
-        name = fresh.new(woman=False) if fresh else rng.choice(living)
-        names[name] = day
-        silent = not stated and at <= before and not fresh
-        about = {"prop": prop} if silent else {"prop": prop, "buyer": name}
-        told.append(
-            PlannedEntry(day, happened.pop() if silent else "sale", about, "relevant" if at == before else "decoy")
-        )
-    answer = [*names][before]
-    rest = scattered(world, rng, MENTIONS - len(told))
-    told += [PlannedEntry(day, happened.pop(), {"prop": prop}, "decoy") for day in rest]
-    if fresh:
-        wife, day = fresh.new(woman=True), near(rng, days[before])
-        husband = answer if stated else fresh.new(woman=False)
-        told.append(PlannedEntry(day, WEDDING, {"husband": husband, "wife": wife}, "relevant"))
-        names[wife], answer = day, wife
-    until = days[before + 1] if later else LAST_DAY
-    return Plot(told, answer, range(days[before] + 1, max(until, days[before] + 2)), names)
+def _plot(world: Chronicle, rng: Random, kind: str, prop: str, shape: int, *, stated: bool) -> Plot:
+    """Draw what is told of the asked property: in both forms of a pair the same, but for one name.
+
+    That is a buyer's name, of which the other form has another left out, or a husband's.
+    """
+    while True:
+        whole = past(world, rng, SIZES[kind], SHAPES[5][shape])
+        sales = [at for at, (step, _) in enumerate(whole.steps) if step == SALE]
+        if len(sales) > 2 or kind in ("update", "temporal"):
+            break
+    if kind == "sessions":
+        return _married(world, rng, whole, prop, stated=stated)
+    right, after = whole.needed.start, ""
+    relevant: Collection[int] = whole.needed
+    if kind == "information":
+        first = rng.randrange(len(sales) - 1)
+        relevant = sales[first : first + 2]
+        right, after = sales[first + 1], whole.steps[sales[first]][1]
+        wrong = other_sale(rng, whole, *relevant)
+    else:
+        wrong = other_sale(rng, whole, right)
+    found = whole.unnamed(wrong if stated else right)
+    return Plot(found, found.told(prop, relevant), right, whole.steps[right][1], after, {})
 
 
-def _others(world: Chronicle, rng: Random, prop: str, sales: int, taken: list[str]) -> list[PlannedEntry]:
-    """Return as many entries about another property, some of them sales."""
-    kinds, sold = quiet(rng, MENTIONS), set(rng.sample(range(MENTIONS), sales))
-    found, gone = list[PlannedEntry](), list(taken)
-    for at, day in enumerate(scattered(world, rng, MENTIONS)):
-        about = {"prop": prop}
-        if at in sold:
-            about["buyer"] = rng.choice([one for one in world.living(day) if one not in gone])
-            gone.append(about["buyer"])
-        found.append(PlannedEntry(day, "sale" if at in sold else kinds[at], about, "decoy"))
-    return found
+def _married(world: Chronicle, rng: Random, whole: Past, prop: str, *, stated: bool) -> Plot:
+    """Draw weddings of two buyers, of whom the owner is one where it is stated. All of them are new to the town."""
+    fresh = Names(rng, set(world.population.names.taken))
+    men = {old: fresh.new(woman=False) for old in whole.buyers}
+    found = Past([(kind, men.get(buyer, "")) for kind, buyer in whole.steps], whole.days, whole.needed)
+    told, wives = found.told(prop, found.needed), dict[str, int]()
+    days = buyers(told)
+    first, second = rng.sample([one for one in found.buyers if one != found.owner], 2)
+    for husband in (found.owner if stated else first, second):
+        wife, day = fresh.new(woman=True), days[husband] + rng.randrange(-NEARBY, NEARBY)
+        day = min(max(day, FIRST_DAY), LAST_DAY)
+        role: Role = "relevant" if husband == found.owner else "decoy"
+        told.append(PlannedEntry(day, WEDDING, {"husband": husband, "wife": wife}, role))
+        wives[wife] = day
+    return Plot(found, told, found.needed.start, next(iter(wives)), "", wives)

@@ -34,7 +34,7 @@ class When(LongQa):
     __slots__ = ()
 
     subtask = "when"
-    version = 2
+    version = 3
     title = "the year in which something befell a property, described in other words than the annals have"
     reply = text.YEAR
 

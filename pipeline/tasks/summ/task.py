@@ -1,8 +1,8 @@
 """summ.points: who did what for a property, and when, summed up with sources.
 
-A key point is a person and a year. Its entries stand all over the annals; beside the property there are as many people
-who do not belong in the summary: buyers whose purchase was set aside, people who did what is not asked for, or wished
-to, or came later. Another property that shares a word of the name has as many entries of each sort (SummHay, Laban et
+A key point is a person and a year. Its entries stand all over the annals. Beside the property there are as many buyers
+whose purchase was set aside, mostly long after it, and people who did what is not asked for, or wished to, or came
+later. Another property that shares a word of the name has as many entries of each sort (SummHay, Laban et
 al. 2024, section 3: key points that are known beforehand, each with its sources).
 """
 
@@ -22,18 +22,20 @@ from pipeline.tasks.summ import solve as reader
 from pipeline.tasks.summ import text
 from pipeline.tasks.summ.text import Named
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, new_year, source_digest, year
-from pipeline.worlds.chronicle.world import REDO, SALE, UNDO, UNDO2, Step, Title
+from pipeline.worlds.chronicle.entries import LAST_DAY
+from pipeline.worlds.chronicle.world import REDO, SALE, UNDO, UNDO2, Step, standing
 from pipeline.worlds.ids import fresh, numbers
 
 OTHERS = ("lease", "repairs", "keeper", "loan")
 """Kinds of deeds beside purchases."""
 VAIN = ("bid", "plea")
 """Kinds of what came to nothing."""
-BEHIND = 0.012
-"""The share of the annals after the time asked about in which nothing befalls the property."""
-
 WEIGHTS = {SALE: 5, UNDO: 3, UNDO2: 1, REDO: 2}
 """How often each step of a title is tried."""
+AGAIN = 0.65
+"""How likely a step is followed by another of its kind: then cancellations reach back behind the sale told last."""
+AT_ONCE = 0.7
+"""What a reader who lets each cancellation strike the sale told last may score, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,72 +47,97 @@ class Mixture:
         undone: purchases that were set aside.
         other: deeds of kinds that are not asked for.
         vain: offers and wishes that came to nothing.
-        late: deeds of the kinds asked for after the time asked about.
+        late: deeds of the kinds asked for after the time asked about, as many as are dealt.
     """
 
     points: int
     undone: int
     other: int
     vain: int
-    late: int
-
-    @property
-    def near(self) -> int:
-        """How many people are named beside the property who do not belong in the summary."""
-        return self.undone + self.other + self.vain + self.late
+    late: tuple[int, ...]
 
 
-MIXTURES = {5: Mixture(5, 2, 2, 1, 1), 10: Mixture(10, 3, 3, 3, 2), 20: Mixture(20, 4, 6, 5, 5)}
-"""By complexity: about as many who do not belong in the summary as do."""
+MIXTURES = {
+    5: Mixture(5, 5, 1, 1, (1, 2)),
+    10: Mixture(10, 10, 2, 2, (1, 2, 3, 4)),
+    20: Mixture(20, 20, 4, 4, (1, 2, 4, 6)),
+}
+"""By complexity: as many purchases are set aside as there are key points, so that ignoring that costs a third."""
 
 
-def standing(steps: Sequence[Step]) -> list[str]:
-    """Return the buyers whose purchases stand after some steps, in order.
-
-    Raises:
-        ValueError: if a step cannot be taken.
-    """
-    title = Title()
-    for kind, buyer in steps:
-        title.take(kind, buyer)
-    return title.standing
-
-
-def needed(steps: Sequence[Step], at: int) -> bool:
-    """Return whether others stand without one of the steps, or a later one could not be taken."""
+def is_needed(steps: Sequence[Step], at: int, right: Sequence[str]) -> bool:
+    """Return whether others than are right stand without one of the steps, or a later one could not be taken."""
     try:
-        return standing([*steps[:at], *steps[at + 1 :]]) != standing(steps)
+        return standing([*steps[:at], *steps[at + 1 :]]) != right
     except ValueError:
         return True
 
 
-def titles(rng: Random, stand: int, undone: int) -> list[Step]:
+def titles(rng: Random, stand: int, undone: int, more: int = 0) -> list[Step]:
     """Draw sales, of which so many stand in the end and so many do not, with what sets them aside and restores them.
 
-    Buyers are numbers, in order. Every step is needed to tell which sales stand.
+    Buyers are numbers, in order. Every step is needed to tell which sales stand, and cancellations strike other sales
+    than those told last so often that who takes them for those is wrong; `more` is how many other points there are.
     """
     while True:
         steps = _walk(rng, stand + undone, undone)
-        if all(needed(steps, at) for at in range(len(steps))):
+        right = standing(steps)
+        if f1(at_once(steps), right, more) <= AT_ONCE and all(is_needed(steps, at, right) for at in range(len(steps))):
             return steps
 
 
+def at_once(steps: Sequence[Step]) -> list[str]:
+    """Return the buyers who are left if each cancellation strikes the sale told last, or the two told last."""
+    buyers, gone = list[str](), set[str]()
+    for kind, buyer in steps:
+        if kind == SALE:
+            buyers.append(buyer)
+        elif kind != REDO:
+            gone.update(buyers[-1 - (kind == UNDO2) :])
+    return [one for one in buyers if one not in gone]
+
+
+def unrestored(steps: Sequence[Step]) -> list[str]:
+    """Return the buyers who are left if sales are set aside in order, and none is restored."""
+    left = list[str]()
+    for kind, buyer in steps:
+        if kind == SALE:
+            left.append(buyer)
+        elif kind != REDO:
+            del left[-1 - (kind == UNDO2) :]
+    return left
+
+
+def f1(told: Sequence[str], right: Sequence[str], more: int) -> float:
+    """Return the score of a summary that tells of some buyers, and of `more` other points that are right."""
+    hits = len(set(told) & set(right)) + more
+    return 2 * hits / (len(told) + len(right) + 2 * more)
+
+
 def _walk(rng: Random, sales: int, undone: int) -> list[Step]:
-    title, steps, made, restored = Title(), list[Step](), 0, 0
-    while made < sales or made - len(title.standing) < undone:
-        gone = made - len(title.standing)
-        able = {
-            SALE: made < sales,
-            UNDO: gone < undone,
-            UNDO2: gone < undone - 1,
-            REDO: restored < undone // 2,
-        }
-        kinds = [kind for kind, free in able.items() if free and title.able(kind)]
-        (kind,) = rng.choices(kinds, [WEIGHTS[one] for one in kinds])
-        steps.append((kind, str(made) if kind == SALE else ""))
-        title.take(*steps[-1])
-        made, restored = made + (kind == SALE), restored + (kind == REDO)
-    return steps
+    """Draw steps that can be taken until as many sales are made and set aside as are wanted."""
+    kinds = list[str]()
+    made = stands = restorable = restored = 0
+    while made < sales or made - stands < undone:
+        gone, last = made - stands, kinds[-1] if kinds else ""
+        able = [
+            kind
+            for kind, free in (
+                (SALE, made < sales),
+                (UNDO, gone < undone and stands > 0),
+                (UNDO2, gone < undone - 1 and stands > 1),
+                (REDO, restored < undone // 2 and restorable > 0),
+            )
+            if free
+        ]
+        if last not in able or rng.random() > AGAIN:
+            (last,) = rng.choices(able, [WEIGHTS[one] for one in able])
+        kinds.append(last)
+        stands += {SALE: 1, UNDO: -1, UNDO2: -2, REDO: 1}[last]
+        restorable = restorable + {UNDO: 1, REDO: -1}[last] if last in (UNDO, REDO) else 0
+        made, restored = made + (last == SALE), restored + (last == REDO)
+    buyers = iter(range(made))
+    return [(kind, str(next(buyers)) if kind == SALE else "") for kind in kinds]
 
 
 def shares(rng: Random, total: int, parts: int) -> list[int]:
@@ -138,10 +165,11 @@ def named_in(told: Sequence[Event]) -> list[Named]:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What befell a property, by date, and at the ends of which years it can be asked about."""
+    """What befell a property, by date, at the ends of which years it can be asked about, and the steps of its title."""
 
     told: Sequence[Event]
     years: range
+    steps: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,75 +186,74 @@ def history(
     world: Chronicle,
     rng: Random,
     mixture: Mixture,
+    late: int,
     prop: str,
     theme: Sequence[str],
-    end: float,
     taken: set[str],
     place: Callable[[int], float],
 ) -> Past:
-    """Draw what befell a property, so that what is needed is uniform in the share of the annals before `end`.
+    """Draw what befell a property: what is needed is uniform in the share of the annals that is asked about.
 
     Nobody who is `taken` is named; who is named is taken. `place` gives for each of the entries needed, in order, its
     place in its share.
     """
     while True:
-        drafts = sorted(_drafts(rng, mixture, theme, end, place), key=lambda one: one.depth)
+        drafts = _drafts(rng, mixture, late, theme, place)
         days = days_at(world, [one.depth for one in drafts])
-        before = [day for one, day in zip(drafts, days, strict=True) if one.depth <= end]
-        years = range(year(before[-1]), year(days[len(before)]))
-        if years:
-            return Past(
-                [_told(world, rng, prop, one, day, taken) for one, day in zip(drafts, days, strict=True)], years
-            )
+        after = new_year(year(days[-1]) + 1)
+        if after <= LAST_DAY:  # else there is no year left for what comes too late
+            break
+    days += sorted(rng.randrange(after, LAST_DAY + 1) for _ in range(late))
+    drafts += [Draft(1.0, kind, "decoy") for kind in rng.choices((SALE, *theme), k=late)]
+    told = [_told(world, rng, prop, one, day, taken) for one, day in zip(drafts, days, strict=True)]
+    years = range(year(days[-1 - late]), year(days[-late]))
+    return Past(told, years, [one.kind for one in drafts if one.kind in WEIGHTS and one.role == "relevant"])
 
 
 def _drafts(
-    rng: Random, mixture: Mixture, theme: Sequence[str], end: float, place: Callable[[int], float]
+    rng: Random, mixture: Mixture, late: int, theme: Sequence[str], place: Callable[[int], float]
 ) -> list[Draft]:
+    """Return drafts by depth; behind them as many shares of the annals are left as come too late."""
     stand, *each = shares(rng, mixture.points, 1 + len(theme))
-    steps = titles(rng, stand, mixture.undone)
+    steps = titles(rng, stand, mixture.undone, mixture.points - stand)
     deeds = [kind for kind, count in zip(theme, each, strict=True) for _ in range(count)]
     order = rng.sample([True] * len(steps) + [False] * len(deeds), len(steps) + len(deeds))
     rng.shuffle(deeds)
     left = set(standing(steps))
     said = iter([(kind, buyer in left) for kind, buyer in steps])
     needed = [next(said) if one else (deeds.pop(), True) for one in order]
-    share = end / len(needed)
+    share = 1 / (len(needed) + late)
     found = [Draft((at + place(at)) * share, kind, "relevant", point) for at, (kind, point) in enumerate(needed)]
+    end = found[-1].depth
     others = [one for one in OTHERS if one not in theme]
     some = [*rng.choices(others, k=mixture.other), *rng.choices(VAIN, k=mixture.vain)]
     found += [Draft(rng.random() * end, kind, "decoy") for kind in some]
-    late = rng.choices((SALE, *theme), k=mixture.late)
-    start = end + BEHIND
-    return found + [Draft(start + (1 - start) * rng.random(), kind, "decoy") for kind in late]
+    return sorted(found, key=lambda one: one.depth)
 
 
 def _told(world: Chronicle, rng: Random, prop: str, draft: Draft, day: int, taken: set[str]) -> Event:
     about = {"prop": prop}
-    if draft.kind == SALE or draft.kind not in WEIGHTS:
-        about["buyer" if draft.kind == SALE else "person"] = _somebody(world, rng, day, taken)
+    if draft.kind == SALE:
+        about["buyer"] = _somebody(rng, world.able(day), taken) or _somebody(rng, world.living(day), taken)
+    elif draft.kind not in WEIGHTS:
+        about["person"] = _somebody(rng, world.living(day), taken)
     return Event(day, draft.kind, about, draft.role, draft.point)
 
 
-def _somebody(world: Chronicle, rng: Random, day: int, taken: set[str]) -> str:
-    """Draw somebody of the time who is not taken, of another surname than those who are if there is one."""
-    surnames, people = {one.rpartition(" ")[2] for one in taken}, world.living(day)
-    others = [one for one, last in zip(people, _surnames(world, year(day)), strict=True) if last not in surnames]
-    name = rng.choice(others or [one for one in people if one not in taken])
+def _somebody(rng: Random, people: Sequence[str], taken: set[str]) -> str:
+    """Draw somebody who is not taken, of another surname than those who are if there is one; nobody if all are."""
+    surnames = {one.rpartition(" ")[2] for one in taken}
+    free = [one for one in people if one not in taken]
+    others = [one for one in free if one.rpartition(" ")[2] not in surnames] or free
+    if not others:
+        return ""
+    name = rng.choice(others)
     taken.add(name)
     return name
 
 
-@lru_cache(maxsize=1 << 10)
-def _surnames(world: Chronicle, when: int) -> list[str]:
-    """Return the surnames of all who live in a year, in the order of their names."""
-    return [one.rpartition(" ")[2] for one in world.living(new_year(when))]
-
-
 THEMES = tuple((one, other) for at, one in enumerate(OTHERS) for other in OTHERS[at + 1 :])
 """Kinds of deeds that are asked for beside purchases."""
-EARLIEST, LATEST = 0.7, 0.92
-"""The shares of the annals between which the time that is asked about ends."""
 ROWS = 256
 """Rows of which what is written is kept, some 30 kB each: a shard is sampled, and then packed."""
 
@@ -238,13 +265,15 @@ class Drawn:
     question: str
     props: tuple[str, str]
     theme: tuple[str, str]
+    late: int
+    steps: Sequence[str]
     own: Sequence[Event]
     near: Sequence[Event]
 
 
 def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Return every entry of a tier with its number, in order of date."""
-    world = chronicle(streams, spec.tier, busy=True)
+    world = chronicle(streams, spec.tier)
     for one, number in zip(world.entries, ids(streams, spec.tier), strict=True):
         yield unit(text.NUMBERED.format(number=number, entry=one.text), "filler", one.facts)
 
@@ -256,7 +285,7 @@ def spec(tier: str) -> PoolSpec:
 
 def ids(streams: Streams, tier: str) -> Sequence[str]:
     """Return the number of every entry of a tier, in order; `streams` are any below the same seed."""
-    return _ids(streams.world(WORLD, tier, "ids"), len(chronicle(streams, tier, busy=True).entries))
+    return _ids(streams.world(WORLD, tier, "ids"), len(chronicle(streams, tier).entries))
 
 
 @lru_cache(maxsize=2)
@@ -275,7 +304,8 @@ class Points(Task):
     scorer = "key_points"
     complexities = (5, 10, 20)
     max_new_tokens = 896
-    shortest = 8192
+    shortest = 16384
+    version = 2
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (spec(stratum.tier),)
@@ -286,24 +316,23 @@ class Points(Task):
         """Draw the time and the kinds that are asked about, and what befell the property and its twin."""
         prop, twin = asked_property(world, index, row_streams, stratum_streams)
         theme = THEMES[deal(stratum_streams.of("theme"), stratum.rows, index, len(THEMES))]
-        end = EARLIEST + (LATEST - EARLIEST) * spread(stratum_streams.of("end"), stratum.rows, index)
         mixture, rng, taken = MIXTURES[stratum.complexity], row_streams.of("told"), set[str]()
+        late = mixture.late[deal(stratum_streams.of("late"), stratum.rows, index, len(mixture.late))]
         found = history(
             world,
             rng,
             mixture,
+            late,
             prop,
             theme,
-            end,
             taken,
             lambda at: spread(stratum_streams.of("depth", at), stratum.rows, index),
         )
-        near = history(world, rng, mixture, twin, theme, end, taken, lambda at: rng.random())
+        near = history(world, rng, mixture, late, twin, theme, taken, lambda at: rng.random())
         kinds = rng.sample((SALE, *theme), 1 + len(theme))
         asked = text.question(rng.choice(text.QUESTIONS), prop, rng.choice(found.years), kinds)
-        return Drawn(
-            asked, (prop, twin), theme, found.told, [replace(one, role="decoy", point=False) for one in near.told]
-        )
+        others = [replace(one, role="decoy", point=False) for one in near.told]
+        return Drawn(asked, (prop, twin), theme, late, found.steps, found.told, others)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw what is asked, and write the entries that its answer needs."""
@@ -317,6 +346,8 @@ class Points(Task):
             "twin": drawn.props[1],
             "theme": list(drawn.theme),
             "needed": len(relevant),
+            "steps": list(drawn.steps),
+            "late": drawn.late,
             "others": len(others),
         }
         return Sample("", stratum, index, latent, relevant, drawn.question, Key.accepting(*answers))
@@ -324,7 +355,7 @@ class Points(Task):
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put every entry that was written for the row where its date falls among those of the world."""
         stratum = sample.stratum
-        world = chronicle(row_streams, stratum.tier, busy=True)
+        world = chronicle(row_streams, stratum.tier)
         drawn, written = planned(self, stratum, sample.index, row_streams, stratum_streams)
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
@@ -343,18 +374,30 @@ class Points(Task):
         return reader.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of who tells of one point, of all who are named beside the property, or its twin too."""
+        """Return the scores of summaries of one point, of all who are named beside the property, or its twin too.
+
+        `asked_kinds` tells of all deeds of the kinds asked for up to the year, `at_once` leaves out the sales told last
+        before each cancellation, and `no_restoring` follows the history but for sales that are restored.
+        """
         points, others = sample.stratum.complexity, int(sample.latent["others"])
+        steps = [(kind, str(at) if kind == SALE else "") for at, kind in enumerate(sample.latent["steps"])]
+        right, undone = standing(steps), MIXTURES[points].undone
+        more = points - len(right)
         return {
             "uniform": 0.0,
             "one_point": 2 / (points + 1),
             "everybody": 2 * points / (2 * points + others),
             "twin_too": 2 * points / (3 * points + 2 * others),
+            "asked_kinds": 2 * points / (2 * points + undone),
+            "at_once": f1(at_once(steps), right, more),
+            "no_restoring": f1(unrestored(steps), right, more),
         }
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the kinds that are asked for."""
-        return {"theme": (tuple(sample.latent["theme"]), len(THEMES))}
+        """Return the kinds that are asked for, and how many deeds come too late."""
+        points = sample.stratum.complexity
+        late = (sample.latent["late"], len(MIXTURES[points].late))
+        return {"theme": (tuple(sample.latent["theme"]), len(THEMES)), f"too late, of {points} points": late}
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
         return sample.relevant
@@ -365,7 +408,7 @@ def planned(
     task: Points, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
 ) -> tuple[Drawn, Sequence[tuple[Event, str, str]]]:
     """Return what a row asks, and what is told for it with the numbers and texts of its entries."""
-    world = chronicle(row_streams, stratum.tier, busy=True)
+    world = chronicle(row_streams, stratum.tier)
     drawn = task.drawn(world, stratum, index, row_streams, stratum_streams)
     every = [*drawn.own, *drawn.near]
     free = fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), len(every))

@@ -34,7 +34,10 @@ ASKED = {
         r"Which clerks received both a message that asks (?P<kind>.+) and a message that asks (?P<other>.+)\?"
     ),
     "most": re.compile(r"Which of these things is asked most often in all messages: (?P<options>.+)\?"),
-    "compare": re.compile(r"Which of these two things is asked more often in all messages: (?P<options>.+)\?"),
+    "compare": re.compile(
+        r"Which of these two pairs is asked more often in all messages, both things of a pair together: "
+        r"(?P<options>.+)\?"
+    ),
 }
 Intent = tuple[str, str]
 
@@ -67,9 +70,10 @@ class Question:
         return tuple(phrases()[self.named[name]] for name in ("kind", "other") if name in self.named)
 
     @cached_property
-    def options(self) -> tuple[str, ...]:
-        """The acts that are offered."""
-        return tuple(acts()[word] for word in re.split(", | or ", self.named["options"]))
+    def options(self) -> tuple[tuple[str, ...], ...]:
+        """The acts that are offered, one by one or in pairs."""
+        offered = re.split(", or |, | or ", self.named["options"])
+        return tuple(tuple(acts()[word] for word in option.split(" and ")) for option in offered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,7 @@ def solve(text: str) -> str:
 def answer(entries: Sequence[Entry], asked: Question) -> str:
     """Answer a question from some lines."""
     if asked.subtask in ("most", "compare"):
-        return _words()[leading(times_of(entries), asked.options)[0]]
+        return " and ".join(_words()[act] for act in leading(times_of(entries), asked.options)[0])
     if asked.subtask == "users":
         one, other = ({entry.clerk for entry in entries if entry.intent == kind} for kind in asked.kinds)
         if not one & other:
@@ -165,6 +169,11 @@ def answer(entries: Sequence[Entry], asked: Question) -> str:
     return counted[int(asked.named["nth"]) - 1].month
 
 
+def accepted(right: str) -> tuple[str, ...]:
+    """Return all forms of an answer: of a pair of acts both orders."""
+    return tuple(dict.fromkeys((right, " and ".join(right.split(" and ")[::-1]))))
+
+
 def times_of(entries: Sequence[Entry]) -> Counter[str]:
     """Return how many messages ask for each act."""
     return Counter(entry.intent[0] for entry in entries)
@@ -176,9 +185,10 @@ def counted_of(entries: Sequence[Entry], asked: Question) -> list[Entry]:
     return sorted(mine, key=lambda entry: entry.date)
 
 
-def leading(times: Counter[str], options: Sequence[str]) -> tuple[str, int, int]:
+def leading(times: Counter[str], options: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], int, int]:
     """Return the option that comes most often, how often it does, and how often the next one does."""
-    (first, most), (_, next_most), *_ = sorted(((one, times[one]) for one in options), key=lambda each: -each[1])
+    counted = ((one, sum(times[act] for act in one)) for one in options)
+    (first, most), (_, next_most), *_ = sorted(counted, key=lambda each: -each[1])
     if most == next_most:
         raise ReadError("two are asked for equally often")
     return first, most, next_most
@@ -186,7 +196,7 @@ def leading(times: Counter[str], options: Sequence[str]) -> tuple[str, int, int]
 
 GAP = 0.1
 """By how much of its own number the act that is the answer leads in a packed prompt, at least."""
-OWN, OTHERS = {5: 6, 20: 12, 80: 48}, {5: 3, 20: 10, 80: 40}
+OWN, OTHERS = {5: 4, 20: 12, 80: 48}, {5: 3, 20: 10, 80: 30}
 """How many other messages the asked clerk received, and other clerks of the kind, at least."""
 
 
@@ -195,7 +205,7 @@ def faults(row: Published) -> Iterator[str]:
     book = read(row.text)
     if book.asked.subtask != row.stratum.subtask or not row.text.endswith(f"\nQuestion: {row.question}\nAnswer:"):
         yield f"{row.question!r} is not the question of the text"
-    if row.key.answers != (row.key.target,):
+    if row.key.answers != accepted(row.key.target):
         yield "the key accepts another answer than its target"
     if len({*book.lines}) < len(book.lines):
         yield "a line is there twice"
@@ -233,8 +243,8 @@ def _shares(book: Book, relevant: Sequence[Entry]) -> Iterator[str]:
     first, most, following = leading(times, book.asked.options)
     if most - following < GAP * most:
         yield f"the answer is asked for {most} times and another {following} times: they are too near"
-    marked = [entry.intent[0] for entry in relevant]
-    if marked.count(first) != 1 or len({*marked}) != 2 or len(marked) != 2:
+    marked = [entry.intent[0] in first for entry in relevant]
+    if sorted(marked) != [False, True]:
         yield "the marked lines are not one of the answer and one of another act"
 
 
@@ -287,5 +297,5 @@ def _misses(row: Published, book: Book) -> Iterator[str]:
         if entry.intent in asked.kinds:
             whose.setdefault(entry.clerk, []).append(entry.intent)
     half = [clerk for clerk, found in whose.items() if len({*found}) == 1]
-    if len(half) < 3 * size:
-        yield f"{len(half)} clerks received messages of one kind alone, where {3 * size} should have"
+    if len(half) < 2 * size:
+        yield f"{len(half)} clerks received messages of one kind alone, where {2 * size} should have"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
 from random import Random
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from pipeline.caches import cache, lru_cache
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Shuffled, Streams, deal, spread, words
+from pipeline.streams import Given, Indices, Shuffled, Streams, deal, spread, words
 from pipeline.tasks.base import (
     CorpusKnob,
     Filler,
@@ -32,14 +34,12 @@ from pipeline.tasks.tally import text
 from pipeline.tasks.tally.text import DAYS, line
 from pipeline.typed import TIERS
 from pipeline.worlds.frequencies import Bursts, arrivals
-from pipeline.worlds.utterances import Intent, domain, kinds, mentioned, source_digest, texts, write
+from pipeline.worlds.utterances import Intent, denials, domain, share, source_digest, texts, times, write
 
-WORLD = "tally@1"
-TOKENS = 18
-"""Of so many tokens of a tier there is a line: twice what a prompt can hold, for lists that are dealt."""
+WORLD = "tally@2"
 CLERKS, SPARE = 64, 4096
 """Clerks of the pool; numbers that no clerk of the pool has."""
-LEAST, NUMBERS = 10_000, 90_000
+FIRST, NUMBERS = 10_000, 90_000
 SPARES = 24
 INTENTS = domain("request").intents
 STATED = (False, True)
@@ -57,8 +57,11 @@ def is_stated(stratum: Stratum) -> bool:
 
 
 def each(tier: str) -> int:
-    """Return how many lines the pool has of each intent."""
-    return TIERS[tier] // (TOKENS * len(INTENTS))
+    """Return how many lines the pool has of each intent: all that are written, several times what a prompt can hold.
+
+    Lists that are dealt need them: they end where an act runs out of lines that deny another one.
+    """
+    return times(tier, "request")
 
 
 def lines_of(tier: str, intent: Intent) -> range:
@@ -74,7 +77,7 @@ def clerks(streams: Streams) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 @lru_cache(maxsize=2)
 def _clerks(world: Streams) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    drawn = world.of("clerks").sample(range(LEAST, LEAST + NUMBERS), CLERKS + SPARE)
+    drawn = world.of("clerks").sample(range(FIRST, FIRST + NUMBERS), CLERKS + SPARE)
     return tuple(map(str, drawn[:CLERKS])), tuple(map(str, drawn[CLERKS:]))
 
 
@@ -95,7 +98,7 @@ def _lines(streams: Streams, tier: str, *, stated: bool) -> Iterator[str]:
     every, (numbers, _) = texts(streams, tier, "request"), clerks(streams)
     whose, dates = (found.tolist() for found in placing(streams.world(), tier))
     for number, intent in enumerate(INTENTS):
-        for at, message in enumerate(every[intent][: each(tier)], number * each(tier)):
+        for at, message in enumerate(every[intent], number * each(tier)):
             yield line(dates[at], numbers[whose[at]], message, intent if stated else None)
 
 
@@ -166,7 +169,7 @@ class TallyTask(Task):
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Read all lines and answer the question."""
-        return (reader.solve(text),)
+        return reader.accepted(reader.solve(text))
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that marked lines are needed and others not, and that near misses are there."""
@@ -191,20 +194,21 @@ def near_misses(intent: Intent, rng: Random, count: int) -> list[tuple[Intent, s
     """
     found = []
     for number in range(count):
-        other = _other(intent, rng, number % 6)
+        other = rng.choice(_alike(intent, SHARED[number % 6]))
         near = intent if number % 6 < 4 else None
         found += [(other, message) for message in write(domain("request"), other, rng, 1, near)]
     rng.shuffle(found)
     return found
 
 
+def mentioning(intent: Intent, rng: Random, without: Intent) -> tuple[Intent, str]:
+    """Write a message that mentions the act and the thing of an intent and asks neither that nor another intent."""
+    other = rng.choice([one for shared in SHARED[:2] for one in _alike(intent, shared) if one != without])
+    return other, write(domain("request"), other, rng, 1, intent)[0]
+
+
 SHARED = ((True, False), (False, True), (True, False), (False, True), (True, False), (False, False))
 """By turn, whether a miss has the thing and whether it has the act."""
-
-
-def _other(intent: Intent, rng: Random, turn: int) -> Intent:
-    """Draw another intent: for even turns of the same thing, for odd ones of the same act, for the last of neither."""
-    return rng.choice(_alike(intent, SHARED[turn]))
 
 
 @cache
@@ -232,7 +236,7 @@ def _digits(numbers: Sequence[str]) -> NDArray[np.uint8]:
 
 COUNTS = {5: range(2, 9), 20: range(14, 27), 80: range(60, 101)}
 """How many messages are counted that are dealt, by complexity."""
-OWN, OTHERS = {5: (6, 10), 20: (12, 30), 80: (48, 100)}, {5: (3, 8), 20: (10, 30), 80: (40, 100)}
+OWN, OTHERS = {5: (4, 8), 20: (12, 30), 80: (48, 70)}, {5: (3, 6), 20: (10, 30), 80: (30, 50)}
 """How many other messages the clerk received, and how many of the kind other clerks did: from and to."""
 MONTHS = len(text.MONTHS)
 
@@ -257,7 +261,8 @@ class OfOneClerk(TallyTask):
         rng = row_streams.of("misses")
         more = self.later(sample, rng)
         mine = near_misses(intent, rng, sample.latent["own"])
-        more += [(date, clerk, said, what) for date, (what, said) in zip(dates(rng, len(mine)), mine, strict=True)]
+        days = self.days(sample, rng)
+        more += [(date, clerk, said, what) for date, (what, said) in zip(days, mine, strict=True)]
         known, free = clerks(row_streams)
         others = sample.latent["others"]
         near = near_numbers(clerk, free, rng, 3)
@@ -270,6 +275,10 @@ class OfOneClerk(TallyTask):
         """Return messages of the kind to the clerk that do not count."""
         return []
 
+    def days(self, sample: Sample, rng: Random) -> list[int]:
+        """Return when the clerk's other messages came."""
+        return dates(rng, sample.latent["own"])
+
     def numbers(self, stratum: Stratum, row_streams: Streams) -> dict[str, int]:
         """Draw how many near misses there are."""
         rng = row_streams.of("numbers")
@@ -280,7 +289,7 @@ class Count(OfOneClerk):
     """How many messages of a kind a clerk received."""
 
     subtask = "count"
-    version = 2
+    version = 3
     title = "how many messages of one kind one clerk received"
     scorer = "count"
     complexities = (5, 20, 80)
@@ -318,7 +327,7 @@ class When(OfOneClerk):
     """In which month the last of a number of messages came; `complexity` is the number."""
 
     subtask = "when"
-    version = 2
+    version = 3
     title = "in which month one clerk received so many messages of one kind"
     scorer = "exact"
     complexities = (5, 20)
@@ -349,6 +358,17 @@ class When(OfOneClerk):
             for day, said in zip(days, messages_of(intent, rng, len(days)), strict=True)
         ]
 
+    def days(self, sample: Sample, rng: Random) -> list[int]:
+        """Return when the clerk's other messages came: a third of them up to the answer's month, or more.
+
+        They are as many as make the clerk's messages up to that month and behind it equally frequent, if that is more.
+        """
+        latent, count = sample.latent, sample.stratum.complexity
+        own, passed = latent["own"], latent["month"] + 1
+        wanted = round((own + count + latent["later"]) * passed / MONTHS) - count
+        early = own if passed == MONTHS else min(max(wanted, -(-own // 3)), own)
+        return [*dates(rng, early, 0, passed * text.DAYS), *dates(rng, own - early, passed * text.DAYS, YEAR)]
+
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the kind, and the month that is the answer."""
         return {**OfOneClerk.dealt(self, sample), "month": (sample.latent["month"], MONTHS)}
@@ -361,23 +381,23 @@ class When(OfOneClerk):
 class Users(TallyTask):
     """Clerks who received a message of each of two kinds; `complexity` is how many there are.
 
-    As many clerks received two messages of the first kind, as many two of the second, as many one of the first and a
-    near miss of the second. All of them are clerks of the pool, with other messages as well.
+    As many clerks received a message of the first kind and one that only mentions the second, as many the reverse, and
+    as many two that only mention what is asked. All of them are clerks of the pool, with other messages as well.
     """
 
     subtask = "users"
-    version = 2
+    version = 3
     title = "the clerks who received messages of two kinds"
     scorer = "members"
     max_new_tokens = 128
     complexities = (2, 4, 8)
+    fits = MappingProxyType({8: 8192})
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a kind, and draw another and the clerks."""
         kind = self.drawn(stratum, index, stratum_streams, "kind", len(INTENTS))
         intent, rng = INTENTS[kind], row_streams.of("clerks")
-        near = [one for one in INTENTS if (one.act == intent.act) != (one.thing == intent.thing)]
-        other = rng.choice(near)
+        other = INTENTS[rng.choice(self.partners(kind, stratum.complexity))]
         some = rng.sample(clerks(row_streams)[0], 4 * stratum.complexity)
         both = some[: stratum.complexity]
         latent = {"kind": kind, "other": INTENTS.index(other), "clerks": some}
@@ -385,28 +405,43 @@ class Users(TallyTask):
         relevant = [*_once(row_streams, "first", intent, both), *_once(row_streams, "second", other, both)]
         return self.made(stratum, index, latent, relevant, text.pairing(intent, other), ", ".join(sorted(both)))
 
-    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put clerks beside them who received two messages of one kind, or a near miss of the second."""
-        latent, count = sample.latent, sample.stratum.complexity
-        intent, other = INTENTS[latent["kind"]], INTENTS[latent["other"]]
-        one, two, three = (latent["clerks"][at * count : (at + 1) * count] for at in (1, 2, 3))
-        more = [*_once(row_streams, "one", intent, [*one, *one]), *_once(row_streams, "two", other, [*two, *two])]
-        more += _once(row_streams, "three", intent, three)
-        rng = row_streams.of("misses")
-        missed = [each for each in near_misses(other, rng, 2 * count) if each[0] != intent][:count]
-        more += [
-            (date, who, said, what) for date, who, (what, said) in zip(dates(rng, count), three, missed, strict=False)
+    def partners(self, kind: int, complexity: int) -> Sequence[int]:
+        """Return the kinds that share the act or the thing, of which a question of a complexity may ask beside a kind.
+
+        Each pair belongs to one complexity and has one order, so that no two rows of a length put the same question.
+        """
+        turn, one = self.complexities.index(complexity), INTENTS[kind]
+        return [
+            number
+            for number, other in enumerate(INTENTS)
+            if (one.act == other.act) != (one.thing == other.thing)
+            and (kind + number) % len(self.complexities) == turn
+            and 0 < (number - kind) % len(INTENTS) < len(INTENTS) // 2
         ]
-        return self.around(sample, more, (intent, other), row_streams, stratum_streams)
+
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
+        """Put clerks beside them who received one of the messages, or none, and instead near misses that mention it."""
+        latent, count = sample.latent, sample.stratum.complexity
+        kinds_asked = INTENTS[latent["kind"]], INTENTS[latent["other"]]
+        one, two, none = (latent["clerks"][at * count : (at + 1) * count] for at in (1, 2, 3))
+        more = [*_once(row_streams, "one", kinds_asked[0], one), *_once(row_streams, "two", kinds_asked[1], two)]
+        rng = row_streams.of("misses")
+        for intent, without, whose in (
+            (kinds_asked[1], kinds_asked[0], [*one, *none]),
+            (kinds_asked[0], kinds_asked[1], [*two, *none]),
+        ):
+            for date, clerk in zip(dates(rng, len(whose)), whose, strict=True):
+                other, said = mentioning(intent, rng, without)
+                more.append((date, clerk, said, other))
+        return self.around(sample, more, kinds_asked, row_streams, stratum_streams)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the first kind that is asked about."""
         return {"kind": (sample.latent["kind"], len(INTENTS))}
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the score of clerks drawn at random, and of all who received a message of either kind."""
-        count = sample.stratum.complexity
-        return {"uniform": count / CLERKS, "either": 2 * count / (count + 4 * count)}
+        """Return the score of clerks drawn at random, and of all who received a message of either kind, or mention."""
+        return {"uniform": sample.stratum.complexity / CLERKS, "either": 2 / (1 + 3), "mentioned": 2 / (1 + 4)}
 
 
 def _once(row_streams: Streams, purpose: str, intent: Intent, clerks: Sequence[str]) -> list[Line]:
@@ -416,53 +451,79 @@ def _once(row_streams: Streams, purpose: str, intent: Intent, clerks: Sequence[s
     return [(date, clerk, message, intent) for date, clerk, message in said]
 
 
-ACTS = tuple(domain("request").acts)
-THINGS = tuple(domain("request").things)
-WEIGHTS = (18, 13, 11, 10, 9, 9, 6, 6, 6, 6)
-"""How often the acts of a prompt are asked for, the most frequent first."""
-LINES = 60
+ACTS = domain("request").acts
+THINGS = domain("request").objects
+LOTS = {"denied": 3, "alone": 5}
+"""How many acts are denied often, and how many stand alone often: asked for in messages that deny nothing."""
+DENIED, ALONE = (2.7, 16.1), (2.0, 3.4)
+"""How often acts are denied, and stand alone, that do so seldom or often, in the measure of the weights below."""
+LINE_TOKENS = 48
+"""Tokens of a line at the least, as a mean over a prompt."""
+LINES = 50
 """Lines of the dealt list in which the leader is safely ahead of its rival, give or take one of each."""
-LOW = 4
-"""Acts of the least weight, whose lines close gaps."""
+DRAWN_TWICE = 0.5
+"""How many lines stand at the nearer to one end of two places: not so many that what is denied seems rare there."""
+ROUNDS_OF_SHARES = 24
+"""How often shares are scaled to their sums."""
 NO_BURSTS = Bursts(0, 0.0, 0.0, 1)
 
 
 class Shares(TallyTask):
-    """A dealt list of which one act leads another."""
+    """A dealt list of which one side leads another: the acts of either are counted together.
+
+    Who does not see which act a message denies can count two things of each act: the messages that mention it, and
+    those that mention no other act. How often an act is denied, and how often it stands alone, is drawn by lot,
+    whatever it is asked for, and differs by more than what acts are asked for does. So neither count tells the leader.
+    """
 
     scorer = "exact"
     shortest = 4096
-    first: int
-    """The rank of the act that is the answer: 0 is the most frequent one."""
+    side: int
+    """How many acts a side has; those of the leader are the first in the ranks, then come those of its rival."""
+    turns: int
+    """In how many ways a lot may fall for the sides."""
+    spared: Sequence[int]
+    """How many lines of each rank may close gaps: so few that the leader leads with any of them."""
 
-    def ranks(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> list[str]:
-        """Return all acts, the most frequent first, with a dealt one in the place of the answer."""
-        answer = ACTS[self.drawn(stratum, index, stratum_streams, "act", len(ACTS))]
-        others = row_streams.of("ranks").sample([act for act in ACTS if act != answer], len(ACTS) - 1)
-        return [*others[: self.first], answer, *others[self.first :]]
+    def weights(self, sample: Sample) -> Sequence[int]:
+        """Return how often acts are asked for, in the order of the sample's ranks."""
+        raise NotImplementedError
 
-    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Deal the act that leads, and the end of the text towards which it does not."""
-        ranks = self.ranks(stratum, index, row_streams, stratum_streams)
-        rng = row_streams.of("relevant")
+    def lot(self, ranks: Sequence[str], turn: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
+        """Return which acts of the sides are among so many that are drawn, and those of which the others are drawn."""
+        raise NotImplementedError
+
+    def made_of(
+        self,
+        stratum: Stratum,
+        index: int,
+        streams: tuple[Streams, Streams],
+        ranks: Sequence[str],
+        latent: Mapping[str, Any],
+        options: Sequence[Sequence[str]],
+    ) -> Sample:
+        """Draw what is denied often and where lines stand, and two lines to be marked: of the leader and its rival."""
+        row_streams, stratum_streams = streams
+        rng, size = row_streams.of("relevant"), self.side
+        sides, rest = (ranks[:size], ranks[size : 2 * size]), ranks[2 * size :]
+        end, lots = self.drawn(stratum, index, stratum_streams, "end", 2), row_streams.of("lots")
+        early = [*sides[end], *lots.sample(rest, len(rest) // 2)]
+        told: dict[str, Any] = {"ranks": list(ranks), "end": end, "early": early, **latent}
+        for name, count in LOTS.items():
+            turn = self.drawn(stratum, index, stratum_streams, name, self.turns)
+            own, others = self.lot(ranks, turn, count)
+            told[name] = {"turn": turn, "acts": [*own, *lots.sample(others, count - len(own))]}
         clerk = rng.choice(clerks(row_streams)[0])
-        lead, rival = ranks[self.first], ranks[self.first + 1]
-        some = [Intent(act, rng.choice(THINGS)) for act in (lead, rival)]
-        relevant = [
-            (date, clerk, messages_of(one, rng, 1)[0], one) for date, one in zip(dates(rng, 2), some, strict=True)
-        ]
-        options = row_streams.of("options").sample(self.options(ranks), len(self.options(ranks)))
-        ends = self.drawn(stratum, index, stratum_streams, "end", 2)
-        latent = {"ranks": ranks, "end": ends}
+        some = [Intent(rng.choice(side), rng.choice(THINGS)) for side in sides]
+        said = [messages_of(one, rng, 1)[0] for one in some]
+        relevant = [(date, clerk, message, one) for date, message, one in zip(dates(rng, 2), said, some, strict=True)]
+        forms = text.sides(next(option for option in options if {*option} == {*sides[0]}))
         question = text.weighing(self.subtask, options)
-        return self.made(stratum, index, latent, relevant, question, kinds("act")[lead].word)
-
-    def options(self, ranks: Sequence[str]) -> Sequence[str]:
-        """Return what is offered for an answer."""
-        return ranks
+        found = self.made(stratum, index, told, relevant, question, forms[0])
+        return replace(found, key=Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Mark a line of the act that leads and one of its rival; the rest is dealt."""
+        """Mark a line of the leader and one of its rival; the rest is dealt."""
         stratum = sample.stratum
         placed = [
             Placed.line(line, "relevant", spread(stratum_streams.of("depth", number), stratum.rows, sample.index))
@@ -476,60 +537,142 @@ class Shares(TallyTask):
         )
 
     def filler(self, sample: Sample, row_streams: Streams) -> Filler:
-        """Return the dealt lines; none mentions the leader where it is not wanted, and many do so with the rival."""
-        stratum, ranks = sample.stratum, sample.latent["ranks"]
-        lead, rival = (ACTS.index(ranks[self.first + step]) for step in (0, 1))
-        queues = _queues(row_streams, stratum.tier, [ACTS.index(act) for act in ranks], lead, rival)
-        order = _order(arrivals(row_streams.of("filler"), WEIGHTS, len(acts(stratum.tier)), NO_BURSTS), queues)
-        spares = np.concatenate([queue[-SPARES // LOW :] for queue in queues[-LOW:]])
-        return Filler(
-            spec_of(stratum).name,
-            _Dealt(order[~np.isin(order, spares)]),
-            spares,
-            "ranked",
-            self._places(sample, row_streams, lead, rival),
-            least=LINES,
+        """Return the dealt lines: in every prefix acts are asked for, stand alone and are denied by their shares."""
+        stratum, latent = sample.stratum, sample.latent
+        ranks, asked = [ACTS.index(act) for act in latent["ranks"]], np.array(self.weights(sample), dtype=np.float64)
+        denied, alone = (
+            np.array([some[act in latent[name]["acts"]] for act in latent["ranks"]])
+            for name, some in (("denied", DENIED), ("alone", ALONE))
         )
+        denied *= (asked - alone).sum() / denied.sum()
+        shares = np.empty((3, len(ACTS)))
+        shares[:, ranks] = np.array([asked, alone, denied]) / asked.sum()
+        queues, left = _queues(row_streams, stratum.tier, *shares)
+        dealt = arrivals(row_streams.of("filler"), self.weights(sample), len(acts(stratum.tier)), NO_BURSTS)
+        spares = np.concatenate([left[act][:count] for act, count in zip(ranks, self.spared, strict=True)])
+        order = Given(_order(dealt, [queues[act] for act in ranks]))
+        return Filler(spec_of(stratum).name, order, spares, "ranked", self._places(sample, row_streams), least=LINES)
 
-    def _places(self, sample: Sample, row_streams: Streams, lead: int, rival: int) -> Indices:
-        """Return where lines stand: those of the leader nearer to one end, those of its rival nearer to the other."""
-        of_act, size = acts(sample.stratum.tier), each(sample.stratum.tier) * len(INTENTS)
-        one, two = words(row_streams.of("places"), 2 * size).astype(np.int64).reshape(2, size)
-        early, late = (lead, rival) if sample.latent["end"] else (rival, lead)
-        one = np.where(of_act == early, np.minimum(one, two), one)
-        return np.where(of_act == late, np.maximum(one, two), one)
+    def _places(self, sample: Sample, row_streams: Streams) -> Indices:
+        """Return where lines stand: those of half of the acts nearer to the start, the others nearer to the end."""
+        of_act = acts(sample.stratum.tier)
+        one, two, lot = words(row_streams.of("places"), 3 * len(of_act)).astype(np.int64).reshape(3, -1)
+        early = np.array([act in sample.latent["early"] for act in ACTS])[of_act]
+        drawn_twice = np.where(early, np.minimum(one, two), np.maximum(one, two))
+        return np.where(lot < share(DRAWN_TWICE), drawn_twice, one)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the act that is the answer, and the end of the text at which it is frequent."""
-        return {"act": (sample.key.target, len(ACTS)), "end": (sample.latent["end"], 2)}
-
-    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess among the options."""
-        return {"uniform": 1 / len(self.options(sample.latent["ranks"]))}
+        """Return how the lots fell, and the end at which the answer is frequent."""
+        lots = {name: (sample.latent[name]["turn"], self.turns) for name in LOTS}
+        return {**lots, "end": (sample.latent["end"], 2)}
 
 
 class Most(Shares):
     """The act that most messages ask for; `complexity` is how many acts there are."""
 
     subtask = "most"
-    version = 2
+    version = 3
     title = "what most of all messages ask for"
     complexities = (10,)
-    first = 0
+    side, turns = 1, len(ACTS)
+    spared = (0, 0, 2, 2, 2, 2, 3, 4, 4, 4)
+    WEIGHTS = (16, 11, 10, 10, 9, 9, 8, 7, 7, 7)
+
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
+        """Deal the act that leads."""
+        answer = ACTS[self.drawn(stratum, index, stratum_streams, "act", len(ACTS))]
+        others = row_streams.of("ranks").sample([act for act in ACTS if act != answer], len(ACTS) - 1)
+        options = [(act,) for act in row_streams.of("options").sample(ACTS, len(ACTS))]
+        return self.made_of(stratum, index, (row_streams, stratum_streams), [answer, *others], {}, options)
+
+    def weights(self, sample: Sample) -> Sequence[int]:
+        """Return the same weights for all rows."""
+        return self.WEIGHTS
+
+    def lot(self, ranks: Sequence[str], turn: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the leader as often as any other act is drawn."""
+        return ranks[: int(turn < count)], ranks[1:]
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the act that is the answer, too."""
+        return {"act": (sample.key.target, len(ACTS)), **Shares.dealt(self, sample)}
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the chance of a guess, and the scores of who counts what is mentioned, and what is mentioned alone."""
+        often, alone = (sample.latent[name]["turn"] < count for name, count in LOTS.items())
+        return {"uniform": 1 / len(ACTS), "mentioned": float(often), "alone": alone / LOTS["alone"]}
+
+
+SHORTEST, TURNS = 12, 7
+"""Binary logarithm of the shortest length; by how many questions of each act lengths are apart in the lists below."""
 
 
 class Compare(Shares):
-    """Which of two acts more messages ask for; others are as frequent as these, or more so."""
+    """Which of two pairs of acts more messages ask for; no two rows of a length put the same question.
+
+    The pair that leads has the act of the four that is asked for most often and the one that is seldom asked for, or
+    neither, in turn. Both acts of one pair are denied often, and both of one stand alone often.
+    """
 
     subtask = "compare"
-    version = 2
-    title = "which of two things more of all messages ask for"
+    version = 3
+    title = "which of two pairs of things more of all messages ask for"
     complexities = (2,)
-    first = 0
+    side, turns = 2, 2
+    spared = (0, 0, 0, 0, 4, 4, 4, 4, 4, 4)
+    WEIGHTS = ((19, 7, 9, 9, 10, 9, 9, 8, 7, 7), (13, 13, 14, 4, 10, 9, 9, 8, 7, 7))
 
-    def options(self, ranks: Sequence[str]) -> Sequence[str]:
-        """Return the two acts that are compared."""
-        return ranks[:2]
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
+        """Deal an act of the pair that leads, and take the other three from its list of questions."""
+        block, rng = divmod(index, stratum.rows)[0], stratum_streams.of("question")
+        place = block * stratum.rows + int(spread(rng, stratum.rows, index) * stratum.rows)
+        turn, first = divmod(place, len(ACTS))
+        skip = (stratum.length.bit_length() - 1 - SHORTEST) * TURNS
+        listed = _questions(row_streams.world(WORLD, stratum.tier))[first]
+        four = listed[(skip + turn) % len(listed)]
+        left = [act for act in ACTS if act not in four]
+        drawn = row_streams.of("options")
+        pairs = [tuple(drawn.sample(pair, 2)) for pair in (four[:2], four[2:])]
+        options = drawn.sample(pairs, 2)
+        ranks = [*four, *row_streams.of("ranks").sample(left, len(left))]
+        latent = {"top": self.drawn(stratum, index, stratum_streams, "top", 2)}
+        return self.made_of(stratum, index, (row_streams, stratum_streams), ranks, latent, options)
+
+    def weights(self, sample: Sample) -> Sequence[int]:
+        """Return the weights with the most frequent act in the pair that leads, or in the other one."""
+        return self.WEIGHTS[sample.latent["top"]]
+
+    def lot(self, ranks: Sequence[str], turn: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
+        """Return one pair or the other."""
+        return ranks[turn * self.side :][: self.side], ranks[2 * self.side :]
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return an act of the answer, and in which pair the most frequent act is, too."""
+        latent = sample.latent
+        return {"act": (latent["ranks"][0], len(ACTS)), "top": (latent["top"], 2), **Shares.dealt(self, sample)}
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the chance of a guess, and the scores of who counts what is mentioned, and what is mentioned alone."""
+        often, alone = (float(sample.latent[name]["turn"] == 0) for name in LOTS)
+        return {"uniform": 1 / 2, "mentioned": often, "alone": alone}
+
+
+@lru_cache(maxsize=4)
+def _questions(world: Streams) -> Sequence[Sequence[tuple[str, ...]]]:
+    """Return all questions about two pairs of acts, each in the list of one of its acts, whose pair is to lead.
+
+    A question is four acts, first those of the pair that is to lead. The lists are about equally long.
+    """
+    rng, found = world.of("questions"), [list[tuple[str, ...]]() for _ in ACTS]
+    fours = [*combinations(range(len(ACTS)), 4)]
+    every = [(four, partner) for four in fours for partner in four[1:]]
+    for four, partner in rng.sample(every, len(every)):
+        pair, other = (four[0], partner), tuple(act for act in four[1:] if act != partner)
+        first = min(rng.sample(four, 4), key=lambda act: len(found[act]))
+        one, two = (pair, other) if first in pair else (other, pair)
+        named = (first, *(act for act in one if act != first), *rng.sample(two, 2))
+        found[first].append(tuple(ACTS[act] for act in named))
+    return found
 
 
 def _order(dealt: Indices, queues: Sequence[Indices]) -> Indices:
@@ -543,17 +686,6 @@ def _order(dealt: Indices, queues: Sequence[Indices]) -> Indices:
     return order
 
 
-class _Dealt:
-    """A list that is there from its first line to its last."""
-
-    def __init__(self, order: Indices) -> None:
-        self._order = order
-
-    def take(self, count: int) -> Indices:
-        """Return the first `count` lines."""
-        return self._order[:count]
-
-
 @lru_cache(maxsize=2)
 def acts(tier: str) -> Indices:
     """Return the number of the act of each line of a pool."""
@@ -561,31 +693,53 @@ def acts(tier: str) -> Indices:
 
 
 @lru_cache(maxsize=2)
-def _mentions(world: Streams, tier: str) -> Indices:
-    """Return the number of the act that each line of a pool says is not wanted, or -1."""
-    every = texts(world, tier, "request")
-    names = (mentioned("request", one) for intent in INTENTS for one in every[intent][: each(tier)])
-    return np.array([ACTS.index(name) if name else -1 for name in names], dtype=np.int64)
+def _denied(world: Streams, tier: str) -> Indices:
+    """Return the number of the act that each line of a pool denies, or -1."""
+    every = denials(world, tier, "request")
+    return np.concatenate([every[intent] for intent in INTENTS])
 
 
-def _queues(row_streams: Streams, tier: str, ranks: Sequence[int], lead: int, rival: int) -> list[Indices]:
-    """Return the lines of each act, in the order of ranks: random, but for those that mention leader or rival."""
-    of_act, said = acts(tier), _mentions(row_streams.world(), tier)
-    mixed = np.argsort(words(row_streams.of("queues"), len(of_act)), kind="stable")
-    mixed = mixed[said[mixed] != lead]
-    found = []
-    for act in ranks:
-        mine = mixed[of_act[mixed] == act]
-        found.append(_favoured(mine, said[mine] == rival))
+def _queues(
+    row_streams: Streams,
+    tier: str,
+    asked: NDArray[np.float64],
+    alone: NDArray[np.float64],
+    denied: NDArray[np.float64],
+) -> tuple[list[Indices], list[Indices]]:
+    """Return the lines of each act in an order of which every prefix denies other acts in proportion, and the rest.
+
+    Of all lines `asked` are the shares that ask for each act, `alone` those that deny nothing beside, and `denied`
+    those that deny the act. The order ends where the lines of an act that deny another one run out; the rest are lines
+    behind it that deny something: what closes gaps stands alone no more often than it should.
+    """
+    of_act, said, count = acts(tier), _denied(row_streams.world(), tier), len(ACTS)
+    sizes = np.bincount(of_act * (count + 1) + np.where(said < 0, count, said), minlength=count * (count + 1))
+    enough = sizes.reshape(count, -1)[:, :count] * LINE_TOKENS / TIERS[tier]
+    rates = np.column_stack([_joint(asked - alone, denied, enough), alone]) / asked[:, None]
+    pairs = of_act * (count + 1) + np.where(said < 0, count, said)
+    drawn = words(row_streams.of("queues"), len(pairs))
+    order = np.argsort((pairs.astype(np.uint64) << np.uint64(32)) + drawn, kind="stable")
+    nth = np.arange(len(pairs)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    flat = rates.ravel()[pairs[order]]
+    times = (nth + (drawn[order] & np.uint64(0xFFFF)) / 65536) / flat
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = np.where(rates > 0, sizes.reshape(rates.shape) / rates, np.inf).min(axis=1)
+    found, left = [], []
+    for act in range(count):
+        mine = of_act[order] == act
+        lines, when = order[mine], times[mine]
+        lines = lines[np.argsort(when, kind="stable")]
+        size = int((when < ends[act]).sum())
+        found.append(lines[:size])
+        left.append(lines[size:][said[lines[size:]] >= 0])
+    return found, left
+
+
+def _joint(rows: NDArray[np.float64], columns: NDArray[np.float64], most: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return shares with given sums of rows and, about, of columns, none above its most and none on the diagonal."""
+    found = np.outer(rows, columns)
+    np.fill_diagonal(found, 0.0)
+    for _ in range(ROUNDS_OF_SHARES):
+        found = np.minimum(found * (columns / found.sum(axis=0)), most)
+        found *= (rows / found.sum(axis=1))[:, None]
     return found
-
-
-FAVOUR = 13
-"""Of so many lines one mentions the rival, as long as there are such lines."""
-
-
-def _favoured(lines: Indices, mentions: NDArray[np.bool_]) -> Indices:
-    """Return lines in an order in which those that mention the rival come at even steps."""
-    first, rest = lines[mentions], lines[~mentions]
-    steps = np.concatenate([np.arange(len(first)) * FAVOUR, np.arange(len(rest)) * FAVOUR / (FAVOUR - 1) + 0.5])
-    return np.concatenate([first, rest])[np.argsort(steps, kind="stable")]

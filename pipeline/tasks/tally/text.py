@@ -27,7 +27,7 @@ REPLIES = {
     "when": "Reply with the month alone.",
     "users": "Reply with the numbers of the clerks, separated by commas.",
     "most": "Reply with one of the words alone.",
-    "compare": "Reply with one of the two words alone.",
+    "compare": "Reply with one of the two pairs alone.",
 }
 QUESTIONS = {
     "count": "How many of the messages that clerk {clerk} received ask {kind}?",
@@ -37,9 +37,15 @@ QUESTIONS = {
     ),
     "users": "Which clerks received both a message that asks {kind} and a message that asks {other}?",
     "most": "Which of these things is asked most often in all messages: {options}?",
-    "compare": "Which of these two things is asked more often in all messages: {options}?",
+    "compare": (
+        "Which of these two pairs is asked more often in all messages, both things of a pair together: {options}?"
+    ),
 }
 NAMED = " What a message asks has one of ten names: {names}."
+KINDS = (
+    " What a message asks about a contract or membership is one of ten things: {acts}. It is about one of fifteen: "
+    "{things}."
+)
 
 
 def line(date: int, clerk: str, message: str, stated: Intent | None = None) -> str:
@@ -57,14 +63,26 @@ def line(date: int, clerk: str, message: str, stated: Intent | None = None) -> s
 
 
 def head(subtask: str, *, stated: bool) -> tuple[Piece, ...]:
-    """Return what stands before the lines; where the question names acts by one word it says what the words mean."""
-    named = NAMED.format(names=_names()) if subtask in ("most", "compare") else ""
+    """Return what stands before the lines: it says what messages can ask, and about what."""
+    if subtask in ("most", "compare"):
+        named = NAMED.format(names=listed([f"{kind.word} ({_of_it(kind.phrase)})" for kind in kinds("act").values()]))
+    else:
+        found = (listed([_of_it(kind.phrase) for kind in kinds(what).values()], "or") for what in ("act", "thing"))
+        named = KINDS.format(**dict(zip(("acts", "things"), found, strict=True)))
     return (Piece(INTRODUCTION.format(stated=(STATED if stated else "") + named), "instruction"),)
 
 
-def _names() -> str:
-    told = [f"{kind.word} ({filled(kind.phrase, {'it': 'it'})})" for kind in kinds("act").values()]
-    return " and ".join([", ".join(told[:-1]), told[-1]])
+def _of_it(phrase: str) -> str:
+    return filled(phrase, {"it": "it"})
+
+
+def listed(some: Sequence[str], last: str = "and") -> str:
+    """Return several as a list in words.
+
+    >>> listed(["this", "that", "more"]), listed(["that"])
+    ('this, that and more', 'that')
+    """
+    return f" {last} ".join([", ".join(some[:-1]), some[-1]] if len(some) > 1 else some)
 
 
 def tail(subtask: str, question: str) -> tuple[Piece, ...]:
@@ -97,7 +115,14 @@ def pairing(one: Intent, other: Intent) -> str:
     return QUESTIONS["users"].format(kind=phrase(one), other=phrase(other))
 
 
-def weighing(subtask: str, names: Sequence[str]) -> str:
-    """Return a question for the most frequent of some acts."""
-    options = [kinds("act")[name].word for name in names]
-    return QUESTIONS[subtask].format(options=" or ".join([", ".join(options[:-1]), options[-1]]))
+def sides(acts: Sequence[str]) -> tuple[str, ...]:
+    """Return how a side is named whose acts are counted together: in either order, where it has two."""
+    named = [kinds("act")[act].word for act in acts]
+    return tuple(dict.fromkeys((listed(named), listed(named[::-1]))))
+
+
+def weighing(subtask: str, options: Sequence[Sequence[str]]) -> str:
+    """Return a question for the most frequent of some acts, or of two pairs of them."""
+    offered = [sides(option)[0] for option in options]
+    joined = ", or ".join(offered) if subtask == "compare" else listed(offered, "or")
+    return QUESTIONS[subtask].format(options=joined)

@@ -12,18 +12,34 @@ from pipeline.worlds.people import MONTHS
 from pipeline.worlds.wording import Phrase, parse, sections, settled
 from pipeline.worlds.words import pool_digest
 
-FILES = tuple(f"chronicle/{name}" for name in ("events", "happenings", "deeds", "colour", "names", "talk"))
+FILES = tuple(f"chronicle/{name}" for name in ("events", "happenings", "deeds", "colour", "phrases", "names", "talk"))
 ASKED = "? "
+FLEETING = ("somebody", "elsewhere")
+"""Slots of people and of streets of which nothing is stated: others wherever the words stand in an entry."""
 
 
 def write(rng: Random, wording: Phrase, values: Mapping[str, str]) -> str:
-    """Return a sentence with values in its slots: its alternatives are drawn before any value is wanted."""
+    """Return a sentence with values in its slots: its alternatives are drawn before any value is wanted.
 
+    A slot that is the name of a phrase is written anew wherever it stands.
+    """
+    said = _written(rng, wording, values, phrases())
+    return said[0].upper() + said[1:]
+
+
+def _written(rng: Random, wording: Phrase, values: Mapping[str, str], rules: Mapping[str, Sequence[Phrase]]) -> str:
     def pick(options: tuple[Phrase, ...]) -> Phrase:
         return options[0] if len(options) == 1 else rng.choice(options)
 
-    said = "".join([part if isinstance(part, str) else values[part.name] for part in settled(wording, pick)])
-    return said[0].upper() + said[1:]
+    said = []
+    for part in settled(wording, pick):
+        if isinstance(part, str):
+            said.append(part)
+        elif part.name in rules:
+            said.append(_written(rng, rng.choice(rules[part.name]), values, rules))
+        else:
+            said.append(values[part.name])
+    return "".join(said)
 
 
 class Values(dict[str, str]):
@@ -36,9 +52,10 @@ class Values(dict[str, str]):
         self._draw = draw
 
     def __missing__(self, slot: str) -> str:
-        """Draw the value of a slot, and keep it."""
-        self[slot] = self._draw(slot, self.values())
-        return self[slot]
+        """Draw the value of a slot, and keep it unless it is another one wherever the word stands."""
+        value = self._draw(slot, self.values())
+        self[f"{slot} {len(self)}" if slot in FLEETING else slot] = value
+        return value
 
 
 def lines(name: str) -> Mapping[str, tuple[str, ...]]:
@@ -75,6 +92,12 @@ def colours() -> Mapping[str, Sequence[Phrase]]:
 
 
 @cache
+def phrases() -> Mapping[str, Sequence[Phrase]]:
+    """Return the phrases that sentences without a statement are put together from, by the names of their slots."""
+    return {name: [parse(one) for one in some] for name, some in lines("phrases").items()}
+
+
+@cache
 def talk() -> Mapping[str, Sequence[Phrase]]:
     """Return what is said around entries in a chat."""
     return {kind: [parse(one) for one in some] for kind, some in lines("talk").items()}
@@ -93,8 +116,8 @@ def source_digest() -> str:
     return pool_digest(*FILES)
 
 
-FIRST_DAY, LAST_DAY = date(1640, 1, 1).toordinal(), date(1899, 12, 31).toordinal()
-"""The span of the annals, as days of the proleptic Gregorian calendar."""
+FIRST_DAY, LAST_DAY = date(1790, 1, 1).toordinal(), date(1839, 12, 31).toordinal()
+"""The span of the annals, as days: short enough that who buys a property at its start can own it at its end."""
 FEWEST, MOST = 24, 58
 """Words of an entry without its date, about."""
 NUMBERS = [
@@ -117,12 +140,15 @@ NUMBERS = [
 ]
 MEASURES = ("stone", "load", "sack", "measure", "hundredweight")
 GROUPS = {
-    "sale": "sale", "undo": "court", "undo2": "court", "redo": "court", "birth": "birth", "bride": "wedding",
-    "groom": "wedding", "wedding": "wedding", "death": "death", "burial": "death", "election": "vote", "jury": "vote",
-    "move": "street", "works": "street", "debt": "money", "price": "money",
-    "lease": "deed", "repairs": "deed", "keeper": "deed", "loan": "deed", "bid": "vain", "plea": "vain",
+    "sale": "sale", "unnamed": "sale", "undo": "court", "undo2": "court", "redo": "court", "birth": "birth",
+    "bride": "wedding", "groom": "wedding", "wedding": "wedding", "death": "death", "burial": "death",
+    "election": "vote", "jury": "vote", "stones": "street", "move": "street", "works": "street",
+    "debt": "money", "price": "money", "lease": "deed", "repairs": "deed", "keeper": "deed", "loan": "deed",
+    "bid": "vain", "plea": "vain",
 }  # fmt: skip
 """The group of colour of each kind of event; happenings have one of their own."""
+DAYS_A_LEAF = 8
+"""A leaf of the book in which a chat's entries are written is filled in so many days."""
 Fact = tuple[str, ...]
 
 
@@ -178,6 +204,12 @@ def entry(rng: Random, day: int, kind: str, about: Mapping[str, str], people: Se
     return Entry(day, kind, about, f"{written(day)}. {' '.join(said)}\n")
 
 
+def talked(rng: Random, name: str, day: int) -> str:
+    """Write what is said around the entries of a day in a chat: the opening, or the reply."""
+    leaf = {"leaf": str((day - FIRST_DAY) // DAYS_A_LEAF + 1)}
+    return write(rng, rng.choice(talk()[name]), Values(leaf, lambda slot, told: _drawn(rng, slot, (), told)))
+
+
 def _colour(rng: Random, some: Sequence[Phrase], values: Values, used: list[Phrase]) -> str:
     """Return a sentence of colour of another wording than those there are."""
     chosen = rng.choice(some)
@@ -208,7 +240,7 @@ def _capitals(about: Mapping[str, str]) -> dict[str, str]:
 
 def _drawn(rng: Random, slot: str, people: Sequence[str], told: Collection[str]) -> str:
     """Return a value of a slot; nobody and no street is drawn twice for one entry."""
-    if slot in ("street", "street2"):
+    if slot in ("street", "street2", "elsewhere"):
         return _other(rng, words_of("streets"), told)
     if slot == "num":
         return rng.choice(NUMBERS)

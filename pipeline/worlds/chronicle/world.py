@@ -1,7 +1,9 @@
-"""The world `chronicle`: annals of an invented town over 260 years (HELMET, section 2.1: documents to be read whole).
+"""The world `chronicle`: annals of an invented town over fifty years (HELMET, section 2.1: documents to be read whole).
 
 One world for each seed and tier, shared by all prompts of the tier: people, properties and what befell them, entry by
-entry. The longer the tier, the larger the town. No place in it is on a map.
+entry. The longer the tier, the larger the town. No place in it is on a map. Families are drawn from a century before
+the annals on, so that parents and grandparents are known. Fifty years are within one life: whoever buys a property that
+is asked about can own it on any later day, and no property falls back to the dead.
 """
 
 from __future__ import annotations
@@ -25,15 +27,22 @@ from pipeline.worlds.chronicle.entries import (
     deeds,
     entry,
     happenings,
+    listed,
     new_year,
     words_of,
     year,
 )
 
-FERTILE, GROWN, MARRIED_BY = 20, 19, 38
-"""Years for which a couple has children; ages from which and up to which people marry."""
+FERTILE, GROWN, MARRIED_BY, LAST_CHILD = 20, 19, 38, 44
+"""Years for which a couple has children; ages from which and up to which people marry, and up to which women bear."""
+OF_AGE, TOO_OLD = 21, 46
+"""Ages from which people act for themselves, and from which on they buy no property."""
+LIVES = range(46, 92)
+"""Years that people may live: children who die are not told of."""
 YEAR = 365
 FIRST_YEAR, LAST_YEAR = year(FIRST_DAY), year(LAST_DAY)
+BEFORE = 100
+"""Years before the annals in which families begin."""
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +57,7 @@ class Resident:
     mother: Resident | None = None
     spouse: Resident | None = None
     wed: int = 0
+    bore: int = 0
 
 
 @dataclass(slots=True)
@@ -71,33 +81,40 @@ class Names:
 
 @dataclass(slots=True)
 class Population:
-    """All people, in order of birth, and the names of grown ones who live in each year."""
+    """All people, in order of birth, and the names of grown ones who live in each year, or who have died before it.
+
+    `able` are those who may buy a property in a year: of an age, and alive when the annals end.
+    """
 
     souls: list[Resident]
     names: Names
     grown: dict[int, list[str]]
+    able: dict[int, list[str]]
+    dead: dict[int, list[str]]
 
     def living(self, day: int) -> list[str]:
         """Return the names of all who are grown and live in the year of a day."""
         return self.grown[year(day)]
 
 
-def populate(rng: Random, births: int, founders: int) -> Population:
-    """Draw a population with about so many births and, in the first year, so many grown people."""
-    town = _Town(rng, Names(rng), births / (LAST_YEAR - FIRST_YEAR + 1))
-    town.souls = [town.incomer(FIRST_YEAR, rng.randrange(20, 50)) for _ in range(founders)]
-    for now in range(FIRST_YEAR, LAST_YEAR + 1):
+def populate(rng: Random, births: int) -> Population:
+    """Draw a population with about so many births in the years of the annals."""
+    rate = births / (LAST_YEAR - FIRST_YEAR + 1)
+    town, start = _Town(rng, Names(rng), rate), FIRST_YEAR - BEFORE
+    town.souls = [town.incomer(start, rng.randrange(20, 40)) for _ in range(24 + int(12 * rate))]
+    for now in range(start, LAST_YEAR + 1):
         town.marry(now)
         town.bear(now)
-    grown = {now: list(_grown(town.souls, now)) for now in range(FIRST_YEAR, LAST_YEAR + 1)}
-    return Population(sorted(town.souls, key=lambda one: (one.born, one.name)), town.names, grown)
-
-
-def _grown(souls: list[Resident], now: int) -> Iterator[str]:
-    start = new_year(now)
-    for one in souls:
-        if one.born <= start - 21 * YEAR and one.dies > start + YEAR:
-            yield one.name
+    souls = sorted(town.souls, key=lambda one: (one.born, one.name))
+    born, dies = (np.array([getattr(one, name) for one in souls]) for name in ("born", "dies"))
+    found = Population(souls, town.names, {}, {}, {})
+    for now in range(FIRST_YEAR, LAST_YEAR + 1):
+        day = new_year(now)
+        grown = (born <= day - OF_AGE * YEAR) & (dies > day + YEAR)
+        able = grown & (born > day - TOO_OLD * YEAR) & (dies > LAST_DAY)
+        for names, which in ((found.grown, grown), (found.able, able), (found.dead, dies < day - YEAR)):
+            names[now] = [souls[at].name for at in np.flatnonzero(which)]
+    return found
 
 
 @dataclass(slots=True)
@@ -110,7 +127,7 @@ class _Town:
     owed: float = 0.0
 
     def soul(self, born: int, surname: str = "", *, woman: bool) -> Resident:
-        life = self.rng.randrange(44, 88) * YEAR + self.rng.randrange(YEAR)
+        life = self.rng.choice(LIVES) * YEAR + self.rng.randrange(YEAR)
         return Resident(self.names.new(surname, woman=woman), woman, born, born + life)
 
     def incomer(self, now: int, age: int, *, woman: bool | None = None) -> Resident:
@@ -149,12 +166,17 @@ class _Town:
         self.couples = [
             one
             for one in self.couples
-            if one.spouse and start - one.wed < FERTILE * YEAR and min(one.dies, one.spouse.dies) > start + YEAR
+            if one.spouse
+            and start - one.wed < FERTILE * YEAR
+            and min(one.dies, one.spouse.dies) > start + 2 * YEAR
+            and one.spouse.born > start - LAST_CHILD * YEAR
         ]
         self.owed += self.rate
-        while self.owed >= 1 and self.couples:
-            father = self.rng.choice(self.couples)
-            born = max(start, father.wed + 270) + self.rng.randrange(YEAR // 2)
+        free = [one for one in self.couples if one.bore < start - YEAR // 2]
+        self.rng.shuffle(free)
+        while self.owed >= 1 and free:
+            father = free.pop()
+            born = father.bore = max(start, father.wed + 270, father.bore + YEAR) + self.rng.randrange(YEAR // 2)
             child = self.soul(born, father.name.split(" ")[1], woman=self.rng.random() < 0.5)
             child.father, child.mother = father, father.spouse
             self.souls.append(child)
@@ -163,6 +185,8 @@ class _Town:
 
 
 SALE, UNDO, UNDO2, REDO = "sale", "undo", "undo2", "redo"
+UNNAMED = "unnamed"
+"""A sale of which is not told who bought."""
 Step = tuple[str, str]
 """A kind and, of a sale, the buyer."""
 
@@ -180,7 +204,7 @@ class Title:
         Raises:
             ValueError: if there is no sale to set aside, or none to restore.
         """
-        if kind == SALE:
+        if kind in (SALE, UNNAMED):
             self.standing.append(buyer)
             self.undone.clear()
         elif not self.able(kind):
@@ -195,7 +219,14 @@ class Title:
 
     def able(self, kind: str) -> bool:
         """Return whether a step can be taken, so that there is an owner before and after it."""
-        return kind == SALE or len(self.undone if kind == REDO else self.standing) > (kind == UNDO2)
+        return kind in (SALE, UNNAMED) or len(self.undone if kind == REDO else self.standing) > (kind == UNDO2)
+
+    def heir(self, kind: str) -> str:
+        """Return to whom the property goes by a step that is no sale; nobody if the annals do not tell."""
+        if kind == REDO:
+            return self.undone[-1]
+        back = {UNDO: 2, UNDO2: 3}.get(kind, 0)
+        return self.standing[-back] if 0 < back <= len(self.standing) else ""
 
 
 def owner(steps: Sequence[Step]) -> str:
@@ -204,33 +235,44 @@ def owner(steps: Sequence[Step]) -> str:
     Raises:
         ValueError: if a step cannot be taken.
     """
-    standing, undone = list[str](), list[str]()
+    left = standing(steps)
+    return left[-1] if left else ""
+
+
+def standing(steps: Sequence[Step]) -> list[str]:
+    """Return the buyers whose purchases stand after some steps, in order.
+
+    Raises:
+        ValueError: if a step cannot be taken.
+    """
+    left, undone = list[str](), list[str]()
     for kind, buyer in steps:
-        if kind == SALE:
-            standing.append(buyer)
+        if kind in (SALE, UNNAMED):
+            left.append(buyer)
             undone = []
-        elif len(undone if kind == REDO else standing) <= (kind == UNDO2):
+        elif len(undone if kind == REDO else left) <= (kind == UNDO2):
             raise ValueError(f"there is no sale for {kind}")
         elif kind == REDO:
-            standing.append(undone.pop())
+            left.append(undone.pop())
         elif kind == UNDO:
-            undone.append(standing.pop())
+            undone.append(left.pop())
         else:
-            del standing[-2:]
+            del left[-2:]
             undone = []
-    return standing[-1] if standing else ""
+    return left
 
 
-WORLD = "chronicle@1"
+WORLD = "chronicle@2"
 TOKENS_PER_ENTRY = 22
 """One entry for so many tokens of the tier: about two and a half times what a prompt can hold."""
 FEWEST_PROPERTIES, LIKE = 60, 3
 """Properties of the smallest world, and of one first word."""
-OTHERS = ("election", "jury", "move", "debt", "price", "works")
-STEPS = (SALE, SALE, SALE, SALE, UNDO, UNDO, REDO, UNDO2)
+STONES = "stones"
+OTHERS = ("election", "jury", STONES, "move", "debt", "price", "works")
+STEPS = (SALE, SALE, SALE, SALE, UNNAMED, UNDO, UNDO, UNDO, REDO, REDO, UNDO2)
 """How often each step of a title is drawn, where it can be taken."""
 BUSY = 0.3
-"""The share of what befalls a property that somebody does for it, or in vain, in annals that tell of deeds."""
+"""The share of what befalls a property that somebody does for it, or in vain."""
 INCOMERS_DEATHS = 0.3
 """The share of incomers whose death is told."""
 Draft = tuple[int, str, Mapping[str, str]]
@@ -258,27 +300,32 @@ class Chronicle:
         """Return the names of all who are grown and live in the year of a day."""
         return self.population.living(day)
 
+    def able(self, day: int) -> list[str]:
+        """Return the names of all who may buy a property in the year of a day, and are alive when the annals end."""
+        return self.population.able[year(day)]
+
+    def dead(self, day: int) -> list[str]:
+        """Return the names of all who died before the year of a day."""
+        return self.population.dead[year(day)]
+
     def write(self, rng: Random, day: int, kind: str, about: Mapping[str, str]) -> Entry:
         """Write an entry that is not of the world."""
         return entry(rng, day, kind, about, self.living(day))
 
 
-def chronicle(streams: Streams, tier: str, *, busy: bool = False) -> Chronicle:
-    """Return the world of a tier; `streams` are those of any row or pool below the same seed.
-
-    In a `busy` one the same people also rent, mend, keep and lend on properties, or would like to.
-    """
-    return _chronicle(streams.world(WORLD, tier, *(["busy"] if busy else [])), TIERS[tier] // TOKENS_PER_ENTRY)
+def chronicle(streams: Streams, tier: str) -> Chronicle:
+    """Return the world of a tier; `streams` are those of any row or pool below the same seed."""
+    return _chronicle(streams.world(WORLD, tier), TIERS[tier] // TOKENS_PER_ENTRY)
 
 
 @lru_cache(maxsize=2)
 def _chronicle(world: Streams, size: int) -> Chronicle:
-    rng, busy = world.of("facts"), "busy" in world.path
-    people = populate(world.of("people"), size // 7, 24 + size // 60)
+    rng = world.of("facts")
+    people = populate(world.of("people"), size // 7)
     properties = _properties(rng, max(FEWEST_PROPERTIES, size // 27))
     drafts = [*_families(rng, people.souls)]
-    drafts += _estates(rng, people, properties, round(0.42 * size / len(properties)), BUSY if busy else 0)
-    drafts += [(_day(rng), rng.choice(OTHERS), {}) for _ in range(size - len(drafts))]
+    drafts += _estates(rng, people, properties, round(0.42 * size / len(properties)))
+    drafts += [_other(rng, people) for _ in range(size - len(drafts))]
     texts = world.of("texts")
     entries = [
         entry(texts, day, kind, about, people.living(day))
@@ -289,6 +336,16 @@ def _chronicle(world: Streams, size: int) -> Chronicle:
         if "prop" in one.about:
             about[one.about["prop"]].append(number)
     return Chronicle(people, properties, entries, np.array([one.day for one in entries], dtype=np.int64), dict(about))
+
+
+def _other(rng: Random, people: Population) -> Draft:
+    """Draw an entry about neither a family nor a property."""
+    day, kind = _day(rng), rng.choice(OTHERS)
+    return (
+        day,
+        kind,
+        {"names": listed(rng.sample(people.dead[year(day)], rng.randrange(4, 7)))} if kind == STONES else {},
+    )
 
 
 def _day(rng: Random) -> int:
@@ -309,7 +366,7 @@ def _families(rng: Random, souls: Sequence[Resident]) -> Iterator[Draft]:
         known = {} if one.father is None or one.mother is None else parents(one.father.name, one.mother.name)
         if known and FIRST_DAY <= one.born <= LAST_DAY:
             yield one.born, "birth", {"child": one.name, **known, **sex(woman=one.woman)}
-        if one.spouse and one.wed <= LAST_DAY and not one.woman:
+        if one.spouse and FIRST_DAY <= one.wed <= LAST_DAY and not one.woman:
             yield _marriage(rng, one, one.spouse)
         if FIRST_DAY <= one.dies <= LAST_DAY and (known or rng.random() < INCOMERS_DEATHS):
             told = known and rng.random() < 0.4
@@ -335,18 +392,19 @@ def sex(*, woman: bool) -> dict[str, str]:
     return {"son": "daughter" if woman else "son"}
 
 
-def _estates(rng: Random, people: Population, properties: Sequence[str], each: int, busy: float) -> Iterator[Draft]:
-    """Yield what befell each property: about half of it sales and the like, no happening of a kind twice."""
+def _estates(rng: Random, people: Population, properties: Sequence[str], each: int) -> Iterator[Draft]:
+    """Yield what befell each property: about a third of it sales and the like, no happening of a kind twice."""
+    dies = {one.name: one.dies for one in people.souls}
     for prop in properties:
         kinds, title = rng.sample(list(happenings()), len(happenings())), Title()
         for day in sorted(_day(rng) for _ in range(each)):
-            if busy and rng.random() < busy:
+            if rng.random() < BUSY:
                 yield day, rng.choice(deeds()), {"prop": prop, "person": rng.choice(people.living(day))}
                 continue
             if kinds and rng.random() < 0.45:
                 yield day, kinds.pop(), {"prop": prop}
                 continue
-            kind = rng.choice([step for step in STEPS if title.able(step)])
+            kind = rng.choice([step for step in STEPS if title.able(step) and dies.get(title.heir(step), day) >= day])
             buyer = {"buyer": rng.choice(people.living(day))} if kind == SALE else {}
             title.take(kind, buyer.get("buyer", ""))
             yield day, kind, {"prop": prop, **buyer}

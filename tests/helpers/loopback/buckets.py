@@ -82,6 +82,10 @@ class Buckets:
         self._process.kill()
         self._process.communicate(timeout=10)
 
+    def signalled(self, number: int) -> None:
+        """Stop the process, or let it go on."""
+        self._process.send_signal(number)
+
     def bucket(self) -> str:
         """Make a new bucket and return its name."""
         self._made += 1

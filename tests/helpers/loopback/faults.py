@@ -19,6 +19,7 @@ class Fault:
         headers: sent along.
         cut: hang up when so many bytes of the body have come, or gone if the request has none.
         delay: seconds before anything is said.
+        pace: seconds before each block of a body is taken.
         done: the request is carried out first, so that only its reply is lost.
         skip: how many matching requests are left in peace before.
         times: how many are struck; -1 means all.
@@ -31,6 +32,7 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: int | None = None
     delay: float = 0.0
+    pace: float = 0.0
     done: bool = False
     skip: int = 0
     times: int = 1

@@ -125,6 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
         limit = fault.cut if fault and not fault.done and self._has_body() else None
         with request.body.open("wb") as out:
             for part in self._parts():
+                time.sleep(fault.pace if fault else 0)
                 out.write(part)
                 self.seen.received += len(part)
                 if fault and limit is not None and self.seen.received >= limit:

@@ -136,7 +136,10 @@ def test_a_build_of_some_families_says_what_is_owed_and_can_be_sealed_alone(tmp_
     for command in (("score", out / "o200k", recipe), ("show", out), ("report", out, "--out", tmp_path / "page")):
         assert carrara(*command).stderr == f"carrara: '{out / 'o200k'}' is {owed}\n"
     assert carrara("freeze", out).stderr == f"carrara: '{out / 'o200k'}' is {owed}\n"
-    seen = carrara("verify", out, "--workers", 1, "--quiet").stdout
+    done = carrara("verify", out, "--workers", 1, "--quiet")
+    seen = done.stdout
+    assert done.exit_code == 2
+    assert carrara("verify", out, "--workers", 1, "--part", "1/2").exit_code == 0
     assert seen.startswith(f"{out / 'o200k'}: 1 of 2 shards verified: 2 rows, 6,144 tokens (")
     assert seen.endswith(f"all exact, all re-solved from their text, all recounted by tiktoken 0.14.0; {owed}\n")
     before = builds.stamps(out)
@@ -161,6 +164,17 @@ def test_verify_of_a_part_says_of_which(release: Path, tmp_path: Path) -> None:
     )
     assert f"{builds.SMOKE_ROWS:,} rows" not in seen
     assert seen.endswith("all exact, all re-solved from their text, all recounted by tiktoken 0.14.0\n")
+
+
+def test_a_full_disk_behind_what_is_printed_is_one_line() -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "pipeline", "recipes"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "carrara: what is printed, or a file, cannot be written (No space left on device): make room where it goes, "
+        "and run it again\n"
+    )
 
 
 def test_show_prints_a_prompt_for_reading(release: Path) -> None:

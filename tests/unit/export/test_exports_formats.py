@@ -416,7 +416,7 @@ def test_bare_strings_are_sent_without_a_template(raw: Split, tmp_path: Path) ->
             "prompt": row["prompt"],
             "max_tokens": row["max_new_tokens"],
             "temperature": 0,
-            **({"stop": list(metrics.STOPS)} if row["scorer"] != "mrcr" else {}),
+            **({"stop": metrics.stops_of(row["prompt"])} if row["scorer"] != "mrcr" else {}),
         }
     assert 'endpoint="/v1/completions"' in (tmp_path / "openai-batch" / "README.md").read_text()
     (config,) = (tmp_path / "helmet" / "configs").glob("*.yaml")

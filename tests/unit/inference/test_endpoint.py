@@ -14,6 +14,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -26,7 +27,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pipeline.cli import cli
-from pipeline.errors import BuildError, EndpointError
+from pipeline.errors import BuildError, EndpointError, RequestError
 from pipeline.inference.corpus import ATTEMPTS, ReplyJournal, TextRequest, ask_corpus, plain, replies_path
 from pipeline.inference.endpoint import LARGEST, LONGEST_WAIT, MESSAGE, Endpoint, content_of, unfinished
 from pipeline.streams import stream
@@ -255,9 +256,74 @@ def test_what_another_try_may_mend_is_tried_again(serve: Callable[..., Server], 
     ],
 )
 def test_the_wait_is_what_the_server_says(serve: Callable[..., Server], headers: dict[str, str], wait: float) -> None:
-    endpoint, waits = client(serve(answering(Act(b"{}", 429, headers), says("done"))))
+    endpoint, waits = client(serve(answering(Act(b"{}", 429, headers), says("done"))), timeout=60.0)
     endpoint.ask(ASKED)
     assert waits == [wait]
+
+
+WITHOUT_WAITING = {"Retry-After": "3600"}, {"Retry-After": "1e400"}, {"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}
+
+
+@pytest.mark.parametrize("headers", WITHOUT_WAITING)
+def test_a_server_is_not_waited_for_beyond_the_timeout(serve: Callable[..., Server], headers: dict[str, str]) -> None:
+    endpoint, waits = client(serve(answering(Act(b"{}", 429, headers))), timeout=30.0)
+    with pytest.raises(RequestError, match=r"HTTP 429.*it asks for a wait that is longer than the timeout, 30 s"):
+        endpoint.ask(ASKED)
+    assert waits == []
+
+
+def test_all_waits_that_a_server_asks_for_are_within_the_timeout_and_told(serve: Callable[..., Server]) -> None:
+    told: list[str] = []
+    script = answering(Act(b"{}", 429, {"Retry-After": "20"}))
+    endpoint, waits = client(serve(script), timeout=50.0, tries=9, on_wait=told.append)
+    with pytest.raises(RequestError, match="longer than the timeout"):
+        endpoint.ask(ASKED)
+    assert waits == [20.0, 20.0]
+    assert told == [f"{endpoint.address}: HTTP 429: Too Many Requests: trying again in 20 s"] * 2
+
+
+ECHOES: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "base64": lambda key: b64encode(key.encode()).decode(),
+    "base64 of the header": lambda key: b64encode(f"Bearer {key}".encode()).decode(),
+    "base64 of more": lambda key: b64encode(f"x: {key};".encode()).decode(),
+    "hexadecimal": lambda key: key.encode().hex(),
+    "capitals": str.upper,
+    "spaced": " ".join,
+    "dashes": "-".join,
+    "lines": lambda key: "\n".join(key[at : at + 5] for at in range(0, len(key), 5)),
+    "first half": lambda key: key[: len(key) // 2],
+    "second half": lambda key: key[len(key) // 2 :],
+    "backwards": lambda key: key[::-1],
+    "percent": lambda key: "".join(f"%{ord(each):02x}" for each in key),
+}
+"""Forms in which a server may say a key."""
+
+
+@pytest.mark.parametrize("form", ECHOES)
+@pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 429, 500])
+def test_a_key_is_hidden_in_every_form(serve: Callable[..., Server], form: str, status: int) -> None:
+    said = ECHOES[form](KEY)
+    for act in (fails(status, f"the key {said} is bad"), Act(f"<p>{said}</p>".encode(), status)):
+        endpoint, _ = client(serve(answering(act)), tries=1)
+        with pytest.raises(EndpointError) as caught:
+            endpoint.ask(ASKED)
+        plain = re.sub("[^A-Za-z0-9]", "", str(caught.value)).lower()
+        kept = re.sub("[^A-Za-z0-9]", "", said).lower()
+        assert not any(kept[at : at + 8] in plain for at in range(len(kept) - 7)), str(caught.value)
+
+
+@pytest.mark.parametrize("form", [each for each in ECHOES if "half" not in each])
+def test_a_key_is_hidden_in_replies_too(serve: Callable[..., Server], form: str) -> None:
+    said = ECHOES[form](KEY)
+    endpoint, _ = client(serve(answering(says(f"it is {said}!"))))
+    assert content_of(endpoint.ask(ASKED)) == "it is ***!"
+
+
+def test_replies_stay_as_they_are(serve: Callable[..., Server]) -> None:
+    text = prose("long", 2000)
+    endpoint, _ = client(serve(answering(says(text))))
+    assert content_of(endpoint.ask(ASKED)) == text
 
 
 def test_a_date_to_wait_for_is_held_against_the_servers_clock(
@@ -265,7 +331,7 @@ def test_a_date_to_wait_for_is_held_against_the_servers_clock(
 ) -> None:
     monkeypatch.setattr(BaseHTTPRequestHandler, "date_time_string", lambda *_: "Wed, 21 Oct 2015 07:28:00 GMT")
     act = Act(b"{}", 503, {"Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT"})
-    endpoint, waits = client(serve(answering(act, says("done"))))
+    endpoint, waits = client(serve(answering(act, says("done"))), timeout=60.0)
     endpoint.ask(ASKED)
     assert waits == [30.0]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -22,6 +23,7 @@ from pipeline.cli import cli
 from pipeline.errors import BuildError
 from pipeline.inference.endpoint import Endpoint
 from pipeline.inference.run import Predictions, run_rows
+from pipeline.terminal import progress
 
 KEY = "sk-test-0123456789abcdef"
 Reply = tuple[int, dict[str, Any]]
@@ -527,7 +529,46 @@ def test_raw_rows_and_real_turns_go_as_they_are(serve: Callable[[Script], Server
     assert ran(folder, server, tmp_path / "m.jsonl", "--workers", 1).exit_code == 0
     assert server.paths == ["/v1/completions", "/v1/chat/completions"]
     assert server.sent[0]["prompt"] == "Prompt 0?"
+    assert "stop" not in server.sent[0]
     assert server.sent[1]["messages"] == turns
+
+
+def test_replies_to_bare_prompts_end_at_the_headings_of_their_prompt(
+    serve: Callable[[Script], Server], tmp_path: Path
+) -> None:
+    """A base model that has answered goes on to a further question, to the end of its room if nothing stops it."""
+    prompt = "Read.\n\nAnnals:\n12 May: rain.\nThis is the end of the annals.\n\nQuestion: Rain?\nAnswer:"
+    rows = [
+        handmade.row(0, frame="raw", prompt=prompt),
+        handmade.row(1, frame="raw", prompt=prompt, scorer="mrcr"),
+        handmade.row(2, prompt=prompt),
+    ]
+    folder = handmade.split(tmp_path / "o200k", rows)
+    server = serve(lambda payload: says("x", form="text" if "prompt" in payload else "message"))
+    ran(folder, server, tmp_path / "m.jsonl", "--workers", 1)
+    assert [payload.get("stop") for payload in server.sent] == [["\nQuestion:", "\nAnnals:\n"], None, None]
+    ran(folder, server, tmp_path / "n.jsonl", "--workers", 1, "--option", "stop=null")
+    assert "stop" not in server.sent[3]
+
+
+def test_the_headline_is_that_of_score(folder: Path, serve: Callable[[Script], Server], tmp_path: Path) -> None:
+    """Of a file that several runs have written, `run` and `score` print the same, whatever the last run selected."""
+    out = tmp_path / "m.jsonl"
+    ran(folder, serve(lambda payload: says("zebra")), out, "--length", 2048)
+    done = ran(folder, serve(right), out, "--length", 4096)
+    assert "headline 0.500000" in done.stdout
+    assert f"over all 12 rows that {out} was asked" in done.stdout
+    assert "headline 0.500000" in CliRunner().invoke(cli, ["score", str(folder), str(out)]).stdout
+
+
+def test_progress_is_told_where_there_is_no_terminal(
+    folder: Path, serve: Callable[[Script], Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    lines = ran(folder, serve(right), tmp_path / "m.jsonl", "--length", 2048).stderr.splitlines()
+    assert lines[0].startswith("run: 17 %, 1 row, ")
+    assert re.fullmatch(r"run: 100 %, 6 rows, [1-9][\d,.]*M? tokens/s", lines[-1])
+    assert not ran(folder, serve(right), tmp_path / "n.jsonl", "--quiet").stderr
 
 
 def test_what_is_sent_can_be_changed(folder: Path, serve: Callable[[Script], Server], tmp_path: Path) -> None:
@@ -544,6 +585,9 @@ def test_other_counts_of_tokens_are_said(folder: Path, serve: Callable[[Script],
     server = serve(lambda payload: says("x", 107 - 9 * (payload["messages"][0]["content"] == "Prompt 0?")))
     done = ran(folder, server, tmp_path / "m.jsonl")
     assert "count of prompt tokens differs from the split's in 2 of 12 rows, by -9 to +0" in done.output
+    assert "check-server" not in done.output, "some of the first rows are as they should be"
+    other = ran(folder, serve(lambda payload: says("x", 108)), tmp_path / "n.jsonl")
+    assert other.stderr.count("the server counts +1 to +1 prompt tokens against the split in the first 3 rows") == 1
 
 
 @pytest.mark.parametrize("text", [None, "", " \n"])

@@ -18,12 +18,15 @@ from hypothesis import strategies as st
 
 import pipeline
 import pipeline.metrics
-from pipeline.metrics import LONGEST, SCORERS, STOPS, figures, judge, score
+from pipeline.metrics import LONGEST, SCORERS, STOPS, figures, judge, score, stops_of
+from pipeline.metrics.glosses import COUNTRIES
 from pipeline.metrics.join import joined_metrics, write_metrics
-from repository import TESTS
+from pipeline.worlds.people import country_of
+from repository import ROOT, TESTS
 from time_bounds import within
 
 FOLDER = TESTS / "replies"
+GOLDEN = TESTS / "golden"
 LEAST, LEAST_HELD_OUT = 40, 20
 HELD_OUT = ("held_out", "again")
 TABLE = "| scorer | right | rejected | wrong | accepted | unparsed |"
@@ -378,6 +381,34 @@ def test_what_follows_a_stop_string_does_not_count(stop: str) -> None:
     row = next(each.row for each in CORPUS if each.row["answers"] == ["Palembang"])
     for reply, wanted in (("Palembang", 1.0), ("Lima", 0.0)):
         assert score(row, f"{reply}{stop} Where?\nAnswer: Palembang, or Lima") == score(row, reply) == wanted
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in sorted(GOLDEN.glob("*.txt")) if "mrcr" not in path.stem], ids=lambda path: path.stem
+)
+def test_the_headings_of_every_task_are_stop_strings(path: Path) -> None:
+    """A base model that has answered goes on as its prompt does; the replies of mrcr are texts with headings."""
+    text = path.read_text(encoding="ascii")
+    stops = stops_of(text)
+    headings = set(re.findall(r"^[A-Z][A-Za-z ]{2,30}:$", text, re.MULTILINE))
+    assert headings - {"Answer:", "Answers:", "Output:", "Choices:"} <= {stop.strip() for stop in stops}
+    assert 1 <= len(stops) <= 4, "an API takes no more"
+
+
+@pytest.mark.parametrize(
+    "end", ["\nUniversity of Ai", "\nAnswer: University of A", "\nUniversity of Aizu\nUniversity of Aiz"]
+)
+def test_a_reply_that_repeats_its_answer_until_its_room_is_used_up_counts(end: str) -> None:
+    row = next(each.row for each in CORPUS if each.row["answers"][-1] == "University of Aizu")
+    assert score(row, f"University of Aizu{end}") == 1.0
+    assert score(row, f"University of Aizu\n{end.strip()}. So it is.") == 0.0, "a line that ends is no beginning"
+    assert score(row, "University of Aizu\nWaseda Uni") == 0.0
+    assert score(row, "University of Aizuwakamatsu\nUniversity of Aizu") == 0.0
+
+
+def test_the_countries_of_all_cities_are_known() -> None:
+    pool = (ROOT / "pipeline" / "worlds" / "pools" / "cities.txt").read_text(encoding="ascii").split("\n")
+    assert {country_of(city) for city in pool if city} <= COUNTRIES
 
 
 @pytest.mark.parametrize("scorer", sorted({*SCORERS} - {"mrcr"}))

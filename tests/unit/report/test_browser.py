@@ -66,7 +66,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     lines = (json.dumps({"id": row["id"], "prediction": HOSTILE}) for row in splits[0].key_rows(["id"]))
     (out / "said.jsonl").write_text("\n".join(lines), encoding="ascii")
     scored = [score_predictions(splits[:1], [out / "said.jsonl"], model=name) for name in ("m" * 90, HOSTILE, "short")]
-    return {"scores": html_of(score_page(splits[:1], scored)), "build": html_of(build_page(splits))}
+    return {"scores": html_of(score_page([splits[:1]] * len(scored), scored)), "build": html_of(build_page(splits))}
 
 
 def seen_by(html: str, width: int, folder: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
@@ -29,6 +30,7 @@ from pipeline.report.page import Failures, Front, Mark, Page, Verdicts, fit
 from pipeline.score.lengths import Curves, difference, effective_length
 from pipeline.score.results import Record, Scored
 from pipeline.score.scoring import score_predictions
+from repository import ROOT
 
 X = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}svg"
@@ -103,7 +105,9 @@ def sets(split: Split, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pa
 
 @pytest.fixture(scope="module")
 def page(split: Split, sets: dict[str, Path]) -> Page:
-    return score_page([split], [score_predictions([split], [path], model=name) for name, path in sets.items()])
+    return score_page(
+        [[split]] * len(sets), [score_predictions([split], [path], model=name) for name, path in sets.items()]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -291,7 +295,7 @@ def test_a_model_that_was_never_asked_long_rows_has_a_gap_there(split: Split, bo
     short = [record for record in both[0].records if record.length == 2048]
     less = Scored("less", both[0].split, "o200k", {}, (), tuple(short), (), {"rows": len(short)},
                   {"date": "2026-11-20", "temperature": "0"}, {"longer than --max-length 2048": 14})  # fmt: skip
-    html = html_of(score_page([split], [both[0], less]))
+    html = html_of(score_page([[split]] * 2, [both[0], less]))
     rows = table(html, "bio: score by length, %")
     assert [row[0] for row in rows[1:]] == ["2K", "4K"]
     assert rows[2][3] == "not asked"
@@ -303,17 +307,17 @@ def test_a_model_that_was_never_asked_long_rows_has_a_gap_there(split: Split, bo
 def test_odd_sets_of_replies_have_a_page_too(split: Split, both: list[Scored]) -> None:
     """A model without replies, models asked nothing in common, and a single length."""
     silent = replace(both[0], records=tuple(replace(each, state="missing", score=0.0) for each in both[0].records))
-    page = score_page([split], [silent])
-    assert [each.said for each in page.sections[0].blocks[1].rows] == ["no replies"]
+    page = score_page([[split]], [silent])
+    assert [each.said for each in page.sections[0].blocks[1].rows] == ["too few replies"]
     parts = [
         replace(both[0], model=family, records=tuple(each for each in both[0].records if each.family == family))
         for family in ("bio", "latent_list")
     ]
-    page = score_page([split], parts)
+    page = score_page([[split]] * len(parts), parts)
     assert page.sections[0].blocks[0].text.startswith("These models were asked no subtask in common")
     assert "length" not in [section.key for section in page.sections]
     one = replace(both[0], records=tuple(each for each in both[0].records if each.length == 4096))
-    blocks = score_page([split], [one]).sections[0].blocks
+    blocks = score_page([[split]], [one]).sections[0].blocks
     assert blocks[0].text.endswith("Rows of one length do not tell it: ask longer ones.")
     assert blocks[1].rows[0].said == "at least 4K"
 
@@ -468,7 +472,10 @@ def test_a_report_that_was_interrupted_is_written_again(
     [
         (("{right}", "{right}"), "two models are called 'right': name them with NAME=PREDICTIONS"),
         (("{right}", "--quirk", "mrcr=ends"), "--quirk"),
-        (("--limit", "2"), "options that choose rows, --quirk, --stack, --export and --readers need PREDICTIONS"),
+        (
+            ("--limit", "2"),
+            "options that choose rows, --quirk, --stack, --split, --export and --readers need PREDICTIONS",
+        ),
         (
             tuple(f"{name}={{right}}" for name in "abcdefg"),
             "7 models are too many for one page, whose figures can show 6",
@@ -520,3 +527,75 @@ def test_without_prompts_at_hand_the_page_says_so(folder: Path, sets: dict[str, 
 )
 def test_unfit_characters_are_written_out(given: str, shown: str) -> None:
     assert fit(given) == shown
+
+
+def told_prompts(split: Split, path: Path, told: Told) -> Path:
+    """Write predictions that hold the digests of the prompts, as a run does."""
+    found = []
+    for at, row in enumerate(split.key_rows(["id", "family", "target", "metadata"])):
+        digest = json.loads(row["metadata"])["prompt_sha256"]
+        found.append({"id": row["id"], "prediction": told(at, row), "prompt_sha256": digest})
+    path.write_text("".join(json.dumps(each) + "\n" for each in found), encoding="ascii")
+    return path
+
+
+@pytest.fixture(scope="module")
+def models(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Return two models that were asked in the windows of two tokenizers, one of them right in every second row."""
+    out = tmp_path_factory.mktemp("models")
+    own = told_prompts(open_split(folder / "o200k"), out / "good.jsonl", right)
+    half = told_prompts(
+        open_split(folder / "llama3.1"), out / "half.jsonl", lambda at, row: right(at, row) if at % 2 else "zebra"
+    )
+    return [f"good={own}", f"half={half}"]
+
+
+def command(name: str, *arguments: object) -> Result:
+    return CliRunner().invoke(cli, [name, *(str(each) for each in arguments)])
+
+
+@pytest.mark.parametrize(
+    "given", [["{0}"], ["{0}/o200k", "--split", "{0}/llama3.1"], ["{0}/o200k", "--split", "half={0}/llama3.1"]]
+)
+def test_models_of_several_tokenizers_are_scored_side_by_side(
+    folder: Path, models: list[str], given: list[str]
+) -> None:
+    where, *more = (each.format(folder) for each in given)
+    done = command("score", where, *models, *more)
+    assert done.exit_code == 0, done.output
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert any(line.startswith("good o200k 4,096") for line in lines), done.stdout
+    assert any(line.startswith("half llama3.1 4,096") for line in lines)
+    assert any(line.startswith("good minus half ") for line in lines)
+    found = json.loads(command("score", where, *models, *more, "--json").stdout)
+    alone = json.loads(command("score", folder / "llama3.1", models[1].partition("=")[2], "--json").stdout)
+    assert found["models"][1]["overall"] == alone["overall"], "the headline is that of the model alone"
+    [one] = found["differences"]
+    assert (one["second"], one["first"], one["rows"]) == ("good", "half", found["models"][0]["counts"]["rows"])
+    assert one["mean"] == pytest.approx(1 - found["models"][1]["overall"]["mean"], abs=1e-5)
+    schema = json.loads((ROOT / "schemas" / "comparison.schema.json").read_text(encoding="ascii"))
+    jsonschema.validate(found, schema)
+
+
+def test_a_report_of_several_tokenizers_compares_them(folder: Path, models: list[str], tmp_path: Path) -> None:
+    done = command("report", folder, *models, "--out", tmp_path / "page.html")
+    assert done.exit_code == 0, done.output
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "tokenizers o200k, llama3.1" in text(tree(html))
+    assert table(html, "Settings of the runs")[1:3] == [
+        ["tokenizer of the prompts", "o200k", "llama3.1"],
+        ["largest window, tokens", "4,096", "4,096"],
+    ]
+    assert table(html, "Differences over all rows, points")[1][0] == "good minus half"
+
+
+def test_which_tokenizer_was_asked_is_never_guessed(
+    folder: Path, models: list[str], split: Split, tmp_path: Path
+) -> None:
+    path = predictions(split, tmp_path / "plain.jsonl", right)
+    assert "nothing tells which tokenizer's prompts" in command("score", folder, path).stderr
+    assert command("score", folder, f"plain={path}", "--split", f"plain={folder / 'o200k'}").exit_code in (0, 2)
+    wrong = command("score", folder / "o200k", models[1], "--split", f"nobody={folder / 'llama3.1'}")
+    assert "no predictions are called 'nobody'" in wrong.stderr
+    both = [each.partition("=")[2] for each in models]
+    assert "name each model with NAME=" in command("score", folder, *(f"one={each}" for each in both)).stderr

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -25,9 +26,13 @@ from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import Row
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS, task_of
-from pipeline.tasks.annals.solve import about, owner_asked, read
+from pipeline.tasks.annals.solve import SALES, about, owner_asked, read
+from pipeline.tasks.base import Sample
+from pipeline.tasks.longqa.base import LongQa, plan_entry
 from pipeline.tasks.longqa.kin import paths
 from pipeline.verify.row import answer_faults, cell_place
+from pipeline.worlds.chronicle import chronicle
+from pipeline.worlds.chronicle.entries import LAST_DAY
 
 SUBTASKS = ("state", "kin", "when", "choice", "unanswerable", "turns")
 ROWS = 10
@@ -36,7 +41,7 @@ OWNERS = ("state", "choice")
 
 def cells(rows: int = ROWS, tier: str = "32k") -> tuple[Stratum, ...]:
     return tuple(
-        Stratum("longqa", subtask, tier, 8192 if subtask == "state" else 4096, complexity, rows)
+        Stratum("longqa", subtask, tier, 8192 if subtask in ("state", "choice", "turns") else 4096, complexity, rows)
         for subtask in SUBTASKS
         for complexity in TASKS["longqa", subtask].complexities
     )
@@ -110,9 +115,9 @@ def unnamed(row: Row) -> str:
         ("kin", 2, swapped, "not in order of date"),
         ("when", 1, swapped, "not in order of date"),
         ("state", 1, sold_again, "the text gives"),
-        ("state", 20, sold_again, "entries decide whose"),
+        ("state", 20, sold_again, "the text gives"),
         ("choice", 5, sold_again, "is 0 of the options"),
-        ("unanswerable", 0, sold_again, "1 sales of"),
+        ("unanswerable", 0, sold_again, "the sale that stands names its buyer in form b"),
         ("state", 5, unnamed, "named nowhere else"),
         ("kin", 3, unnamed, "named nowhere else"),
     ],
@@ -154,12 +159,145 @@ def test_first_and_last_mentions_do_not_pay(rows: list[Row]) -> None:
     for name in ("half-name", "last-match", "passage"):
         scores = replies(rows, name)
         for (subtask, complexity), mean in scores.items():
-            if subtask == "unanswerable" and name == "half-name":
-                assert mean <= 0.45, (name, subtask, complexity, mean)
             if subtask in PAIRED:
                 assert min(scores[subtask, 0], scores[subtask, 1]) <= 0.55, (name, subtask)
-            else:
+            elif (subtask, complexity, name) != (
+                "state",
+                1,
+                "last-match",
+            ):  # the last sale before the day decides there
                 assert mean <= 0.45, (name, subtask, complexity, mean)
+
+
+Rule = Callable[[list[tuple[str, str]]], str]
+
+
+def kth_last(place: int) -> Rule:
+    return lambda told: (sold := [buyer for kind, buyer in told if kind in SALES])[-min(place, len(sold))]
+
+
+def kth_last_deed(place: int) -> Rule:
+    return lambda told: told[-min(place, len(told))][1]
+
+
+def before_last_undoing(told: list[tuple[str, str]]) -> str:
+    undone = [at for at, (kind, _) in enumerate(told) if kind in ("undo", "undo2")]
+    return kth_last(1)(told[: undone[-1]] if undone else told)
+
+
+def last_not_undone_at_once(told: list[tuple[str, str]]) -> str:
+    left = [buyer for (kind, buyer), (then, _) in pairwise([*told, ("", "")]) if kind in SALES and "undo" not in then]
+    return left[-1] if left else ""
+
+
+def only_the_last_step(told: list[tuple[str, str]]) -> str:
+    return kth_last({"undo": 2, "undo2": 3}.get(told[-1][0], 1))(told)
+
+
+def behind_a_cancellation(told: list[tuple[str, str]]) -> str:
+    """Return who bought first just after a sale was set aside or restored, else who bought second."""
+    found = [buyer for (then, _), (kind, buyer) in pairwise(told) if kind in SALES and then in ("undo", "redo")]
+    return found[0] if found else [buyer for kind, buyer in told if kind in SALES][:2][-1]
+
+
+RULES: dict[str, Rule] = {
+    "first behind a cancellation": behind_a_cancellation,
+    **{f"sale {place} from the end": kth_last(place) for place in range(1, 6)},
+    **{f"deed {place} from the end": kth_last_deed(place) for place in range(1, 9)},
+    "first sale": lambda told: next(buyer for kind, buyer in told if kind in SALES),
+    "before the last undoing": before_last_undoing,
+    "not undone at once": last_not_undone_at_once,
+    "the last step alone": only_the_last_step,
+    "a name only if the last deed is a sale": lambda told: told[-1][1] if told[-1][0] == "sale" else "",
+}
+WIDE = 80
+"""Rows of a cell from which rules are judged without a prompt: no filler names the property."""
+MOST = 0.42
+
+
+def drawn_histories(subtask: str, complexity: int) -> list[tuple[list[tuple[str, str]], Sample]]:
+    """Return the title's steps up to the day, with the buyers where they are named, and the samples of some rows."""
+    forms = (1, 0) if subtask in PAIRED else (complexity,)
+    both = {form: Stratum("longqa", subtask, "32k", 8192, form, WIDE) for form in forms}
+    plan = make_plan(Recipe("longqa", "0", 11, "32k", tuple(both.values())), ("o200k",), Path("unused"))
+    cell = both[complexity]
+    found = []
+    for index in range(WIDE):
+        sample = draw_sample(plan, RowPlan(cell, index, ""))
+        names = iter(sample.latent["buyers"])
+        steps = [(kind, next(names) if kind == "sale" else "") for kind in sample.latent["steps"]]
+        until = len(steps) if sample.latent.get("asked") == "information" else sample.latent["needed"][1]
+        found.append((steps[:until], sample))
+    return found
+
+
+@pytest.mark.parametrize("cell", [("state", 5), ("state", 20), ("choice", 5), ("choice", 20)])
+def test_no_rule_of_place_finds_the_owner(cell: tuple[str, int]) -> None:
+    drawn = drawn_histories(*cell)
+    for name, rule in RULES.items():
+        assert fmean(rule(told) == sample.key.answers[-1] for told, sample in drawn) <= MOST, name
+    if cell[0] == "choice":
+        for place in range(4):
+            right = []
+            for told, sample in drawn:
+                offered = [buyer for _, buyer in told if buyer in (sample.key.choices or ())]
+                right.append(offered[-min(place + 1, len(offered))] == sample.key.answers[-1])
+            assert fmean(right) <= MOST, place
+
+
+@pytest.mark.parametrize("subtask", PAIRED)
+def test_no_rule_of_place_is_right_in_both_forms(subtask: str) -> None:
+    """A rule names the buyer of a sale, or refuses where that has none; of `sessions` it would name the wife."""
+    forms = [drawn_histories(subtask, complexity) for complexity in (1, 0)]
+    pairs = [pair for pair in zip(*forms, strict=True) if pair[0][1].latent.get("asked") != "sessions"]
+    for name, rule in RULES.items():
+        both = []
+        for (told, stated), (silent, _) in pairs:
+            both.append(rule(told) == stated.key.target and not rule(silent))
+        assert fmean(both) <= MOST, name
+
+
+@pytest.mark.parametrize("subtask", PAIRED)
+def test_both_forms_of_a_pair_tell_as_many_deeds_of_every_kind(subtask: str) -> None:
+    for (_, stated), (_, silent) in zip(*(drawn_histories(subtask, form) for form in (1, 0)), strict=True):
+        assert Counter(stated.latent["steps"]) == Counter(silent.latent["steps"])
+        assert stated.question == silent.question
+
+
+def test_a_learner_that_sees_places_alone_finds_no_owner() -> None:
+    """For each sale: how far from both ends it stands, among sales and among deeds, fitted on half of the rows."""
+    drawn = drawn_histories("state", 5)
+    seen: dict[bool, list[tuple[list[list[float]], list[bool]]]] = {False: [], True: []}
+    for index, (told, sample) in enumerate(drawn):
+        sales = [at for at, (kind, _) in enumerate(told) if kind in SALES]
+        places = [[len(sales) - rank, rank, len(told) - at, at, at / len(told)] for rank, at in enumerate(sales)]
+        features = [[float(min(place, 6) == value) for place in each[:4] for value in range(7)] for each in places]
+        seen[index % 2 == 1].append((features, [told[at][1] == sample.key.target for at in sales]))
+    learned = surface_learner.regression(
+        np.array([one for rows_, _ in seen[False] for one in rows_]),
+        np.array([float(one) for _, truth in seen[False] for one in truth]),
+        np.array([0]),
+        one=False,
+        ridge=10.0,
+    )
+    right = [truth[int(np.argmax(learned(np.array(features))))] for features, truth in seen[True]]
+    assert fmean(right) <= 0.7
+
+
+def test_whoever_owns_a_property_lives() -> None:
+    """Of all who buy a property that is asked about nobody dies in the annals, or is a child when buying."""
+    plan = make_plan(Recipe("longqa", "0", 11, "32k", cells(20)), ("o200k",), Path("unused"))
+    for cell in (cell for cell in cells(20) if cell.subtask in (*OWNERS, "unanswerable")):
+        for index in range(cell.rows):
+            own, shared = row_streams(plan, cell, index)
+            world, task = chronicle(own, cell.tier), task_of(cell)
+            assert isinstance(task, LongQa)
+            souls = {one.name: one for one in world.population.souls}
+            for one in plan_entry(task, cell, index, own, shared)[0].told:
+                if "buyer" in one.about:
+                    buyer = souls[one.about["buyer"]]
+                    assert buyer.dies > LAST_DAY
+                    assert 20 * 365 < one.day - buyer.born < 48 * 365
 
 
 def test_the_buyer_named_most_often_is_not_the_owner(rows: list[Row]) -> None:
@@ -172,15 +310,15 @@ def test_the_buyer_named_most_often_is_not_the_owner(rows: list[Row]) -> None:
     assert all(fmean(some) <= 0.4 for some in right.values()), right
 
 
-def test_updated_and_quiet_properties_are_named_as_often(rows: list[Row]) -> None:
+def test_both_properties_are_named_as_often(rows: list[Row]) -> None:
     for row in (row for row in rows if row["subtask"] in (*OWNERS, "unanswerable")):
         latent, found = json.loads(row["metadata"])["latent"], read(row["prompt"])
         assert len(about(found, latent["property"])) == len(about(found, latent["twin"]))
 
 
 def test_depths_of_what_is_needed_are_uniform() -> None:
-    """Each step stands once in each twenty-fourth of its share of the annals; those of kin and turns anywhere."""
-    wide = {cell: [] for cell in cells(24)}
+    """Steps that decide are as frequent in each quarter of the annals; those of kin and turns anywhere."""
+    wide: dict[Stratum, list[float]] = {cell: [] for cell in cells(64)}
     plan = make_plan(Recipe("longqa", "0", 11, "32k", tuple(wide)), ("o200k",), Path("unused"))
     for cell, found in wide.items():
         for index in range(cell.rows):
@@ -189,7 +327,7 @@ def test_depths_of_what_is_needed_are_uniform() -> None:
             placed = [one for one in layout.placed if any(piece.role == "relevant" for piece in one.unit.pieces)]
             found += [one.depth for one in placed]
         below = [float(np.mean(np.array(found) < share)) for share in (0.25, 0.5, 0.75)]
-        spare = 0.2 if cell.subtask in ("kin", "turns") else 0.07
+        spare = 0.2 if cell.subtask in ("kin", "turns") else 0.1
         assert below == pytest.approx([0.25, 0.5, 0.75], abs=spare), str(cell)
 
 
@@ -231,7 +369,7 @@ def look(said: str) -> list[float]:
 def test_sessions_with_and_without_what_is_told_have_one_form(rows: list[Row]) -> None:
     for row in (row for row in rows if row["subtask"] == "turns"):
         told: list[Any] = row["messages"][2:-1:2]
-        assert {turn["content"].count("\n") for turn in told} <= {2, 3}
+        assert {turn["content"].count("\n") for turn in told} <= {1, 2}
         assert [turn["role"] for turn in row["messages"][:2]] == ["user", "assistant"]
         spread = {len(set(re.findall(r"^\d+ \w+ \d{4}", turn["content"], re.MULTILINE))) for turn in told}
-        assert len(spread) > 1 or spread == {3}
+        assert len(spread) > 1 or spread == {2}

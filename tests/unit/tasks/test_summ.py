@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
@@ -28,14 +29,15 @@ from pipeline.score.scoring import records_for_a_judge, score_predictions, write
 from pipeline.stages import Stages
 from pipeline.streams import stream
 from pipeline.tasks import task_of
-from pipeline.tasks.summ.solve import read, told_of
-from pipeline.tasks.summ.task import MIXTURES, needed, standing, titles
+from pipeline.tasks.annals.solve import ESTATE, Event
+from pipeline.tasks.summ.solve import parse_question, person_and_year, read, told_of
+from pipeline.tasks.summ.task import MIXTURES, is_needed, titles
 from pipeline.verify.row import answer_faults, cell_place
-from pipeline.worlds.chronicle.world import SALE
+from pipeline.worlds.chronicle.world import SALE, standing
 
 CELLS = tuple(
     Stratum("summ", "points", "32k", length, complexity, rows)
-    for length, complexity, rows in ((4096, 5, 6), (8192, 10, 6), (8192, 20, 4))
+    for length, complexity, rows in ((8192, 5, 6), (8192, 10, 6), (16384, 20, 4))
 )
 NAMED = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
 DATED = re.compile(r"^\[(\d{5})\] \d+ \w+ (\d{4})\. ", re.MULTILINE)
@@ -121,7 +123,7 @@ def vain_no_more(row: Row) -> Row:
         (no_more_set_aside, "the text gives"),
         (told_again, "the text gives"),
         (one_number, "two entries have one number"),
-        (vain_no_more, "are set aside, not asked for, in vain and too late"),
+        (vain_no_more, "are set aside, not asked for and in vain"),
     ],
 )
 def test_what_is_planted_is_found(rows: list[Row], change: Callable[[Row], Row], fault: str) -> None:
@@ -165,13 +167,56 @@ def most_frequent(row: Row) -> str:
 def test_cheap_readers_stay_below_their_bounds(rows: list[Row]) -> None:
     """Who lists what a pattern finds: everywhere, beside the property, first, last, or most often."""
     assert max(mean(rows, every_name).values()) <= 0.27
-    assert max(mean(rows, of_the_property).values()) <= 0.72
+    assert max(mean(rows, of_the_property).values()) <= 0.5
     assert max(mean(rows, most_frequent).values()) <= 0.1
     assert max(mean(rows, lambda row: "\n".join(every_name(row).splitlines()[:3])).values()) <= 0.15
     assert max(mean(rows, lambda row: "\n".join(every_name(row).splitlines()[-3:])).values()) <= 0.1
     for name, bound in (("half-name", 0.35), ("last-match", 0.1), ("passage", 0.35), ("no-context", 0.0)):
         replies = mean(rows, partial(said_by, name))
         assert max(replies.values()) <= bound, (name, replies)
+
+
+def told(row: Row, events: list[Event]) -> str:
+    annals = read(row["prompt"])
+    return "\n".join(
+        f"{one[0]}, {one[1]} [{annals.numbers[e.line.start]}]." for e in events if (one := person_and_year(e))
+    )
+
+
+def asked_kinds(row: Row) -> str:
+    """Tell of all deeds of the kinds asked for up to the year."""
+    what = parse_question(row["question"])
+    found = told_of(read(row["prompt"]).found, what.prop)
+    return told(row, [event for event in found if event.kind in what.kinds and event.line.day <= what.last])
+
+
+def not_undone_at_once(row: Row) -> str:
+    """Tell of the same, but for sales after which the next step of the title is a cancellation."""
+    what = parse_question(row["question"])
+    found = [event for event in told_of(read(row["prompt"]).found, what.prop) if event.line.day <= what.last]
+    steps = [event for event in found if event.kind in ESTATE]
+    gone = [one for one, then in pairwise(steps) if one.kind == "sale" and then.kind in ("undo", "undo2")]
+    return told(row, [event for event in found if event.kind in what.kinds and event not in gone])
+
+
+def last_told_struck(row: Row) -> str:
+    """Tell of the same, but for the one or two sales that were told last before each cancellation."""
+    what = parse_question(row["question"])
+    found = [event for event in told_of(read(row["prompt"]).found, what.prop) if event.line.day <= what.last]
+    sales, gone = list[Event](), list[Event]()
+    for event in found:
+        if event.kind == "sale":
+            sales.append(event)
+        elif event.kind in ("undo", "undo2"):
+            gone += sales[-1 - (event.kind == "undo2") :]
+    return told(row, [event for event in found if event.kind in what.kinds and event not in gone])
+
+
+def test_cancellations_are_worth_a_third_of_the_score(rows: list[Row]) -> None:
+    """All of these know the property, the kinds and the year, and find every entry."""
+    for reply, bound in ((asked_kinds, 0.67), (not_undone_at_once, 0.8), (last_told_struck, 0.72)):
+        found = mean(rows, reply)
+        assert max(found.values()) <= bound, (reply, found)
 
 
 def said_by(name: str, row: Row) -> str | None:
@@ -192,27 +237,27 @@ def test_the_target_has_all_figures_in_full_and_nothing_else_has(rows: list[Row]
 def test_as_many_do_not_belong_in_a_summary_as_do(rows: list[Row]) -> None:
     for row in rows:
         left_out = row["answers"][1].partition("Left out: ")[2].split("; ")
-        assert len(left_out) == MIXTURES[row["complexity"]].near >= row["complexity"]
+        assert len(left_out) > MIXTURES[row["complexity"]].undone == row["complexity"]
         years = dict(DATED.findall(row["prompt"]))
         assert all(years[number] == year for year, number in re.findall(r"(\d{4}) \[(\d{5})\]", row["target"]))
 
 
 @pytest.mark.parametrize("complexity", MIXTURES)
 def test_every_step_of_a_title_is_needed(complexity: int) -> None:
-    for number in range(40):
+    for number in range(20):
         rng, undone = stream("titles", complexity, number), MIXTURES[complexity].undone
         stand = rng.randrange(1, complexity - 1)
-        steps = titles(rng, stand, undone)
+        steps = titles(rng, stand, undone, complexity - stand)
         assert len(standing(steps)) == stand
         assert sum(kind == SALE for kind, _ in steps) == stand + undone
-        assert all(needed(steps, at) for at in range(len(steps)))
+        assert all(is_needed(steps, at, standing(steps)) for at in range(len(steps)))
 
 
 def test_depths_of_what_is_needed_are_uniform_up_to_the_time_asked_about() -> None:
-    cells = tuple(Stratum("summ", "points", "32k", 8192, complexity, 12) for complexity in MIXTURES)
+    cells = tuple(Stratum("summ", "points", "32k", 16384, complexity, 12) for complexity in MIXTURES)
     plan = make_plan(Recipe("summ", "0", 11, "32k", cells), ("o200k",), Path("unused"))
     for cell in cells:
-        shares, themes = [], Counter[object]()
+        shares, late, themes = list[float](), list[bool](), Counter[object]()
         for index in range(cell.rows):
             own, shared = row_streams(plan, cell, index)
             sample = draw_sample(plan, RowPlan(cell, index, ""))
@@ -220,9 +265,11 @@ def test_depths_of_what_is_needed_are_uniform_up_to_the_time_asked_about() -> No
             placed = task_of(cell).layout(sample, own, shared).placed
             depths = [one.depth for one in placed if one.unit.pieces[0].role == "relevant"]
             shares += [depth / max(depths) for depth in depths[:-1]]
+            late += [depth > 0.8 for depth in depths]
         assert set(themes.values()) == {2}
         below = [float(np.mean(np.array(shares) < share)) for share in (0.25, 0.5, 0.75)]
         assert below == pytest.approx([0.25, 0.5, 0.75], abs=0.1), str(cell)
+        assert fmean(late) >= 0.09, str(cell)
 
 
 def test_entries_that_count_look_like_those_that_do_not(rows: list[Row]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -19,13 +19,14 @@ from pipeline.metrics import score, scorers_of
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
-from pipeline.tasks.messages import intent_of
+from pipeline.tasks.messages import Meaning, sentences
+from pipeline.tasks.messages import read as meaning_of
 from pipeline.tasks.tally import TASKS
 from pipeline.tasks.tally import task as base
-from pipeline.tasks.tally.solve import Entry, entries_of, phrases, read
+from pipeline.tasks.tally.solve import Entry, entries_of, phrases, question_of, read
 from pipeline.tasks.tally.text import MONTHS, ordinal
 from pipeline.verify.statistics import balance_faults
-from pipeline.worlds.utterances import domain, kinds, mentioned, phrase
+from pipeline.worlds.utterances import kinds, phrase
 from surface_learner import auc
 
 TASK = {task.subtask: task for task in TASKS}
@@ -110,7 +111,8 @@ def scored(row: Published, reply: str, *quirks: str) -> float:
 @pytest.mark.parametrize("asked", PLACES)
 def test_the_solver_agrees_with_the_sampler_and_nothing_is_wrong(asked: tuple[str, int]) -> None:
     for row in published(*asked):
-        assert TASK[asked[0]].solve(row.turns) == row.key.answers == (row.key.target,)
+        assert TASK[asked[0]].solve(row.turns) == row.key.answers
+        assert row.key.target == row.key.answers[0]
         assert check(row) == []
         assert scored(row, row.key.target) == 1
 
@@ -194,9 +196,9 @@ def test_planted_faults_are_found() -> None:
 def test_a_lead_that_is_too_small_is_found(asked: tuple[str, int]) -> None:
     row = published(*asked)[0]
     entries = read(row.text).entries
-    answer = next(name for name, kind in kinds("act").items() if kind.word == row.key.target)
-    text, lead = row.text, [each for each in entries if each.intent[0] == answer]
-    for entry in lead[: len(lead) // 5]:
+    answer = {name for name, kind in kinds("act").items() if kind.word in row.key.target.split(" and ")}
+    text, lead = row.text, [each for each in entries if each.intent[0] in answer]
+    for entry in lead[: len(lead) // 4]:
         text = text.replace(f"On {entry.day} {entry.month} clerk {entry.clerk} received: {entry.message}\n", "", 1)
     try:
         found = check(with_text(row, text))
@@ -231,46 +233,158 @@ def test_questions_name_kinds_as_the_world_does() -> None:
 # Readers that know no meaning
 
 
-def counted(row: Published, matches: Callable[[Entry], bool]) -> str:
-    return str(sum(map(matches, read(row.text).entries)))
+Mentions = Callable[[Entry, tuple[str, str]], bool]
+"""Whether a line seems to ask for a kind."""
+
+
+def meaning(entry: Entry) -> Meaning:
+    return meaning_of(entry.message.rstrip())
+
+
+def mentions(entry: Entry, kind: tuple[str, str]) -> bool:
+    return kind[0] in meaning(entry).acts and kind[1] in meaning(entry).things
+
+
+def mentions_at(place: int) -> Mentions:
+    return lambda entry, kind: (meaning(entry).acts[place], meaning(entry).things[place]) == kind
+
+
+def mentions_alone(entry: Entry, kind: tuple[str, str]) -> bool:
+    return (meaning(entry).acts, meaning(entry).things) == ((kind[0],), (kind[1],))
+
+
+READS: dict[str, Mentions] = {
+    "mentioned": mentions,
+    "first": mentions_at(0),
+    "last": mentions_at(-1),
+    "alone": mentions_alone,
+    "clerk": lambda entry, kind: True,
+}
+"""Readers who know all words of acts and things, and see neither what is denied nor what is not meant."""
 
 
 @pytest.mark.parametrize("complexity", TASK["count"].complexities)
 def test_who_counts_by_words_or_clerk_or_kind_is_wrong(complexity: int) -> None:
-    """Exact scores of 0 where lines of the clerk, of the kind, or with words of act and thing, are counted."""
-    known = domain("request")
-    found: dict[str, list[float]] = {"clerk": [], "kind": [], "words": []}
+    """No count of what is mentioned, first, last or alone, is often right; that of the clerk or the kind never is."""
+    found: dict[str, list[float]] = {name: [] for name in (*READS, "kind")}
     for row in published("count", complexity):
-        clerk, ((act, thing),) = read(row.text).asked.named["clerk"], read(row.text).asked.kinds
+        book = read(row.text)
+        clerk, (kind,) = book.asked.named["clerk"], book.asked.kinds
+        mine = [entry for entry in book.entries if entry.clerk == clerk]
+        for name, seems in READS.items():
+            found[name].append(scored(row, str(sum(seems(entry, kind) for entry in mine))))
+        found["kind"].append(scored(row, str(sum(entry.intent == kind for entry in book.entries))))
+    scores = {name: fmean(each) for name, each in found.items()}
+    assert scores["clerk"] == scores["kind"] == scores["mentioned"] == 0
+    assert max(scores.values()) <= 0.34
 
-        def holds(entry: Entry, clerk: str = clerk, act: str = act, thing: str = thing) -> bool:
-            acts = any(part in entry.message for line in known.acts[act] for part in [max(line.split("{it}"), key=len)])
-            named = acts or mentioned("request", entry.message) == act
-            return entry.clerk == clerk and named and any(one in entry.message for one in known.things[thing])
 
-        found["clerk"].append(scored(row, counted(row, lambda entry, clerk=clerk: entry.clerk == clerk)))
-        kind = lambda entry, act=act, thing=thing: entry.intent == (act, thing)  # noqa: E731
-        found["kind"].append(scored(row, counted(row, kind)))
-        found["words"].append(scored(row, counted(row, holds)))
-    assert fmean(found["clerk"]) == fmean(found["kind"]) == 0
-    assert fmean(found["words"]) <= 0.1
+@pytest.mark.parametrize("complexity", TASK["users"].complexities)
+def test_who_finds_clerks_by_words_names_most_of_them_wrongly(complexity: int) -> None:
+    found: dict[str, list[float]] = {name: [] for name in READS}
+    for row in published("users", complexity):
+        book = read(row.text)
+        for name, seems in READS.items():
+            one, other = ({each.clerk for each in book.entries if seems(each, kind)} for kind in book.asked.kinds)
+            found[name].append(scored(row, ", ".join(sorted(one & other)) or "none"))
+    assert max(fmean(each) for each in found.values()) <= 0.5
+
+
+def test_who_dates_by_words_is_seldom_right() -> None:
+    found: dict[str, list[float]] = {name: [] for name in READS}
+    for complexity in TASK["when"].complexities:
+        for row in published("when", complexity):
+            book = read(row.text)
+            mine = [entry for entry in book.entries if entry.clerk == book.asked.named["clerk"]]
+            for name, seems in READS.items():
+                dates = sorted(each.date for each in mine if seems(each, book.asked.kinds[0]))
+                reply = MONTHS[dates[:complexity][-1][0]] if dates else "none"
+                found[name].append(scored(row, reply))
+    assert max(fmean(each) for each in found.values()) <= 0.5
+
+
+def said_of(acts: Sequence[str]) -> str:
+    return " and ".join(kinds("act")[act].word for act in acts)
+
+
+@pytest.mark.parametrize("lines_read", [70, 600])
+@pytest.mark.parametrize("asked", SHARES)
+def test_no_count_of_words_tells_what_is_asked_most(asked: tuple[str, int], lines_read: int) -> None:
+    """What is denied, mentioned, mentioned first, last or alone most or least, in the whole text or in a part of it."""
+    rows = 30
+    found: dict[str, list[float]] = {}
+    for index in range(rows):
+        row = publish(drawn(cell(*asked, rows), index), lines_read)
+        book = read(row.text)
+        every = [meaning(entry) for entry in book.entries]
+        for part, some in {"all": every, "start": every[: len(every) // 2], "end": every[-70:]}.items():
+            counted = {
+                "denied": Counter(each.denied for each in some),
+                "mentioned": Counter(act for each in some for act in each.acts),
+                "first": Counter(each.acts[0] for each in some),
+                "last": Counter(each.acts[-1] for each in some),
+                "alone": Counter(each.act for each in some if not each.denied),
+            }
+            for (name, times), sign in product(counted.items(), (1, -1)):
+                best = max(book.asked.options, key=lambda one, t=times, s=sign: s * sum(t[act] for act in one))
+                found.setdefault(f"{'most' if sign > 0 else 'least'} {name}, {part}", []).append(
+                    scored(row, said_of(best))
+                )
+    scores = {name: fmean(each) for name, each in found.items()}
+    most = max(scores, key=lambda name: scores[name])
+    assert scores[most] <= {"most": 0.3, "compare": 0.5}[asked[0]] + 0.2, (most, scores[most])
 
 
 @pytest.mark.parametrize("asked", SHARES)
-def test_who_counts_mentions_or_reads_a_part_takes_the_rival_for_the_answer(asked: tuple[str, int]) -> None:
-    by_words, by_part = [], []
+def test_acts_are_denied_alike_whatever_their_part_in_the_answer(asked: tuple[str, int]) -> None:
+    """Over all rows the leader and those that it is held against are denied, and stand alone, about equally often."""
+    rows, times = 20, {"denied": Counter[int](), "alone": Counter[int]()}
+    for index in range(rows):
+        sample = drawn(cell(*asked, rows), index)
+        ranks = {act: rank for rank, act in enumerate(sample.latent["ranks"])}
+        for entry in read(publish(sample, 500).text).entries:
+            said = meaning(entry)
+            times["denied" if said.denied else "alone"][ranks[said.denied or said.act]] += 1
+    sides = {"most": ((0,), range(1, 10)), "compare": ((0, 1), (2, 3))}[asked[0]]
+    for name, counted in times.items():
+        leader, others = (fmean(counted[rank] for rank in some) for some in sides)
+        assert 0.75 <= leader / others <= 1.33, (name, leader, others)
+
+
+@pytest.mark.parametrize("asked", SHARES)
+def test_who_reads_a_quarter_of_the_text_is_right_in_some_rows(asked: tuple[str, int]) -> None:
+    scores = []
     for index in range(ROWS):
         row = publish(drawn(cell(*asked), index), 900)
         book = read(row.text)
-        intents = [intent_of(each.message)[0] for each in book.entries]
-        named = Counter([*intents, *(mentioned("request", each.message) for each in book.entries)])
-        options = book.asked.options
-        word = {name: kind.word for name, kind in kinds("act").items()}
-        by_words.append(scored(row, word[max(options, key=lambda act, named=named: named[act])]))
-        ends = [Counter(part) for part in (intents[: len(intents) // 4], intents[-len(intents) // 4 :])]
-        by_part += [scored(row, word[max(options, key=lambda act, end=end: end[act])]) for end in ends]
-    assert fmean(by_words) <= 0.35
-    assert fmean(by_part) <= 0.6
+        acts = [entry.intent[0] for entry in book.entries]
+        for part in (acts[: len(acts) // 4], acts[-len(acts) // 4 :]):
+            times = Counter(part)
+            best = max(book.asked.options, key=lambda one, times=times: sum(times[act] for act in one))
+            scores.append(scored(row, said_of(best)))
+    assert fmean(scores) <= 0.7
+
+
+def test_no_two_rows_of_a_length_put_the_same_question_of_two_pairs() -> None:
+    """Neither in the same order nor in another; in the default size no two rows of a tier do."""
+    for rows, lengths in ((100, (4096,)), (600, (4096,)), (25, (4096, 8192, 16384, 32768, 65536, 131072))):
+        cells = [replace(cell("compare", 2, rows), length=length) for length in lengths]
+        asked = [question_of(drawn(one, index).question).options for one in cells for index in range(rows)]
+        assert len({frozenset(map(frozenset, options)) for options in asked}) == len(asked)
+
+
+def test_no_two_rows_of_a_length_put_the_same_question_of_two_kinds() -> None:
+    cells = [cell("users", complexity, 150) for complexity in TASK["users"].complexities]
+    asked = [question_of(drawn(one, index).question).kinds for one in cells for index in range(150)]
+    assert len({frozenset(kinds_asked) for kinds_asked in asked}) == len(asked)
+
+
+@pytest.mark.parametrize("subtask", ["count", "most"])
+def test_few_sentences_stand_twice_in_a_long_prompt(subtask: str) -> None:
+    """2,600 lines, as many as 131,072 tokens hold: at most 15 % of their sentences stand there more than once."""
+    row = publish(drawn(cell(subtask, {"count": 80, "most": 10}[subtask]), 0), 2600)
+    said = Counter(one for entry in read(row.text).entries for one in sentences(entry.message.rstrip()))
+    assert sum(times for times in said.values() if times > 1) / said.total() <= 0.15
 
 
 def test_months_of_clerks_messages_tell_nothing_by_themselves() -> None:

@@ -1,0 +1,93 @@
+"""The command that checks a server before a long run: check-server."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipeline.artifacts.split import Selection, Split
+from pipeline.cli.group import REPORTED, cli
+from pipeline.cli.options import KEY_FILE, WHERE, Number, api_key, selecting, selection_of
+from pipeline.errors import PredictionsError
+from pipeline.inference.checking import Finding, check_server
+from pipeline.inference.endpoint import Endpoint
+from pipeline.inference.run import COLUMNS
+from pipeline.profiles import Profile, load_profile
+from pipeline.profiles.adopt import kept_profile
+from pipeline.profiles.loading import shipped_profiles
+from pipeline.publish.splits import split_from
+from pipeline.rows import Row
+from pipeline.terminal.printing import say
+from pipeline.terminal.text import table
+
+
+@cli.command("check-server")
+@click.argument("where", metavar=WHERE)
+@click.option(
+    "--endpoint", "--base-url", "endpoint", envvar="CARRARA_ENDPOINT", required=True,
+    help="Base URL of the server, such as http://localhost:8000/v1, or set CARRARA_ENDPOINT.",
+)  # fmt: skip
+@click.option(
+    "--model", envvar="CARRARA_MODEL", required=True, help="Name of the model on the server, or set CARRARA_MODEL."
+)
+@selecting
+@KEY_FILE
+@click.option("--rows", type=click.IntRange(1, 100), default=4, show_default=True, help="Rows to send.")
+@click.option("--timeout", type=Number(1, 86400), default=600.0, show_default=True, help="Seconds to wait for each.")
+def check(
+    *, where: str, endpoint: str, model: str, key_file: Path | None, rows: int, timeout: float, **chosen: Any
+) -> None:
+    """Check how a server takes the rows of a split, before a long run.
+
+    Sends a few of the shortest rows and compares what the server tells by every means that it has: tokens of prompts,
+    the chat template, whether BOS stands twice, whether the model thinks, and the window. The exit code is 2 if
+    something is wrong.
+    """
+    split = split_from(where)
+    sizes = list(split.rows(["id", "length", "context_tokens"], selection_of(**chosen)))
+    if not sizes:
+        raise PredictionsError("no row is selected: give other --family, --length and the like")
+    asked = Endpoint(endpoint, model, api_key(key_file), timeout, 1, {"temperature": 0})
+    few = _few(split, sizes, rows)
+    found = list(check_server(asked, few, profile_of(split), max(row["context_tokens"] for row in sizes)))
+    say(table([_line(each) for each in found]))
+    for each in found:
+        if each.fault:
+            say(f"{each.check}: {each.fault}")
+    if any(each.fault for each in found):
+        sys.exit(REPORTED)
+    say("nothing is wrong, as far as the server tells")
+
+
+def _few(split: Split, sizes: list[Row], count: int) -> list[Row]:
+    """Return some of the shortest rows, of as many strata as there are."""
+    wanted, found = {row["id"] for row in sizes}, list[Row]()
+    for length in sorted({row["length"] for row in sizes}):
+        rows = split.rows(COLUMNS, Selection(lengths=(length,), limit=1))
+        found += islice((row for row in rows if row["id"] in wanted), count - len(found))
+        if len(found) == count:
+            break
+    return found
+
+
+def profile_of(split: Split) -> Profile | None:
+    """Return the profile that a split is cut for, shipped or kept in its folder; None if neither is that one."""
+    kept = kept_profile(split.folder.parent, split.tokenizer)
+    if kept is None and split.tokenizer not in shipped_profiles():
+        return None
+    profile = load_profile(kept or split.tokenizer)
+    return profile if profile.digest == split.manifest.tokenizer.digest else None
+
+
+def _line(each: Finding) -> dict[str, str]:
+    return {
+        "check": each.check,
+        "told by": each.means,
+        "expected": each.expected,
+        "found": each.found,
+        "verdict": each.verdict,
+    }

@@ -1,0 +1,233 @@
+"""What a server does with prompts, before a long run: their tokens, the template, BOS, thinking, the window.
+
+Servers tell it by different means, and each is asked by all of them: ``usage`` of a reply, ``/tokenize`` (llama.cpp,
+vLLM, SGLang, TGI), ``/apply-template`` (llama.cpp), ``/detokenize`` (vLLM), ``/v1/models``, ``/props``, ``/info`` and
+``/get_server_info`` for the window, and what a server says when it refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.errors import ProfileError, RequestError
+from pipeline.inference.endpoint import Endpoint, content_of
+from pipeline.inference.run import count_of, messages_of, reply_to
+from pipeline.metrics.reply import OPENED
+from pipeline.profiles import Profile
+from pipeline.rows import Row
+
+NOT_TOLD = "not told"
+ROOM = 8
+"""Tokens of the replies that are asked for; a reply that thinks begins with that."""
+SHOWN = 40
+"""Characters that are shown of templates where they begin to differ."""
+WINDOWS = (
+    ("/v1/models", ("data", 0, "max_model_len")),
+    ("/props", ("default_generation_settings", "n_ctx")),
+    ("/v1/models", ("data", 0, "meta", "n_ctx")),
+    ("/info", ("max_total_tokens",)),
+    ("/get_server_info", ("context_length",)),
+    ("/get_server_info", ("max_req_input_len",)),
+)
+"""Where servers say how many tokens fit: vLLM and SGLang, llama.cpp (of one slot), TGI, SGLang."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: by which means, what it should be, what it is, and what is wrong with it."""
+
+    check: str
+    means: str
+    expected: str
+    found: str
+    fault: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """What the table says: right, wrong, or not told."""
+        return "wrong" if self.fault else ("-" if self.found == NOT_TOLD else "right")
+
+
+def check_server(endpoint: Endpoint, rows: Sequence[Row], profile: Profile | None, window: int) -> Iterator[Finding]:
+    """Yield what a server does with some rows.
+
+    Args:
+        endpoint: whom to ask.
+        rows: a few rows, with the columns that a run reads; the last one may be the longest.
+        profile: what they are cut for; without it no template can be compared.
+        window: the tokens of the largest window that is to be asked.
+
+    Raises:
+        EndpointError: if the server answers nobody.
+    """
+    told = window_of(endpoint)
+    yield _fits(told, window)
+    small = [row for row in rows if told is None or row["context_tokens"] <= told[1]]
+    counts, refused = _counts(endpoint, small)
+    yield _bare(endpoint, small)
+    yield from _sent(counts, refused, len(small))
+    if small and small[0]["frame"] == "chat":
+        text, means = _rendered(endpoint, small[0])
+        yield _template(small[0], profile, text, means)
+        yield _bos(endpoint, small[0], counts, profile)
+        yield _thinking(endpoint, profile, text)
+    elif small:
+        yield _bos(endpoint, small[0], counts, profile)
+
+
+def window_of(endpoint: Endpoint) -> tuple[str, int] | None:
+    """Return where a server tells its window, and what it is."""
+    for path, keys in WINDOWS:
+        found = endpoint.look(path)
+        for key in keys:
+            try:
+                found = found[key]
+            except (LookupError, TypeError):
+                found = None
+        if type(found) is int and found > 0:
+            return path, found
+    return None
+
+
+def _fits(told: tuple[str, int] | None, window: int) -> Finding:
+    if told is None:
+        return Finding("window", "-", f"at least {window:,}", NOT_TOLD)
+    path, found = told
+    small = (
+        f"the server's window is {found:,} tokens: serve the model with {window:,}, or run with --max-length {found}"
+    )
+    return Finding("window", path, f"at least {window:,}", f"{found:,}", small if found < window else "")
+
+
+def _counts(endpoint: Endpoint, rows: Sequence[Row]) -> tuple[list[int], list[str]]:
+    """Return by how much the server counts more tokens than rows have, and its words where it refuses one."""
+    off, refused = list[int](), list[str]()
+    for row in rows:
+        try:
+            body = reply_to(endpoint, row, {"max_tokens": 1}, lambda: False)
+        except RequestError as fault:
+            refused.append(str(fault))
+            continue
+        if (sent := count_of(body, "prompt_tokens")) is not None:
+            off.append(sent - row["prompt_tokens"] - row["template_tokens"])
+    return off, refused
+
+
+def _sent(off: Sequence[int], refused: Sequence[str], rows: int) -> Iterator[Finding]:
+    what = "tokens as sent", "usage", "as the split counts"
+    if refused:
+        yield Finding(
+            "rows", "refusals", "none", f"{len(refused)} of {rows}", f"the server refuses a row: {refused[0]}"
+        )
+    if not off:
+        yield Finding(*what, NOT_TOLD)
+    elif any(off):
+        least, most = min(off), max(off)
+        by = f"{least:+}" if least == most else f"{least:+} to {most:+}"
+        yield Finding(
+            *what,
+            f"{by} in {sum(map(bool, off))} of {len(off)} rows",
+            f"prompts do not arrive with the tokens that the split counts ({by})",
+        )
+    else:
+        yield Finding(*what, f"the same in {len(off)} of {len(off)} rows")
+
+
+def _bare(endpoint: Endpoint, rows: Sequence[Row]) -> Finding:
+    """Compare the tokens of prompts alone: they tell another vocabulary from another template."""
+    off = list[int]()
+    for row in rows:
+        ids = None if row["messages"] else _tokens(endpoint, {"prompt": row["prompt"]}, special=False)
+        if ids is not None:
+            off.append(len(ids) - row["prompt_tokens"])
+    what = "tokens of bare prompts", "/tokenize", "as the split counts"
+    if not off:
+        return Finding(*what, NOT_TOLD)
+    if not any(off):
+        return Finding(*what, f"the same in {len(off)} of {len(off)} rows")
+    fault = "the model has another vocabulary than the split: build rows for its own tokenizer"
+    if set(off) == {1}:
+        return Finding(*what, "+1 in each row, a token in front")
+    return Finding(*what, f"{min(off):+} to {max(off):+}", fault)
+
+
+def _tokens(endpoint: Endpoint, what: Mapping[str, Any], *, special: bool) -> list[Any] | None:
+    """Return the tokens of a text or of messages, as servers name both, with or without those that are added."""
+    names = {"content": what["prompt"], "inputs": what["prompt"]} if "prompt" in what else {}
+    more = {"model": endpoint.model, "add_special": special, "add_special_tokens": special, **names}
+    found = endpoint.look("/tokenize", {**what, **more})
+    ids = found.get("tokens") if isinstance(found, Mapping) else found
+    if not isinstance(ids, list) or not ids:
+        return None
+    return [each.get("id") if isinstance(each, Mapping) else each for each in ids]
+
+
+def _rendered(endpoint: Endpoint, row: Row) -> tuple[str | None, str]:
+    """Return what the server makes of the messages of a row, and by which means it tells."""
+    messages = messages_of(row)
+    found = endpoint.look("/apply-template", {"messages": messages})
+    if isinstance(found, Mapping) and isinstance(found.get("prompt"), str):
+        return str(found["prompt"]), "/apply-template"
+    ids = _tokens(endpoint, {"messages": messages, "add_generation_prompt": True}, special=False)
+    back = endpoint.look("/detokenize", {"model": endpoint.model, "tokens": ids}) if ids else None
+    if isinstance(back, Mapping) and isinstance(back.get("prompt"), str):
+        return str(back["prompt"]), "/detokenize"
+    return None, "-"
+
+
+def _template(row: Row, profile: Profile | None, text: str | None, means: str) -> Finding:
+    what = "chat template", means
+    wanted = _wanted(row, profile)
+    if text is None or wanted is None or profile is None:
+        return Finding(*what, "that of the profile", NOT_TOLD)
+    bos = profile.template.bos
+    own, other = (each.removeprefix(bos) if bos else each for each in (wanted, text))
+    if own == other:
+        return Finding(*what, f"that of {profile.name}", "the same")
+    at = next(
+        (at for at, (one, two) in enumerate(zip(own, other, strict=False)) if one != two), min(map(len, (own, other)))
+    )
+    shown = [ascii(each[max(0, at - 8) : at + SHOWN]) for each in (own, other)]
+    return Finding(*what, shown[0], shown[1], f"the server applies another template than {profile.name} has")
+
+
+def _wanted(row: Row, profile: Profile | None) -> str | None:
+    if profile is None:
+        return None
+    try:
+        return profile.render([(each["role"], each["content"]) for each in messages_of(row)], row["frame"])
+    except ProfileError:
+        return None
+
+
+def _bos(endpoint: Endpoint, row: Row, off: Sequence[int], profile: Profile | None) -> Finding:
+    """Tell whether a token stands twice at the beginning; where no ids are told, one token more in each row says it."""
+    what = {"messages": messages_of(row)} if row["frame"] == "chat" else {"prompt": row["prompt"]}
+    ids = _tokens(endpoint, what, special=row["frame"] != "chat")
+    twice = "the token that begins a text stands twice: let either the template or the tokenizer add it"
+    if ids and len(ids) > 1 and row["frame"] == "chat":
+        return Finding("BOS", "/tokenize", "once", "twice", twice) if ids[0] == ids[1] else _once("/tokenize")
+    if off and set(off) == {1}:
+        return Finding("BOS", "usage", "once", "one token more in each row", twice)
+    if off and not any(off):
+        return _once("usage")
+    return Finding("BOS", "-", "once", NOT_TOLD)
+
+
+def _once(means: str) -> Finding:
+    return Finding("BOS", means, "once", "once, or none")
+
+
+def _thinking(endpoint: Endpoint, profile: Profile | None, text: str | None) -> Finding:
+    """Tell whether replies begin with reasoning, which needs room that rows may not have."""
+    reserved = profile is not None and profile.reserve > 0
+    body = endpoint.ask([{"role": "user", "content": "Reply with the word yes."}], more={"max_tokens": ROOM})
+    message = body["choices"][0]["message"]
+    fields = any(message.get(name) for name in ("reasoning_content", "reasoning"))
+    opened = text is not None and OPENED.search(text[-SHOWN:]) is not None
+    on = fields or opened or OPENED.match(content_of(body).lstrip()) is not None
+    fault = "replies begin with reasoning, but rows keep room for answers alone: switch it off, or build with a reserve"
+    expected = "on or off, there is room" if reserved else "off"
+    return Finding("thinking", "a reply", expected, "on" if on else "off", fault if on and not reserved else "")

@@ -1,0 +1,128 @@
+"""Which tokenizer's split of a release predictions were made for, where a release has several.
+
+Questions, ids and keys are the same for every tokenizer; prompts and windows are not. A model's predictions are scored
+against the split that it was asked: the one that the record of its run or export names, or that holds the prompts whose
+digests stand in its file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+from pipeline.artifacts.asked import RequestNote, read_requested, requested_in, requests_for
+from pipeline.artifacts.split import Selection, Split
+from pipeline.errors import PredictionsError
+from pipeline.rows import known_by
+from pipeline.score.formats import Entry
+from pipeline.score.joining import reader
+from pipeline.score.reading import read_predictions
+
+Choices = Mapping[str, Sequence[Split]]
+"""The splits of each tokenizer, by its name: of one release, or of several stacked."""
+TRIED = 8
+"""Predictions of a file whose digests are compared."""
+
+
+def by_tokenizer(splits: Iterable[Split]) -> dict[str, list[Split]]:
+    """Return splits by their tokenizer.
+
+    Raises:
+        PredictionsError: if those of two tokenizers do not hold the same questions.
+    """
+    found: dict[str, list[Split]] = {}
+    for split in splits:
+        found.setdefault(split.tokenizer, []).append(split)
+    first, *others = found.values()
+    for other in others:
+        one, two = _tags(first), _tags(other)
+        if not one & two or any(tier in dict(two) for tier, _ in one - two):
+            said = (", ".join(f"{tier} {tag}" for tier, tag in sorted(tags)) for tags in (one, two))
+            raise PredictionsError(
+                f"{_titles(first)} and {_titles(other)} are not of the same questions ({' and '.join(said)}): give "
+                "splits of one release"
+            )
+    return found
+
+
+def _tags(splits: Iterable[Split]) -> set[tuple[str, str]]:
+    return {(tier, tag) for split in splits for tier, tag in split.tags.items()}
+
+
+def _titles(splits: Iterable[Split]) -> str:
+    return " + ".join(split.title for split in splits)
+
+
+def asked_of(paths: Sequence[Path], choices: Choices, exports: Sequence[Path] = ()) -> str:
+    """Return the tokenizer that one model's predictions were made for.
+
+    Args:
+        paths: files of predictions of one model.
+        choices: the splits that they may be of.
+        exports: folders that were exported, of which they are.
+
+    Raises:
+        PredictionsError: if nothing tells it, or it is none or several of those.
+    """
+    if len(choices) == 1:
+        return next(iter(choices))
+    names = {name for path in paths if (name := _noted(path, choices) or _sent(path, choices))}
+    names = names or {note.asked.tokenizer for note in map(requested_in, exports) if _is_of(note, choices)}
+    known = ", ".join(sorted(choices))
+    if not names:
+        raise PredictionsError(
+            f"{str(paths[0])!r}: nothing tells which tokenizer's prompts these predictions were made for ({known}): "
+            "give --split NAME=DIR with the folder of that tokenizer, or --export FOLDER"
+        )
+    if len(names) > 1:
+        raise PredictionsError(
+            f"{str(paths[0])!r} and others are of one model, but of the tokenizers {', '.join(sorted(names))}: name "
+            "each model with NAME=PREDICTIONS"
+        )
+    name = names.pop()
+    if name not in choices:
+        raise PredictionsError(
+            f"{str(paths[0])!r}: what was asked is of tokenizer {name}, and the splits given are of {known}: give that "
+            "of the same release with --split DIR"
+        )
+    return name
+
+
+def exports_of(name: str, exports: Sequence[Path], choices: Choices) -> list[Path]:
+    """Return the folders of exports that are of a tokenizer; all of them where there is no other to choose."""
+    return [folder for folder in exports if len(choices) == 1 or requested_in(folder).asked.tokenizer == name]
+
+
+def _noted(path: Path, choices: Choices) -> str:
+    """Return the tokenizer that the record beside a file, or in a folder that it is in, names; empty without one."""
+    notes = (read_requested(place) for place in requests_for(path) if place.is_file())
+    return next((note.asked.tokenizer for note in notes if _is_of(note, choices)), "")
+
+
+def _is_of(note: RequestNote, choices: Choices) -> bool:
+    tags = {tag for splits in choices.values() for split in splits for tag in split.tags.values()}
+    return not tags.isdisjoint(note.asked.tags.values())
+
+
+def _sent(path: Path, choices: Choices) -> str:
+    """Return the tokenizer whose prompts a file says were sent, by the digests of its first predictions."""
+    told = dict(islice(_digests(path), TRIED))
+    if not told:
+        return ""
+    return next((name for name, splits in choices.items() if any(_holds(split, told) for split in splits)), "")
+
+
+def _digests(path: Path) -> Iterator[tuple[str, str]]:
+    for entry in read_predictions(path):
+        if isinstance(entry, Entry) and isinstance(entry.id, str) and entry.digest:
+            yield entry.id, entry.digest
+
+
+def _holds(split: Split, told: Mapping[str, str]) -> bool:
+    """Tell whether a split has some prompts: the first of them that it has a row for decides."""
+    for row in reader(split)(["id", "metadata"], Selection()):
+        if digest := told.get(row["id"]) or told.get(known_by(row["id"])):
+            return bool(json.loads(row["metadata"]).get("prompt_sha256") == digest)
+    return False

@@ -1,0 +1,111 @@
+"""longqa.unanswerable: who owned a property on a day, in pairs of rows, where the buyer's name was written down or not.
+
+Both forms tell the same history, of the same steps on the same days, and in both one sale is told without its buyer. In
+form b it is the sale that stands on the day; in form a it is another. So only whoever follows the history can tell
+whether the owner is named: there are as many sales, as many set aside and as many restored in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from random import Random
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams
+from pipeline.tasks.annals import solve as reading
+from pipeline.tasks.annals.haystack import asked_property
+from pipeline.tasks.base import Key, Published, Sample, Turns
+from pipeline.tasks.longqa import solve as proof
+from pipeline.tasks.longqa import text
+from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
+from pipeline.tasks.longqa.steps import without_restoring
+from pipeline.tasks.longqa.titles import (
+    AHEAD,
+    SHAPES,
+    Past,
+    Sizes,
+    beside,
+    buyers,
+    like,
+    named,
+    past,
+    shape_of,
+    when,
+)
+from pipeline.worlds.chronicle import Chronicle
+from pipeline.worlds.chronicle.world import SALE, UNDO, UNDO2, UNNAMED
+
+SIZES = Sizes(SHAPES[5], AHEAD[5], range(1, 3))
+
+
+def other_sale(rng: Random, found: Past, *but: int) -> int:
+    """Draw a step that is a sale, but none of some: before the day if there is one."""
+    sales = [at for at, (kind, _) in enumerate(found.steps) if kind == SALE and at not in but]
+    return rng.choice([at for at in sales if at < found.needed.stop] or sales)
+
+
+class Unanswerable(LongQa):
+    """Pairs of rows: the owner's name was written down (`complexity` 1) or was not (0)."""
+
+    __slots__ = ()
+
+    subtask = "unanswerable"
+    title = "who owned a property on a day, in pairs of rows with and without the name that tells"
+    scorer = "idk_pair"
+    complexities = (0, 1)
+    paired = True
+    version = 3
+    reply = text.MAY_LACK
+
+    def drawn(
+        self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Drawn:
+        """Draw a history, and leave out the name of one buyer."""
+        prop, twin = asked_property(world, index, row_streams, stratum_streams)
+        shape = shape_of(stratum_streams, stratum.rows, index, SIZES)
+        whole = past(world, row_streams.of("history"), SIZES, SIZES.shapes[shape])
+        rng, near, right = row_streams.of("asked"), row_streams.of("near"), whole.needed.start
+        wrong = other_sale(rng, whole, right)
+        found = whole.unnamed(wrong if stratum.complexity else right)
+        question = rng.choice(text.OWNED).format(prop=prop, when=when(rng, found.asked))
+        second = like(world, near, whole, SIZES, whole.buyers)
+        second = second.unnamed(other_sale(near, second))
+        told = [*found.told(prop, found.needed), *second.told(twin)]
+        told += beside(world, near, prop, [*whole.buyers, *named(told)])
+        told += beside(world, near, twin, [*whole.buyers, *named(told)])
+        told += rolls(world, row_streams.of("rolls"), buyers(told))
+        forms = (whole.owner,) if stratum.complexity else text.REFUSALS
+        shown = {"property": prop, "twin": twin, "shape": shape, **found.shown}
+        return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read whose the property was, or find that the name was not written down."""
+        found = reading.owned(turns[-1][1], known=False)
+        return (found,) if found else text.REFUSALS
+
+    def faults(self, row: Published) -> Iterable[str]:
+        """Prove that the sale that stands names its buyer, or does not, and that each entry needed is."""
+        return proof.pair_faults(row)
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the scores of those who name any buyer, and always refuse; no reply is right in both forms.
+
+        `last_before` takes the last sale before the day, `last_step` what the last step alone says, and `no_restoring`
+        follows the history but for sales that are restored: each names the buyer, or refuses where there is no name.
+        """
+        start, stop = sample.latent["needed"]
+        kinds = sample.latent["steps"][:stop]
+        sales = [at for at, kind in enumerate(kinds) if kind in (SALE, UNNAMED)]
+        back = {UNDO: 2, UNDO2: 3}.get(kinds[-1], 1)
+        stated = sample.stratum.complexity == 1
+        return {
+            "uniform": stated / max(1, len(sample.latent["buyers"])),
+            "refusal": float(not stated),
+            "last_before": float(sales[-1] == start),
+            "last_step": float(back <= len(sales) and sales[-back] == start),
+            "no_restoring": float(without_restoring(kinds) == start),
+        }
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return how many entries decide, and how many sales come behind the owner's among them."""
+        return {"shape": (sample.latent["shape"], len(SIZES.shapes))}
