@@ -133,6 +133,15 @@ def test_every_family_of_a_recipe_and_every_harness_has_a_page() -> None:
         assert (ROOT / "docs" / "harnesses" / f"{harness.name}.md").is_file()
 
 
+def test_errors_that_the_faq_quotes_are_in_the_code() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "pipeline").rglob("*.py")))
+    code = re.sub(r'"\s*\n\s*f?"', "", text)  # literals that go on in the next line
+    quoted = re.findall(r"^### `(.+)`$", (ROOT / "docs" / "faq.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert quoted
+    for error in quoted:
+        assert error in code, f"no message says {error!r}"
+
+
 def test_the_site_lists_every_page() -> None:
     said = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in (ROOT / "docs").rglob("*.md"):
