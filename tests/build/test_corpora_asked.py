@@ -216,6 +216,22 @@ def test_graded_passages_are_ranked(built: Path, files: Files) -> None:
         assert score(row, " > ".join(row["target"].split(" > ")[::-1])) < 1
 
 
+def test_passages_that_beir_grades_are_ranked(tmp_path: Path) -> None:
+    (tmp_path / "graded").mkdir()
+    import_corpora("beir", Source(corpus_shapes.beir_graded(tmp_path / "graded")), tmp_path / "corpora")
+    path = recipe(tmp_path / "r.toml", cell("rerank", "conditions", [8192], complexity=10))
+    corpus = tmp_path / "corpora" / "graded.parquet"
+    done = carrara("build", path, "--corpus", corpus, "--tokenizer", "o200k", "--out", tmp_path / "out", "--workers", 1)
+    assert done.exit_code == 0, done.output
+    found = Corpus.read(corpus)
+    numbered = dict(zip(map(str, numbers(found)), found.passages, strict=True))
+    for row in rows(tmp_path / "out"):
+        question = next(one for one in found.questions if one.question == row["question"])
+        grades = dict(zip(question.gold, question.grades, strict=True))
+        ranks = [[grades[numbered[one].id] for one in rank.split("=")] for rank in row["answers"][-1].split(">")]
+        assert ranks == [[2] * 5, [1] * 5]
+
+
 def test_too_few_graded_passages_take_no_stratum(files: Files, tmp_path: Path) -> None:
     path = recipe(tmp_path / "r.toml", cell("rerank", "conditions", [8192], complexity=10))
     done = carrara("plan", path, "--corpus", files["few"], "--out", tmp_path / "out")

@@ -124,6 +124,23 @@ def alce(root: Path) -> Path:
     return root
 
 
+def beir_graded(root: Path, questions: int = 10, graded: int = 12, others: int = 40) -> Path:
+    """A folder of BEIR whose questions have passages of grades 2 and 1, and one that was judged worthless."""
+    land, corpus, queries, judged = Land(5), [], [], []
+    for number in range(questions):
+        ctxs = [land.passage(f"It has to do with the {number}th charter.") for _ in range(graded)]
+        ctxs += [land.passage() for _ in range(others)]
+        corpus += [{"_id": f"d{one['id']}", "title": one["title"], "text": one["text"]} for one in ctxs]
+        queries.append({"_id": f"q{number}", "text": f"What has to do with the {number}th charter?"})
+        judged += [f"q{number}\td{one['id']}\t{1 + n % 2}\n" for n, one in enumerate(ctxs[:graded])]
+        judged.append(f"q{number}\td{ctxs[graded]['id']}\t0\n")
+    lines(root / "corpus.jsonl", corpus)
+    lines(root / "queries.jsonl", queries)
+    (root / "qrels").mkdir(exist_ok=True)
+    (root / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judged), encoding="utf-8")
+    return root
+
+
 def beir(root: Path, questions: int = 8, others: int = 30, *, answers: bool = True) -> Path:
     land, corpus, queries, judged = Land(3), [], [], []
     for number in range(questions):

@@ -106,8 +106,16 @@ def _by_grade(graded: Mapping[str, int]) -> list[list[str]]:
 
 
 def _every(question: Question) -> dict[str, int]:
-    """Return the grades of all passages that were ranked for a question."""
-    return dict(zip(question.ranked, question.grades, strict=True)) if question.grades else {}
+    """Return the grades of all passages that were ranked for a question.
+
+    HELMET's files grade every ranked passage. BEIR's grade those that are needed, and the ones that a search finds
+    beside them are worth nothing.
+    """
+    if not question.grades:
+        return {}
+    if {*question.gold} <= {*question.ranked}:
+        return dict(zip(question.ranked, question.grades, strict=True))
+    return {**dict.fromkeys(question.ranked, 0), **dict(zip(question.gold, question.grades, strict=True))}
 
 
 def _grades(question: Question) -> dict[str, int]:
