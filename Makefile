@@ -1,6 +1,6 @@
 # Each target is one command line of `carrara`, in an environment that the first of them sets up.
 #   make build-128k TOKENIZERS="o200k gemma3" WORKERS=8 OUT=/data/carrara
-# OUT is a folder, or one in a store, such as s3://bucket/v2.0.0 (make extras EXTRAS=s3).
+# OUT is a folder, or one in a store, such as s3://bucket/v3.0.0 (make extras EXTRAS=s3).
 PYTHON ?= python3
 VENV ?= .venv
 TOKENIZERS ?=
@@ -35,7 +35,7 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip
 FETCHED := $(filter $(basename $(notdir $(wildcard tokenizers/*.toml))) %.toml,$(TOKENIZERS))
 FETCH = $(if $(FETCHED),@$(CARRARA) fetch $(FETCHED) --pip '$(PYTHON) -m pip' >&2)
 HOW := $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
-FOLDER := $(if $(OUT),$(OUT),outputs/v2.0.0)
+FOLDER := $(if $(OUT),$(OUT),outputs/v3.0.0)
 
 # Images of Python often switch bytecode off; then every process compiles all its modules anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -118,7 +118,7 @@ verify: setup  ## re-count and re-solve every row in OUT
 publish: $(VENV)/.ready-hub  ## the splits in OUT to the Hub: REPO='org/name-{tokenizer}' KEYS=inline CHANGELOG=changes.md
 	@$(CARRARA) publish '$(FOLDER)' --repo '$(REPO)' $(if $(KEYS),--keys $(KEYS)) $(if $(CHANGELOG),--changelog '$(CHANGELOG)') $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
-score: setup  ## PREDICTIONS=out.jsonl against SPLIT=outputs/v2.0.0/o200k
+score: setup  ## PREDICTIONS=out.jsonl against SPLIT=outputs/v3.0.0/o200k
 	@$(CARRARA) score '$(SPLIT)' $(PREDICTIONS)
 
 report: $(VENV)/.ready-report  ## a page of the build in OUT, or of PREDICTIONS=out.jsonl against SPLIT

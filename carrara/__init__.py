@@ -39,7 +39,7 @@ def open_split(where: str | Path) -> Split:
     """Open one tokenizer's folder of a build, or a published data set at a tag.
 
     Args:
-        where: a folder, such as ``outputs/v2.0.0/o200k``; the URL of one in a store; or ``org/name@v1.0.0``, which is
+        where: a folder, such as ``outputs/v3.0.0/o200k``; the URL of one in a store; or ``org/name@v1.0.0``, which is
             downloaded.
 
     Returns:

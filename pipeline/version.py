@@ -1,3 +1,3 @@
 """The version of Carrara, which manifests, locks and requests state."""
 
-__version__ = "2.0.0"
+__version__ = "3.0.0"

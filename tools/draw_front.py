@@ -1,4 +1,4 @@
-"""Draw the picture of the README from a split: ``python tools/draw_front.py outputs/v2.0.0/o200k``.
+"""Draw the picture of the README from a split: ``python tools/draw_front.py outputs/v3.0.0/o200k``.
 
 On the left the window of a real row of 32K tokens, all its parts as long as they are; on the right what simulated
 readers score on the family of that row. Predictions of that split in the folder of a second argument are

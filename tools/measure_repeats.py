@@ -1,4 +1,4 @@
-"""Measure how much of a prompt is said twice: ``python tools/measure_repeats.py outputs/v2.0.0/o200k``.
+"""Measure how much of a prompt is said twice: ``python tools/measure_repeats.py outputs/v3.0.0/o200k``.
 
 A sentence is repeated if it stands more than once in its prompt, word for word. The table has the share of repeated
 sentences in all sentences, as a mean over the prompts of a subtask, by length. Lists, programs, graphs

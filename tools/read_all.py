@@ -1,4 +1,4 @@
-"""Write the tables of docs/readers.md from a split: ``python tools/read_all.py outputs/v2.0.0/o200k``.
+"""Write the tables of docs/readers.md from a split: ``python tools/read_all.py outputs/v3.0.0/o200k``.
 
 All readers read all rows, in as many processes as there are cores, and their scores take the place of what stands
 between ``<!-- readers -->`` and ``<!-- end of readers -->``. With a second argument the files of predictions are kept

@@ -217,7 +217,7 @@ def no_build(folder: Path) -> str:
     """Return the line for a folder in which no release was built."""
     if (folder / "manifest.json").is_file():
         return f"{str(folder)!r} is one tokenizer's folder: give the release folder, {str(folder.parent)!r}"
-    return f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v2.0.0"
+    return f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v3.0.0"
 
 
 def read_sealed(out: Path) -> tuple[list[Recipe], dict[str, Manifest]]:
@@ -282,4 +282,4 @@ def open_split(folder: Path) -> Split:
         if (begun / "data").is_dir() and (why := explain_unsealed(begun)):
             raise SplitError(f"{str(begun)!r} is {why}")
     what = "is not sealed" if (folder / "data").is_dir() else "holds no split"
-    raise SplitError(f"{str(folder)!r} {what}: give one tokenizer's folder of a build, such as outputs/v2.0.0/o200k")
+    raise SplitError(f"{str(folder)!r} {what}: give one tokenizer's folder of a build, such as outputs/v3.0.0/o200k")

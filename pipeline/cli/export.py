@@ -31,7 +31,7 @@ def export_split(
 ) -> None:
     """Write a split in the format that HARNESS reads, with a README on how to run it.
 
-    DIR is one tokenizer's folder in a release, such as outputs/v2.0.0/o200k; URL is one in a store;
+    DIR is one tokenizer's folder in a release, such as outputs/v3.0.0/o200k; URL is one in a store;
     ORG/NAME@TAG is a published data set. The export is written to a folder on a disk.
     Without arguments, or with --list, the harnesses are listed.
     """
@@ -41,7 +41,7 @@ def export_split(
     chosen_export = export_of(harness, model)
     if where is None:
         raise ExportError(
-            "no split to export: give a tokenizer's folder, such as outputs/v2.0.0/o200k, or org/name@tag"
+            "no split to export: give a tokenizer's folder, such as outputs/v3.0.0/o200k, or org/name@tag"
         )
     _write(chosen_export, where, out, selection_of(**chosen))
 

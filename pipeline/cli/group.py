@@ -34,7 +34,7 @@ class Entry(NamedTuple):
     example: str
 
 
-SPLIT = "outputs/v2.0.0/o200k"
+SPLIT = "outputs/v3.0.0/o200k"
 GROUPS = {
     "Build": {
         "recipes": Entry("show", "List the recipes that come with Carrara.", "recipes"),
@@ -44,7 +44,7 @@ GROUPS = {
         "build": Entry(
             "build", "Build a recipe from start to finish and prove every row.", "build smoke --tokenizer o200k"
         ),
-        "verify": Entry("verify", "Recount and re-solve every row of a build or a copy.", "verify outputs/v2.0.0"),
+        "verify": Entry("verify", "Recount and re-solve every row of a build or a copy.", "verify outputs/v3.0.0"),
         "sample": Entry("build", "Draw the samples of a recipe.", "sample 128k --family bio"),
         "render": Entry("build", "Render the filler pools of a recipe.", "render 128k --family bio"),
         "pack": Entry("build", "Pack the shards of a recipe without proving them.", "pack 128k --part 1/8"),
@@ -75,14 +75,14 @@ GROUPS = {
         "export": Entry("export", "Write a split in the format of another harness.", f"export lm-eval {SPLIT}"),
     },
     "Publish": {
-        "freeze": Entry("freeze", "Freeze a release by writing its lock.", "freeze outputs/v2.0.0"),
+        "freeze": Entry("freeze", "Freeze a release by writing its lock.", "freeze outputs/v3.0.0"),
         "publish": Entry(
             "publish",
             "Publish sealed splits on the Hugging Face Hub.",
-            "publish outputs/v2.0.0 --repo 'org/name-{tokenizer}' --dry-run",
+            "publish outputs/v3.0.0 --repo 'org/name-{tokenizer}' --dry-run",
         ),
         "extend": Entry(
-            "freeze", "Add profiles, tiers or strata to a frozen release.", "extend outputs/v2.0.0 --tokenizer gemma3"
+            "freeze", "Add profiles, tiers or strata to a frozen release.", "extend outputs/v3.0.0 --tokenizer gemma3"
         ),
         "recut": Entry("freeze", "Write recipes for the next major version after a leak.", "recut 128k --seed random"),
     },

@@ -42,11 +42,11 @@ def test_a_job_array_and_one_sealing_job(
     assert ended.returncode == 0, ended.stderr
     part, sealed = builds.lines(ended.stderr)
     assert part == (
-        f"{tmp_path}/v2.0.0/o200k: not sealed: in tier 32k, bio has 3 of 5 shards: build without --family and "
+        f"{tmp_path}/v3.0.0/o200k: not sealed: in tier 32k, bio has 3 of 5 shards: build without --family and "
         "--part to complete it"
     )
-    assert sealed.startswith(f"{tmp_path}/v2.0.0/o200k/data: 12 rows")
-    assert builds.contents(tmp_path / "v2.0.0") == whole
+    assert sealed.startswith(f"{tmp_path}/v3.0.0/o200k/data: 12 rows")
+    assert builds.contents(tmp_path / "v3.0.0") == whole
 
 
 @pytest.mark.slow
@@ -55,5 +55,5 @@ def test_workers_over_ssh(
 ) -> None:
     ended = run_block("SSH", (f"{tmp_path}/venv/bin/", ""), ("--nworkers 16", "--nworkers 1"))
     assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.startswith(f"{tmp_path}/v2.0.0/o200k/data: 12 rows")
-    assert builds.contents(tmp_path / "v2.0.0") == whole
+    assert ended.stdout.startswith(f"{tmp_path}/v3.0.0/o200k/data: 12 rows")
+    assert builds.contents(tmp_path / "v3.0.0") == whole

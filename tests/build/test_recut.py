@@ -94,8 +94,8 @@ def test_several_recipes_get_one_seed_and_names_of_their_own(tmp_path: Path, mon
     went(carrara("recut", "32k", "128k-thinking", "--seed", "random"))
     found = [load_recipe(str(path)) for path in sorted(tmp_path.glob("*.toml"))]
     assert [path.name for path in sorted(tmp_path.glob("*.toml"))] == [
-        "carrara-128k-thinking-3.0.0.toml",
-        "carrara-32k-3.0.0.toml",
+        "carrara-128k-thinking-4.0.0.toml",
+        "carrara-32k-4.0.0.toml",
     ]
     assert len({recipe.seed for recipe in found}) == 1
 

@@ -72,7 +72,7 @@ def test_a_store_that_a_file_of_fsspec_describes(proxy: Proxy, buckets: Buckets,
     assert (ended.returncode, ended.stderr.count("carrara: ")) == (0, 0), ended.stderr
     assert "4 rows" in ended.stdout
     assert "headline" in ended.stdout
-    assert buckets.contents(bucket, "v2.0.0/") == builds.contents(whole)
+    assert buckets.contents(bucket, "v3.0.0/") == builds.contents(whole)
 
 
 def test_a_store_that_the_environment_describes(proxy: Proxy, buckets: Buckets, recipe: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_store_that_the_environment_describes(proxy: Proxy, buckets: Buckets, 
     )
     ended = doc_pages.run(block, recipe.parent, {"AWS_DEFAULT_REGION": "us-east-1"})
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert f"in s3://{bucket}/v2.0.0" in ended.stdout
+    assert f"in s3://{bucket}/v3.0.0" in ended.stdout
     assert buckets.contents(bucket) == {}
 
 
@@ -98,14 +98,14 @@ def test_dask_without_a_shared_folder(proxy: Proxy, buckets: Buckets, recipe: Pa
     )
     ended = doc_pages.run(block, recipe.parent, environment(proxy.url))
     assert ended.returncode == 0, ended.stderr
-    assert buckets.contents(bucket, "v2.0.0/") == builds.contents(whole)
+    assert buckets.contents(bucket, "v3.0.0/") == builds.contents(whole)
 
 
 @pytest.mark.slow
 def test_an_upload_is_made_on_a_disk(proxy: Proxy, buckets: Buckets, recipe: Path, whole: Path) -> None:
     bucket = buckets.bucket()
     for path in builds.files(whole):
-        buckets.put(bucket, f"v2.0.0/{path.relative_to(whole)}", path.read_bytes())
+        buckets.put(bucket, f"v3.0.0/{path.relative_to(whole)}", path.read_bytes())
     text = (doc_pages.DOCS / PAGE).read_text(encoding="utf-8")
     (line,) = re.findall(r"^carrara publish .*$", text, re.MULTILINE)
     ended = doc_pages.run(doc_pages.changed(line, ("my-bucket", bucket)), recipe.parent, environment(proxy.url))

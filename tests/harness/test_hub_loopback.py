@@ -67,7 +67,7 @@ def test_listings(api: HfApi, hub: Hub) -> None:
     with pytest.raises(RemoteEntryNotFoundError):
         paths(path_in_repo="nowhere")
     with pytest.raises(NoRevisionError):
-        paths(revision="v2.0.0")
+        paths(revision="v3.0.0")
 
 
 def test_names_that_are_taken(api: HfApi) -> None:
@@ -116,7 +116,7 @@ def test_what_is_private_is_hidden(hub: Hub, api: HfApi) -> None:
             HfApi(endpoint=hub.url, token=token).dataset_info("org/keys")
         assert state(caught) == expected
     with pytest.raises(HfHubHTTPError) as refused:
-        HfApi(endpoint=hub.url, token=READER).create_tag(REPO, tag="v2.0.0", repo_type="dataset")
+        HfApi(endpoint=hub.url, token=READER).create_tag(REPO, tag="v3.0.0", repo_type="dataset")
     assert state(refused) == 403
     with pytest.raises(HfHubHTTPError) as refused:
         HfApi(endpoint=hub.url, token="hf_unknown").whoami()

@@ -46,13 +46,13 @@ from huggingface_hub import HfApi, HfFileSystem, snapshot_download
 
 repo, configs = sys.argv[1], sys.argv[2:]
 rows = {
-    config: datasets.load_dataset(repo, *[config] * bool(config), split="test", revision="v2.0.0").to_list()
+    config: datasets.load_dataset(repo, *[config] * bool(config), split="test", revision="v3.0.0").to_list()
     for config in configs
 }
-some = datasets.load_dataset(repo, "32k", split="test", revision="v2.0.0", streaming=True, columns=["id", "length"])
-local = snapshot_download(repo, repo_type="dataset", revision="v2.0.0")
-path = f"datasets/{repo}@v2.0.0/data/bio/32k/test-00000-of-00001.parquet"
-seen = HfApi().verify_repo_checksums(repo, repo_type="dataset", revision="v2.0.0", local_dir=local)
+some = datasets.load_dataset(repo, "32k", split="test", revision="v3.0.0", streaming=True, columns=["id", "length"])
+local = snapshot_download(repo, repo_type="dataset", revision="v3.0.0")
+path = f"datasets/{repo}@v3.0.0/data/bio/32k/test-00000-of-00001.parquet"
+seen = HfApi().verify_repo_checksums(repo, repo_type="dataset", revision="v3.0.0", local_dir=local)
 print(json.dumps({
     "rows": rows,
     "some": list(some),
@@ -87,7 +87,7 @@ def run_here(folder: Path) -> list[tuple[str, str]]:
 
 
 def test_what_was_published_is_loaded_row_for_row(hub: Hub, split: Split, inline: Path, tmp_path: Path) -> None:
-    release(inline, REPO, "2.0.0")
+    release(inline, REPO, "3.0.0")
     seen = json.loads(ran(hub, tmp_path, LOADED, REPO, "", "32k", "index", "latent_list_32k", "bio_32k"))
     own = rows(split.folder, "data")
     assert seen["rows"][""] == seen["rows"]["32k"] == own
@@ -106,7 +106,7 @@ def test_the_blocks_of_a_card_run(
     hub: Hub, split: Split, inline: Path, apart: Staged, tmp_path: Path, keys: str
 ) -> None:
     folder = inline if keys == "inline" else apart.folder
-    release(folder, REPO, "2.0.0")
+    release(folder, REPO, "3.0.0")
     found = run_here(folder)
     assert len(found) == (10 if keys == "inline" else 9)
     replies = [_reply(key) for key in rows(split.folder, "keys", ["id", "target"]) if key["id"].startswith("bio-")]
@@ -140,7 +140,7 @@ def publish(split: Split, tmp_path: Path, *more: str) -> str:
 def test_the_command_publishes_once(hub: Hub, split: Split, tmp_path: Path) -> None:
     publish(split, tmp_path)
     repo = hub.repos[REPO]
-    assert {"README.md", "croissant.json", "figures/depths.png", "figures/strata.svg"} <= set(repo.contents("v2.0.0"))
+    assert {"README.md", "croissant.json", "figures/depths.png", "figures/strata.svg"} <= set(repo.contents("v3.0.0"))
     sent = hub.uploaded()
     publish(split, tmp_path)
     assert hub.uploaded() == sent
@@ -149,7 +149,7 @@ def test_the_command_publishes_once(hub: Hub, split: Split, tmp_path: Path) -> N
 def test_a_dry_run_shows_files_and_card_and_sends_nothing(hub: Hub, split: Split, tmp_path: Path) -> None:
     said = publish(split, tmp_path, "--dry-run")
     assert "data/bio/32k/test-00000-of-00001.parquet" in said
-    assert "# Carrara smoke for o200k, v2.0.0" in said
+    assert "# Carrara smoke for o200k, v3.0.0" in said
     assert not hub.repos
     assert not hub.uploaded()
 
@@ -157,7 +157,7 @@ def test_a_dry_run_shows_files_and_card_and_sends_nothing(hub: Hub, split: Split
 @pytest.mark.parametrize("keys", ["separate", "withhold"])
 def test_keys_go_where_they_should(hub: Hub, split: Split, tmp_path: Path, keys: str) -> None:
     said = publish(split, tmp_path, "--keys", keys)
-    assert not [name for name in hub.repos[REPO].contents("v2.0.0") if name.startswith("keys/")]
+    assert not [name for name in hub.repos[REPO].contents("v3.0.0") if name.startswith("keys/")]
     assert (KEYS_SUFFIX in "".join(hub.repos)) == (keys == "separate")
     if keys == "separate":
         assert HfApi().dataset_info(REPO + KEYS_SUFFIX).private
@@ -178,7 +178,7 @@ def test_one_row_of_a_stream_takes_two_row_groups_at_the_most(
     footer = pq.read_metadata(folder / "test-00000-of-00002.parquet")
     groups = [group_bytes(footer.row_group(at)) for at in range(footer.num_row_groups)]
     assert len(groups) == 2
-    release(tmp_path / "long", "org/long", "2.0.0")
+    release(tmp_path / "long", "org/long", "3.0.0")
     before = hub.sent()
     assert ran(hub, tmp_path, STREAMED, "org/long").strip() == long[0]["id"]
     assert hub.sent() - before <= sum(groups) + 250_000
@@ -190,7 +190,7 @@ def group_bytes(group: pq.RowGroupMetaData) -> int:
 
 STREAMED = """
 import datasets, sys
-rows = datasets.load_dataset(sys.argv[1], split="test", revision="v2.0.0", streaming=True)
+rows = datasets.load_dataset(sys.argv[1], split="test", revision="v3.0.0", streaming=True)
 print(next(iter(rows))["id"])
 """
 

@@ -96,7 +96,7 @@ RUN = [path for path in PAGES if blocks(path, "python") and not path.name.starts
 @pytest.mark.parametrize("page", RUN, ids=[str(path.relative_to(ROOT)) for path in RUN])
 def test_python_on_pages_runs(page: Path, split: Split, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a page run one after another, beside a small build in the folder that pages name."""
-    folder = tmp_path / "outputs" / "v2.0.0"
+    folder = tmp_path / "outputs" / "v3.0.0"
     folder.mkdir(parents=True)
     (folder / "o200k").symlink_to(split.folder)
     monkeypatch.chdir(tmp_path)

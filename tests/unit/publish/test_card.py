@@ -149,7 +149,7 @@ def test_a_card_says_first_what_people_come_for(card: str, inline: Path) -> None
         assert f"(https://arxiv.org/abs/{paper.arxiv})" in card
     for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", prose(paged(inline))):
         assert (inline / link).exists() or link.startswith(("figures/", "gallery")), link
-    assert "## 2.0.0" not in card
+    assert "## 3.0.0" not in card
 
 
 @pytest.mark.parametrize("keys", ["inline", "separate"])
@@ -339,8 +339,8 @@ def test_notes_are_found_in_a_changelog(tmp_path: Path) -> None:
     assert (notes_of("1.0.0", file).text, notes_of("1.0.0", file).date) == ("- All.", "")
     assert (notes_of("1.0.0").text, notes_of("1.0.0").date) == ("", "2026-11-21")
     assert notes_of("9.9.9") == NOTHING
-    with pytest.raises(StageError, match=r"has no entry '## 2.0.0': add one"):
-        notes_of("2.0.0", file)
+    with pytest.raises(StageError, match=r"has no entry '## 3.0.0': add one"):
+        notes_of("3.0.0", file)
     with pytest.raises(StageError, match="cannot be read"):
         notes_of("1.0.0", tmp_path / "none.md")
     file.write_text("Only words.", encoding="utf-8")
