@@ -626,8 +626,9 @@ class Compare(Shares):
         """Deal an act of the pair that leads, and take the other three from its list of questions."""
         block, rng = divmod(index, stratum.rows)[0], stratum_streams.of("question")
         place = block * stratum.rows + int(spread(rng, stratum.rows, index) * stratum.rows)
-        turn, first = divmod(place, len(ACTS))
-        skip = (stratum.length.bit_length() - 1 - SHORTEST) * TURNS
+        lengths = stratum.length.bit_length() - 1 - SHORTEST
+        turn, first = place // len(ACTS), (place + lengths * stratum.rows) % len(ACTS)
+        skip = lengths * TURNS
         listed = _questions(row_streams.world(WORLD, stratum.tier))[first]
         four = listed[(skip + turn) % len(listed)]
         left = [act for act in ACTS if act not in four]
