@@ -408,12 +408,13 @@ def load_tokenizer(module: Any, folder: Path) -> Any:
 def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
     """Return the counter of an engine for a vocabulary, which has counted a little; None for the engine "none".
 
-    A user's own vocabulary is tried in a process of its own before.
+    A user's own vocabulary is tried in a process of its own before, unless it lies in the memory of this one.
 
     Raises:
         ProfileError: if the vocabulary is missing or another one, or the engine cannot use it.
     """
-    if engine.engine != "none" and not (vocabulary.package or vocabulary.entry):
+    packaged = vocabulary.package or vocabulary.entry
+    if engine.engine != "none" and not packaged and not vocabulary.file.startswith("memory:"):
         check_call(f"{source_of(vocabulary)}: {engine.engine} cannot use it", try_counter, vocabulary, engine)
     return try_counter(vocabulary, engine)
 

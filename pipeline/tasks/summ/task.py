@@ -303,7 +303,7 @@ class Points(Task):
     title = "a summary of who did what for a property and when, with the entries that tell of it"
     scorer = "key_points"
     complexities = (5, 10, 20)
-    max_new_tokens = 896
+    max_new_tokens = 960
     shortest = 16384
     version = 2
 
