@@ -16,7 +16,7 @@ from pipeline.recipe import Recipe, Stratum
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS
 from pipeline.tasks.recall import lists
-from pipeline.tasks.recall.lists import KEPT, MOST, Listed
+from pipeline.tasks.recall.lists import KEPT, Listed
 from pipeline.verify.row import answer_faults
 
 
@@ -26,14 +26,18 @@ def of(subtask: str, length: int, rows: int = 100) -> tuple[Listed, Stratum]:
     return task, Stratum("recall", subtask, "128k", length, task.count, rows)
 
 
-def test_a_row_whose_most_frequent_word_has_few_tokens_is_dealt_for_more_words(tmp_path: Path) -> None:
+def test_a_row_whose_most_frequent_word_has_few_tokens_is_dealt_for_more_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list rarely has room for MOST times the usual words, so it is less here."""
+    monkeypatch.setattr(lists, "MOST", 1.15)
     task, stratum = of("fwe", 8192, 14)
-    plan = make_plan(Recipe("tried", "0", 1, "128k", (stratum,)), ("o200k", "llama3.1"), tmp_path)
+    plan = make_plan(Recipe("tried", "0", 11, "128k", (stratum,)), ("o200k", "llama3.1"), tmp_path)
     assert all(Stages(plan, Inline).build())
     for shard in plan.all_shards():
         rows = list(read_rows(shard.path(plan.out, "data")))
         assert [answer_faults(row, stratum) for row in rows] == [[]] * 14
-        assert max(len(lists.read_list(row["prompt"])) for row in rows) > MOST * task.places(stratum)
+        assert max(len(lists.read_list(row["prompt"])) for row in rows) > 1.15 * task.places(stratum)
 
 
 @pytest.mark.parametrize("subtask", ["cwe", "fwe"])
@@ -44,7 +48,7 @@ def test_lists_fill_their_room_and_the_asked_words_lead(
 ) -> None:
     task, stratum = of(subtask, length)
     own, shared = row_streams(
-        make_plan(Recipe("tried", "0", 1, "128k", (stratum,)), ("o200k",), Path()), stratum, index
+        make_plan(Recipe("tried", "0", 11, "128k", (stratum,)), ("o200k",), Path()), stratum, index
     )
     sample = task.sample(stratum, index, own, shared)
     asked = np.isin(np.array(task.words(own)), sample.latent["words"])
