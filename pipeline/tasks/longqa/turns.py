@@ -37,7 +37,6 @@ from pipeline.tasks.longqa.titles import (
     shape_of,
 )
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, source_digest
-from pipeline.worlds.chronicle import written as chronicle_written
 from pipeline.worlds.chronicle import written as dated
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY, talked, write
 from pipeline.worlds.chronicle.entries import talk as wording_talk
@@ -50,7 +49,7 @@ ENTRIES = 2
 def session(rng: Random, day: int, entries: Sequence[str], role: Role = "filler", facts: tuple[str, ...] = ()) -> Unit:
     """Return a session: what is dictated on a day, and what is replied."""
     opening, reply = (talked(rng, name, day) for name in ("opening", "reply"))
-    said = "\n".join([f"{chronicle_written(day)}. {opening}", *(entry.rstrip("\n") for entry in entries)])
+    said = "\n".join([f"{dated(day)}. {opening}", *(entry.rstrip("\n") for entry in entries)])
     return Unit((Piece(said, role, "user"), Piece(reply, "filler", "assistant")), facts)
 
 

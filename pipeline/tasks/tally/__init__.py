@@ -1,6 +1,7 @@
 """Counting messages by what they ask, who received them and when (OOLONG, Bertsch et al. 2025)."""
 
-from pipeline.tasks.tally.task import Compare, Count, Most, Users, When
+from pipeline.tasks.tally.task import Count, Users, When
+from pipeline.tasks.tally.weigh import Compare, Most
 
 NOTES = """\
 A year of messages from customers, one a line, each with its day and the number of the clerk who received it, in random

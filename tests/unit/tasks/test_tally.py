@@ -21,8 +21,7 @@ from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.messages import Meaning, sentences
 from pipeline.tasks.messages import read as meaning_of
-from pipeline.tasks.tally import TASKS
-from pipeline.tasks.tally import task as base
+from pipeline.tasks.tally import TASKS, base
 from pipeline.tasks.tally.solve import Entry, entries_of, phrases, question_of, read
 from pipeline.tasks.tally.text import MONTHS, ordinal
 from pipeline.verify.statistics import balance_faults
