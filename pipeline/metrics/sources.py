@@ -169,7 +169,7 @@ def with_ids_apart(text: str, source: re.Pattern[str] = SOURCE) -> tuple[str, li
 
 def cut_statements(text: str, *, listing: bool) -> Iterator[str]:
     """Yield the sentences of a text, or the items of its lists; ids belong to what they end, or begin in each line."""
-    for line in text.splitlines():
+    for line in filter(str.strip, text.splitlines()):
         bare = BULLET.sub("", line).strip()
         leads = bare.lstrip("( ").startswith(ID)
         sentences = BEFORE_ID.split(bare) if leads else [BEHIND_STOP.sub(r" \2\1 ", bare)]

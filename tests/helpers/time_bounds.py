@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +13,17 @@ TURNS, SECONDS = 2_000_000, 0.08
 
 @contextmanager
 def within(seconds: float, what: object = "") -> Iterator[None]:
-    """Hold the processor time of a block to a bound; `what` is named if it takes longer."""
+    """Hold the processor time of a block to a bound; `what` is named if it takes longer.
+
+    Nothing is collected meanwhile: that would take as long as what other tests of the process have left is large.
+    """
+    gc.disable()
     began = time.process_time()
-    yield
-    took = time.process_time() - began
+    try:
+        yield
+        took = time.process_time() - began
+    finally:
+        gc.enable()
     assert took < seconds or took < seconds * slowness(), what
 
 
