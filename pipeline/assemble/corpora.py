@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pipeline import tasks
 from pipeline.corpora.records import FrozenCorpus
 from pipeline.errors import RecipeError
 from pipeline.recipe import Recipe, Stratum
-from pipeline.tasks import TASKS, task_of
+from pipeline.tasks import task_of
 from pipeline.tasks.base import CorpusKnob, Task
 
 
@@ -58,11 +59,11 @@ def _tables(task: Task) -> frozenset[str]:
 
 def _takers(one: FrozenCorpus) -> str:
     """Return which tasks a corpus can be used in, as advice."""
-    names = [f"{task.family}.{task.subtask}" for task in TASKS.values() if _tables(task) <= one.tables]
+    names = [f"{task.family}.{task.subtask}" for task in tasks.TASKS.values() if _tables(task) <= one.tables]
     if not names:
         return ", since no task takes one"
     if one.labels:
-        known = one.labels in TASKS["icl", "intents"].complexities
+        known = one.labels in tasks.TASKS["icl", "intents"].complexities
         named = "" if known else f" and the knob corpus = '{one.digest}'"
         return f", or add icl.intents with complexity {one.labels}, the number of its labels{named}"
     needs = sorted({count for count, _ in one.needed})

@@ -1,13 +1,13 @@
-"""The registry: every task that Carrara knows, by family and subtask."""
+"""The registry: every task that Carrara knows, by family and subtask; a family is imported when it is asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
 
 from pipeline.errors import LISTED, RecipeError, unknown
 from pipeline.recipe import Stratum
-from pipeline.tasks import corpus
 from pipeline.tasks.base import CorpusKnob, Task
 
 FAMILIES = (
@@ -27,17 +27,41 @@ FAMILIES = (
 )
 """Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
 
-MODULES = {name: import_module(f"{__name__}.{name}") for name in FAMILIES}
-TASKS: dict[tuple[str, str], Task] = {
-    (task.family, task.subtask): task for module in MODULES.values() for task in module.TASKS
-}
-NOTES: dict[str, str] = {name: module.NOTES.strip() for name, module in MODULES.items()}
+TASKS: dict[tuple[str, str], Task]
+"""Every task, by family and subtask."""
+NOTES: dict[str, str]
 """What the reader of a data card should know of each family, in Markdown."""
+
+_imported: dict[tuple[str, str], Task] = {}
+
+
+def __getattr__(name: str) -> object:
+    """Return `TASKS` or `NOTES`, for which all families are imported: the tasks of one take a worker less time.
+
+    Raises:
+        AttributeError: for any other name.
+    """
+    if name not in ("TASKS", "NOTES"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    modules = {family: _family(family) for family in FAMILIES}
+    if name == "NOTES":
+        return {family: module.NOTES.strip() for family, module in modules.items()}
+    for place in sorted(_imported, key=lambda place: families().index(place[0])):
+        _imported[place] = _imported.pop(place)
+    return _imported
+
+
+def _family(name: str) -> ModuleType:
+    """Import a family and register its tasks."""
+    module = import_module(f"{__name__}.{name}")
+    for task in module.TASKS:
+        _imported.setdefault((task.family, task.subtask), task)
+    return module
 
 
 def families() -> tuple[str, ...]:
     """Return the known families in registry order."""
-    return tuple(dict.fromkeys(family for family, _ in TASKS))
+    return tuple(dict.fromkeys((*FAMILIES, *(family for family, _ in _imported))))
 
 
 def task_of(stratum: Stratum) -> Task:
@@ -48,11 +72,15 @@ def task_of(stratum: Stratum) -> Task:
     """
     if stratum.family not in families():
         raise RecipeError(unknown("family", stratum.family, families()))
-    if (stratum.family, stratum.subtask) not in TASKS:
-        known = [subtask for family, subtask in TASKS if family == stratum.family]
-        raise RecipeError(unknown(f"subtask of {stratum.family}:", stratum.subtask, known))
     name = (stratum.family, stratum.subtask)
-    task = (stratum.knob("corpus", "") and corpus.TASKS.get(name)) or TASKS[name]
+    if name not in _imported and stratum.family in FAMILIES:
+        _family(stratum.family)
+    if name not in _imported:
+        known = [subtask for family, subtask in _imported if family == stratum.family]
+        raise RecipeError(unknown(f"subtask of {stratum.family}:", stratum.subtask, known))
+    task = _imported[name]
+    if stratum.knob("corpus", ""):
+        task = import_module(f"{__name__}.corpus").TASKS.get(name, task)
     return task.for_stratum(stratum)
 
 

@@ -458,13 +458,13 @@ def test_verify_and_build_do_not_meet(recipe: Path, whole: dict[str, str], tmp_p
     out = tmp_path / "out"
     with builds.Running(*arguments(recipe, out, 1), pause=0.2) as running:
         running.when(lambda: list(out.glob("o200k/data/bio/32k/*.parquet")))
-        before = builds.below(builds.contents(out), "recipes", "samples")
+        before = {name: builds.contents(out / name) for name in ("recipes", "samples")}
         ended = builds.run("verify", out, "--tokenizer", "o200k", "--workers", 1)
         (line,) = ended.stderr.splitlines()
         assert (ended.returncode, ended.stdout) == (1, "")
         assert line.startswith(f"carrara: {str(out)!r} is being built (process {running.process.pid} on ")
         assert line.endswith("): verify it when that has ended")
-        assert builds.below(builds.contents(out), "recipes", "samples") == before
+        assert {name: builds.contents(out / name) for name in before} == before
         assert running.ended() == (0, "")
     assert builds.contents(out) == whole
     plan = builds.planned(recipe, out)

@@ -9,11 +9,11 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email import message_from_bytes
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from answering import answer
+from loopback.threads import LoopbackServer
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -110,11 +110,11 @@ def serving() -> Iterator[tuple[str, list[Any]]]:
         yield f"{served.address}/v1", served.asked
 
 
-class Server(ThreadingHTTPServer):
+class Server(LoopbackServer):
     """What was asked, what was said, and the files and batches that are kept."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Handler)
         self.address = f"http://127.0.0.1:{self.server_port}"
         self.asked: list[Any] = []
         self.said: list[str] = []
@@ -126,9 +126,7 @@ class Server(ThreadingHTTPServer):
 def server() -> Iterator[Server]:
     """Serve while the block runs."""
     served = Server()
-    Thread(target=served.serve_forever, daemon=True).start()
     try:
         yield served
     finally:
-        served.shutdown()
-        served.server_close()
+        served.stop()

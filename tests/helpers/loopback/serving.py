@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import socket
 import tempfile
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Self
 
 from loopback.faults import Fault, Faults
 from loopback.http import Reply, Request
+from loopback.threads import LoopbackServer
 
 BLOCK = 1 << 16
 
@@ -45,10 +45,9 @@ class Served:
         self.folder = folder
         self.log: list[Seen] = []
         self.faults = Faults()
-        self._http = _Server(("127.0.0.1", port), _handler(self))
-        self.port = self._http.server_address[1]
+        self._http = LoopbackServer(_handler(self), port)
+        self.port = self._http.server_port
         self.url = f"http://127.0.0.1:{self.port}"
-        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
 
     def answer(self, request: Request) -> Reply:
         """Carry out a request."""
@@ -68,8 +67,7 @@ class Served:
 
     def stop(self) -> None:
         """Refuse connections from now on."""
-        self._http.shutdown()
-        self._http.server_close()
+        self._http.stop()
 
     def fail(self, match: str, status: int = 0, **how: Any) -> Fault:
         """Let requests that match fail; see `Fault`."""
@@ -78,14 +76,6 @@ class Served:
     def lines(self, start: str = "") -> list[str]:
         """Return the requests so far that begin so."""
         return [seen.line for seen in self.log if seen.line.startswith(start)]
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 64
-
-    def handle_error(self, *_: object) -> None:
-        """Say nothing of clients that hang up."""
 
 
 class _CutError(Exception):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import handmade
+from loopback.threads import LoopbackServer
 from pipeline.cli import cli
 from pipeline.inference.checking import Finding, check_server
 from pipeline.inference.endpoint import Endpoint
@@ -79,7 +79,7 @@ class Model:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[Model], Endpoint]]:
-    servers: list[ThreadingHTTPServer] = []
+    servers: list[LoopbackServer] = []
 
     def start(model: Model) -> Endpoint:
         class Handler(BaseHTTPRequestHandler):
@@ -100,14 +100,12 @@ def serve() -> Iterator[Callable[[Model], Endpoint]]:
             def log_message(self, *_: object) -> None:
                 pass
 
-        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
-        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
-        return Endpoint(f"http://127.0.0.1:{servers[-1].server_address[1]}/v1", "m", tries=1)
+        servers.append(LoopbackServer(Handler))
+        return Endpoint(f"http://127.0.0.1:{servers[-1].server_port}/v1", "m", tries=1)
 
     yield start
     for server in servers:
-        server.shutdown()
-        server.server_close()
+        server.stop()
 
 
 @pytest.fixture(scope="module")

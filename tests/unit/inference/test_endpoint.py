@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from pipeline.worlds.writing.corpus import read_corpus
 if str(Path(__file__).parents[2] / "helpers") not in sys.path:
     sys.path.append(str(Path(__file__).parents[2] / "helpers"))
 import builds
+from loopback.threads import LoopbackServer
 
 KEY = "sk-test-0123456789abcdef"
 MODEL = "tiny-writer"
@@ -91,17 +92,14 @@ class Server:
         self.headers = list[dict[str, str]]()
         self.sent = list[dict[str, Any]]()
         self._lock, self._stopping = threading.Lock(), threading.Lock()
-        self._http = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
-        self._http.daemon_threads = True
-        self.port = self._http.server_address[1]
+        self._http = LoopbackServer(self._handler(), port)
+        self.port = self._http.server_port
         self.url = f"http://127.0.0.1:{self.port}/v1"
-        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
 
     def stop(self) -> None:
         """Close the port. Of two threads that do so at a time neither returns before it is free."""
         with self._stopping:
-            self._http.shutdown()
-            self._http.server_close()
+            self._http.stop()
 
     def note(self, payload: dict[str, Any], headers: dict[str, str]) -> tuple[int, str]:
         with self._lock:

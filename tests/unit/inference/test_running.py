@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 
 import builds
 import handmade
+from loopback.threads import LoopbackServer
 from pipeline.cli import cli
 from pipeline.errors import BuildError
 from pipeline.inference.endpoint import Endpoint
@@ -48,14 +49,9 @@ class Server:
         self.keys: list[str | None] = []
         self.most = self._now = 0
         self._script, self._lock = script, threading.Lock()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
-        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
-
-    def stop(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+        self._http = LoopbackServer(self._handler())
+        self.stop = self._http.stop
+        self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
 
     def enter(self, path: str, key: str | None, payload: dict[str, Any]) -> None:
         with self._lock:
