@@ -25,7 +25,7 @@ from pipeline.errors import ProfileError, first_line, unknown
 from pipeline.profiles import template as templates
 from pipeline.profiles.agreement import Agreed, agreed_engines, check_sent, differences
 from pipeline.profiles.confined import check_call
-from pipeline.profiles.counters import load_tokenizer, silent, transformers_module
+from pipeline.profiles.counters import TRANSFORMERS, load_tokenizer, silent, transformers_module
 from pipeline.profiles.gguf import SUFFIX, unpacked
 from pipeline.profiles.hub import COMMIT, READ, Model, fetch_model, parse_model, safe_name
 from pipeline.profiles.hub import SLOW as HUB_SLOW
@@ -107,7 +107,7 @@ def adopt(source: Source, folder: Path, wanted: RequestedProfile | None = None) 
         for name in files_of(source.folder):
             shutil.copyfile(checked_file(source.folder / name), aside / name)
         transformers_module()
-        check_call(f"{source.title}: its tokenizer cannot be used", try_tokenizer, source, aside)
+        check_call(f"{source.title}: its tokenizer cannot be used", try_tokenizer, source, aside, uses=(TRANSFORMERS,))
         tokenizer = _tokenizer(source, aside)
         agreed = agreed_engines(tokenizer, aside / VOCABULARY, source.title)
         template = _template(tokenizer, wanted)

@@ -388,6 +388,10 @@ class TransformersCounter(InContext):
         return list(self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
 
 
+TRANSFORMERS = "transformers.models.auto.tokenization_auto"
+"""The module that reads tokenizers, which takes a second to import."""
+
+
 def transformers_module() -> Any:
     """Import transformers, which says nothing of its own: that there is no PyTorch is no fault here.
 
@@ -415,7 +419,10 @@ def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
     """
     packaged = vocabulary.package or vocabulary.entry
     if engine.engine != "none" and not packaged and not vocabulary.file.startswith("memory:"):
-        check_call(f"{source_of(vocabulary)}: {engine.engine} cannot use it", try_counter, vocabulary, engine)
+        uses = (TRANSFORMERS,) if engine.engine == "transformers" else ()
+        check_call(
+            f"{source_of(vocabulary)}: {engine.engine} cannot use it", try_counter, vocabulary, engine, uses=uses
+        )
     return try_counter(vocabulary, engine)
 
 

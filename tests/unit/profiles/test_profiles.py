@@ -507,7 +507,7 @@ def test_a_hub_vocabulary(write: Write, tmp_path: Path, trained: Path, monkeypat
 
     hub = importlib.import_module("huggingface_hub")
     monkeypatch.setattr(hub, "hf_hub_download", fetch)
-    monkeypatch.setattr(counters, "check_call", lambda *_: None)  # this process alone has that download
+    monkeypatch.setattr(counters, "check_call", lambda *_, **__: None)  # this process alone has that download
     head = (
         f'[vocabulary]\nhub = "org/model"\nrevision = "{"0" * 40}"\nsha256 = "{digest(trained / "tokenizer.json")}"\n'
     )
@@ -601,7 +601,7 @@ def test_an_extra_that_is_not_installed(
     (tmp_path / "x.model").write_text("{}")
     profile = write(f"[vocabulary]\n{source}\nsha256 = '{digest(tmp_path / 'x.model')}'\n")
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr(counters, "check_call", lambda *_: None)  # this process alone lacks the module
+    monkeypatch.setattr(counters, "check_call", lambda *_, **__: None)  # this process alone lacks the module
     with pytest.raises(
         ProfileError,
         match=rf"{module} is not installed: make extras EXTRAS={extra}, or pip install 'carrara\[{extra}\]'",
