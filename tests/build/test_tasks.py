@@ -217,7 +217,7 @@ def test_depths_are_uniform_by_construction(smoke: Plan) -> None:
     for cell in one_of_each_form(smoke):
         if cell.family in ("mrcr", "longqa", "summ"):
             continue  # ordinal or date and depth are dealt together: their own tests prove both
-        wide = replace(cell, rows=24)
+        wide = replace(cell, rows=12)
         wanted: dict[int, list[float]] = defaultdict(list)
         for index in range(wide.rows):
             own, shared = row_streams(smoke, wide, index)
@@ -294,7 +294,7 @@ def test_prompts_are_clean_text(rows: dict[str, list[Row]]) -> None:
 @pytest.mark.parametrize(
     ("tier", "profiles"),
     [
-        ("128k", PROFILES[:2]),
+        ("32k", PROFILES[:2]),
         *(pytest.param(tier, builds.SWEPT, marks=slow) for tier in ("32k", "128k", "1m")),
     ],
     ids=lambda value: value if isinstance(value, str) else str(len(value)),
@@ -326,7 +326,7 @@ def test_what_fits_is_right_and_all_else_is_refused_before_it_is_packed(
     for task in (task for (name, _), task in TASKS.items() if name == family):
         tried = task.complexities if every else {*task.complexities[:1], *task.complexities[-1:]}
         for forms in [task.complexities] if task.paired else [(each,) for each in sorted(tried)]:
-            cells = tuple(Stratum(family, task.subtask, "32k", length, form, 4) for form in forms)
+            cells = tuple(Stratum(family, task.subtask, "32k", length, form, 2) for form in forms)
             recipe = Recipe("short", "0", 5, "32k", cells, reserve=reserve)
             plan = make_plan(recipe, ("o200k",), tmp_path / f"{task.subtask}-{forms[0]}")
             if not is_built(plan):

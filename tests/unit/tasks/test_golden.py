@@ -23,7 +23,7 @@ from pipeline.tasks import TASKS
 from pipeline.tasks.base import Task
 
 SEED = 20261121
-DIGEST = "forty samples of every complexity at 32k and at 1m: sha256 "
+DIGEST = "ten samples of every complexity at 32k and at 1m: sha256 "
 
 
 def plan_of(task: Task, out: Path) -> Plan:
@@ -43,11 +43,11 @@ def text_of(plan: Plan) -> str:
 
 
 def samples_digest(task: Task) -> str:
-    """Return a digest of forty samples of every complexity at two tiers."""
+    """Return a digest of ten samples of every complexity at two tiers."""
     total = hashlib.sha256()
     for tier in ("32k", "1m"):
         cells = tuple(
-            Stratum(task.family, task.subtask, tier, 8192, complexity, 40) for complexity in task.complexities
+            Stratum(task.family, task.subtask, tier, 8192, complexity, 10) for complexity in task.complexities
         )
         plan = make_plan(Recipe("golden", "1", SEED, tier, cells), ("o200k",), Path("unused"))
         for cell in cells:

@@ -43,7 +43,7 @@ def streams(stratum: Stratum, index: int) -> tuple[Streams, Streams]:
 
 def many(view: str) -> int:
     """Return how many samples a test of shares draws: those of minima and maxima take ten times as long."""
-    return 150 if view in ("min", "max") else 400
+    return 80 if view in ("min", "max") else 200
 
 
 @lru_cache
@@ -201,7 +201,7 @@ def test_lengths_are_changed_by_four_kinds_and_dealt_evenly() -> None:
     shares = histogram("len")
     assert shares["reverse"] == shares["sort"] == 0
     assert min(shares[kind] for kind in KINDS[:4]) > 0.1
-    for complexity, rows in ((1, 24), (5, 24), (20, 400)):
+    for complexity, rows in ((1, 24), (5, 24), (20, many("len"))):
         answers = Counter(int(sample.key.target) for sample in samples("len", complexity, rows))
         assert set(answers) == set(lengths(complexity))
         assert max(answers.values()) - min(answers.values()) <= 1

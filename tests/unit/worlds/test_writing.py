@@ -109,7 +109,7 @@ def test_texts_of_a_cell_are_unlike_each_other(library: GrammarLibrary, texts: l
         cells.setdefault(entry.label, []).append(text)
     assert all(runs(one).isdisjoint(runs(other)) for cell in cells.values() for one, other in combinations(cell, 2))
     rng = Random(1)
-    pairs = [pair for cell in cells.values() if len(cell) == 8 for pair in rng.sample(list(combinations(cell, 2)), 3)]
+    pairs = [pair for cell in cells.values() if len(cell) == 8 for pair in rng.sample(list(combinations(cell, 2)), 1)]
     ratios = sorted(SequenceMatcher(None, one, other, autojunk=False).ratio() for one, other in pairs)
     assert sum(ratios) / len(ratios) <= 0.35
     assert ratios[-1] <= 0.55
