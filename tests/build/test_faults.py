@@ -33,6 +33,7 @@ DATA = "o200k/data/bio/32k/test-00002-of-00005.parquet"
 KEYS = "o200k/keys/bio/32k/test-00002-of-00005.parquet"
 PROOF = "o200k/proofs/bio/32k/test-00002-of-00005.json"
 MANIFEST = "o200k/manifest.json"
+slow = pytest.mark.slow
 SAMPLES = "samples/bio/32k/test-00002-of-00005.parquet"
 SEGMENTS = "segments/people-standard-32k.parquet"
 COUNTS = "o200k/counts/people-standard-32k.parquet"
@@ -185,7 +186,11 @@ def test_build_sees_what_sizes_and_footers_show(
     assert made_again(before, builds.stamps(built)) <= {DATA, KEYS, PROOF, MANIFEST}
 
 
-@pytest.mark.parametrize("harm", [flipped, flipped_key, deleted], ids=lambda harm: harm.__name__)
+@pytest.mark.parametrize(
+    "harm",
+    [flipped, *(pytest.param(harm, marks=slow) for harm in (flipped_key, deleted))],
+    ids=lambda harm: harm.__name__,
+)
 def test_the_command_says_it_in_one_line(harm: Callable[[Path], None], recipe: Path, built: Path) -> None:
     harm(built / DATA)
     assert DATA in one_line(builds.run("verify", built, "--workers", 1))
@@ -403,7 +408,10 @@ def test_the_recipe_is_held_to_the_manifest_before_its_names_are_read(built: Pat
     assert builds.stamps(built) == before
 
 
-@pytest.mark.parametrize("name", [MANIFEST, PROOF, "recipes/32k.json", "o200k", "recipes", "."])
+@pytest.mark.parametrize(
+    "name",
+    [MANIFEST, "o200k", *(pytest.param(name, marks=slow) for name in (PROOF, "recipes/32k.json", "recipes", "."))],
+)
 def test_what_may_not_be_read_is_named_and_nothing_is_touched(name: str, recipe: Path, built: Path) -> None:
     """An administrator may read all, so the commands run without that right."""
     head = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
@@ -739,8 +747,14 @@ MOMENTS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize(
     ("workers", "moment"),
-    [*((2, moment) for moment in MOMENTS.values()), (1, MOMENTS["in a shard"])],
-    ids=[*MOMENTS, "in a shard, one worker"],
+    [
+        *(pytest.param(2, MOMENTS[name], id=name) for name in ("workers starting", "in a shard")),
+        *(
+            pytest.param(2, MOMENTS[name], id=name, marks=slow)
+            for name in ("samples there", "counts there", "shards there")
+        ),
+        pytest.param(1, MOMENTS["in a shard"], id="in a shard, one worker"),
+    ],
 )
 def test_an_interrupt_is_one_line_and_the_next_run_goes_on(
     workers: int, moment: Callable[[Path], object], recipe: Path, whole: dict[str, str], tmp_path: Path
@@ -780,9 +794,15 @@ def test_an_interrupt_of_the_command_alone_ends_its_workers(
 # Pipes and devices in the place of files
 
 
-@pytest.mark.parametrize("what", ["fifo", "device"])
+PLACES = ("recipe", "profile", "vocabulary", "lock", "manifest", "kept recipe", "shard", "keys")
+
+
 @pytest.mark.parametrize(
-    "where", ["recipe", "profile", "vocabulary", "lock", "manifest", "kept recipe", "shard", "keys"]
+    ("what", "where"),
+    [
+        *(("fifo", where) for where in PLACES),
+        *(pytest.param("device", where, marks=() if where == "shard" else slow) for where in PLACES),
+    ],
 )
 def test_a_pipe_or_a_device_never_hangs(what: str, where: str, recipe: Path, built: Path, tmp_path: Path) -> None:
     def stands(path: Path) -> Path:

@@ -87,7 +87,9 @@ AFTER: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize("name", AFTER)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "publish" else ()) for name in AFTER]
+)
 def test_other_commands_end_with_the_same_bytes_when_they_were_killed(
     name: str, whole: Path, rng: Random, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

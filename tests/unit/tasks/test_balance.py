@@ -63,7 +63,11 @@ def test_an_uneven_deal_is_found(monkeypatch: pytest.MonkeyPatch, kind_of: Calla
 def test_what_tasks_deal_is_even(family: str, longest: int, tmp_path: Path) -> None:
     """At all lengths, or at the shortest ones; of programs at short ones alone: long ones take long to draw."""
     recipe = load_recipe("128k")
-    most = min(longest, 8192) if family == "latent_list" else max(longest, min(cell.length for cell in recipe.of_family(family)))
+    most = (
+        min(longest, 8192)
+        if family == "latent_list"
+        else max(longest, min(cell.length for cell in recipe.of_family(family)))
+    )
     drawn = tuple(cell for cell in recipe.of_family(family) if cell.length <= most)
     plan = Plan(replace(recipe, strata=drawn), (), tmp_path, (family,))
     assert list(balance_faults(draw_sample(plan, row) for row in plan.rows(family))) == []
