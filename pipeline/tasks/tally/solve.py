@@ -33,10 +33,10 @@ ASKED = {
     "users": re.compile(
         r"Which clerks received both a message that asks (?P<kind>.+) and a message that asks (?P<other>.+)\?"
     ),
-    "most": re.compile(r"Which of these things is asked most often in all messages: (?P<options>.+)\?"),
+    "most": re.compile(r"Which of these requests is made most often in all the messages: (?P<options>.+)\?"),
     "compare": re.compile(
-        r"Which of these two pairs is asked more often in all messages, both things of a pair together: "
-        r"(?P<options>.+)\?"
+        r"Which of these two pairs of requests is made more often in all the messages, counting both requests of a "
+        r"pair together: (?P<options>.+)\?"
     ),
 }
 Intent = tuple[str, str]

@@ -15,7 +15,7 @@ MONTHS = (
 DAYS = 28
 """Days of a month on which messages come."""
 INTRODUCTION = (
-    "Below are messages that customers sent in the course of one year to a company which looks after their contracts "
+    "Below are messages that customers sent in the course of one year to a company that looks after their contracts "
     "and memberships. Each line gives the day, the number of the clerk who received the message, and the message. The "
     "lines are in no particular order.{stated} A message asks one thing about one contract or membership; many also "
     "say what they do not ask, or mention others. At the end is a question about all of the messages.\n\nMessages:\n"
@@ -27,7 +27,7 @@ REPLIES = {
     "when": "Reply with the month alone.",
     "users": "Reply with the numbers of the clerks, separated by commas.",
     "most": "Reply with one of the words alone.",
-    "compare": "Reply with one of the two pairs alone.",
+    "compare": "Reply with one of the two pairs, in these words, and nothing else.",
 }
 QUESTIONS = {
     "count": "How many of the messages that clerk {clerk} received ask {kind}?",
@@ -36,9 +36,10 @@ QUESTIONS = {
         "{kind}?"
     ),
     "users": "Which clerks received both a message that asks {kind} and a message that asks {other}?",
-    "most": "Which of these things is asked most often in all messages: {options}?",
+    "most": "Which of these requests is made most often in all the messages: {options}?",
     "compare": (
-        "Which of these two pairs is asked more often in all messages, both things of a pair together: {options}?"
+        "Which of these two pairs of requests is made more often in all the messages, counting both requests of a pair "
+        "together: {options}?"
     ),
 }
 NAMED = " What a message asks has one of ten names: {names}."
