@@ -142,10 +142,7 @@ $(ENVS)/%/.ready: tests/harness/%.txt
 	@touch $@
 
 test:  ## all tests but the slow sweeps, lint and types
-	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+	@$(MAKE) --no-print-directory --jobs 2 lint $(LIGHT:%=$(ENVS)/%/.ready)
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 test-unit: $(VENV)/.ready-test  ## the tests of single modules, in a minute
