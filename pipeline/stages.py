@@ -90,7 +90,7 @@ class Stages:
 
     def pack(self) -> int:
         """Pack the shards that are not there, without proving them; return how many were written."""
-        with self._alone(), SharedExecutor(self.open_executor) as engine:
+        with self._holding_folder(), SharedExecutor(self.open_executor) as engine:
             return replace(self, open_executor=engine)._pack()
 
     def _pack(self) -> int:
@@ -104,7 +104,7 @@ class Stages:
 
     def build(self) -> list[Manifest | None]:
         """Run all stages; return the manifest of each profile, None where parts are still owed."""
-        with self._alone(), SharedExecutor(self.open_executor) as engine:
+        with self._holding_folder(), SharedExecutor(self.open_executor) as engine:
             return replace(self, open_executor=engine)._build()
 
     def _build(self) -> list[Manifest | None]:
@@ -155,13 +155,13 @@ class Stages:
         not fit leaves only these pools behind: their keys name their content, so a corrected recipe reuses them.
         """
         if not owed:
-            self._keep()
+            self._keep_recipe()
             return
         self._made("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
         self._check_fit(list(dict.fromkeys(job.pack.shard.profile for job in owed)))
         self._made("sample", [*self._sampling(), *self._counting()])  # together, so that no worker waits between them
         self._check_balance()
-        self._keep()
+        self._keep_recipe()
         remove(stale_samples(self.plan))
         for profile in self.plan.profiles:
             remove(stale_shards(self.plan, profile))
@@ -189,8 +189,8 @@ class Stages:
             raise fault
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep the folder for this recipe, once it is clear that it may be built there."""
+    def _holding_folder(self) -> Iterator[None]:
+        """Hold the folder for builds of this recipe, once it is clear that it may be built there."""
         check_frozen(self.plan)
         check_release(self.plan.out, self.plan.recipe)
         with hold_for_build(self.plan.out, self.plan.recipe):
@@ -201,11 +201,11 @@ class Stages:
         if all(map_in_order(FileJob.is_done, jobs, self.plan.out)):
             check_frozen(self.plan)
             return 0
-        with self._alone():
-            self._keep()
+        with self._holding_folder():
+            self._keep_recipe()
             return self._made(label, jobs)
 
-    def _keep(self) -> None:
+    def _keep_recipe(self) -> None:
         """Keep the recipe in the folder, and first take away the seals of what it makes anew."""
         if names := unseal_changed(self.plan):
             tier, folder = self.plan.recipe.tier, str(self.plan.out)

@@ -73,7 +73,7 @@ class Joined:
         """The whole text; real turns leave a blank line after the last one, which is no part of it."""
         return "".join(self.parts).rstrip() if self.messages else "".join(self.parts)
 
-    def layout(self, layout: Layout, stock: Stock, packing: Packing) -> Joined:
+    def join(self, layout: Layout, stock: Stock, packing: Packing) -> Joined:
         """Join a packed layout and return itself."""
         self._fixed(layout.head, None)
         start, add = 0, self._spoken(stock, packing) if stock.pool.spoken else self._plain(stock, packing)
@@ -237,7 +237,7 @@ class Cutter:
             packing = pack(room, stock.counts, layout.filler, depths, rng, at)
         except FitError as fault:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
-        joined = self._joined(layout).layout(layout, stock, packing)
+        joined = self._joined(layout).join(layout, stock, packing)
         places = [filler + before for before, filler in enumerate(packing.slots)]
         key = task.key(sample, Taken(stock.pool, packing.units) if task.keyed_by_packing else ())
         prompt = joined.prompt

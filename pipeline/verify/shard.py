@@ -240,7 +240,8 @@ def _proved(job: ProveJob, reader: ShardReader, digests: list[str]) -> ShardReco
     for path in job.files:
         if content_key(path) != pack.shard.key:
             raise CorruptError(f"{str(path)!r} is not the file that this recipe would make")
-    digest = row_digest(_sound_rows(reader, pack, _samples(job)))
+    rows = _sound_rows(reader, pack, _samples(job))
+    digest = row_digest(rows)  # each row is proven as it is read for the digest
     if len(reader.ids) != pack.shard.rows:
         raise CorruptError(f"{str(pack.data)!r} holds {len(reader.ids)} rows, expected {pack.shard.rows}")
     return ShardRecord(

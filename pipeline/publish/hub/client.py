@@ -210,7 +210,7 @@ class HubRepo:
     def visibility(self) -> str:
         """Return ``public`` or ``private``, or nothing if there is no such repo. Asked once: nothing is lost yet."""
         try:
-            found = self._tried(lambda: self.api.repo_info(self.name, repo_type="dataset"))
+            found = self._called(lambda: self.api.repo_info(self.name, repo_type="dataset"))
         except HubError as fault:
             # To somebody without a token the Hub does not say which repos there are.
             if fault.status == 404 or (fault.status == 401 and not self.speaker.token):
@@ -220,11 +220,11 @@ class HubRepo:
 
     def create(self, *, private: bool) -> None:
         """Create the repo, unless it is there."""
-        self._single(lambda: self.api.create_repo(self.name, repo_type="dataset", private=private, exist_ok=True))
+        self._retried(lambda: self.api.create_repo(self.name, repo_type="dataset", private=private, exist_ok=True))
 
     def refs(self) -> Refs:
         """Return its branches and tags."""
-        found = self._single(lambda: self.api.list_repo_refs(self.name, repo_type="dataset"))
+        found = self._retried(lambda: self.api.list_repo_refs(self.name, repo_type="dataset"))
         named = ({ref.name: ref.target_commit for ref in refs} for refs in (found.branches, found.tags))
         return Refs(*named)
 
@@ -234,12 +234,12 @@ class HubRepo:
         def listed() -> list[Any]:
             return list(self.api.list_repo_tree(self.name, repo_type="dataset", revision=revision, recursive=True))
 
-        entries = (entry for entry in self._tried(listed) if hasattr(entry, "blob_id"))
+        entries = (entry for entry in self._called(listed) if hasattr(entry, "blob_id"))
         return {e.path: HubFile(e.size, e.blob_id, e.lfs.sha256 if e.lfs else None) for e in entries}
 
     def fetch(self, commit: str, patterns: Sequence[str] | None, cache: Path | None) -> Path:
         """Return a folder with the files of a commit; what the cache has is not fetched again."""
-        return self._tried(
+        return self._called(
             lambda: Path(
                 load_client().snapshot_download(
                     self.name,
@@ -255,14 +255,14 @@ class HubRepo:
 
     def branch(self, name: str, at: str) -> None:
         """Start a branch at a commit, unless it is there."""
-        self._single(
+        self._retried(
             lambda: self.api.create_branch(self.name, repo_type="dataset", branch=name, revision=at, exist_ok=True)
         )
 
     def drop_branch(self, name: str) -> None:
         """Delete a branch, if it is there."""
         try:
-            self._single(lambda: self.api.delete_branch(self.name, repo_type="dataset", branch=name))
+            self._retried(lambda: self.api.delete_branch(self.name, repo_type="dataset", branch=name))
         except HubError as fault:
             if fault.status != 404:
                 raise
@@ -274,7 +274,7 @@ class HubRepo:
             HubError: if the Hub refuses, or the tag names another commit.
         """
         try:
-            self._single(lambda: self.api.create_tag(self.name, repo_type="dataset", tag=name, revision=at))
+            self._retried(lambda: self.api.create_tag(self.name, repo_type="dataset", tag=name, revision=at))
         except HubError as fault:
             if fault.status != 409:
                 raise
@@ -297,7 +297,7 @@ class HubRepo:
         copied = [hub.CommitOperationCopy(path, path, src_revision=change.source) for path in change.copied]
         dropped = [hub.CommitOperationDelete(path, is_folder=False) for path in change.dropped]
         # The client tries the parts of an upload again by itself; what is left for the commit it sends once.
-        self._tried(
+        self._called(
             lambda: self.api.preupload_lfs_files(
                 self.name, added, repo_type="dataset", revision=branch, free_memory=False
             )
@@ -313,7 +313,7 @@ class HubRepo:
             tries.append(at)
             return at if at != parent and self._has(at, change) else self._sent(branch, operations, say, parent)
 
-        return self._single(once)
+        return self._retried(once)
 
     def _has(self, commit: str, change: Edit) -> bool:
         there = self.files(commit) if commit else {}
@@ -326,11 +326,12 @@ class HubRepo:
         )
         return str(made.oid)
 
-    def _single(self, call: Callable[[], T]) -> T:
+    def _retried(self, call: Callable[[], T]) -> T:
         """Make a call that the client sends once, and that may be sent again whatever became of it."""
-        return self._tried(call, self.waits)
+        return self._called(call, self.waits)
 
-    def _tried(self, call: Callable[[], T], waits: Sequence[float] = ()) -> T:
+    def _called(self, call: Callable[[], T], waits: Sequence[float] = ()) -> T:
+        """Make a call, and again after each wait; the client sends most calls more than once by itself."""
         for wait in (*waits, None):
             try:
                 return call()
