@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from pipeline.artifacts.lite import LITE
 from pipeline.artifacts.split import Selection
 from pipeline.errors import RecipeError
 from pipeline.storage import StorePath, parse_location, read_text
@@ -96,6 +97,10 @@ QUIRK = click.option(
 )
 
 
+ALL = "all"
+"""The size of all rows."""
+
+
 def selecting(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose rows; the command passes them to `selection_of`."""
     for option in reversed(
@@ -111,13 +116,21 @@ def selecting(command: Callable[..., None]) -> Callable[..., None]:
                 multiple=True,
                 help="Only rows of this complexity. Repeatable.",
             ),
-            click.option("--limit", type=click.IntRange(1), help="Only the first so many rows of each stratum."),
+            click.option("--limit", type=click.IntRange(1), metavar="N", help="At most N rows of each stratum."),
+            click.option(
+                "--size",
+                type=click.Choice([ALL, LITE]),
+                default=ALL,
+                show_default=True,
+                help="Which rows: all of them, or the balanced subset 'lite' (see docs/costs.md).",
+            ),
         ]
     ):
         command = option(command)
     return command
 
 
-def selection_of(*, limit: int | None, **chosen: Sequence[Any]) -> Selection:
+def selection_of(*, limit: int | None, size: str, **chosen: Sequence[Any]) -> Selection:
     """Return the selection that the options ask for."""
-    return Selection(limit=limit, **{name: tuple(values) for name, values in chosen.items()})
+    named = {name: tuple(values) for name, values in chosen.items()}
+    return Selection(limit=limit, size="" if size == ALL else size, **named)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from pipeline.artifacts.lite import LITE
 from pipeline.artifacts.split import Split, open_split
-from pipeline.errors import SplitError
+from pipeline.errors import SplitError, unknown
 from pipeline.publish.hub import download, parse_repo
 from pipeline.storage import StorePath, parse_location
 
@@ -17,12 +19,17 @@ TAGGED = re.compile(r"hf://datasets/(?:[^/@]+/)?[^/@]+@[^/]+/?")
 """A published data set at a tag, by the address that other tools have for it."""
 
 
-def split_from(where: str | Path, patterns: Sequence[str] | None = None) -> Split:
+def split_from(where: str | Path, patterns: Sequence[str] | None = None, *, size: str = "") -> Split:
     """Open a split in a folder, or a published one, of which files that match are fetched.
 
     What lies in a store is read there, column by column, and nothing of it is kept.
+
+    Raises:
+        SplitError: if there is no split, or no such size.
     """
-    return open_split(fetched(str(where), patterns))
+    if size not in ("", LITE):
+        raise SplitError(unknown("size", size, [LITE]))
+    return replace(open_split(fetched(str(where), patterns)), size=size)
 
 
 def fetched(where: str, patterns: Sequence[str] | None = None) -> Path:

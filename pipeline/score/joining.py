@@ -209,12 +209,12 @@ def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
 
 
 def known_ids(split: Split) -> Iterator[str]:
-    """Yield the ids of all rows of a split.
+    """Yield the ids of all rows of a split, of whatever size it was opened in.
 
     Raises:
         PredictionsError: if the split withholds its keys.
     """
-    for row in reader(split)(["id"], ALL):
+    for row in reader(replace(split, size=""))(["id"], ALL):
         yield row["id"]
 
 

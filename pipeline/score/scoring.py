@@ -72,7 +72,8 @@ def score_predictions(
     keys = _once(asked)
     tags = {f"{split.title} {tier}": tag for split in splits for tier, tag in split.tags.items()}
     title = " + ".join(split.title for split in splits)
-    known = {} if selection == ALL and not never else dict.fromkeys(_ids(splits), "")
+    whole = selection == ALL and not never and not any(split.size for split in splits)
+    known = {} if whole else dict.fromkeys(_ids(splits), "")
     known |= {key.row["id"]: key.digest for key in keys}
     joined = join(paths, known, tags, title, told=notes.told)
     records = _records(keys, joined, tuple(quirks), workers)

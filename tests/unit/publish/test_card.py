@@ -78,7 +78,7 @@ def test_the_front_is_what_the_hub_reads(card: str, split: Split) -> None:
     assert found["pretty_name"] == "Carrara smoke for o200k"
     assert {"long-context", "o200k", "latent-list"} <= set(found["tags"])
     names = [config["config_name"] for config in found["configs"]]
-    assert names == ["32k", "index", *(f"{family}_32k" for family in families_of(split))]
+    assert names == ["32k", "lite_32k", "index", *(f"{family}_32k" for family in families_of(split))]
     assert [config["config_name"] for config in found["configs"] if config.get("default")] == ["32k"]
 
 
