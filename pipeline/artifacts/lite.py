@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import log2, sqrt
-from typing import Protocol
 
 from pipeline.typed import TIERS
 
@@ -45,20 +44,14 @@ RULES = {"32k": Rule(48), "128k": Rule(48), "1m": Rule(11, every=3)}
 be 131 M."""
 
 
-class HasCell(Protocol):
-    """A stratum of a recipe or a manifest."""
+def lite_counts(tier: str, cells: Iterable[tuple[str, str, int]]) -> dict[Cell, int]:
+    """Return how many rows of each cell of a tier lite has, as far as the split has so many; a pair counts once.
 
-    @property
-    def family(self) -> str: ...
-    @property
-    def subtask(self) -> str: ...
-    @property
-    def length(self) -> int: ...
-
-
-def lite_counts(tier: str, strata: Iterable[HasCell]) -> dict[Cell, int]:
-    """Return how many rows of each cell of a tier lite has, as far as the split has so many; a pair counts once."""
-    cells = {(each.family, each.subtask, each.length) for each in strata}
+    Args:
+        tier: the tier.
+        cells: family, subtask and length of all its strata.
+    """
+    cells = set(cells)
     subtasks: dict[str, list[str]] = {}
     for family, subtask in sorted({cell[:2] for cell in cells}):
         subtasks.setdefault(family, []).append(subtask)

@@ -145,7 +145,7 @@ class Split:
         """Return how many rows of each tier, family, subtask and length are of the size ``lite``."""
         counts: dict[Cell, int] = {}
         for tier, made in self.manifest.tiers.items():
-            counts |= lite_counts(tier, made.strata)
+            counts |= lite_counts(tier, ((cell.family, cell.subtask, cell.length) for cell in made.strata))
         return counts
 
     def _key_bytes(self) -> Callable[[Path], int]:

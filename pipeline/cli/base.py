@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from pipeline.artifacts.lite import LITE
 from pipeline.artifacts.recipes import check_release
 from pipeline.assemble.corpora import with_corpora
 from pipeline.assemble.plan import Plan, make_plan
@@ -32,7 +33,9 @@ def checked_size(_: click.Context, __: click.Parameter, value: str | None) -> st
     """Return a named size, or how many blocks of rows each stratum has, as recipes take it."""
     if value is None or value in SIZES or re.fullmatch("[1-9][0-9]{0,17}", value):
         return value
-    raise click.BadParameter(f"{value!r} is no size: give default, full, or a whole number of blocks, such as 40")
+    if value == LITE:
+        raise click.BadParameter("lite needs no build of its own: build the default size, then use run --size lite")
+    raise click.BadParameter(f"{value!r} is not a size: give default, full, or a whole number of blocks, such as 40")
 
 
 SIZE = click.option(

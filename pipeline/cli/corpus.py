@@ -1,4 +1,4 @@
-"""The commands for corpora of users' own: import and show."""
+"""The commands for corpora of users' own: import, show, write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 from pipeline.artifacts.files import atomic_write
 from pipeline.cli.group import cli
-from pipeline.cli.options import DISK, KEY_FILE, PLACE, Number, api_key
+from pipeline.cli.options import DISK, PLACE, Number, api_key, server_options
 from pipeline.corpora.importing import SHAPES, import_corpora
 from pipeline.corpora.reading import Source, listed
 from pipeline.corpora.records import Corpus, is_imported
@@ -31,7 +31,7 @@ from pipeline.worlds.writing.topics import topics
 
 @cli.group()
 def corpus() -> None:
-    """Import texts of your own, to build rows from with `carrara build RECIPE --corpus FILE`."""
+    """Import your own texts, or write texts for mrcr, to use in `carrara build RECIPE --corpus FILE`."""
 
 
 @corpus.command("import")
@@ -95,8 +95,8 @@ FORMATS, TOPICS = 8, 12
 """How many formats and topics are used if none are named."""
 
 
-@cli.command()
-@click.argument("corpus", type=DISK)
+@corpus.command()
+@click.argument("file", metavar="FILE", type=DISK)
 @click.option(
     "--format",
     "forms",
@@ -110,63 +110,73 @@ FORMATS, TOPICS = 8, 12
 @click.option(
     "--texts", type=click.IntRange(1), default=8, show_default=True, help="Texts for each format, topic and tone."
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of the grammars; not used with --endpoint.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the grammars; not used with --base-url.")
+@server_options(required=False)
 @click.option(
-    "--endpoint",
-    envvar="CARRARA_ENDPOINT",
-    help="Base URL of a server, or set CARRARA_ENDPOINT.  [default: Carrara's grammars]",
-)
-@click.option("--model", envvar="CARRARA_MODEL", help="Name of the model on the server, or set CARRARA_MODEL.")
-@KEY_FILE
-@click.option(
-    "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
+    "--max-concurrency",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    default=4,
+    show_default=True,
+    help="Requests in flight at a time.",
 )
 @click.option(
     "--timeout",
     type=Number(1, 86400),
+    metavar="SECONDS",
     default=120.0,
     show_default=True,
-    help="Seconds for each try, and for all waits that the server asks for between the tries of a request.",
+    help="Limit for each attempt, and for the waits between attempts that the server asks for.",
 )
-@click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries per request.")
 @click.option(
-    "--max-tokens", type=click.IntRange(1), help="Limit to send with each request.  [default: the server's own]"
+    "--max-retries",
+    type=click.IntRange(0),
+    metavar="N",
+    default=5,
+    show_default=True,
+    help="Further attempts if a request fails.",
+)
+@click.option(
+    "--max-tokens", type=click.IntRange(1), metavar="N", help="Limit for each reply.  [default: the server's own]"
 )
 def write(
     *,
-    corpus: Path,
+    file: Path,
     forms: Sequence[str],
     about: Sequence[str],
     tone_names: Sequence[str],
     texts: int,
     seed: int,
-    endpoint: str | None,
+    base_url: str | None,
     model: str | None,
+    api_key_env: str | None,
     key_file: Path | None,
-    workers: int,
+    max_concurrency: int,
     timeout: float,
-    tries: int,
+    max_retries: int,
     max_tokens: int | None,
 ) -> None:
-    """Write texts for mrcr to the file CORPUS (.jsonl); if it is `-`, print texts by the grammars for reading.
+    """Write texts for mrcr to FILE (.jsonl), or print them if FILE is `-`.
 
-    With --endpoint, every reply is kept in CORPUS.replies, so an interrupted run continues where it stopped. To build
-    from the corpus, use `carrara build RECIPE --corpus CORPUS`.
+    The texts come from Carrara's grammars, or with --base-url from a model. Every reply of a model is kept in
+    FILE.replies, so an interrupted run continues where it stopped. To build rows from the texts, use `carrara build
+    RECIPE --corpus FILE`.
     """
     labels = _labels(forms, about, tone_names)
-    if str(corpus) != "-" and corpus.suffix.lower() != ".jsonl":
-        raise RecipeError(f"CORPUS is {str(corpus)!r}: give a file name ending in .jsonl, or - to print")
-    if not endpoint:
-        _by_grammars(corpus, labels, texts, seed)
+    if str(file) != "-" and file.suffix.lower() != ".jsonl":
+        raise RecipeError(f"FILE is {str(file)!r}: give a file name ending in .jsonl, or - to print")
+    if not base_url:
+        _by_grammars(file, labels, texts, seed)
         return
     if not model:
-        raise RecipeError("--endpoint without a model: give --model or set CARRARA_MODEL")
-    if str(corpus) == "-":
-        raise RecipeError("CORPUS is '-', but replies of an endpoint are kept beside a file: give a file name")
+        raise RecipeError("--base-url without a model: give --model or set CARRARA_MODEL")
+    if str(file) == "-":
+        raise RecipeError("FILE is '-', but a model's replies are kept beside a file: give a file name")
     options = {"max_tokens": max_tokens} if max_tokens else {}
     told = at_times(lambda said: say(said, err=True))
-    asked = Endpoint(endpoint, model, api_key(key_file), timeout, tries, options, on_wait=told)
-    _by_model(corpus, labels, texts, asked, workers)
+    key = api_key(key_file, api_key_env)
+    asked = Endpoint(base_url, model, key, timeout, max_retries + 1, options, on_wait=told)
+    _by_model(file, labels, texts, asked, max_concurrency)
 
 
 def _labels(forms: Sequence[str], about: Sequence[str], tone_names: Sequence[str]) -> list[Label]:

@@ -42,18 +42,62 @@ class Place(click.Path):
 PLACE, DISK = Place(), Place(disk=True)
 
 
-KEY_FILE = click.option(
-    "--key-file", type=DISK,
-    help="File with the API key.  [default: what CARRARA_API_KEY or OPENAI_API_KEY holds]",
-)  # fmt: skip
+BASE_URLS = ["CARRARA_BASE_URL", "CARRARA_ENDPOINT", "OPENAI_BASE_URL"]
+"""Environment variables that give the address of a server, the first that is set."""
 
 
-def api_key(path: Path | None) -> str:
+def server_options(*, required: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return what adds the options that name a server, its model and the API key."""
+    otherwise = "" if required else "  [default: Carrara's grammars]"
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(
+            [
+                click.option(
+                    "--base-url", envvar=BASE_URLS, metavar="URL",
+                    help="Address of an OpenAI-compatible server, such as http://localhost:8000/v1, or set "
+                    f"CARRARA_BASE_URL or OPENAI_BASE_URL.{otherwise}",
+                ),
+                click.option(
+                    "--model", envvar="CARRARA_MODEL", metavar="NAME",
+                    help="Name of the model on the server, or set CARRARA_MODEL.",
+                ),
+                click.option(
+                    "--api-key-env", metavar="NAME",
+                    help="Environment variable that holds the API key.  [default: CARRARA_API_KEY or OPENAI_API_KEY]",
+                ),
+                click.option("--key-file", type=DISK, metavar="FILE", help="File that holds the API key."),
+            ]
+        ):  # fmt: skip
+            command = option(command)
+        return command
+
+    return add
+
+
+def missing(**given: object) -> click.MissingParameter:
+    """Return the error that names the first option without a value, of some that the command needs."""
+    context = click.get_current_context()
+    params = (each for each in context.command.params if each.name in given and not given[each.name])
+    return click.MissingParameter(ctx=context, param=next(params))
+
+
+def api_key(path: Path | None, variable: str | None = None) -> str:
     """Return the API key in a file, or in the environment: on a command line every user of the machine could read it.
 
+    Args:
+        path: the file.
+        variable: the environment variable; by default two are looked at.
+
     Raises:
-        RecipeError: if there is no such file.
+        RecipeError: if there is no such file or variable.
     """
+    if path is not None and variable is not None:
+        raise RecipeError("--key-file and --api-key-env both give the API key: give one of them")
+    if variable is not None:
+        if not os.environ.get(variable, "").strip():
+            raise RecipeError(f"--api-key-env {variable}: this environment variable is not set")
+        return os.environ[variable].strip()
     if path is None:
         return (os.environ.get("CARRARA_API_KEY") or os.environ.get("OPENAI_API_KEY") or "").strip()
     try:
@@ -75,7 +119,7 @@ class Number(click.FloatRange):
         return found
 
 
-WHERE = "DIR|URL|ORG/NAME@TAG"
+WHERE = "SPLIT"
 STACK = click.option(
     "--stack", multiple=True, metavar=WHERE, help="Another split to score together with the first. Repeatable."
 )

@@ -1,4 +1,4 @@
-"""The commands for profiles: add, and check."""
+"""The commands for profiles: add, fetch."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def own_pip() -> str:
     return f"{python} -m pip"
 
 
-@cli.command("fetch")
+@profile.command("fetch")
 @click.argument("profiles", nargs=-1, required=True)
 @click.option(
     "--pip", default=own_pip, show_default="this Python's, or that of python3",

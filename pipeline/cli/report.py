@@ -36,15 +36,16 @@ from pipeline.terminal.printing import say
 @QUIRK
 @EXPORT
 @click.option(
-    "--readers",
+    "--baselines",
     "simulated",
     multiple=True,
     type=PLACE,
     metavar="PATH",
-    help="Predictions of simulated readers, drawn in grey: a file, or the folder of `carrara readers`. Repeatable.",
+    help="Predictions of simulated readers, drawn in grey: a file, or the folder from `carrara baselines`. Repeatable.",
 )
 @click.option(
-    "--kept",
+    "--threshold",
+    "kept",
     type=Number(0, 1, min_open=True),
     default=KEPT,
     show_default=True,
@@ -132,7 +133,7 @@ def gallery(*, where: str, out: Path) -> None:
 def _refuse_choices(selection: Selection, more: Sequence[object]) -> None:
     if more or selection != Selection():
         raise ReportError(
-            "options that choose rows, --quirk, --stack, --split, --export and --readers need PREDICTIONS: a report "
+            "options that choose rows, --quirk, --stack, --split, --export and --baselines need PREDICTIONS: a report "
             "on a build takes none"
         )
 

@@ -32,7 +32,10 @@ from pipeline.terminal.printing import say
 @selecting
 @EXPORT
 @click.option(
-    "--by", metavar="COLUMNS", help=f"One table grouped by these columns (comma-separated): {', '.join(GROUPS)}."
+    "--group-by",
+    "by",
+    metavar="COLUMNS",
+    help=f"One table grouped by these columns (comma-separated): {', '.join(GROUPS)}.",
 )
 @click.option("--detailed", is_flag=True, help="Also print subtasks by length, complexity and depth.")
 @QUIRK
@@ -142,7 +145,7 @@ def _check(columns: Sequence[str], quirks: Sequence[str]) -> None:
     """Refuse unknown names before anything is read."""
     for column in columns:
         if column not in GROUPS:
-            raise PredictionsError(f"--by {column}: columns are {', '.join(GROUPS)}")
+            raise PredictionsError(f"--group-by {column}: columns are {', '.join(GROUPS)}")
     check_quirks(quirks)
 
 

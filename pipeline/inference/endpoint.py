@@ -151,10 +151,10 @@ class Endpoint:
         """
         if any(mark in self.url for mark in "@?#"):
             raise EndpointError(
-                "--endpoint contains a user or a query, which would end up in files: give http(s)://host/v1"
+                "--base-url contains a user or a query, which would end up in files: give http(s)://host/v1"
             )
         if not _is_address(self.url):
-            raise EndpointError(f"--endpoint {self.url!r} is not an address: give http(s)://host/v1")
+            raise EndpointError(f"--base-url {self.url!r} is not an address: give http(s)://host/v1")
         if not (self.key.isascii() and self.key.isprintable()):
             raise EndpointError("the key has characters that cannot be sent: copy it again")
         if self.tries < 1:

@@ -31,7 +31,7 @@ from pipeline.storage import checked_file, parse_location, temporary_folder, tem
 
 FOLDER = "CARRARA_VOCABULARIES"
 """The environment variable that says where fetched vocabularies are kept."""
-FETCH = "`carrara fetch PROFILE` downloads it once"
+FETCH = "`carrara profile fetch NAME` downloads it once"
 LARGEST = 1 << 27
 """Bytes of a vocabulary at most: what is packed may claim to be larger."""
 
