@@ -116,8 +116,8 @@ def cost_lines(costs: Costs, rates: Rates, *, total: bool) -> Iterator[str]:
     if costs.total.expected is None:
         yield "A reply has at most max_new_tokens tokens; most are far shorter."
     else:
-        yield "reply: about the tokens of the reference answers; models that explain or think first"
-        yield "write more, but never more than 'at most', which is max_new_tokens."
+        yield "reply: about as many tokens as the reference answers have. Models that explain"
+        yield "or think write more, up to max_new_tokens, which is 'at most'."
     if rates == Rates():
         yield "Add --tokens-per-second, --input-price and --output-price to see time and money."
 
@@ -153,8 +153,8 @@ def _range(ends: Iterable[str]) -> str:
 def duration(seconds: float) -> str:
     """Return a time in words.
 
-    >>> duration(42), duration(150), duration(5400), duration(400_000)
-    ('42 s', '2.5 min', '1.5 h', '4.6 days')
+    >>> duration(42), duration(150), duration(9000), duration(400_000)
+    ('42 s', '2.5 min', '2.5 h', '4.6 days')
     """
     for unit, size, most in (("s", 1, 120), ("min", 60, 120), ("h", 3600, 72)):
         if seconds < most * size:

@@ -9,8 +9,7 @@ import click
 
 from pipeline.artifacts.split import Selection
 from pipeline.cli.group import cli
-from pipeline.cli.options import PLACE, WHERE, selecting, selection_of
-from pipeline.errors import ExportError
+from pipeline.cli.options import PLACE, WHERE, missing, selecting, selection_of
 from pipeline.export import EXPORTS, Export, export, export_of
 from pipeline.publish.splits import split_from
 from pipeline.terminal.printing import say
@@ -31,18 +30,15 @@ def export_split(
 ) -> None:
     """Write a split in the format that HARNESS reads, with a README on how to run it.
 
-    DIR is one tokenizer's folder in a release, such as outputs/v3.0.0/o200k; URL is one in a store;
-    ORG/NAME@TAG is a published data set. The export is written to a folder on a disk.
-    Without arguments, or with --list, the harnesses are listed.
+    SPLIT is the folder of one tokenizer, such as outputs/v3.0.0/o200k, or a published set, org/name@tag. Without
+    arguments, the harnesses are listed.
     """
     if listing or harness is None:
         say(table([{"harness": each.name, "what is written": each.title} for each in EXPORTS.values()]))
         return
     chosen_export = export_of(harness, model)
     if where is None:
-        raise ExportError(
-            "no split to export: give a tokenizer's folder, such as outputs/v3.0.0/o200k, or org/name@tag"
-        )
+        raise missing(where=where)
     _write(chosen_export, where, out, selection_of(**chosen))
 
 

@@ -369,12 +369,12 @@ def _copy_shards(split: Split, folder: Path) -> None:
 
 def write_lite(split: Split) -> None:
     """Write the rows of the size ``lite`` once more, as a file for each tier: `load_dataset` takes only whole files."""
-    schema = DATA_SCHEMA if split.manifest.withheld is None else PUBLIC
+    schema, key = (DATA_SCHEMA, LITE) if split.manifest.withheld is None else (PUBLIC, NO_KEY)
     for tier in split.manifest.tiers:
         rows = split.rows(schema.names, Selection(tiers=(tier,), size=LITE))
         path = files_below(split.folder, lite_file(tier))
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_rows(path, rows, schema, LITE)
+        write_rows(path, rows, schema, key)
 
 
 def _copy_profile(split: Split, folder: Path) -> None:

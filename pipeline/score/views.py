@@ -37,7 +37,7 @@ RESULTS_VERSION = 1
 SAID = {
     "missing": "rows without a prediction, which score 0",
     "failed": "rows with an error instead of a reply, which score 0",
-    "refused": "rows that the server refused for good, which score 0",
+    "refused": "rows that the server rejected for good, which score 0",
     "empty": "rows with an empty reply, which score 0",
     "conflict": "ids with different predictions, none of which counts",
     "repeated": "answers given more than once, which changes nothing",

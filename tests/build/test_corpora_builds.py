@@ -307,7 +307,10 @@ def test_a_recipe_that_names_another_corpus_is_refused(files: Files, tmp_path: P
 def test_a_copy_that_was_changed_is_refused(files: Files, tmp_path: Path) -> None:
     path = recipe(tmp_path / "r.toml", cell("rag", "single", [4096]))
     out = tmp_path / "out"
-    assert carrara("sample", path, "--corpus", files["beir"], "--out", out, "--workers", 1).exit_code == 0
+    assert (
+        carrara("build", "--until", "sample", path, "--corpus", files["beir"], "--out", out, "--workers", 1).exit_code
+        == 0
+    )
     (kept,) = (out / "corpora").iterdir()
     (tmp_path / "x" / "corpora").mkdir(parents=True)
     (tmp_path / "x" / "corpora" / kept.name).write_bytes(files["dpr"].read_bytes())
@@ -360,6 +363,6 @@ def test_nothing_else_needs_a_licence(built: Path) -> None:
 
 
 def test_simulated_readers_leave_out_what_no_program_solves(built: Path, tmp_path: Path) -> None:
-    done = carrara("readers", built / "o200k", "--out", tmp_path, "--reader", "all", "--workers", 1, "--quiet")
+    done = carrara("baselines", built / "o200k", "--out", tmp_path, "--reader", "all", "--workers", 1, "--quiet")
     assert done.exit_code == 0, done.output
     assert "all.jsonl: 2 rows; 10 rows left out" in done.stdout

@@ -85,7 +85,7 @@ def test_a_second_build_makes_nothing(store: type[Faulty], recipe: Path, local: 
     assert builds.stages(recipe, OUT).build()[0] is not None
     assert not puts(store)
     assert store.times("cat_file") < 4 * len(local)
-    assert f"{OUT / 'samples'}: 0 of 4 files" in went(carrara("sample", recipe, "--out", OUT))
+    assert f"{OUT / 'samples'}: 0 of 4 files" in went(carrara("build", "--until", "sample", recipe, "--out", OUT))
     shown = went(carrara("plan", recipe, "--tokenizer", "o200k", "--out", OUT, "--json"))
     assert {(row["shards"], row["proven"]) for row in json.loads(shown)["shards"]} == {(3, 3), (1, 1)}
     assert builds.contents(OUT) == local
@@ -224,5 +224,5 @@ def test_a_repo_of_the_hub_is_a_store(hub: Hub, tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_needs_a_disk_says_so() -> None:
-    for words in (("write", "s3://b/x.jsonl"), ("profile", "add", "org/model", "--out", "s3://b/x")):
+    for words in (("corpus", "write", "s3://b/x.jsonl"), ("profile", "add", "org/model", "--out", "s3://b/x")):
         assert "in a store: give a path on a disk" in said(carrara(*words))

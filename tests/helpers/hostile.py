@@ -31,7 +31,7 @@ HOSTILE: tuple[Any, ...] = (
     *(-1, 0, 1, 10**9, 2**31, 2**63, 10**40, -(10**40), 0.5, 1e308, True, False),
     *([], {}, [None], {"": None}, [[]], {"32k": None}, {"../x": {}}, ["a"] * 300),
 )  # fmt: skip
-ASKED = ("--model", "m", "--endpoint", "http://127.0.0.1:9/v1", "--tries", "1", "--timeout", "1")
+ASKED = ("--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--max-retries", "0", "--timeout", "1")
 """How `carrara run` asks a server that is not there."""
 MOST_SECONDS = 10
 ROWS = [handmade.row(number) for number in range(3)] + handmade.pair(3)

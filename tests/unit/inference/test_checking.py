@@ -178,7 +178,7 @@ def test_the_command_prints_a_table_and_says_what_to_do(
     assert done.output.splitlines()[0].split() == ["check", "told", "by", "expected", "found", "verdict"]
     assert "at least 2,048" in CliRunner().invoke(cli, [*line, "--length", "2048"]).output
     none = CliRunner().invoke(cli, [*line, "--subtask", "pronoun", "--length", "2048"])
-    assert "no row is selected" in none.stderr
+    assert "no row matches" in none.stderr
 
 
 def test_a_run_warns_of_a_window_that_is_too_small(
@@ -189,7 +189,7 @@ def test_a_run_warns_of_a_window_that_is_too_small(
     line = [
         "run",
         str(folder),
-        "--endpoint",
+        "--base-url",
         serve(Model(profile)).url,
         "--model",
         "m",

@@ -182,7 +182,7 @@ def test_no_card_is_longer_than_it_may_be(
     )
     page = card_of(facts)
     assert page.count("\n") <= MOST
-    assert len(front(page)["configs"]) == 4 + 3 * len(families_of(split))
+    assert len(front(page)["configs"]) == 1 + 3 * (2 + len(families_of(split)))
 
 
 def test_the_curve_of_a_card_is_what_readers_score(split: Split, tmp_path: Path) -> None:
