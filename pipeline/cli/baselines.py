@@ -29,16 +29,19 @@ from pipeline.verify.statistics import CHANCE_COLUMNS, chances
 
 
 @cli.command("baselines")
-@click.argument("where", metavar=WHERE, required=False)
-@click.option("--tokenizer", help="Profile to read, if SPLIT is a release folder.  [default: its first]")
-@click.option("--out", type=PLACE, metavar="FOLDER", help="Run the readers and write one file each to FOLDER.")
-@click.option("--reader", "names", multiple=True, help="Run only this reader. Repeatable.  [default: all]")
+@click.argument("where", metavar=f"[{WHERE}]", required=False)
+@click.option("--tokenizer", metavar="NAME", help="Profile, if SPLIT is a release folder.  [default: its first]")
+@click.option("--out", type=PLACE, metavar="FOLDER", help="Run the readers, and write a file for each to FOLDER.")
+@click.option(
+    "--reader", "names", multiple=True, metavar="NAME", help="Run only this reader. Repeatable.  [default: all]"
+)
 @selecting
 @click.option("--list", "listing", is_flag=True, help="List the readers and exit.")
 @click.option("--json", "as_json", is_flag=True, help="Print the scores of guessing as JSON.")
 @click.option(
     "--workers",
     type=click.IntRange(1),
+    metavar="N",
     default=os.cpu_count() or 1,
     show_default="all cores",
     help="Number of worker processes.",

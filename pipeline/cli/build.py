@@ -44,18 +44,14 @@ from pipeline.verify.statistics import chances, draw_keys, makeups
 
 @cli.command("plan")
 @plan_from
+@click.option("--stats", is_flag=True, help="Draw samples, and show what prompts consist of and what guessing scores.")
 @click.option(
-    "--stats", is_flag=True, help="Draw samples and show what prompts consist of and what guessing would score."
+    "--draws", type=click.IntRange(1), metavar="N", default=5000, show_default=True, help="Samples per family."
 )
 @click.option(
-    "--draws", type=click.IntRange(1), default=5000, show_default=True, help="Samples per family for --stats."
+    "--strata", is_flag=True, help="Show every subtask and length, with the widest 95 % interval of its mean."
 )
-@click.option(
-    "--strata", is_flag=True, help="Show each subtask and length, with the widest 95 % interval of its accuracy."
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON instead of tables, including everything that --strata shows."
-)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables, including what --strata shows.")
 @rate_options
 def show_plan(
     plan: Plan,
@@ -68,10 +64,10 @@ def show_plan(
     price_in: float | None,
     price_out: float | None,
 ) -> None:
-    """Show what RECIPE would build, what already exists, and what it costs to run a model on the rows.
+    """Show what RECIPE would build, what already exists, and what running a model on it costs.
 
-    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written except copies of --corpus and
-    of a model's tokenizer.
+    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written, except copies of the files of
+    --corpus and of a model's tokenizer.
     """
     check_fit(plan, plan.profiles)
     state = proven_shards(plan)
@@ -146,8 +142,8 @@ STAGES = {"sample": _sample, "render": _render, "pack": _pack}
 @run_options
 @click.option(
     "--until", type=click.Choice(list(STAGES)),
-    help="Stop after this stage: 'sample' draws questions and keys, 'render' writes the filler pools (neither needs a "
-    "tokenizer), 'pack' writes shards that are not yet proven.  [default: build, prove and seal]",
+    help="Stop after a stage: 'sample' draws questions and keys, 'render' writes the filler pools, and 'pack' writes "
+    "shards without proving them. The first two need no tokenizer.  [default: run all stages]",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the manifests as JSON.")
 def build(plan: Plan, *, until: str | None, as_json: bool, **how: Any) -> None:
@@ -171,4 +167,4 @@ def build(plan: Plan, *, until: str | None, as_json: bool, **how: Any) -> None:
         return
     say("\n".join(built_lines(plan, manifests)))
     if str(plan.out).startswith("memory://"):
-        say(f"carrara: {plan.out} is gone when this process ends: give another --out to keep it", err=True)
+        say(f"carrara: {plan.out} disappears when this process ends: give another --out to keep it", err=True)

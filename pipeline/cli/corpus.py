@@ -36,23 +36,25 @@ def corpus() -> None:
 
 @corpus.command("import")
 @click.argument("shape", type=click.Choice(list(SHAPES)))
-@click.argument("folder", metavar="DIR", type=DISK)
-@click.option("--out", required=True, type=PLACE, help="Folder to write the corpora to.")
+@click.argument("folder", metavar="FOLDER", type=DISK)
+@click.option("--out", required=True, type=PLACE, metavar="FOLDER", help="Folder to write the corpora to.")
 @click.option(
-    "--leave-out", is_flag=True, help="Leave out what is faulty and say how much, instead of refusing it all."
+    "--leave-out", is_flag=True, help="Skip faulty entries and print how many there were, instead of failing."
 )
+@click.option("--escape", is_flag=True, help="Insert a space into text that a chat template would read as markup.")
 @click.option(
-    "--escape", is_flag=True, help="Insert a space into text that a chat template would read as its own markup."
-)
-@click.option(
-    "--passages", "most", type=click.IntRange(1), default=100_000, show_default=True,
-    help="Keep so many passages: those that questions name, and others drawn at random.",
+    "--passages", "most", type=click.IntRange(1), metavar="N", default=100_000, show_default=True,
+    help="Keep at most N passages: those that questions refer to, and others drawn at random.",
 )  # fmt: skip
 def import_(*, shape: str, folder: Path, out: Path, leave_out: bool, escape: bool, most: int) -> None:
-    """Read DIR and write each corpus in it as one Parquet file, frozen by its digest.
+    r"""Read FOLDER and write each corpus in it as a Parquet file, frozen by its digest.
 
-    helmet: HELMET's data (kilt, msmarco, alce); beir: corpus.jsonl, queries.jsonl, qrels; dpr: JSON with positive_ctxs
-    or ctxs; documents: .txt files, or .jsonl with text; labelled: .jsonl or .csv with text and label.
+    \b
+    helmet     HELMET's data: kilt, msmarco, alce
+    beir       corpus.jsonl, queries.jsonl and qrels
+    dpr        JSON with positive_ctxs or ctxs
+    documents  .txt files, or .jsonl with text
+    labelled   .jsonl or .csv with text and label
     """
     source = Source(folder, leave_out, escape, most)
     for one in import_corpora(shape, source, out):
@@ -64,9 +66,9 @@ def import_(*, shape: str, folder: Path, out: Path, leave_out: bool, escape: boo
 @corpus.command("show")
 @click.argument("file", type=PLACE)
 def show_corpus(*, file: Path) -> None:
-    """Print what the corpus FILE holds, and its digest."""
+    """Print the contents and the digest of the corpus FILE."""
     if not file.is_file() or not is_imported(file):
-        raise PoolError(f"{str(file)!r} is no corpus that `carrara corpus import` wrote")
+        raise PoolError(f"{str(file)!r} is not a corpus from `carrara corpus import`")
     say(f"{file}: {describe_corpus(Corpus.read(file))}")
 
 
@@ -101,16 +103,23 @@ FORMATS, TOPICS = 8, 12
     "--format",
     "forms",
     multiple=True,
+    metavar="NAME",
     help=f"Format to write in. Repeatable.  [default: the first {FORMATS} of Carrara's]",
 )
 @click.option(
-    "--topic", "about", multiple=True, help=f"Topic to write about. Repeatable.  [default: {TOPICS} of Carrara's]"
+    "--topic",
+    "about",
+    multiple=True,
+    metavar="NAME",
+    help=f"Topic to write about. Repeatable.  [default: {TOPICS} of Carrara's]",
 )
-@click.option("--tone", "tone_names", multiple=True, help="Tone to write in. Repeatable.  [default: none]")
 @click.option(
-    "--texts", type=click.IntRange(1), default=8, show_default=True, help="Texts for each format, topic and tone."
+    "--tone", "tone_names", multiple=True, metavar="NAME", help="Tone to write in. Repeatable.  [default: none]"
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of the grammars; not used with --base-url.")
+@click.option(
+    "--texts", type=click.IntRange(1), metavar="N", default=8, show_default=True, help="Texts for each combination."
+)
+@click.option("--seed", metavar="N", default=0, show_default=True, help="Seed of the grammars; unused with --base-url.")
 @server_options(required=False)
 @click.option(
     "--max-concurrency",

@@ -17,18 +17,18 @@ from pipeline.terminal.text import row_count, table
 
 
 @cli.command("export")
-@click.argument("harness", required=False)
-@click.argument("where", metavar=WHERE, required=False)
-@click.option("--out", type=PLACE, help="Folder to create.  [default: exports/<harness>-<tokenizer>]")
+@click.argument("harness", metavar="[HARNESS]", required=False)
+@click.argument("where", metavar=f"[{WHERE}]", required=False)
+@click.option("--out", type=PLACE, metavar="FOLDER", help="Folder to create.  [default: exports/<harness>-<tokenizer>]")
 @selecting
 @click.option(
-    "--model", help="Model to name in openai-batch requests.  [default: the first in the tokenizer's profile]"
+    "--model", metavar="NAME", help="Model in openai-batch requests.  [default: the first of the tokenizer's profile]"
 )
 @click.option("--list", "listing", is_flag=True, help="List the harnesses and exit.")
 def export_split(
     *, harness: str | None, where: str | None, out: Path | None, model: str | None, listing: bool, **chosen: Any
 ) -> None:
-    """Write a split in the format that HARNESS reads, with a README on how to run it.
+    """Write a split in the format that HARNESS reads, with a README that explains how to run it.
 
     SPLIT is the folder of one tokenizer, such as outputs/v3.0.0/o200k, or a published set, org/name@tag. Without
     arguments, the harnesses are listed.

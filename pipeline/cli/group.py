@@ -92,6 +92,14 @@ GROUPS = {
     },
 }
 COMMANDS = {name: entry for entries in GROUPS.values() for name, entry in entries.items()}
+EXAMPLES = {name: entry.example for name, entry in COMMANDS.items()} | {
+    "profile fetch": "profile fetch qwen3.5 llama4",
+    "profile add": "profile add org/model",
+    "corpus import": "corpus import documents texts --out corpora",
+    "corpus show": "corpus show corpora/documents.parquet",
+    "corpus write": "corpus write letters.jsonl --format letter --texts 12",
+}
+"""An example of the use of each command, and of each command of a group."""
 
 
 class OneLine(click.Group):
@@ -126,9 +134,9 @@ def _one_line(said: str) -> str:
 def _told(fault: Exception) -> str:
     """Return what is said of an error; of an unexpected one, where to look further."""
     if isinstance(fault, click.MissingParameter) and fault.ctx:
-        _, name, *_ = fault.ctx.command_path.split()
+        name = fault.ctx.command_path.partition(" ")[2]
         wanted = _given(fault.param) if fault.param else ""
-        return f"{fault.format_message().rstrip('.')}: {wanted}for example, `carrara {COMMANDS[name].example}`"
+        return f"{fault.format_message().rstrip('.')}: {wanted}for example, `carrara {EXAMPLES[name]}`"
     if isinstance(fault, click.ClickException):
         return fault.format_message()
     if isinstance(fault, CarraraError) or _is_of_store(fault):
@@ -136,11 +144,11 @@ def _told(fault: Exception) -> str:
     if isinstance(fault, PermissionError) and fault.filename:
         return f"{str(fault.filename)!r} cannot be read or written ({fault.strerror})"
     if isinstance(fault, OSError) and fault.errno in NO_ROOM:
-        what = f"{str(fault.filename)!r}" if fault.filename else "what is printed, or a file,"
-        return f"{what} cannot be written ({fault.strerror}): make room where it goes, and run it again"
+        what = f"{str(fault.filename)!r}" if fault.filename else "the output, or a file,"
+        return f"{what} cannot be written ({fault.strerror}): free some space, and run it again"
     return (
-        f"{type(fault).__name__}: {str(fault)[:400]}: this is unexpected: a file may be damaged, or Carrara is at "
-        "fault; `carrara --debug ...` shows where"
+        f"{type(fault).__name__}: {str(fault)[:400]}: unexpected; a file may be damaged, or Carrara has a bug; "
+        "`carrara --debug ...` shows where"
     )
 
 
@@ -168,6 +176,10 @@ def _is_of_store(fault: Exception) -> bool:
     return loaded is not None and isinstance(fault, loaded.StoreError)
 
 
+def _example(name: str) -> str:
+    return f"\b\nExample: carrara {EXAMPLES[name]}"
+
+
 class LazyGroup(OneLine):
     """The group of the commands above."""
 
@@ -182,7 +194,10 @@ class LazyGroup(OneLine):
                 import_module(f"pipeline.cli.{COMMANDS[name].module}")
         command = super().get_command(context, name)
         if command and name in COMMANDS:
-            command.epilog = f"\b\nExample: carrara {COMMANDS[name].example}"
+            command.epilog = _example(name)
+        if isinstance(command, click.Group):
+            for inner, each in command.commands.items():
+                each.epilog = _example(f"{name} {inner}")
         return command
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:

@@ -121,7 +121,7 @@ class Number(click.FloatRange):
 
 WHERE = "SPLIT"
 STACK = click.option(
-    "--stack", multiple=True, metavar=WHERE, help="Another split to score together with the first. Repeatable."
+    "--stack", multiple=True, metavar=WHERE, help="Another tier to score together with the first. Repeatable."
 )
 EXPORT = click.option(
     "--export",
@@ -129,15 +129,15 @@ EXPORT = click.option(
     multiple=True,
     metavar="FOLDER",
     type=PLACE,
-    help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  "
-    "[default: the one that PREDICTIONS are in]",
+    help="Exported folder that was run: rows that it leaves out don't count as missing. Repeatable.  "
+    "[default: the one that contains PREDICTIONS]",
 )
 QUIRK = click.option(
     "--quirk",
     "quirks",
     multiple=True,
-    metavar="mrcr=starts",
-    help="Use another published rule of scoring (see docs/scores.md). Repeatable.",
+    metavar="FAMILY=RULE",
+    help="Use another published scoring rule, such as mrcr=starts (see docs/scores.md). Repeatable.",
 )
 
 
@@ -149,16 +149,24 @@ def selecting(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose rows; the command passes them to `selection_of`."""
     for option in reversed(
         [
-            click.option("--family", "families", multiple=True, help="Only rows of this family. Repeatable."),
-            click.option("--subtask", "subtasks", multiple=True, help="Only rows of this subtask. Repeatable."),
-            click.option("--tier", "tiers", multiple=True, help="Only rows of this tier. Repeatable."),
-            click.option("--length", "lengths", type=int, multiple=True, help="Only rows of this length. Repeatable."),
+            click.option("--family", "families", multiple=True, metavar="NAME", help="Only this family. Repeatable."),
+            click.option("--subtask", "subtasks", multiple=True, metavar="NAME", help="Only this subtask. Repeatable."),
+            click.option("--tier", "tiers", multiple=True, metavar="NAME", help="Only this tier. Repeatable."),
+            click.option(
+                "--length",
+                "lengths",
+                type=int,
+                multiple=True,
+                metavar="N",
+                help="Only this length, such as 8192. Repeatable.",
+            ),
             click.option(
                 "--complexity",
                 "complexities",
                 type=int,
                 multiple=True,
-                help="Only rows of this complexity. Repeatable.",
+                metavar="N",
+                help="Only this complexity. Repeatable.",
             ),
             click.option("--limit", type=click.IntRange(1), metavar="N", help="At most N rows of each stratum."),
             click.option(
@@ -166,7 +174,7 @@ def selecting(command: Callable[..., None]) -> Callable[..., None]:
                 type=click.Choice([ALL, LITE]),
                 default=ALL,
                 show_default=True,
-                help="Which rows: all of them, or the balanced subset 'lite' (see docs/costs.md).",
+                help="All rows, or the balanced subset 'lite' (see docs/costs.md).",
             ),
         ]
     ):

@@ -29,7 +29,9 @@ from pipeline.terminal.printing import say
 @cli.command()
 @click.argument("where", metavar=WHERE)
 @click.argument("predictions", nargs=-1, metavar="[[NAME=]PREDICTIONS]...")
-@click.option("--out", type=PLACE, required=True, help="Folder to write to, or a file name ending in .html.")
+@click.option(
+    "--out", type=PLACE, required=True, metavar="PATH", help="Folder to write to, or a file name ending in .html."
+)
 @STACK
 @SPLIT
 @selecting
@@ -50,11 +52,12 @@ from pipeline.terminal.printing import say
     default=KEPT,
     show_default=True,
     metavar="SHARE",
-    help="Share of the score at the shortest length that an effective length keeps.",
+    help="Effective length: how far a model keeps this share of its score at the shortest length.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(1),
+    metavar="N",
     default=os.cpu_count() or 1,
     show_default="all cores",
     help="Number of worker processes.",
@@ -75,12 +78,12 @@ def report(
 ) -> None:
     """Write a report on PREDICTIONS: how far models read, curves with intervals, differences, and failures.
 
-    Each model has one file or folder of predictions, and is called NAME, or by its file name. The report is a single
-    HTML file that needs nothing else; if --out is a folder, the figures are also saved in it as SVG and PNG. Without
-    PREDICTIONS the report describes the build: strata, depths, token budgets and what guessing would score.
+    Each model has one file or folder of predictions and is called NAME, or by its file name. The report is a single
+    self-contained HTML file; if --out is a folder, the figures are also saved there as SVG and PNG. Without
+    PREDICTIONS, the report describes the build: strata, depths, token budgets and what guessing scores.
 
-    DIR may be a release folder, which holds a split for each tokenizer: each model is then scored against the one that
-    it was asked, and compared with the others on the same questions.
+    If SPLIT is a release folder, with a split for each tokenizer, each model is scored against the split that it was
+    run on and compared with the others on the same questions.
     """
     selection = selection_of(**chosen)
     if not predictions:
@@ -120,12 +123,14 @@ def _read(paths: Sequence[Path], asked: Asked, first: list[Split]) -> list[Split
 
 @cli.command()
 @click.argument("where", metavar=WHERE)
-@click.option("--out", type=PLACE, required=True, help="Folder to write to, or a file name ending in .html.")
+@click.option(
+    "--out", type=PLACE, required=True, metavar="PATH", help="Folder to write to, or a file name ending in .html."
+)
 def gallery(*, where: str, out: Path) -> None:
     """Write a page with one short prompt of every task in a split.
 
     Needles, decoys and demonstrations are marked with their depth. Below each prompt are the question, the accepted
-    answers, chance, the rule of the scorer, and two replies with their scores and why they get them.
+    answers, chance, the scoring rule, and two replies with their scores explained.
     """
     say(write_page(gallery_page(split_from(where)), out))
 
@@ -134,7 +139,7 @@ def _refuse_choices(selection: Selection, more: Sequence[object]) -> None:
     if more or selection != Selection():
         raise ReportError(
             "options that choose rows, --quirk, --stack, --split, --export and --baselines need PREDICTIONS: a report "
-            "on a build takes none"
+            "on a build takes none of them"
         )
 
 

@@ -108,19 +108,20 @@ def _below(row: Row) -> Iterator[str]:
 @cli.command()
 @click.argument("where", metavar=WHERE)
 @click.argument("row_id", metavar="[ID]", required=False)
-@click.option("--tokenizer", help="Profile to show the row for.  [default: the first in DIR]")
-@click.option("--full", is_flag=True, help="Show the whole prompt, with no filler folded.")
+@click.option("--tokenizer", metavar="NAME", help="Profile, if SPLIT is a release folder.  [default: its first]")
+@click.option("--full", is_flag=True, help="Show the whole prompt, without folding filler.")
 def show(*, where: str, row_id: str | None, tokenizer: str | None, full: bool) -> None:
-    """Print the prompt ID of a split, with needles marked, long filler folded, and the key and baselines below.
+    """Print the prompt with this ID, with its needles marked, long filler folded, and key and baselines below.
 
-    DIR is a release folder or one tokenizer's folder in it. Without an ID, one id per stratum is listed.
+    SPLIT is the folder of one tokenizer, a release folder, or a published set, org/name@tag. Without an ID, one id per
+    stratum is listed.
     """
     folder = profile_folder(fetched(where), tokenizer)
     if row_id:
         say_styled(shown(find_row(folder, row_id), full=full))
         return
     say(table(list(first_rows(open_split(folder)))))
-    say(f"carrara show {where} ID prints one of them", err=True)
+    say(f"`carrara show {where} ID` prints one of them", err=True)
 
 
 def profile_folder(root: Path, tokenizer: str | None) -> Path:

@@ -178,7 +178,7 @@ def test_a_full_disk_behind_what_is_printed_is_one_line() -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == (
-        "carrara: what is printed, or a file, cannot be written (No space left on device): make room where it goes, "
+        "carrara: the output, or a file, cannot be written (No space left on device): free some space, "
         "and run it again\n"
     )
 
