@@ -90,7 +90,7 @@ def profile_of(split: Split) -> Profile | None:
 def _line(each: Finding) -> dict[str, str]:
     return {
         "check": each.check,
-        "told by": each.means,
+        "reported by": each.means,
         "expected": each.expected,
         "found": each.found,
         "verdict": each.verdict,

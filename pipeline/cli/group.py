@@ -136,7 +136,8 @@ def _told(fault: Exception) -> str:
     if isinstance(fault, click.MissingParameter) and fault.ctx:
         name = fault.ctx.command_path.partition(" ")[2]
         wanted = _given(fault.param) if fault.param else ""
-        return f"{fault.format_message().rstrip('.')}: {wanted}for example, `carrara {EXAMPLES[name]}`"
+        said = fault.format_message().rstrip(".").replace("'[", "'").replace("]'", "'")
+        return f"{said}: {wanted}for example, `carrara {EXAMPLES[name]}`"
     if isinstance(fault, click.ClickException):
         return fault.format_message()
     if isinstance(fault, CarraraError) or _is_of_store(fault):

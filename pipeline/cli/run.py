@@ -265,8 +265,8 @@ def _warn_of_window(asked: Endpoint, sizes: Sequence[int]) -> None:
     told = window_of(replace(asked, timeout=min(asked.timeout, PATIENCE)))
     if told and (beyond := sum(size > told[1] for size in sizes)):
         say(
-            f"the server's window is {told[1]:,} tokens ({told[0]}), so that it will refuse {row_count(beyond)} of "
-            f"{len(sizes):,}: --max-length {told[1]} leaves them out",
+            f"the server's window is {told[1]:,} tokens ({told[0]}), so it will reject {row_count(beyond)} of "
+            f"{len(sizes):,}: leave them out with --max-length {told[1]}",
             err=True,
         )
 
@@ -280,7 +280,7 @@ def _warner() -> Callable[[int], None]:
         if len(seen) == FIRST and all(seen):
             say(
                 f"the server counts {min(seen):+} to {max(seen):+} prompt tokens against the split in the first "
-                f"{FIRST} rows: `carrara check-server` says why",
+                f"{FIRST} rows: `carrara check-server` shows why",
                 err=True,
             )
 

@@ -121,7 +121,7 @@ def show(*, where: str, row_id: str | None, tokenizer: str | None, full: bool) -
         say_styled(shown(find_row(folder, row_id), full=full))
         return
     say(table(list(first_rows(open_split(folder)))))
-    say(f"`carrara show {where} ID` prints one of them", err=True)
+    say(f"carrara show {where} ID prints one of them", err=True)
 
 
 def profile_folder(root: Path, tokenizer: str | None) -> Path:

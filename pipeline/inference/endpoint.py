@@ -110,10 +110,9 @@ MESSAGE = 600
 LARGEST = 8 * 1024 * 1024
 """Bytes of a reply that are read."""
 SAID = {
-    401: "the server refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY",
+    401: "the server rejected the API key: set CARRARA_API_KEY or OPENAI_API_KEY",
     403: "the key may not use this model",
-    404: "there is no such address or model: give the address without /chat/completions, and a model that is "
-    "served there",
+    404: "no such address or model: give the address without /chat/completions, and a model that is served there",
     413: "the request is too large for the server",
 }
 

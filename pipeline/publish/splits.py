@@ -45,5 +45,7 @@ def fetched(where: str, patterns: Sequence[str] | None = None) -> Path:
     if isinstance(folder, StorePath) or folder.is_dir():
         return folder
     if "@" not in where:
-        raise SplitError(f"there is no folder {where!r}: give one, or a data set with its tag, such as org/name@v1.0.0")
+        raise SplitError(
+            f"no folder {where!r}: give the folder of a split, or a published set with its tag, such as org/name@v1.0.0"
+        )
     return download(*parse_repo(where), patterns=patterns)

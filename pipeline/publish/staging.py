@@ -93,11 +93,15 @@ def check_licence(split: Split, licence: str) -> None:
     own = sorted({str(found) for cell in split.strata if (found := (cell.knobs or {}).get("corpus"))})
     if own and not licence.strip():
         raise StageError(
-            f"{split.title} has texts of your own (corpus {', '.join(each[:12] for each in own)}): give their licence, "
-            "such as --licence 'CC BY 4.0'"
+            f"{split.title} contains your own texts (corpus {', '.join(each[:12] for each in own)}): give their "
+            "licence, such as --licence 'CC BY 4.0'"
         )
     if licence and (not own or re.search(LINE, licence) is None):
-        why = "takes one line of text" if own else f"is given, but {split.title} has no texts of your own: leave it out"
+        why = (
+            "takes one line of text"
+            if own
+            else f"is given, but {split.title} contains none of your own texts: leave it out"
+        )
         raise StageError(f"--licence {licence[:80]!r} {why}")
 
 

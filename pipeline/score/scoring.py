@@ -99,8 +99,8 @@ def _warnings(joined: Answered, keys: Sequence[KeyRow], splits: Sequence[Split])
         others = len(joined.untold) - 1
         more = f" and {others} more file{'s' * (others > 1)}" if others else ""
         yield (
-            f"{joined.untold[0]}{more}: nothing tells for which tokenizer's prompts these predictions were made; ids "
-            f"are the same for all, so make sure that they were {names}'s, or give --export FOLDER"
+            f"{joined.untold[0]}{more}: it is unknown for which tokenizer's prompts these predictions were made; ids "
+            f"are the same for all, so check that they were {names}'s, or give --export FOLDER"
         )
 
 

@@ -358,7 +358,7 @@ def test_nothing_else_needs_a_licence(built: Path) -> None:
 
     plain = builds.retold(open_split(built / "o200k"), without)
     check_licence(plain, "")
-    with pytest.raises(StageError, match="has no texts of your own: leave it out"):
+    with pytest.raises(StageError, match="contains none of your own texts: leave it out"):
         check_licence(plain, "MIT")
 
 

@@ -357,7 +357,7 @@ def test_waits_double_up_to_a_minute(serve: Callable[..., Server]) -> None:
     [
         (
             fails(401, f"Incorrect API key {KEY}"),
-            "HTTP 401: the server refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY",
+            "HTTP 401: the server rejected the API key: set CARRARA_API_KEY or OPENAI_API_KEY",
         ),
         (fails(403, "not your model"), "HTTP 403: the key may not use this model (not your model)"),
         (
@@ -788,7 +788,9 @@ def test_nearly_the_same_text_is_not_used_twice(serve: Callable[..., Server], tm
     assert len(read_corpus(tmp_path / "c.jsonl")) == 4, "one of each format and topic"
 
 
-@pytest.mark.parametrize(("status", "said"), [(401, "the server refuses the key"), (404, "no such address or model")])
+@pytest.mark.parametrize(
+    ("status", "said"), [(401, "the server rejected the API key"), (404, "no such address or model")]
+)
 def test_a_fatal_answer_stops_the_command_at_once(
     serve: Callable[..., Server], tmp_path: Path, status: int, said: str
 ) -> None:

@@ -508,7 +508,7 @@ def test_a_server_that_refuses_all_ends_the_run(
     done = ran(folder, server, tmp_path / "a.jsonl", "--max-concurrency", 1)
     assert done.exit_code == 1
     assert len(server.sent) == 1
-    assert "refuses the key" in done.stderr
+    assert "rejected the API key" in done.stderr
     server = serve(lambda payload: refuses(400, f"unknown field, {KEY}"))
     done = ran(folder, server, tmp_path / "b.jsonl", "--max-concurrency", 1)
     assert done.exit_code == 1

