@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,8 @@ def report(
         ).renamed(name)
         for label, paths in readers.items()
     ]
+    lite = any(each.lite for each in scored)  # then curves of all are made alike
+    scored, grey = ([replace(each, lite=lite) for each in some] for some in (scored, grey))
     say(write_page(score_page([splits for splits, _ in sources.values()], scored, grey, kept), out))
     for line in _said(scored):
         say(line, err=True)

@@ -21,6 +21,7 @@ from pipeline.score.joining import (
     Answer,
     Answered,
     KeyRow,
+    is_asked_lite,
     join,
     judged,
     known_ids,
@@ -90,6 +91,7 @@ def score_predictions(
         settings=notes.settings,
         never_asked=never,
         warnings=tuple(_warnings(joined, keys, splits)),
+        lite=is_asked_lite(splits, selection, notes),
     )
 
 

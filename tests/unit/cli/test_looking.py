@@ -74,7 +74,10 @@ def test_where_keys_are_withheld_the_prompt_is_shown_and_nothing_else(apart: Sta
             ["show", "nowhere"],
             "no folder 'nowhere': give the folder of a split, or a published set with its tag, such as org/name@v1.0.0",
         ),
-        (["score", "org/name", "x.jsonl"], "no folder 'org/name': give the folder of a split, or a published set with its tag"),
+        (
+            ["score", "org/name", "x.jsonl"],
+            "no folder 'org/name': give the folder of a split, or a published set with its tag",
+        ),
         (["export", "lm-eval", "hf://datasets/name@v1"], "'name' is not the name of a repo: give org/name"),
         (["score", "org/name@", "x.jsonl"], "has no tag after the @"),
     ],
