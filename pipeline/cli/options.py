@@ -48,15 +48,16 @@ BASE_URLS = ["CARRARA_BASE_URL", "CARRARA_ENDPOINT", "OPENAI_BASE_URL"]
 
 def server_options(*, required: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return what adds the options that name a server, its model and the API key."""
-    otherwise = "" if required else "  [default: Carrara's grammars]"
+    variables = BASE_URLS if required else BASE_URLS[:2]  # a variable of other programs does not make it ask a model
+    otherwise = " or OPENAI_BASE_URL." if required else ".  [default: Carrara's grammars]"
 
     def add(command: Callable[..., None]) -> Callable[..., None]:
         for option in reversed(
             [
                 click.option(
-                    "--base-url", envvar=BASE_URLS, metavar="URL",
+                    "--base-url", envvar=variables, metavar="URL",
                     help="Address of an OpenAI-compatible server, such as http://localhost:8000/v1, or set "
-                    f"CARRARA_BASE_URL or OPENAI_BASE_URL.{otherwise}",
+                    f"CARRARA_BASE_URL{otherwise}",
                 ),
                 click.option(
                     "--model", envvar="CARRARA_MODEL", metavar="NAME",

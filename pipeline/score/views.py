@@ -141,7 +141,8 @@ def _title(tables: Tables) -> str:
     scored, whole = tables.scored, tables.overall
     quirks = f", {', '.join(scored.quirks)}" if scored.quirks else ""
     model = f"{scored.model} on " if scored.model else ""
-    lines = [f"{model}{scored.split}{quirks}: {counts_line(scored)} (rows without a reply score 0)"]
+    size = ", size lite" if scored.lite else ""
+    lines = [f"{model}{scored.split}{size}{quirks}: {counts_line(scored)} (rows without a reply score 0)"]
     if whole:
         lines.insert(0, headline_line(whole))
     lines += [f"never asked: {count:,} rows ({reason})" for reason, count in scored.never_asked.items()]

@@ -236,7 +236,7 @@ def test_what_passes_is_tried_again_and_what_does_not_is_not(store: type[Faulty]
         (PermissionError("Forbidden"), r"access is denied \(Forbidden\): use credentials"),
         (OSError(errno.EINVAL, "bad"), "the store rejected the request"),
         (type("NoCredentialsError", (Exception,), {"__module__": "botocore"})("none"), "no valid credentials"),
-        (type("NoSuchBucket", (FileNotFoundError,), {})("gone"), "there is no bucket 'memory://bucket': make it"),
+        (type("NoSuchBucket", (FileNotFoundError,), {})("gone"), "no bucket 'memory://bucket': create it"),
         (NotImplementedError(), "cannot be written"),
         (OSError("Forbidden: b/x\nno"), r"access is denied \(Forbidden: b/x\)"),
         (ValueError("Parameter validation failed:\nInvalid bucket name"), "failed: Invalid bucket name"),
