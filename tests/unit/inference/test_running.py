@@ -672,3 +672,17 @@ def test_memory_holds_the_rows_under_way(serve: Callable[[Script], Server], tmp_
 def test_a_device_is_not_read_as_predictions() -> None:
     with pytest.raises(BuildError, match="is a device or a pipe"):
         Predictions(Path(os.devnull), "m", frozenset()).__enter__()
+
+
+def test_a_run_of_lite_is_noted_and_scored_as_such(
+    folder: Path, serve: Callable[[Script], Server], tmp_path: Path
+) -> None:
+    server, out = serve(right), tmp_path / "m.jsonl"
+    assert ran(folder, server, out, "--size", "lite").exit_code == 0
+    noted = json.loads((tmp_path / "m.asked.json").read_text(encoding="ascii"))
+    assert [each["size"] for each in noted["selections"]] == ["lite"]
+    done = CliRunner().invoke(cli, ["score", str(folder), str(out)])
+    assert done.exit_code == 0, done.output
+    assert ", size lite: " in done.stdout
+    assert ran(folder, server, out).exit_code == 0  # the rest, of which there is none
+    assert ", size lite: " not in CliRunner().invoke(cli, ["score", str(folder), str(out)]).stdout
