@@ -329,7 +329,7 @@ def test_workers_and_copies_give_the_same_bytes(built: Path, tmp_path: Path) -> 
 
 def test_publishing_demands_a_licence(built: Path, tmp_path: Path) -> None:
     split = open_split(built / "o200k")
-    with pytest.raises(StageError, match=r"has texts of your own .*give their licence"):
+    with pytest.raises(StageError, match=r"contains your own texts .*give their licence"):
         stage(split, tmp_path / "o200k", repo="org/tiny")
     with pytest.raises(StageError, match="takes one line of text"):
         stage(split, tmp_path / "o200k", repo="org/tiny", licence="a\nb")

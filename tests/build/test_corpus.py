@@ -499,10 +499,12 @@ def test_two_corpora_in_one_folder_do_not_clash(built: Path, corpus: Path, recip
     )
 
 
-@pytest.mark.parametrize("command", ["plan", "sample", "render", "pack", "build"])
+@pytest.mark.parametrize(
+    "command", ["plan", "build --until sample", "build --until render", "build --until pack", "build"]
+)
 def test_a_faulty_corpus_stops_every_command(command: str, recipe: Path, tmp_path: Path) -> None:
     path = lines(tmp_path / "c.jsonl", [GOOD, GOOD | {"text": ""}])
-    said = failed(carrara(command, recipe, "--out", tmp_path / "out", "--corpus", path))
+    said = failed(carrara(*command.split(), recipe, "--out", tmp_path / "out", "--corpus", path))
     assert said == f"carrara: corpus '{path}': row 2: its text is empty\n"
     assert not (tmp_path / "out").exists()
 

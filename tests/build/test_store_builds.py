@@ -123,7 +123,7 @@ def test_a_fault_in_the_middle_is_a_line_and_costs_nothing(recipe: Path, local: 
         )
         assert not [path for path in builds.files(OUT) if HOLD_NAME in path.name]
         done = carrara("build", recipe, "--tokenizer", "o200k", "--out", OUT)
-        assert done.stderr == f"carrara: {OUT} is gone when this process ends: give another --out to keep it\n"
+        assert done.stderr == f"carrara: {OUT} disappears when this process ends: give another --out to keep it\n"
         assert builds.contents(OUT) == local
 
 
@@ -215,7 +215,7 @@ def test_a_repo_of_the_hub_is_a_store(hub: Hub, tmp_path: Path, monkeypatch: pyt
     one = written(tmp_path / "one.toml", (("bio", "standard", [1], [2048], 1),))
     out = parse_location("hf://datasets/org/rows/v1")
     assert "no such" not in went(carrara("plan", one, "--tokenizer", "o200k", "--out", out))
-    assert "the bucket or repo is not there" in said(carrara("build", one, "--tokenizer", "o200k", "--out", out))
+    assert "the bucket or repo does not exist" in said(carrara("build", one, "--tokenizer", "o200k", "--out", out))
     HfApi(endpoint=hub.url).create_repo("org/rows", repo_type="dataset")
     requests._OPEN.clear()  # the client remembers which repos there are, for as long as a process lives
     for where in (out, tmp_path / "out"):
