@@ -124,7 +124,7 @@ def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> s
     for name in ("length", "complexity", "depth") if detailed else ("length",):
         cells = [*(tables.by("family", "subtask", name) if detailed else ()), *tables.by("family", name)]
         parts.append(_titled(f"mean by {name}", table(_pivot(cells, name))))
-    reach = f"effective length: up to it {percent(KEPT)} of the score at the shortest length is kept"
+    reach = f"effective length: how far a model keeps {percent(KEPT)} of its score at the shortest length"
     parts.append(_titled(reach, table([_effective(each) for each in effective_lengths(tables.scored)])))
     if detailed:
         sums = _pivot(tables.cumulative("family"), "up_to")
