@@ -16,7 +16,7 @@ from pipeline.artifacts.files import (
     closed_within,
     read_record,
 )
-from pipeline.artifacts.lite import LITE, Cell, is_lite, lite_counts
+from pipeline.artifacts.lite import LITE, Cell, is_lite, lite_counts, lite_file
 from pipeline.artifacts.manifest import Manifest, TierStratum, explain_unsealed, explain_unsealed_tier, read_manifest
 from pipeline.artifacts.parquet import opened
 from pipeline.artifacts.recipes import read_recipes
@@ -103,11 +103,22 @@ class Split:
     def rows(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> Iterator[Row]:
         """Yield the rows that are wanted, in the order of the shards, one row group in memory at a time.
 
+        A published split has those of the size ``lite`` as files of their own, which are then read.
+
         Raises:
             SplitError: if a column or a wanted name is none of the split's.
             CorruptError: if a shard cannot be read.
         """
-        return self._read("data", columns or DATA_SCHEMA.names, selection)
+        return self._read("data", columns or DATA_SCHEMA.names, selection, self._lite_files(selection))
+
+    def shard_rows(self, columns: Sequence[str], selection: Selection) -> Iterator[Row]:
+        """Yield the same rows, read from the shards in any case.
+
+        Raises:
+            SplitError: if a column or a wanted name is none of the split's.
+            CorruptError: if a shard cannot be read.
+        """
+        return self._read("data", columns, selection, [])
 
     def key_rows(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> Iterator[Row]:
         """Yield the same rows without text.
@@ -130,12 +141,27 @@ class Split:
         rows = self.rows if set(names) & set(TEXT_COLUMNS) else self.key_rows
         return frame(list(rows(names, selection)), columns=names)
 
-    def _read(self, part: str, columns: Sequence[str], selection: Selection) -> Iterator[Row]:
+    @property
+    def has_lite_files(self) -> bool:
+        """Whether the rows of the size ``lite`` are here as files of their own."""
+        return bool(self._lite_files(Selection(size=LITE)))
+
+    def _lite_files(self, selection: Selection) -> list[Path]:
+        """Return the files of the size ``lite`` of the wanted tiers, if it is wanted and all of them are here."""
+        if LITE not in (selection.size, self.size):
+            return []
+        tiers = [tier for tier in self.manifest.tiers if not selection.tiers or tier in selection.tiers]
+        files = [self.folder / lite_file(tier) for tier in tiers]
+        return files if all(path.is_file() for path in files) else []
+
+    def _read(
+        self, part: str, columns: Sequence[str], selection: Selection, files: Sequence[Path] = ()
+    ) -> Iterator[Row]:
         selection = replace(selection, size=selection.size or self.size)
         self._check(selection)
         lite = self.lite_counts() if selection.size == LITE else None
         taken: Counter[tuple[Any, ...]] = Counter()
-        paths = [path for path in self.shards(part) if _may_hold(path, selection)]
+        paths = list(files) or [path for path in self.shards(part) if _may_hold(path, selection)]
         # Keys are small and wanted whole: the keys of many shards come from a store at the same time.
         sources = map_in_order(_fetched, paths, self.folder, self._key_bytes()) if part == "keys" else repeat(None)
         for path, whole in zip(paths, sources, strict=False):

@@ -73,7 +73,7 @@ def baselines(
     if listing or where is None:
         say(table([{"reader": one, "what it does": READERS[one].title} for one in readers]))
     elif out is not None:
-        _run_readers(split_from(where), selection, readers, out, workers, quiet=quiet)
+        _run_readers(split_from(where, size=selection.size), selection, readers, out, workers, quiet=quiet)
     elif names or selection != Selection():
         raise SplitError("options that choose readers or rows need a folder to write to: add --out FOLDER")
     else:

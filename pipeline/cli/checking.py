@@ -51,8 +51,9 @@ def check(
     """
     if not (base_url and model):
         raise missing(base_url=base_url, model=model)
-    split = split_from(where)
-    sizes = list(split.rows(["id", "length", "context_tokens"], selection_of(**chosen)))
+    selection = selection_of(**chosen)
+    split = split_from(where, size=selection.size)
+    sizes = list(split.rows(["id", "length", "context_tokens"], selection))
     if not sizes:
         raise PredictionsError("no row matches: change --family, --length or the other options that choose rows")
     asked = Endpoint(base_url, model, api_key(key_file, api_key_env), timeout, 1, {"temperature": 0})

@@ -44,7 +44,7 @@ def export_split(
 
 def _write(chosen: Export, where: str, out: Path | None, selection: Selection) -> None:
     """Write an export and print what it contains and what it leaves out."""
-    split = split_from(where)
+    split = split_from(where, size=selection.size)
     folder = out or Path("exports") / f"{chosen.name}-{split.tokenizer}"
     written = export(chosen, split, selection, folder)
     say(f"{folder}: {row_count(written.rows)} of {split.title}; see {folder}/README.md for how to run {chosen.name}")

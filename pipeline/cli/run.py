@@ -209,7 +209,8 @@ def run(
 
     The headline is printed at the end; `carrara score` prints everything else.
     """
-    split, selection = split_from(where), selection_of(**chosen)
+    selection = selection_of(**chosen)
+    split = replace(split_from(where, size=selection.size), size="")  # the file may hold other rows too
     if dry_run:
         costs = _costs_of(split, selection, max_length)
         say("\n".join(cost_lines(costs, Rates(speed, price_in, price_out), total=True)))

@@ -15,6 +15,8 @@ from pipeline.storage import StorePath, parse_location
 
 KEYS = ("keys/*", "manifest.json")
 """What scoring needs of a published split: everything but the text."""
+SMALL = (f"{LITE}/*", "keys/*", "index/*", "tokenizer/*", "manifest.json")
+"""What the size lite needs of one."""
 TAGGED = re.compile(r"hf://datasets/(?:[^/@]+/)?[^/@]+@[^/]+/?")
 """A published data set at a tag, by the address that other tools have for it."""
 
@@ -29,6 +31,10 @@ def split_from(where: str | Path, patterns: Sequence[str] | None = None, *, size
     """
     if size not in ("", LITE):
         raise SplitError(unknown("size", size, [LITE]))
+    if size == LITE and patterns is None:
+        small = open_split(fetched(str(where), SMALL))
+        if small.has_lite_files:
+            return replace(small, size=size)
     return replace(open_split(fetched(str(where), patterns)), size=size)
 
 

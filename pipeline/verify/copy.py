@@ -210,7 +210,7 @@ def _lite_faults(split: Split) -> Iterator[str]:
         if path.is_file():
             try:
                 own = read_rows(path)
-                rows = split.rows(columns_of(path), Selection(tiers=(tier,), size=LITE))
+                rows = split.shard_rows(columns_of(path), Selection(tiers=(tier,), size=LITE))
                 same = all(one == other for one, other in zip_longest(own, rows))
             except CarraraError:
                 same = False

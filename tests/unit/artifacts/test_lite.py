@@ -16,7 +16,7 @@ import carrara
 from pipeline.artifacts.lite import LITE, MOST, is_lite, lite_counts, lite_file
 from pipeline.artifacts.split import Selection, Split, open_split
 from pipeline.assemble.plan import numbered
-from pipeline.errors import SplitError
+from pipeline.errors import CorruptError, SplitError
 from pipeline.publish.staging import Staged
 from pipeline.recipe import Recipe, load_recipe
 from pipeline.tasks import TASKS
@@ -134,6 +134,24 @@ def test_a_published_split_has_it_as_files(split: Split, inline: Path, apart: St
     kept = open_split(apart.keys).key_rows(["id"], Selection(size=LITE))
     assert [row["id"] for row in kept] == [row["id"] for row in shown]
     assert list(_lite_faults(open_split(inline))) == list(_lite_faults(public)) == []
+
+
+def test_files_of_it_are_all_that_it_needs(inline: Path, split: Split, tmp_path: Path) -> None:
+    """Of a published split only they are fetched."""
+    copy = tmp_path / "copy"
+    for path in inline.rglob("*"):
+        if path.is_file() and path.relative_to(inline).parts[0] != "data":
+            target = copy / path.relative_to(inline)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.hardlink_to(path)
+    small = carrara.open_split(copy, size="lite")
+    assert small.has_lite_files
+    assert not split.has_lite_files
+    wanted = Selection(families=("bio",), size=LITE)
+    assert list(small.rows(["id", "prompt"], wanted)) == list(split.rows(["id", "prompt"], wanted))
+    assert [row["id"] for row in small.rows(["id"])] == [row["id"] for row in small.key_rows(["id"])]
+    with pytest.raises(CorruptError):
+        list(small.shard_rows(["id"], Selection()))
 
 
 def test_a_changed_file_of_it_is_found(inline: Path, tmp_path: Path) -> None:
