@@ -111,7 +111,7 @@ def test_what_is_private_is_not_there_for_others(
     monkeypatch.setenv("HF_TOKEN", STRANGER)
     assert "org/keys: the data set does not exist, or this token has no access to it: check the name" in line(*ask)
     monkeypatch.delenv("HF_TOKEN")
-    assert "org/keys: the data set does not exist, or it is private and there is no token" in line(*ask)
+    assert "org/keys: the data set does not exist, or it is private and no token is set" in line(*ask)
     monkeypatch.setenv("HF_TOKEN", READER)
     assert digests(download("org/keys", "v1.0.0"))
 
@@ -140,7 +140,7 @@ def test_no_such_repo_tag_or_file(line: Say, hub: Hub, folder: Path, tmp_path: P
     assert "has no tag after the @: give one, such as org/small@v1.0.0" in line("download", f"{REPO}@", cache)
     assert "'small' is not the name of a repo: give org/name" in line("download", "small@v1.0.0", cache)
     hub.fail("/revision/|/tree/", 404, headers={"X-Error-Code": "RevisionNotFound"}, times=-1)
-    assert "there is no such revision" in line("download", f"{REPO}@{'0' * 40}", cache)
+    assert "the revision does not exist" in line("download", f"{REPO}@{'0' * 40}", cache)
 
 
 # What the Hub does
