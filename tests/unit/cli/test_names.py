@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import builds
 from pipeline.artifacts.split import Split
 from pipeline.cli import cli
 from pipeline.cli.names import COMMANDS, OPTIONS, OTHERS, current_options
@@ -104,10 +105,11 @@ def test_a_run_needs_a_server_but_a_dry_run_does_not(split: Split, monkeypatch: 
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_a_plan_shows_what_a_run_on_it_costs() -> None:
-    done = carrara("plan", "smoke", "--tokenizer", "o200k", "--tokens-per-second", "1000")
+def test_a_plan_shows_what_a_run_on_it_costs(tmp_path: Path) -> None:
+    recipe = builds.recipe_file(tmp_path / "tiny.toml", rows=30)
+    done = carrara("plan", recipe, "--tokenizer", "o200k", "--tokens-per-second", "1000")
     table = done.stdout.partition("to run a model on it (o200k)\n")[2].splitlines()[:3]
     assert [line.split()[0] for line in table] == ["size", "lite", "all"]
     assert "time" in table[0]
-    assert table[2].split()[1] == "218"
+    assert [line.split()[1] for line in table[1:]] == ["48", "60"]
     assert max(map(len, table)) <= 80
