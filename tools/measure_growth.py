@@ -64,7 +64,7 @@ def costs(family: str, rows: int, folder: Path) -> dict[str, Cost]:
     build = ("build", *common, "--tokenizer", "o200k", "--workers", "1", "--quiet")
     return {
         "plan": cost("plan", *common, "--tokenizer", "o200k"),
-        "sample": cost("sample", *common, "--workers", "1", "--quiet"),
+        "sample": cost("build", "--until", "sample", *common, "--workers", "1", "--quiet"),
         "build": cost(*build),
         "again": cost(*build),
         "verify": cost("verify", out, "--workers", "1"),

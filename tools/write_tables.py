@@ -14,10 +14,11 @@ from math import sqrt
 from pathlib import Path
 
 from pipeline import tasks as registry
+from pipeline.artifacts.lite import lite_counts
 from pipeline.cli.group import GROUPS
 from pipeline.export import HARNESSES
 from pipeline.profiles import DEFAULT_PROFILES, load_profile, shipped_profiles
-from pipeline.recipe import Stratum, load_recipe, shipped_recipes
+from pipeline.recipe import Recipe, load_recipe, shipped_recipes
 from pipeline.rows import COLUMNS
 from pipeline.tasks.base import CorpusKnob, Task
 
@@ -73,38 +74,44 @@ def recipes() -> str:
     return table(("recipe", "rows", "lengths"), rows)
 
 
-SHARES = (("", 0, ()), ("--limit 1", 1, (8, 32, 128)), ("--limit 5", 5, (8, 32, 128)), ("--limit 1", 1, (8, 128, 1024)))
-"""Parts of a recipe that can be asked: as `carrara run` selects them, rows a stratum (0 for all), lengths in K."""
-
-
 def costs() -> str:
-    """Prompt tokens of recipes, whole and in part, and how wide intervals are at most."""
+    """Prompt tokens of recipes in every size, and how wide intervals are at most."""
     rows = []
     for name in ("smoke", "32k", "128k", "1m"):
         recipe = load_recipe(name)
-        longest = max(cell.length for cell in recipe.strata)
-        for words, limit, lengths in SHARES:
-            if lengths and longest != lengths[-1] * K:
-                continue
-            asked = [cell for cell in recipe.strata if not lengths or cell.length // K in lengths]
-            counts = [(cell, min(limit, cell.total) if limit else cell.total) for cell in asked]
-            said = " ".join(["`carrara run", *(f"--length {length * K}" for length in lengths), f"{words}`"])
-            rows.append((f"`{name}`", said if lengths else "all rows", *_cost(counts)))
         if name != "smoke":
-            full = recipe.sized("full").strata
-            rows.append((f"`{name}`", "`--size full`", *_cost([(cell, cell.total) for cell in full])))
-    return table(("recipe", "rows asked", "rows", "prompt tokens", "headline", "a subtask at a length"), rows)
+            rows.append((f"`{name}`", "`lite`", *_cost(_lite(recipe))))
+        rows.append((f"`{name}`", "default", *_cost(_counts(recipe))))
+        if name != "smoke":
+            rows.append((f"`{name}`", "`full`", *_cost(_counts(recipe.sized("full")))))
+    return table(("recipe", "size", "rows", "prompt tokens", "headline", "a subtask at a length"), rows)
 
 
-def _cost(counts: list[tuple[Stratum, int]]) -> tuple[str, ...]:
+def _counts(recipe: Recipe) -> Counter[tuple[str, str, int]]:
+    """Return the rows of each family, subtask and length."""
+    counts = Counter[tuple[str, str, int]]()
+    for cell in recipe.strata:
+        counts[cell.family, cell.subtask, cell.length] += cell.total
+    return counts
+
+
+def _lite(recipe: Recipe) -> Counter[tuple[str, str, int]]:
+    """Return the same of the size lite; a pair is two rows."""
+    there = _counts(recipe)
+    counts = Counter[tuple[str, str, int]]()
+    for (_, *place), count in lite_counts(recipe.tier, there).items():
+        family, subtask, length = place
+        both = 2 if TASKS[family, subtask].paired else 1
+        counts[family, subtask, length] = min(count * both, there[family, subtask, length])
+    return counts
+
+
+def _cost(cells: Counter[tuple[str, str, int]]) -> tuple[str, ...]:
     """Return rows, tokens, and half-widths of 95 % intervals where half of the replies are right."""
-    cells: Counter[tuple[str, str, int]] = Counter()
-    for cell, rows in counts:
-        cells[cell.family, cell.subtask, cell.length] += rows
     tasks = Counter((family, subtask) for family, subtask, _ in cells)
     parts = Counter(family for family, _ in tasks)
     variance = sum(0.25 / n / (len(parts) * parts[f] * tasks[f, s]) ** 2 for (f, s, _), n in cells.items())
-    tokens = sum(rows * cell.length for cell, rows in counts) / 1e6
+    tokens = sum(rows * length for (_, _, length), rows in cells.items()) / 1e6
     widest = 196 * sqrt(0.25 / min(cells.values()))
     points = f"± {widest:.0f}" if widest < 50 else "none"
     return f"{cells.total():,}", f"{tokens:,.0f} M", f"± {196 * sqrt(variance):.1f}", points

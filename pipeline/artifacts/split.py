@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from pipeline.artifacts.files import (
     closed_within,
     read_record,
 )
+from pipeline.artifacts.lite import LITE, Cell, is_lite, lite_counts, lite_file
 from pipeline.artifacts.manifest import Manifest, TierStratum, explain_unsealed, explain_unsealed_tier, read_manifest
 from pipeline.artifacts.parquet import opened
 from pipeline.artifacts.recipes import read_recipes
@@ -33,7 +34,10 @@ PLACE = ("family", "subtask", "tier", "length", "complexity")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rows to read: an empty tuple selects all; `limit` is the largest number of rows per stratum."""
+    """Which rows to read: an empty tuple selects all; `limit` is the largest number of rows per stratum.
+
+    `size` is ``lite`` for the rows of `artifacts.lite`, or empty for all.
+    """
 
     families: tuple[str, ...] = ()
     subtasks: tuple[str, ...] = ()
@@ -41,6 +45,7 @@ class Selection:
     lengths: tuple[int, ...] = ()
     complexities: tuple[int, ...] = ()
     limit: int | None = None
+    size: str = ""
 
     def wants(self, row: Row) -> bool:
         """Return whether a row's stratum is wanted."""
@@ -58,10 +63,11 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A sealed folder with ``data``, ``keys`` and ``manifest.json``."""
+    """A sealed folder with ``data``, ``keys`` and ``manifest.json``; of the size ``lite`` only those rows are read."""
 
     folder: Path
     manifest: Manifest = field(repr=False)
+    size: str = ""
 
     @property
     def tokenizer(self) -> str:
@@ -97,11 +103,22 @@ class Split:
     def rows(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> Iterator[Row]:
         """Yield the rows that are wanted, in the order of the shards, one row group in memory at a time.
 
+        A published split has those of the size ``lite`` as files of their own, which are then read.
+
         Raises:
             SplitError: if a column or a wanted name is none of the split's.
             CorruptError: if a shard cannot be read.
         """
-        return self._read("data", columns or DATA_SCHEMA.names, selection)
+        return self._read("data", columns or DATA_SCHEMA.names, selection, self._lite_files(selection))
+
+    def shard_rows(self, columns: Sequence[str], selection: Selection) -> Iterator[Row]:
+        """Yield the same rows, read from the shards in any case.
+
+        Raises:
+            SplitError: if a column or a wanted name is none of the split's.
+            CorruptError: if a shard cannot be read.
+        """
+        return self._read("data", columns, selection, [])
 
     def key_rows(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> Iterator[Row]:
         """Yield the same rows without text.
@@ -124,14 +141,38 @@ class Split:
         rows = self.rows if set(names) & set(TEXT_COLUMNS) else self.key_rows
         return frame(list(rows(names, selection)), columns=names)
 
-    def _read(self, part: str, columns: Sequence[str], selection: Selection) -> Iterator[Row]:
+    @property
+    def has_lite_files(self) -> bool:
+        """Whether the rows of the size ``lite`` are here as files of their own."""
+        return bool(self._lite_files(Selection(size=LITE)))
+
+    def _lite_files(self, selection: Selection) -> list[Path]:
+        """Return the files of the size ``lite`` of the wanted tiers, if it is wanted and all of them are here."""
+        if LITE not in (selection.size, self.size):
+            return []
+        tiers = [tier for tier in self.manifest.tiers if not selection.tiers or tier in selection.tiers]
+        files = [self.folder / lite_file(tier) for tier in tiers]
+        return files if all(path.is_file() for path in files) else []
+
+    def _read(
+        self, part: str, columns: Sequence[str], selection: Selection, files: Sequence[Path] = ()
+    ) -> Iterator[Row]:
+        selection = replace(selection, size=selection.size or self.size)
         self._check(selection)
+        lite = self.lite_counts() if selection.size == LITE else None
         taken: Counter[tuple[Any, ...]] = Counter()
-        paths = [path for path in self.shards(part) if _may_hold(path, selection)]
+        paths = list(files) or [path for path in self.shards(part) if _may_hold(path, selection)]
         # Keys are small and wanted whole: the keys of many shards come from a store at the same time.
         sources = map_in_order(_fetched, paths, self.folder, self._key_bytes()) if part == "keys" else repeat(None)
         for path, whole in zip(paths, sources, strict=False):
-            yield from _wanted(path, whole, list(columns), selection, taken)
+            yield from _wanted(path, whole, list(columns), selection, lite, taken)
+
+    def lite_counts(self) -> dict[Cell, int]:
+        """Return how many rows of each tier, family, subtask and length are of the size ``lite``."""
+        counts: dict[Cell, int] = {}
+        for tier, made in self.manifest.tiers.items():
+            counts |= lite_counts(tier, ((cell.family, cell.subtask, cell.length) for cell in made.strata))
+        return counts
 
     def _key_bytes(self) -> Callable[[Path], int]:
         """Return how many bytes the manifest gives a file of keys."""
@@ -140,6 +181,8 @@ class Split:
         return lambda path: sizes.get(path, 0)
 
     def _check(self, selection: Selection) -> None:
+        if selection.size not in ("", LITE):
+            raise SplitError(unknown("size", selection.size, [LITE]))
         for kind, wanted, name in (
             ("family", selection.families, "family"),
             ("subtask", selection.subtasks, "subtask"),
@@ -170,7 +213,12 @@ def _fetched(path: Path) -> bytes | None:
 
 
 def _wanted(
-    path: Path, whole: bytes | None, columns: list[str], selection: Selection, taken: Counter[tuple[Any, ...]]
+    path: Path,
+    whole: bytes | None,
+    columns: list[str],
+    selection: Selection,
+    lite: Mapping[Cell, int] | None,
+    taken: Counter[tuple[Any, ...]],
 ) -> Iterator[Row]:
     """Yield a shard's wanted rows; text is read only of row groups that hold one."""
     with opened(path, whole) as file:
@@ -178,11 +226,11 @@ def _wanted(
         for name in columns:
             if name not in names:
                 raise SplitError(unknown(f"column in {str(path)!r}:", name, names))
-        place = [name for name in PLACE if name in names]
+        place = [name for name in (*PLACE, *(["id"] if lite is not None else [])) if name in names]
         for group in range(file.num_row_groups):
             cells = file.read_row_group(group, columns=place)
             check_rows(cells)
-            chosen = [at for at, row in enumerate(cells.to_pylist()) if _takes(row, selection, taken)]
+            chosen = [at for at, row in enumerate(cells.to_pylist()) if _takes(row, selection, lite, taken)]
             if chosen:
                 table = file.read_row_group(group, columns=columns).select(columns)
                 check_rows(table)
@@ -191,8 +239,12 @@ def _wanted(
                     yield table.slice(at, 1).to_pylist()[0]
 
 
-def _takes(row: Row, selection: Selection, taken: Counter[tuple[Any, ...]]) -> bool:
-    stratum = tuple(row.values())
+def _takes(row: Row, selection: Selection, lite: Mapping[Cell, int] | None, taken: Counter[tuple[Any, ...]]) -> bool:
+    stratum = tuple(row[name] for name in PLACE if name in row)
+    if lite is not None:
+        cell = row["tier"], row["family"], row["subtask"], row["length"]
+        if not is_lite(row["id"], cell, lite):
+            return False
     if not selection.wants(row) or (selection.limit is not None and taken[stratum] >= selection.limit):
         return False
     taken[stratum] += 1

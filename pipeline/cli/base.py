@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from pipeline.artifacts.lite import LITE
 from pipeline.artifacts.recipes import check_release
 from pipeline.assemble.corpora import with_corpora
 from pipeline.assemble.plan import Plan, make_plan
@@ -32,12 +33,14 @@ def checked_size(_: click.Context, __: click.Parameter, value: str | None) -> st
     """Return a named size, or how many blocks of rows each stratum has, as recipes take it."""
     if value is None or value in SIZES or re.fullmatch("[1-9][0-9]{0,17}", value):
         return value
-    raise click.BadParameter(f"{value!r} is no size: give default, full, or a whole number of blocks, such as 40")
+    if value == LITE:
+        raise click.BadParameter("lite needs no build of its own: build the default size, then use run --size lite")
+    raise click.BadParameter(f"{value!r} is not a size: give default, full, or a whole number of blocks, such as 40")
 
 
 SIZE = click.option(
     "--size", metavar="[default|full|N]", callback=checked_size, default="default", show_default=True,
-    help="Rows per stratum: 'full', or N blocks of the default's; each size starts with the rows of smaller ones.",
+    help="Rows per stratum: 'full', or N times the default. A larger size contains all rows of a smaller one.",
 )  # fmt: skip
 
 
@@ -67,29 +70,30 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
         [
             click.argument("recipe"),
             click.option(
-                "--out", type=PLACE,
-                help="Release folder to write to, on a disk or in a store (s3://bucket/v1, gs://...).  "
+                "--out", type=PLACE, metavar="FOLDER",
+                help="Release folder to write to, on a disk or in a store such as s3://bucket/v1.  "
                 "[default: outputs/v<version>]",
             ),
             click.option(
-                "--tokenizer", "tokenizers", multiple=True,
-                help="Profile: a shipped name, 'all' (those that need no download), a TOML file, a model (org/name on "
-                "the Hub) or its folder. Repeatable.  "
+                "--tokenizer", "tokenizers", multiple=True, metavar="NAME",
+                help="Profile: a shipped one, 'all' of those that need no download, a TOML file, a model on the Hub "
+                "(org/name), or a model's folder. Repeatable.  "
                 f"[default: {', '.join(DEFAULT_PROFILES)}]",
             ),
             click.option(
-                "--family", "families", multiple=True,
-                help="Build only this family now; a release is sealed once all are built (or see --only). Repeatable.",
+                "--family", "families", multiple=True, metavar="NAME",
+                help="Build only this family for now. The release is sealed once all are built, or with --only. "
+                "Repeatable.",
             ),
             click.option(
                 "--only", is_flag=True,
-                help="Make a release of just the families named by --family, and seal it without the others.",
+                help="Make a release of only the families given with --family, and seal it without the others.",
             ),
             SIZE,
             click.option(
-                "--corpus", "corpora", multiple=True, type=PLACE,
-                help="Texts of your own: a file that `carrara corpus import` wrote, or for mrcr .parquet or .jsonl of "
-                "format, topic, text[, tone]. Repeatable.",
+                "--corpus", "corpora", multiple=True, type=PLACE, metavar="FILE",
+                help="Your own texts: a file from `carrara corpus import`, or for mrcr one from `carrara corpus write` "
+                "(.jsonl or .parquet with format, topic, text and optionally tone). Repeatable.",
             ),
         ]
     ):  # fmt: skip
@@ -102,21 +106,21 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(
         [
             click.option(
-                "--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores",
+                "--workers", type=click.IntRange(1), metavar="N", default=os.cpu_count() or 1, show_default="all cores",
                 help="Number of worker processes.",
             ),
             click.option(
                 "--part", default="1/1", show_default=True, metavar="I/N",
-                help="Do only the I-th of N parts of the shards, to share the work between machines.",
+                help="Process only part I of N, to divide the work among machines.",
             ),
             click.option(
                 "--dask", "address", metavar="ADDRESS",
-                help="Run on the Dask cluster whose scheduler is at ADDRESS (tcp://host:8786, or the file that it "
-                "wrote); all its workers must see the same folder, or reach the same store.",
+                help="Run on the Dask cluster with the scheduler at ADDRESS: tcp://host:8786, or its scheduler file. "
+                "All workers must see the same folder or reach the same store.",
             ),
             click.option(
                 "--dask-wait", "wait", type=Number(0, min_open=True), default=WAIT, show_default=True,
-                metavar="SECONDS", help="How long to wait for a first worker, and for a new one if all are lost.",
+                metavar="SECONDS", help="Time to wait for a first worker, and for a new one if all are lost.",
             ),
             click.option("--quiet", is_flag=True, help="Do not show progress."),
         ]

@@ -1,63 +1,88 @@
-"""The command that runs simulated readers: readers."""
+"""The command for baselines: what guessing scores, and simulated readers."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from pipeline.artifacts.parquet import read_groups
 from pipeline.artifacts.split import Selection, Split
 from pipeline.baselines import READERS, reader_of
 from pipeline.baselines.files import Written, write_readings
 from pipeline.cli.base import open_engine
 from pipeline.cli.group import cli
 from pipeline.cli.options import PLACE, WHERE, selecting, selection_of
-from pipeline.errors import SplitError
-from pipeline.publish.splits import split_from
+from pipeline.cli.show import profile_folder
+from pipeline.cli.tables import chance_parts, plain_chance
+from pipeline.errors import CarraraError, CorruptError, SplitError
+from pipeline.publish.splits import fetched, split_from
+from pipeline.rows import Row, check_metadata
 from pipeline.terminal.printing import say
 from pipeline.terminal.progress import meter
 from pipeline.terminal.text import row_count, table
+from pipeline.verify.statistics import CHANCE_COLUMNS, chances
 
 
-@cli.command("readers")
-@click.argument("where", metavar=WHERE, required=False)
-@click.option("--out", type=PLACE, metavar="FOLDER", help="Folder to write to, with one file per reader.")
-@click.option("--reader", "names", multiple=True, help="Run only this reader. Repeatable.  [default: all]")
+@cli.command("baselines")
+@click.argument("where", metavar=f"[{WHERE}]", required=False)
+@click.option("--tokenizer", metavar="NAME", help="Profile, if SPLIT is a release folder.  [default: its first]")
+@click.option("--out", type=PLACE, metavar="FOLDER", help="Run the readers, and write a file for each to FOLDER.")
+@click.option(
+    "--reader", "names", multiple=True, metavar="NAME", help="Run only this reader. Repeatable.  [default: all]"
+)
 @selecting
 @click.option("--list", "listing", is_flag=True, help="List the readers and exit.")
+@click.option("--json", "as_json", is_flag=True, help="Print the scores of guessing as JSON.")
 @click.option(
     "--workers",
     type=click.IntRange(1),
+    metavar="N",
     default=os.cpu_count() or 1,
     show_default="all cores",
     help="Number of worker processes.",
 )
 @click.option("--quiet", is_flag=True, help="Do not show progress.")
-def read_split(
+def baselines(
     *,
     where: str | None,
+    tokenizer: str | None,
     out: Path | None,
     names: Sequence[str],
     listing: bool,
+    as_json: bool,
     workers: int,
     quiet: bool,
     **chosen: Any,
 ) -> None:
-    """Let simulated readers, each with a stated weakness, answer the rows of a split.
+    """Show what guessing scores on a split, or run simulated readers on it.
 
-    FOLDER gets one file of predictions per reader, for `carrara score` and `carrara report`. A reader is a short
-    function of the text that is sent; none sees a key. Without arguments, or with --list, the readers are listed.
+    Without --out, this prints the baselines in the split's keys: chance, the best constant reply, and each task's own
+    shortcuts. For a recipe that is not built yet, use `carrara plan --stats`.
+
+    With --out, simulated readers, each with one stated weakness, answer the rows. A reader is a short function of the
+    prompt and never sees a key. FOLDER gets one file of predictions per reader, for `carrara score` and `carrara
+    report`. Without arguments, the readers are listed.
     """
     readers = [reader_of(name).name for name in dict.fromkeys(names)] or list(READERS)
+    selection = selection_of(**chosen)
     if listing or where is None:
         say(table([{"reader": one, "what it does": READERS[one].title} for one in readers]))
-        return
-    if out is None:
-        raise SplitError("there is no folder to write to: give one, such as --out readings")
-    split, selection = split_from(where), selection_of(**chosen)
+    elif out is not None:
+        _run_readers(split_from(where, size=selection.size), selection, readers, out, workers, quiet=quiet)
+    elif names or selection != Selection():
+        raise SplitError("options that choose readers or rows need a folder to write to: add --out FOLDER")
+    else:
+        _print_chance(profile_folder(fetched(where), tokenizer), as_json=as_json)
+
+
+def _run_readers(
+    split: Split, selection: Selection, readers: Sequence[str], out: Path, workers: int, *, quiet: bool
+) -> None:
     engine = open_engine(workers, None, 0, split.folder)
     with meter("read", _tokens(split, selection), quiet=quiet) as shown:
         written = write_readings(
@@ -65,6 +90,38 @@ def read_split(
         )
     for name, one in written.items():
         say(f"{one.path}: {row_count(one.rows)}{_left_out(name, one)}")
+
+
+def _print_chance(folder: Path, *, as_json: bool) -> None:
+    """Print what guessing would score on the rows of a split.
+
+    Raises:
+        CarraraError: if the folder has no keys.
+        CorruptError: if they cannot be read.
+    """
+    paths = sorted(folder.glob("keys/*/*/*.parquet"))
+    if not paths:
+        raise CarraraError(f"{str(folder)!r} has no keys: build it, or give a split whose keys are not withheld")
+    try:
+        found = chances(_keys(paths))
+    except (ArithmeticError, LookupError, TypeError, ValueError) as fault:
+        raise CorruptError(
+            f"the keys in {str(folder)!r} are not those of a split ({fault!r}): build it again"
+        ) from fault
+    if as_json:
+        say(json.dumps({"chance": plain_chance(found)}, indent=1))
+        return
+    say("\n\n".join(f"{title}\n{table(records)}" for title, records in chance_parts(found).items()))
+
+
+def _keys(paths: Iterable[Path]) -> Iterator[Row]:
+    for path in paths:
+        for group in read_groups(path, CHANCE_COLUMNS):
+            try:
+                check_metadata(group)
+            except ValueError as fault:
+                raise CorruptError(f"{str(path)!r} cannot be read ({fault})") from None
+            yield from group.to_pylist()
 
 
 def _tokens(split: Split, selection: Selection) -> int:

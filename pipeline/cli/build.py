@@ -1,17 +1,22 @@
-"""Commands that make a build: plan, sample, render, pack, build."""
+"""Commands that make a build: plan, build."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import click
 from msgspec import to_builtins
 
+from pipeline.artifacts.lite import lite_counts
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.plan import Plan
 from pipeline.cli.base import open_stages, plan_from, run_options
+from pipeline.cli.costs import Costs, Rates, cost_lines, rate_options, reply_tokens
 from pipeline.cli.group import cli
 from pipeline.cli.tables import (
     built_lines,
@@ -29,6 +34,8 @@ from pipeline.cli.tables import (
     total_lines,
     window_lines,
 )
+from pipeline.stages import Stages
+from pipeline.tasks import task_of
 from pipeline.terminal.printing import say
 from pipeline.terminal.text import table
 from pipeline.verify.seal import proven_shards
@@ -37,27 +44,35 @@ from pipeline.verify.statistics import chances, draw_keys, makeups
 
 @cli.command("plan")
 @plan_from
+@click.option("--stats", is_flag=True, help="Draw samples, and show what prompts consist of and what guessing scores.")
 @click.option(
-    "--stats", is_flag=True, help="Draw samples and show what prompts consist of and what guessing would score."
+    "--draws", type=click.IntRange(1), metavar="N", default=5000, show_default=True, help="Samples per family."
 )
 @click.option(
-    "--draws", type=click.IntRange(1), default=5000, show_default=True, help="Samples per family for --stats."
+    "--strata", is_flag=True, help="Show every subtask and length, with the widest 95 % interval of its mean."
 )
-@click.option(
-    "--strata", is_flag=True, help="Show each subtask and length, with the widest 95 % interval of its accuracy."
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON instead of tables, including everything that --strata shows."
-)
-def show_plan(plan: Plan, *, stats: bool, draws: int, strata: bool, as_json: bool) -> None:
-    """Show what RECIPE would build and what already exists.
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables, including what --strata shows.")
+@rate_options
+def show_plan(
+    plan: Plan,
+    *,
+    stats: bool,
+    draws: int,
+    strata: bool,
+    as_json: bool,
+    speed: float | None,
+    price_in: float | None,
+    price_out: float | None,
+) -> None:
+    """Show what RECIPE would build, what already exists, and what running a model on it costs.
 
-    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written except copies of --corpus and
-    of a model's tokenizer.
+    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written, except copies of the files of
+    --corpus and of a model's tokenizer.
     """
     check_fit(plan, plan.profiles)
     state = proven_shards(plan)
-    found = (makeups(plan), chances(draw_keys(plan, draws))) if stats else None
+    keys = list(draw_keys(plan, draws)) if stats else []
+    found = (makeups(plan), chances(keys)) if stats else None
     if as_json:
         more = {"makeup": plain_makeup(found[0]), "chance": plain_chance(found[1])} if found else {}
         say(json.dumps({**plain_plan(plan, state), **more}, indent=1))
@@ -71,50 +86,76 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, strata: bool, as_json: boo
         parts["what prompts consist of (means)"] = makeup_records(found[0])
         parts |= chance_parts(found[1])
     say("\n\n".join(f"{title}\n{table(records)}" for title, records in parts.items()))
+    say(f"\nto run a model on it ({plan.profiles[0].name})")
+    say("\n".join(cost_lines(_costs_of(plan, keys), Rates(speed, price_in, price_out), total=False)))
     say("\n" + "\n".join(total_lines(plan)))
     for line in (*slow_lines(plan.profiles), *window_lines(plan)):
         say(line)
 
 
-@cli.command()
-@plan_from
-@run_options
-def sample(plan: Plan, **how: Any) -> None:
-    """Draw the samples of RECIPE (structures, questions and keys); no tokenizer is needed."""
-    made = open_stages(plan, **how).sample()
-    files = sum(len(plan.cuts(family)) for family in plan.families)
-    say(f"{plan.out / 'samples'}: {made} of {files} files written, the others already existed")
+def _costs_of(plan: Plan, keys: Sequence[Mapping[str, Any]]) -> Costs:
+    """Return what the rows of a plan cost in its first profile, by size; `keys` are some that were drawn, or none."""
+    replies: dict[tuple[str, str], list[float]] = {}
+    for key in keys:
+        replies.setdefault((key["family"], key["subtask"]), []).append(reply_tokens(key["target"]))
+    means = {place: fmean(each) for place, each in replies.items()}
+    profile, recipe, costs = plan.profiles[0], plan.recipe, Costs("size")
+    cells = [cell for family in plan.families for cell in recipe.of_family(family)]
+    places = {(cell.family, cell.subtask, cell.length): cell for cell in cells}
+    lite = lite_counts(recipe.tier, ((cell.family, cell.subtask, cell.length) for cell in recipe.strata))
+    there = Counter[tuple[str, str, int]]()
+    for cell in cells:
+        there[cell.family, cell.subtask, cell.length] += cell.total
+    wanted = {
+        place: min(there[place], lite.get((recipe.tier, *place), 0) * (2 if task_of(cell).paired else 1))
+        for place, cell in places.items()
+    }
+    sizes = {"lite": wanted, "all": there}
+    for name, counts in sizes.items():
+        for place, cell in places.items():
+            most = profile.reply_tokens(recipe.reserve, task_of(cell).max_new_tokens)
+            costs.of(name).add(counts[place], profile.window(cell.length) - most, most, means.get(place[:2]))
+    return costs
+
+
+def _sample(plan: Plan, stages: Stages) -> str:
+    made, files = stages.sample(), sum(len(plan.cuts(family)) for family in plan.families)
+    return f"{plan.out / 'samples'}: {made} of {files} files written; the others already existed"
+
+
+def _render(plan: Plan, stages: Stages) -> str:
+    made, files = stages.render(), len(plan.all_pools())
+    return f"{plan.out / 'segments'}: {made} of {files} files written; the others already existed"
+
+
+def _pack(plan: Plan, stages: Stages) -> str:
+    made, shards = stages.pack(), len(plan.all_shards())
+    return f"{plan.out}: {made} shards written, {shards - made} already existed or belong to other parts"
+
+
+STAGES = {"sample": _sample, "render": _render, "pack": _pack}
+"""The stages that a build can stop after: each function runs one and returns what to print."""
 
 
 @cli.command()
 @plan_from
 @run_options
-def render(plan: Plan, **how: Any) -> None:
-    """Render the filler pools that RECIPE draws from; no tokenizer is needed."""
-    made = open_stages(plan, **how).render()
-    say(f"{plan.out / 'segments'}: {made} of {len(plan.all_pools())} files written, the others already existed")
-
-
-@cli.command()
-@plan_from
-@run_options
-def pack(plan: Plan, **how: Any) -> None:
-    """Pack the shards of RECIPE, exact to the token, without proving them (see `carrara verify`)."""
-    made = open_stages(plan, **how).pack()
-    say(f"{plan.out}: {made} shards written, {len(plan.all_shards()) - made} already existed or belong to other parts")
-
-
-@cli.command()
-@plan_from
-@run_options
+@click.option(
+    "--until", type=click.Choice(list(STAGES)),
+    help="Stop after a stage: 'sample' draws questions and keys, 'render' writes the filler pools, and 'pack' writes "
+    "shards without proving them. The first two need no tokenizer.  [default: run all stages]",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the manifests as JSON.")
-def build(plan: Plan, *, as_json: bool, **how: Any) -> None:
-    """Build RECIPE from start to finish: sample, render, count, pack, prove, seal.
+def build(plan: Plan, *, until: str | None, as_json: bool, **how: Any) -> None:
+    """Build RECIPE and prove every row: sample, render, count, pack, prove, seal.
 
-    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Anything already built is kept, so an interrupted
-    build continues where it stopped.
+    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Finished files are reused, so an interrupted build
+    continues where it stopped.
     """
     stages = open_stages(plan, **how)
+    if until:
+        say(STAGES[until](plan, stages))
+        return
     manifests = stages.build()
     if sys.stderr.isatty() and not stages.quiet:
         stages.spent.settle("start")
@@ -126,4 +167,4 @@ def build(plan: Plan, *, as_json: bool, **how: Any) -> None:
         return
     say("\n".join(built_lines(plan, manifests)))
     if str(plan.out).startswith("memory://"):
-        say(f"carrara: {plan.out} is gone when this process ends: give another --out to keep it", err=True)
+        say(f"carrara: {plan.out} disappears when this process ends: give another --out to keep it", err=True)

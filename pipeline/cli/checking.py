@@ -11,7 +11,7 @@ import click
 
 from pipeline.artifacts.split import Selection, Split
 from pipeline.cli.group import REPORTED, cli
-from pipeline.cli.options import KEY_FILE, WHERE, Number, api_key, selecting, selection_of
+from pipeline.cli.options import WHERE, Number, api_key, missing, selecting, selection_of, server_options
 from pipeline.errors import PredictionsError
 from pipeline.inference.checking import Finding, check_server
 from pipeline.inference.endpoint import Endpoint
@@ -27,31 +27,36 @@ from pipeline.terminal.text import table
 
 @cli.command("check-server")
 @click.argument("where", metavar=WHERE)
-@click.option(
-    "--endpoint", "--base-url", "endpoint", envvar="CARRARA_ENDPOINT", required=True,
-    help="Base URL of the server, such as http://localhost:8000/v1, or set CARRARA_ENDPOINT.",
-)  # fmt: skip
-@click.option(
-    "--model", envvar="CARRARA_MODEL", required=True, help="Name of the model on the server, or set CARRARA_MODEL."
-)
+@server_options(required=True)
 @selecting
-@KEY_FILE
-@click.option("--rows", type=click.IntRange(1, 100), default=4, show_default=True, help="Rows to send.")
-@click.option("--timeout", type=Number(1, 86400), default=600.0, show_default=True, help="Seconds to wait for each.")
+@click.option("--rows", type=click.IntRange(1, 100), metavar="N", default=4, show_default=True, help="Rows to send.")
+@click.option(
+    "--timeout", type=Number(1, 86400), metavar="SECONDS", default=600.0, show_default=True, help="Limit for each row."
+)
 def check(
-    *, where: str, endpoint: str, model: str, key_file: Path | None, rows: int, timeout: float, **chosen: Any
+    *,
+    where: str,
+    base_url: str | None,
+    model: str | None,
+    api_key_env: str | None,
+    key_file: Path | None,
+    rows: int,
+    timeout: float,
+    **chosen: Any,
 ) -> None:
-    """Check how a server takes the rows of a split, before a long run.
+    """Check how a server handles the rows of a split, before a long run.
 
-    Sends a few of the shortest rows and compares what the server tells by every means that it has: tokens of prompts,
-    the chat template, whether BOS stands twice, whether the model thinks, and the window. The exit code is 2 if
-    something is wrong.
+    This sends a few of the shortest rows and compares what the server reports with the split: prompt tokens, the chat
+    template, a doubled BOS, whether the model thinks, and the window. The exit code is 2 if something is wrong.
     """
-    split = split_from(where)
-    sizes = list(split.rows(["id", "length", "context_tokens"], selection_of(**chosen)))
+    if not (base_url and model):
+        raise missing(base_url=base_url, model=model)
+    selection = selection_of(**chosen)
+    split = split_from(where, size=selection.size)
+    sizes = list(split.rows(["id", "length", "context_tokens"], selection))
     if not sizes:
-        raise PredictionsError("no row is selected: give other --family, --length and the like")
-    asked = Endpoint(endpoint, model, api_key(key_file), timeout, 1, {"temperature": 0})
+        raise PredictionsError("no row matches: change --family, --length or the other options that choose rows")
+    asked = Endpoint(base_url, model, api_key(key_file, api_key_env), timeout, 1, {"temperature": 0})
     few = _few(split, sizes, rows)
     found = list(check_server(asked, few, profile_of(split), max(row["context_tokens"] for row in sizes)))
     say(table([_line(each) for each in found]))
@@ -60,7 +65,7 @@ def check(
             say(f"{each.check}: {each.fault}")
     if any(each.fault for each in found):
         sys.exit(REPORTED)
-    say("nothing is wrong, as far as the server tells")
+    say("nothing is wrong, as far as the server reports")
 
 
 def _few(split: Split, sizes: list[Row], count: int) -> list[Row]:
@@ -86,7 +91,7 @@ def profile_of(split: Split) -> Profile | None:
 def _line(each: Finding) -> dict[str, str]:
     return {
         "check": each.check,
-        "told by": each.means,
+        "reported by": each.means,
         "expected": each.expected,
         "found": each.found,
         "verdict": each.verdict,

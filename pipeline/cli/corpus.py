@@ -1,4 +1,4 @@
-"""The commands for corpora of users' own: import and show."""
+"""The commands for corpora of users' own: import, show, write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 from pipeline.artifacts.files import atomic_write
 from pipeline.cli.group import cli
-from pipeline.cli.options import DISK, KEY_FILE, PLACE, Number, api_key
+from pipeline.cli.options import DISK, PLACE, Number, api_key, server_options
 from pipeline.corpora.importing import SHAPES, import_corpora
 from pipeline.corpora.reading import Source, listed
 from pipeline.corpora.records import Corpus, is_imported
@@ -31,28 +31,30 @@ from pipeline.worlds.writing.topics import topics
 
 @cli.group()
 def corpus() -> None:
-    """Import texts of your own, to build rows from with `carrara build RECIPE --corpus FILE`."""
+    """Import your own texts, or write texts for mrcr, to use in `carrara build RECIPE --corpus FILE`."""
 
 
 @corpus.command("import")
 @click.argument("shape", type=click.Choice(list(SHAPES)))
-@click.argument("folder", metavar="DIR", type=DISK)
-@click.option("--out", required=True, type=PLACE, help="Folder to write the corpora to.")
+@click.argument("folder", metavar="FOLDER", type=DISK)
+@click.option("--out", required=True, type=PLACE, metavar="FOLDER", help="Folder to write the corpora to.")
 @click.option(
-    "--leave-out", is_flag=True, help="Leave out what is faulty and say how much, instead of refusing it all."
+    "--leave-out", is_flag=True, help="Skip faulty entries and print how many there were, instead of failing."
 )
+@click.option("--escape", is_flag=True, help="Insert a space into text that a chat template would read as markup.")
 @click.option(
-    "--escape", is_flag=True, help="Insert a space into text that a chat template would read as its own markup."
-)
-@click.option(
-    "--passages", "most", type=click.IntRange(1), default=100_000, show_default=True,
-    help="Keep so many passages: those that questions name, and others drawn at random.",
+    "--passages", "most", type=click.IntRange(1), metavar="N", default=100_000, show_default=True,
+    help="Keep at most N passages: those that questions refer to, and others drawn at random.",
 )  # fmt: skip
 def import_(*, shape: str, folder: Path, out: Path, leave_out: bool, escape: bool, most: int) -> None:
-    """Read DIR and write each corpus in it as one Parquet file, frozen by its digest.
+    r"""Read FOLDER and write each corpus in it as a Parquet file, frozen by its digest.
 
-    helmet: HELMET's data (kilt, msmarco, alce); beir: corpus.jsonl, queries.jsonl, qrels; dpr: JSON with positive_ctxs
-    or ctxs; documents: .txt files, or .jsonl with text; labelled: .jsonl or .csv with text and label.
+    \b
+    helmet     HELMET's data: kilt, msmarco, alce
+    beir       corpus.jsonl, queries.jsonl and qrels
+    dpr        JSON with positive_ctxs or ctxs
+    documents  .txt files, or .jsonl with text
+    labelled   .jsonl or .csv with text and label
     """
     source = Source(folder, leave_out, escape, most)
     for one in import_corpora(shape, source, out):
@@ -64,9 +66,9 @@ def import_(*, shape: str, folder: Path, out: Path, leave_out: bool, escape: boo
 @corpus.command("show")
 @click.argument("file", type=PLACE)
 def show_corpus(*, file: Path) -> None:
-    """Print what the corpus FILE holds, and its digest."""
+    """Print the contents and the digest of the corpus FILE."""
     if not file.is_file() or not is_imported(file):
-        raise PoolError(f"{str(file)!r} is no corpus that `carrara corpus import` wrote")
+        raise PoolError(f"{str(file)!r} is not a corpus from `carrara corpus import`")
     say(f"{file}: {describe_corpus(Corpus.read(file))}")
 
 
@@ -95,78 +97,95 @@ FORMATS, TOPICS = 8, 12
 """How many formats and topics are used if none are named."""
 
 
-@cli.command()
-@click.argument("corpus", type=DISK)
+@corpus.command()
+@click.argument("file", metavar="FILE", type=DISK)
 @click.option(
     "--format",
     "forms",
     multiple=True,
+    metavar="NAME",
     help=f"Format to write in. Repeatable.  [default: the first {FORMATS} of Carrara's]",
 )
 @click.option(
-    "--topic", "about", multiple=True, help=f"Topic to write about. Repeatable.  [default: {TOPICS} of Carrara's]"
+    "--topic",
+    "about",
+    multiple=True,
+    metavar="NAME",
+    help=f"Topic to write about. Repeatable.  [default: {TOPICS} of Carrara's]",
 )
-@click.option("--tone", "tone_names", multiple=True, help="Tone to write in. Repeatable.  [default: none]")
 @click.option(
-    "--texts", type=click.IntRange(1), default=8, show_default=True, help="Texts for each format, topic and tone."
+    "--tone", "tone_names", multiple=True, metavar="NAME", help="Tone to write in. Repeatable.  [default: none]"
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of the grammars; not used with --endpoint.")
 @click.option(
-    "--endpoint",
-    envvar="CARRARA_ENDPOINT",
-    help="Base URL of a server, or set CARRARA_ENDPOINT.  [default: Carrara's grammars]",
+    "--texts", type=click.IntRange(1), metavar="N", default=8, show_default=True, help="Texts for each combination."
 )
-@click.option("--model", envvar="CARRARA_MODEL", help="Name of the model on the server, or set CARRARA_MODEL.")
-@KEY_FILE
+@click.option("--seed", metavar="N", default=0, show_default=True, help="Seed of the grammars; unused with --base-url.")
+@server_options(required=False)
 @click.option(
-    "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
+    "--max-concurrency",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    default=4,
+    show_default=True,
+    help="Requests in flight at a time.",
 )
 @click.option(
     "--timeout",
     type=Number(1, 86400),
+    metavar="SECONDS",
     default=120.0,
     show_default=True,
-    help="Seconds for each try, and for all waits that the server asks for between the tries of a request.",
+    help="Limit for each attempt, and for the waits between attempts that the server asks for.",
 )
-@click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries per request.")
 @click.option(
-    "--max-tokens", type=click.IntRange(1), help="Limit to send with each request.  [default: the server's own]"
+    "--max-retries",
+    type=click.IntRange(0),
+    metavar="N",
+    default=5,
+    show_default=True,
+    help="Further attempts if a request fails.",
+)
+@click.option(
+    "--max-tokens", type=click.IntRange(1), metavar="N", help="Limit for each reply.  [default: the server's own]"
 )
 def write(
     *,
-    corpus: Path,
+    file: Path,
     forms: Sequence[str],
     about: Sequence[str],
     tone_names: Sequence[str],
     texts: int,
     seed: int,
-    endpoint: str | None,
+    base_url: str | None,
     model: str | None,
+    api_key_env: str | None,
     key_file: Path | None,
-    workers: int,
+    max_concurrency: int,
     timeout: float,
-    tries: int,
+    max_retries: int,
     max_tokens: int | None,
 ) -> None:
-    """Write texts for mrcr to the file CORPUS (.jsonl); if it is `-`, print texts by the grammars for reading.
+    """Write texts for mrcr to FILE (.jsonl), or print them if FILE is `-`.
 
-    With --endpoint, every reply is kept in CORPUS.replies, so an interrupted run continues where it stopped. To build
-    from the corpus, use `carrara build RECIPE --corpus CORPUS`.
+    The texts come from Carrara's grammars, or with --base-url from a model. Every reply of a model is kept in
+    FILE.replies, so an interrupted run continues where it stopped. To build rows from the texts, use `carrara build
+    RECIPE --corpus FILE`.
     """
     labels = _labels(forms, about, tone_names)
-    if str(corpus) != "-" and corpus.suffix.lower() != ".jsonl":
-        raise RecipeError(f"CORPUS is {str(corpus)!r}: give a file name ending in .jsonl, or - to print")
-    if not endpoint:
-        _by_grammars(corpus, labels, texts, seed)
+    if str(file) != "-" and file.suffix.lower() != ".jsonl":
+        raise RecipeError(f"FILE is {str(file)!r}: give a file name ending in .jsonl, or - to print")
+    if not base_url:
+        _by_grammars(file, labels, texts, seed)
         return
     if not model:
-        raise RecipeError("--endpoint without a model: give --model or set CARRARA_MODEL")
-    if str(corpus) == "-":
-        raise RecipeError("CORPUS is '-', but replies of an endpoint are kept beside a file: give a file name")
+        raise RecipeError("--base-url without a model: give --model or set CARRARA_MODEL")
+    if str(file) == "-":
+        raise RecipeError("FILE is '-', but a model's replies are kept beside a file: give a file name")
     options = {"max_tokens": max_tokens} if max_tokens else {}
     told = at_times(lambda said: say(said, err=True))
-    asked = Endpoint(endpoint, model, api_key(key_file), timeout, tries, options, on_wait=told)
-    _by_model(corpus, labels, texts, asked, workers)
+    key = api_key(key_file, api_key_env)
+    asked = Endpoint(base_url, model, key, timeout, max_retries + 1, options, on_wait=told)
+    _by_model(file, labels, texts, asked, max_concurrency)
 
 
 def _labels(forms: Sequence[str], about: Sequence[str], tone_names: Sequence[str]) -> list[Label]:

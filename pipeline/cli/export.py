@@ -9,8 +9,7 @@ import click
 
 from pipeline.artifacts.split import Selection
 from pipeline.cli.group import cli
-from pipeline.cli.options import PLACE, WHERE, selecting, selection_of
-from pipeline.errors import ExportError
+from pipeline.cli.options import PLACE, WHERE, missing, selecting, selection_of
 from pipeline.export import EXPORTS, Export, export, export_of
 from pipeline.publish.splits import split_from
 from pipeline.terminal.printing import say
@@ -18,37 +17,34 @@ from pipeline.terminal.text import row_count, table
 
 
 @cli.command("export")
-@click.argument("harness", required=False)
-@click.argument("where", metavar=WHERE, required=False)
-@click.option("--out", type=PLACE, help="Folder to create.  [default: exports/<harness>-<tokenizer>]")
+@click.argument("harness", metavar="[HARNESS]", required=False)
+@click.argument("where", metavar=f"[{WHERE}]", required=False)
+@click.option("--out", type=PLACE, metavar="FOLDER", help="Folder to create.  [default: exports/<harness>-<tokenizer>]")
 @selecting
 @click.option(
-    "--model", help="Model to name in openai-batch requests.  [default: the first in the tokenizer's profile]"
+    "--model", metavar="NAME", help="Model in openai-batch requests.  [default: the first of the tokenizer's profile]"
 )
 @click.option("--list", "listing", is_flag=True, help="List the harnesses and exit.")
 def export_split(
     *, harness: str | None, where: str | None, out: Path | None, model: str | None, listing: bool, **chosen: Any
 ) -> None:
-    """Write a split in the format that HARNESS reads, with a README on how to run it.
+    """Write a split in the format that HARNESS reads, with a README that explains how to run it.
 
-    DIR is one tokenizer's folder in a release, such as outputs/v3.0.0/o200k; URL is one in a store;
-    ORG/NAME@TAG is a published data set. The export is written to a folder on a disk.
-    Without arguments, or with --list, the harnesses are listed.
+    SPLIT is the folder of one tokenizer, such as outputs/v3.0.0/o200k, or a published set, org/name@tag. Without
+    arguments, the harnesses are listed.
     """
     if listing or harness is None:
         say(table([{"harness": each.name, "what is written": each.title} for each in EXPORTS.values()]))
         return
     chosen_export = export_of(harness, model)
     if where is None:
-        raise ExportError(
-            "no split to export: give a tokenizer's folder, such as outputs/v3.0.0/o200k, or org/name@tag"
-        )
+        raise missing(where=where)
     _write(chosen_export, where, out, selection_of(**chosen))
 
 
 def _write(chosen: Export, where: str, out: Path | None, selection: Selection) -> None:
     """Write an export and print what it contains and what it leaves out."""
-    split = split_from(where)
+    split = split_from(where, size=selection.size)
     folder = out or Path("exports") / f"{chosen.name}-{split.tokenizer}"
     written = export(chosen, split, selection, folder)
     say(f"{folder}: {row_count(written.rows)} of {split.title}; see {folder}/README.md for how to run {chosen.name}")

@@ -27,17 +27,14 @@ from pipeline.verify.lock import LOCK_NAME
 @cli.command()
 @click.argument("folder", type=PLACE)
 @click.option(
-    "--lock",
-    "copy",
-    type=PLACE,
-    help="Also write the lock to this file, for instance beside your recipe.",
+    "--lock", "copy", type=PLACE, metavar="FILE", help="Also write the lock to this file, such as beside your recipe."
 )
 def freeze(*, folder: Path, copy: Path | None) -> None:
-    """Freeze the release in FOLDER by writing its lock; from then on nothing else can be built into it.
+    """Freeze the release in FOLDER by writing its lock, so that nothing else can be built into it.
 
     Everything in FOLDER must be sealed, and every byte is read again. The lock holds the recipes with their seeds, and
-    digests of the rows and of everything that they are made from. If an older lock is found (in FOLDER, in a folder
-    beside it, or at --lock) and the version number is too low for what has changed since, freezing is refused.
+    digests of the rows and of everything that they are made from. If there is an older lock in FOLDER, in a folder
+    beside it or at --lock, the version number must be high enough for what has changed since.
     """
     lock, new = frozen(folder, copy)
     shards = sum(len(split.shards) for profile in lock.profiles.values() for split in profile.tiers.values())
@@ -51,18 +48,24 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
 
 @cli.command()
 @click.argument("source", type=PLACE, metavar="FOLDER|LOCK")
-@click.option("--tokenizer", "tokenizers", multiple=True, help="Profile to add. Repeatable.")
+@click.option("--tokenizer", "tokenizers", multiple=True, metavar="NAME", help="Profile to add. Repeatable.")
 @click.option(
-    "--recipe", "recipes", multiple=True, help="Recipe for a new tier, or a frozen recipe with new strata. Repeatable."
+    "--recipe",
+    "recipes",
+    multiple=True,
+    metavar="RECIPE",
+    help="Recipe for a new tier, or a frozen recipe with new strata. Repeatable.",
 )
 @click.option(
     "--size", metavar="[default|full|N]", callback=checked_size, help="Size to extend to.  [default: as frozen]"
 )
-@click.option("--out", type=PLACE, help="Folder for the new version.  [default: beside the frozen one]")
+@click.option(
+    "--out", type=PLACE, metavar="FOLDER", help="Folder for the new version.  [default: beside the frozen one]"
+)
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Print what is to be built and about how long it takes, and stop. A model is still fetched and kept.",
+    help="Print what would be built and roughly how long it takes. A model is downloaded and kept even so.",
 )
 @run_options
 def extend(
@@ -77,8 +80,8 @@ def extend(
 ) -> None:
     """Add profiles, tiers, strata or rows to a frozen release, and freeze the result as its next minor version.
 
-    Existing ids, questions, relevant texts and keys do not change. The frozen folder is left untouched; the new folder
-    links to its files. If you have only the lock, you can add profiles but nothing else. The cost is printed first.
+    Existing ids, questions, relevant texts and keys do not change. The frozen folder is not modified; the new folder
+    links to its files. With only the lock, you can add profiles but nothing else. The cost is printed first.
     """
     if how["part"] != "1/1":
         raise RecipeError(f"--part {how['part']} cannot be used with extend: a version is frozen as a whole")
@@ -105,6 +108,7 @@ def extend(
 @click.option(
     "--out",
     type=DISK,
+    metavar="FILE",
     help="File to write, if there is only one recipe.  [default: its name and version]",
 )
 def recut(*, sources: Sequence[str], seed: str, out: Path | None) -> None:
@@ -124,5 +128,5 @@ def recut(*, sources: Sequence[str], seed: str, out: Path | None) -> None:
     write_recipes(list(zip(paths, texts, strict=True)))
     folder = Path("outputs") / next_major(found[0][0]).folder
     steps = [*(f"carrara build {path}" for path in paths), f"carrara freeze {folder}"]
-    say(f"wrote {', '.join(map(str, paths))}: keep this private, since the seed gives away the keys. Now run")
+    say(f"wrote {', '.join(map(str, paths))}: keep this private, because the seed reveals the keys. Now run")
     say("\n".join(f"  {step}" for step in steps))

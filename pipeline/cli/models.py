@@ -21,7 +21,7 @@ SPLIT = click.option(
     "others",
     multiple=True,
     metavar=f"[NAME=]{WHERE}",
-    help="The same release for another tokenizer, which some models (or the model NAME) were asked. Repeatable.",
+    help="The same release for another tokenizer, on which some models (or the model NAME) were run. Repeatable.",
 )
 
 

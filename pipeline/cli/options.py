@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from pipeline.artifacts.lite import LITE
 from pipeline.artifacts.split import Selection
 from pipeline.errors import RecipeError
 from pipeline.storage import StorePath, parse_location, read_text
@@ -41,18 +42,63 @@ class Place(click.Path):
 PLACE, DISK = Place(), Place(disk=True)
 
 
-KEY_FILE = click.option(
-    "--key-file", type=DISK,
-    help="File with the API key.  [default: what CARRARA_API_KEY or OPENAI_API_KEY holds]",
-)  # fmt: skip
+BASE_URLS = ["CARRARA_BASE_URL", "CARRARA_ENDPOINT", "OPENAI_BASE_URL"]
+"""Environment variables that give the address of a server, the first that is set."""
 
 
-def api_key(path: Path | None) -> str:
+def server_options(*, required: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return what adds the options that name a server, its model and the API key."""
+    variables = BASE_URLS if required else BASE_URLS[:2]  # a variable of other programs does not make it ask a model
+    otherwise = " or OPENAI_BASE_URL." if required else ".  [default: Carrara's grammars]"
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(
+            [
+                click.option(
+                    "--base-url", envvar=variables, metavar="URL",
+                    help="Address of an OpenAI-compatible server, such as http://localhost:8000/v1, or set "
+                    f"CARRARA_BASE_URL{otherwise}",
+                ),
+                click.option(
+                    "--model", envvar="CARRARA_MODEL", metavar="NAME",
+                    help="Name of the model on the server, or set CARRARA_MODEL.",
+                ),
+                click.option(
+                    "--api-key-env", metavar="NAME",
+                    help="Environment variable that holds the API key.  [default: CARRARA_API_KEY or OPENAI_API_KEY]",
+                ),
+                click.option("--key-file", type=DISK, metavar="FILE", help="File that holds the API key."),
+            ]
+        ):  # fmt: skip
+            command = option(command)
+        return command
+
+    return add
+
+
+def missing(**given: object) -> click.MissingParameter:
+    """Return the error that names the first option without a value, of some that the command needs."""
+    context = click.get_current_context()
+    params = (each for each in context.command.params if each.name in given and not given[each.name])
+    return click.MissingParameter(ctx=context, param=next(params))
+
+
+def api_key(path: Path | None, variable: str | None = None) -> str:
     """Return the API key in a file, or in the environment: on a command line every user of the machine could read it.
 
+    Args:
+        path: the file.
+        variable: the environment variable; by default two are looked at.
+
     Raises:
-        RecipeError: if there is no such file.
+        RecipeError: if there is no such file or variable.
     """
+    if path is not None and variable is not None:
+        raise RecipeError("--key-file and --api-key-env both give the API key: give one of them")
+    if variable is not None:
+        if not os.environ.get(variable, "").strip():
+            raise RecipeError(f"--api-key-env {variable}: this environment variable is not set")
+        return os.environ[variable].strip()
     if path is None:
         return (os.environ.get("CARRARA_API_KEY") or os.environ.get("OPENAI_API_KEY") or "").strip()
     try:
@@ -74,9 +120,9 @@ class Number(click.FloatRange):
         return found
 
 
-WHERE = "DIR|URL|ORG/NAME@TAG"
+WHERE = "SPLIT"
 STACK = click.option(
-    "--stack", multiple=True, metavar=WHERE, help="Another split to score together with the first. Repeatable."
+    "--stack", multiple=True, metavar=WHERE, help="Another tier to score together with the first. Repeatable."
 )
 EXPORT = click.option(
     "--export",
@@ -84,40 +130,60 @@ EXPORT = click.option(
     multiple=True,
     metavar="FOLDER",
     type=PLACE,
-    help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  "
-    "[default: the one that PREDICTIONS are in]",
+    help="Exported folder that was run: rows that it leaves out don't count as missing. Repeatable.  "
+    "[default: the one that contains PREDICTIONS]",
 )
 QUIRK = click.option(
     "--quirk",
     "quirks",
     multiple=True,
-    metavar="mrcr=starts",
-    help="Use another published rule of scoring (see docs/scores.md). Repeatable.",
+    metavar="FAMILY=RULE",
+    help="Use another published scoring rule, such as mrcr=starts (see docs/scores.md). Repeatable.",
 )
+
+
+ALL = "all"
+"""The size of all rows."""
 
 
 def selecting(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose rows; the command passes them to `selection_of`."""
     for option in reversed(
         [
-            click.option("--family", "families", multiple=True, help="Only rows of this family. Repeatable."),
-            click.option("--subtask", "subtasks", multiple=True, help="Only rows of this subtask. Repeatable."),
-            click.option("--tier", "tiers", multiple=True, help="Only rows of this tier. Repeatable."),
-            click.option("--length", "lengths", type=int, multiple=True, help="Only rows of this length. Repeatable."),
+            click.option("--family", "families", multiple=True, metavar="NAME", help="Only this family. Repeatable."),
+            click.option("--subtask", "subtasks", multiple=True, metavar="NAME", help="Only this subtask. Repeatable."),
+            click.option("--tier", "tiers", multiple=True, metavar="NAME", help="Only this tier. Repeatable."),
+            click.option(
+                "--length",
+                "lengths",
+                type=int,
+                multiple=True,
+                metavar="N",
+                help="Only this length, such as 8192. Repeatable.",
+            ),
             click.option(
                 "--complexity",
                 "complexities",
                 type=int,
                 multiple=True,
-                help="Only rows of this complexity. Repeatable.",
+                metavar="N",
+                help="Only this complexity. Repeatable.",
             ),
-            click.option("--limit", type=click.IntRange(1), help="Only the first so many rows of each stratum."),
+            click.option("--limit", type=click.IntRange(1), metavar="N", help="At most N rows of each stratum."),
+            click.option(
+                "--size",
+                type=click.Choice([ALL, LITE]),
+                default=ALL,
+                show_default=True,
+                help="All rows, or the balanced subset 'lite' (see docs/costs.md).",
+            ),
         ]
     ):
         command = option(command)
     return command
 
 
-def selection_of(*, limit: int | None, **chosen: Sequence[Any]) -> Selection:
+def selection_of(*, limit: int | None, size: str, **chosen: Sequence[Any]) -> Selection:
     """Return the selection that the options ask for."""
-    return Selection(limit=limit, **{name: tuple(values) for name, values in chosen.items()})
+    named = {name: tuple(values) for name, values in chosen.items()}
+    return Selection(limit=limit, size="" if size == ALL else size, **named)

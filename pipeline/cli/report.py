@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,31 +30,35 @@ from pipeline.terminal.printing import say
 @cli.command()
 @click.argument("where", metavar=WHERE)
 @click.argument("predictions", nargs=-1, metavar="[[NAME=]PREDICTIONS]...")
-@click.option("--out", type=PLACE, required=True, help="Folder to write to, or a file name ending in .html.")
+@click.option(
+    "--out", type=PLACE, required=True, metavar="PATH", help="Folder to write to, or a file name ending in .html."
+)
 @STACK
 @SPLIT
 @selecting
 @QUIRK
 @EXPORT
 @click.option(
-    "--readers",
+    "--baselines",
     "simulated",
     multiple=True,
     type=PLACE,
     metavar="PATH",
-    help="Predictions of simulated readers, drawn in grey: a file, or the folder of `carrara readers`. Repeatable.",
+    help="Predictions of simulated readers, drawn in grey: a file, or the folder from `carrara baselines`. Repeatable.",
 )
 @click.option(
-    "--kept",
+    "--threshold",
+    "kept",
     type=Number(0, 1, min_open=True),
     default=KEPT,
     show_default=True,
     metavar="SHARE",
-    help="Share of the score at the shortest length that an effective length keeps.",
+    help="Effective length: how far a model keeps this share of its score at the shortest length.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(1),
+    metavar="N",
     default=os.cpu_count() or 1,
     show_default="all cores",
     help="Number of worker processes.",
@@ -74,12 +79,12 @@ def report(
 ) -> None:
     """Write a report on PREDICTIONS: how far models read, curves with intervals, differences, and failures.
 
-    Each model has one file or folder of predictions, and is called NAME, or by its file name. The report is a single
-    HTML file that needs nothing else; if --out is a folder, the figures are also saved in it as SVG and PNG. Without
-    PREDICTIONS the report describes the build: strata, depths, token budgets and what guessing would score.
+    Each model has one file or folder of predictions and is called NAME, or by its file name. The report is a single
+    self-contained HTML file; if --out is a folder, the figures are also saved there as SVG and PNG. Without
+    PREDICTIONS, the report describes the build: strata, depths, token budgets and what guessing scores.
 
-    DIR may be a release folder, which holds a split for each tokenizer: each model is then scored against the one that
-    it was asked, and compared with the others on the same questions.
+    If SPLIT is a release folder, with a split for each tokenizer, each model is scored against the split that it was
+    run on and compared with the others on the same questions.
     """
     selection = selection_of(**chosen)
     if not predictions:
@@ -104,6 +109,8 @@ def report(
         ).renamed(name)
         for label, paths in readers.items()
     ]
+    lite = any(each.lite for each in scored)  # then curves of all are made alike
+    scored, grey = ([replace(each, lite=lite) for each in some] for some in (scored, grey))
     say(write_page(score_page([splits for splits, _ in sources.values()], scored, grey, kept), out))
     for line in _said(scored):
         say(line, err=True)
@@ -119,12 +126,14 @@ def _read(paths: Sequence[Path], asked: Asked, first: list[Split]) -> list[Split
 
 @cli.command()
 @click.argument("where", metavar=WHERE)
-@click.option("--out", type=PLACE, required=True, help="Folder to write to, or a file name ending in .html.")
+@click.option(
+    "--out", type=PLACE, required=True, metavar="PATH", help="Folder to write to, or a file name ending in .html."
+)
 def gallery(*, where: str, out: Path) -> None:
     """Write a page with one short prompt of every task in a split.
 
     Needles, decoys and demonstrations are marked with their depth. Below each prompt are the question, the accepted
-    answers, chance, the rule of the scorer, and two replies with their scores and why they get them.
+    answers, chance, the scoring rule, and two replies with their scores explained.
     """
     say(write_page(gallery_page(split_from(where)), out))
 
@@ -132,8 +141,8 @@ def gallery(*, where: str, out: Path) -> None:
 def _refuse_choices(selection: Selection, more: Sequence[object]) -> None:
     if more or selection != Selection():
         raise ReportError(
-            "options that choose rows, --quirk, --stack, --split, --export and --readers need PREDICTIONS: a report "
-            "on a build takes none"
+            "options that choose rows, --quirk, --stack, --split, --export and --baselines need PREDICTIONS: a report "
+            "on a build takes none of them"
         )
 
 

@@ -24,8 +24,18 @@ from pipeline.artifacts.asked import (
     write_requested,
 )
 from pipeline.artifacts.split import Selection, Split
+from pipeline.cli.costs import Costs, Rates, cost_lines, rate_options, reply_tokens
 from pipeline.cli.group import REPORTED, cli
-from pipeline.cli.options import KEY_FILE, PLACE, WHERE, Number, api_key, selecting, selection_of
+from pipeline.cli.options import (
+    PLACE,
+    WHERE,
+    Number,
+    api_key,
+    missing,
+    selecting,
+    selection_of,
+    server_options,
+)
 from pipeline.errors import CorruptError, PredictionsError, RecipeError
 from pipeline.inference.checking import window_of
 from pipeline.inference.endpoint import Endpoint
@@ -33,6 +43,7 @@ from pipeline.inference.run import COLUMNS, Outcome, Predictions, run_rows
 from pipeline.publish.splits import split_from
 from pipeline.rows import Row
 from pipeline.score.cells import Tables
+from pipeline.score.joining import reader
 from pipeline.score.scoring import score_predictions
 from pipeline.score.views import headline_line
 from pipeline.terminal.printing import say
@@ -54,9 +65,9 @@ def tell(
     say(f"{out}: {len(answered):,} of {len(asked):,} rows have a prediction, {new:,} of them new")
     _tell_counts(found)
     for what, ids in (
-        ("refused for good, not asked again without --again", refused),
-        ("an empty reply, not asked again without --again", empty),
-        ("failed, asked again by the next run", found.failed.keys()),
+        ("rejected for good, resent only with --again", refused),
+        ("an empty reply, resent only with --again", empty),
+        ("failed, resent by the next run", found.failed.keys()),
         ("cut off at max_new_tokens", kept.cut & asked),
         (f"left out by --max-length {most}, named in {left_out_of(note_path(out))}", left),
     ):
@@ -111,83 +122,106 @@ SAME = ("endpoint", "date")
 
 @cli.command()
 @click.argument("where", metavar=WHERE)
-@click.option(
-    "--endpoint",
-    envvar="CARRARA_ENDPOINT",
-    required=True,
-    help="Base URL of the server, such as http://localhost:8000/v1, or set CARRARA_ENDPOINT.",
-)
-@click.option(
-    "--model", envvar="CARRARA_MODEL", required=True, help="Name of the model on the server, or set CARRARA_MODEL."
-)
-@click.option("--out", type=PLACE, required=True, help="File of predictions (.jsonl) to write or continue.")
+@server_options(required=True)
+@click.option("--out", type=PLACE, metavar="FILE", help="File of predictions (.jsonl) to write or continue.")
 @selecting
-@KEY_FILE
 @click.option(
-    "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
+    "--max-concurrency",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    default=4,
+    show_default=True,
+    help="Requests in flight at a time.",
 )
 @click.option(
     "--timeout",
     type=Number(1, 86400),
+    metavar="SECONDS",
     default=600.0,
     show_default=True,
-    help="Seconds for each try, and for all waits that the server asks for between the tries of a request.",
+    help="Limit for each attempt, and for the waits between attempts that the server asks for.",
 )
-@click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries per request.")
+@click.option(
+    "--max-retries",
+    type=click.IntRange(0),
+    metavar="N",
+    default=5,
+    show_default=True,
+    help="Further attempts if a request fails.",
+)
 @click.option(
     "--temperature", default="0", show_default=True, metavar="NUMBER|none", help="Temperature to send; none sends none."
 )
-@click.option("--seed", type=int, help="Seed to send.  [default: none is sent, since at temperature 0 none is used]")
+@click.option("--seed", type=int, metavar="N", help="Seed to send.  [default: none is sent]")
 @click.option(
     "--max-length",
     type=click.IntRange(1),
     metavar="TOKENS",
-    help="Leave out rows whose window is larger, by name; the window of the model.",
+    help="The model's window: rows that exceed it are left out and listed.",
 )
-@click.option("--again", is_flag=True, help="Send rows again that were refused for good or have an empty reply.")
+@click.option("--again", is_flag=True, help="Also resend rows that were rejected for good or got an empty reply.")
 @click.option("--completion-tokens", is_flag=True, help="Send max_completion_tokens instead of max_tokens.")
 @click.option(
-    "--option",
+    "--extra-body",
     "options",
     multiple=True,
     metavar="NAME=JSON",
-    help="Field to send with each request; null leaves it out. Repeatable.",
+    help="Further field of each request, or a JSON object of several; null removes a field. Repeatable.",
 )
+@click.option("--dry-run", is_flag=True, help="Send nothing: print rows, tokens, time and money, and exit.")
+@rate_options
 @click.option("--quiet", is_flag=True, help="Do not show progress.")
 def run(
     *,
     where: str,
-    endpoint: str,
-    model: str,
-    out: Path,
+    base_url: str | None,
+    model: str | None,
+    api_key_env: str | None,
+    out: Path | None,
     key_file: Path | None,
-    workers: int,
+    max_concurrency: int,
     timeout: float,
-    tries: int,
+    max_retries: int,
     temperature: str,
     seed: int | None,
     max_length: int | None,
     again: bool,
     completion_tokens: bool,
     options: Sequence[str],
+    dry_run: bool,
+    speed: float | None,
+    price_in: float | None,
+    price_out: float | None,
     quiet: bool,
     **chosen: Any,
 ) -> None:
     """Send the rows of a split to an OpenAI-compatible server and write its replies to a file of predictions.
 
-    Rows with frame chat go to /chat/completions (as their own turns if they have any, else as one user turn), rows with
-    frame raw to /completions, where a reply ends at a heading of its prompt, with each row's max_new_tokens. If it is
-    interrupted, run the same command again: rows that have a reply are not sent again. Nor are rows that do not fit the
-    server's window, which it refuses for good; rows that failed in another way are. Both are listed, and the exit code
-    is then 2. OUT.asked.json, with the stem of OUT, notes what was asked and with which settings. At the end the
-    headline is printed; `carrara score` prints all.
+    SPLIT is the folder of one tokenizer, such as outputs/v3.0.0/o200k, or a published set, org/name@tag. --base-url,
+    --model and --out are required, except with --dry-run.
+
+    Rows with frame chat go to /chat/completions, as their own turns if they have any and as one user turn otherwise.
+    Rows with frame raw go to /completions. Every request asks for at most the row's max_new_tokens.
+
+    If the run is interrupted, repeat the command: rows that have a reply are not sent again, nor are rows that the
+    server rejected because they exceed its window. Rows that failed for another reason are. Both are listed, and the
+    exit code is then 2. What was asked, and with which settings, is noted in OUT.asked.json.
+
+    The headline is printed at the end; `carrara score` prints everything else.
     """
-    split = split_from(where)
+    selection = selection_of(**chosen)
+    split = replace(split_from(where, size=selection.size), size="")  # the file may hold other rows too
+    if dry_run:
+        costs = _costs_of(split, selection, max_length)
+        say("\n".join(cost_lines(costs, Rates(speed, price_in, price_out), total=True)))
+        return
+    if not (base_url and model and out):
+        raise missing(base_url=base_url, model=model, out=out)
     sent = _options(temperature, seed, options)
     told = (lambda said: None) if quiet else at_times(lambda said: say(said, err=True))
-    asked = Endpoint(endpoint, model, api_key(key_file), timeout, tries, sent, on_wait=told)
+    key = api_key(key_file, api_key_env)
+    asked = Endpoint(base_url, model, key, timeout, max_retries + 1, sent, on_wait=told)
     name = "max_completion_tokens" if completion_tokens else "max_tokens"
-    selection = selection_of(**chosen)
     with Predictions(out, model, frozenset(split.tags.values()), again=again) as kept:
         sizes = {row["id"]: row for row in split.rows(SIZES, selection)}
         left = {row_id: row for row_id, row in sizes.items() if max_length and row["context_tokens"] > max_length}
@@ -200,7 +234,7 @@ def run(
                 asked,
                 (row for row in split.rows(COLUMNS, selection) if row["id"] not in left),
                 kept,
-                workers=workers,
+                workers=max_concurrency,
                 limit_name=name,
                 on_done=lambda row: shown.advance(1, row["prompt_tokens"]),
                 on_count=_warner(),
@@ -211,13 +245,29 @@ def run(
         sys.exit(REPORTED)
 
 
+def _costs_of(split: Split, selection: Selection, most: int | None) -> Costs:
+    """Return what the rows of a selection cost, by length."""
+    columns = ["length", "context_tokens", "prompt_tokens", "template_tokens", "max_new_tokens"]
+    try:
+        rows = reader(split)([*columns, "target"], selection)
+    except PredictionsError:  # it is published without keys
+        rows = split.rows(columns, selection)
+    costs = Costs("length")
+    for row in sorted(rows, key=lambda row: int(row["length"])):
+        if most is None or row["context_tokens"] <= most:
+            sent = row["prompt_tokens"] + row["template_tokens"]
+            expected = reply_tokens(row["target"]) if "target" in row else None
+            costs.of(f"{row['length']:,}").add(1, sent, row["max_new_tokens"], expected)
+    return costs
+
+
 def _warn_of_window(asked: Endpoint, sizes: Sequence[int]) -> None:
     """Warn of rows that the server will refuse, where it tells its window."""
     told = window_of(replace(asked, timeout=min(asked.timeout, PATIENCE)))
     if told and (beyond := sum(size > told[1] for size in sizes)):
         say(
-            f"the server's window is {told[1]:,} tokens ({told[0]}), so that it will refuse {row_count(beyond)} of "
-            f"{len(sizes):,}: --max-length {told[1]} leaves them out",
+            f"the server's window is {told[1]:,} tokens ({told[0]}), so it will reject {row_count(beyond)} of "
+            f"{len(sizes):,}: leave them out with --max-length {told[1]}",
             err=True,
         )
 
@@ -231,7 +281,7 @@ def _warner() -> Callable[[int], None]:
         if len(seen) == FIRST and all(seen):
             say(
                 f"the server counts {min(seen):+} to {max(seen):+} prompt tokens against the split in the first "
-                f"{FIRST} rows: `carrara check-server` says why",
+                f"{FIRST} rows: `carrara check-server` shows why",
                 err=True,
             )
 
@@ -275,7 +325,7 @@ def _check_same(out: Path, asked: RequestedRows, settings: Mapping[str, str]) ->
 
 
 def _options(temperature: str, seed: int | None, given: Sequence[str]) -> dict[str, Any]:
-    """Return what is sent with each request: temperature, seed, and ``NAME=JSON`` options.
+    """Return what is sent with each request: temperature, seed, and the fields of --extra-body.
 
     Raises:
         RecipeError: for one that cannot be read.
@@ -284,9 +334,12 @@ def _options(temperature: str, seed: int | None, given: Sequence[str]) -> dict[s
     for each in given:
         name, _, value = each.partition("=")
         try:
-            options[name] = json.loads(value)
+            found = json.loads(each) if each.startswith("{") else {name: json.loads(value)}
         except ValueError:
-            raise RecipeError(f"--option {each}: must be NAME=JSON, such as top_p=0.9 or stop='[\"END\"]'") from None
+            raise RecipeError(
+                f"--extra-body {each}: give NAME=JSON, such as top_p=0.9 or stop='[\"END\"]', or a JSON object"
+            ) from None
+        options |= found
     return options
 
 

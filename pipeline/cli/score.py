@@ -32,26 +32,31 @@ from pipeline.terminal.printing import say
 @selecting
 @EXPORT
 @click.option(
-    "--by", metavar="COLUMNS", help=f"One table grouped by these columns (comma-separated): {', '.join(GROUPS)}."
+    "--group-by",
+    "by",
+    metavar="COLUMNS",
+    help=f"Print one table by these columns, such as family,length: {', '.join(GROUPS)}.",
 )
 @click.option("--detailed", is_flag=True, help="Also print subtasks by length, complexity and depth.")
 @QUIRK
-@click.option("--model", default="", help="Label for a single model in the output.")
+@click.option("--model", default="", metavar="NAME", help="Label for a single model in the output.")
 @click.option(
     "--out",
     type=PLACE,
-    help="Also write the result, with the score of each row, to this JSON file.",
+    metavar="FILE",
+    help="Also write the result, with the score of every row, to this JSON file.",
 )
 @click.option(
     "--judge-records",
     type=PLACE,
     metavar="FILE",
-    help="Also write question, key points or target, reply and score of each row to FILE, for a judge of your own.",
+    help="Also write question, key points or target, reply and score of every row to FILE, for your own judge.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option(
     "--workers",
     type=click.IntRange(1),
+    metavar="N",
     default=os.cpu_count() or 1,
     show_default="all cores",
     help="Number of worker processes.",
@@ -73,20 +78,20 @@ def score(
     exports: Sequence[Path],
     **chosen: Any,
 ) -> None:
-    """Score PREDICTIONS against a split, with intervals, chance, and whatever is wrong with them.
+    """Score PREDICTIONS against a split, with intervals and chance, and list what is wrong with them.
 
     PREDICTIONS are files or folders: JSON Lines or Parquet with columns id and prediction, or the unchanged output of
     `carrara run`, lm-eval (--log_samples), Inspect, lighteval (--save-details), EvalScope, verifiers, RULER, HELMET,
     LongBio-Benchmark, or an OpenAI or vLLM batch.
 
-    All PREDICTIONS are of one model, unless they are named, or DIR is a release folder, which holds a split for each
-    tokenizer. Each of them is then a model, scored against the split that it was asked; the models are shown side by
-    side, with their differences in pairs over the rows that both replied to.
+    All PREDICTIONS belong to one model, unless they are named or SPLIT is a release folder, with a split for each
+    tokenizer. Then each is a model of its own, scored against the split that it was run on, and the models are compared
+    in pairs over the rows that both answered.
 
-    The headline is the mean over families of the mean over their subtasks of the mean over their lengths. It is over
-    all selected rows that were asked: those that an export or `carrara run --max-length` has left out are counted
-    apart; a row without a reply scores 0. The exit code is 0 if every row that was asked has a reply, 2 if the scores
-    were printed but something was missing or wrong (listed on stderr), and 1 if nothing could be scored.
+    The headline is the mean over families of the mean over subtasks of the mean over lengths. A row without a reply
+    scores 0; rows that an export or `carrara run --max-length` left out don't count. The exit code is 0 if every row
+    that was asked has a reply, 2 if scores were printed but something was missing or wrong (listed on stderr), and 1 if
+    nothing could be scored.
     """
     columns = tuple(filter(None, (by or "").replace(" ", "").split(",")))
     _check(columns, quirks)
@@ -95,7 +100,7 @@ def score(
     asked = asked_from(where, stack, others, list(models))
     sources = {label: asked.of(label, paths, exports) for label, paths in models.items()}
     if len(models) > 1 and (model or judge_records):
-        raise PredictionsError("--model and --judge-records are of a single model: give its PREDICTIONS alone")
+        raise PredictionsError("--model and --judge-records are for a single model: give only its PREDICTIONS")
     found = [
         Tables(
             score_predictions(
@@ -142,7 +147,7 @@ def _check(columns: Sequence[str], quirks: Sequence[str]) -> None:
     """Refuse unknown names before anything is read."""
     for column in columns:
         if column not in GROUPS:
-            raise PredictionsError(f"--by {column}: columns are {', '.join(GROUPS)}")
+            raise PredictionsError(f"--group-by {column}: the columns are {', '.join(GROUPS)}")
     check_quirks(quirks)
 
 

@@ -1,20 +1,19 @@
-"""Commands that show what exists: show, chance, recipes."""
+"""Commands that show what exists: show, recipes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.artifacts.parquet import opened, read_groups
+from pipeline.artifacts.parquet import opened
 from pipeline.artifacts.split import Selection, Split, no_build, open_split
 from pipeline.cli.group import cli
 from pipeline.cli.options import WHERE
-from pipeline.cli.tables import chance_parts, plain_chance
 from pipeline.errors import CarraraError, CorruptError, unknown
 from pipeline.profiles.hub import safe_name
 from pipeline.publish.splits import fetched
@@ -23,7 +22,6 @@ from pipeline.report.page import parts_of
 from pipeline.rows import Row, check_metadata, check_rows
 from pipeline.terminal.printing import plain, say, say_styled
 from pipeline.terminal.text import table
-from pipeline.verify.statistics import CHANCE_COLUMNS, chances
 
 KEPT = 600
 """Characters of filler shown on either side of a marked segment."""
@@ -110,12 +108,13 @@ def _below(row: Row) -> Iterator[str]:
 @cli.command()
 @click.argument("where", metavar=WHERE)
 @click.argument("row_id", metavar="[ID]", required=False)
-@click.option("--tokenizer", help="Profile to show the row for.  [default: the first in DIR]")
-@click.option("--full", is_flag=True, help="Show the whole prompt, with no filler folded.")
+@click.option("--tokenizer", metavar="NAME", help="Profile, if SPLIT is a release folder.  [default: its first]")
+@click.option("--full", is_flag=True, help="Show the whole prompt, without folding filler.")
 def show(*, where: str, row_id: str | None, tokenizer: str | None, full: bool) -> None:
-    """Print the prompt ID of a split, with needles marked, long filler folded, and the key and baselines below.
+    """Print the prompt with this ID, with its needles marked, long filler folded, and key and baselines below.
 
-    DIR is a release folder or one tokenizer's folder in it. Without an ID, one id per stratum is listed.
+    SPLIT is the folder of one tokenizer, a release folder, or a published set, org/name@tag. Without an ID, one id per
+    stratum is listed.
     """
     folder = profile_folder(fetched(where), tokenizer)
     if row_id:
@@ -151,40 +150,6 @@ def first_rows(split: Split) -> Iterator[Row]:
     if (split.folder / "keys").is_dir():
         return split.key_rows(columns, Selection(limit=1))
     return split.rows([name for name in columns if name != "complexity"], Selection(limit=1))
-
-
-@cli.command()
-@click.argument("where", metavar=WHERE)
-@click.option("--tokenizer", help="Profile to read the keys of.  [default: the first in DIR]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-def chance(*, where: str, tokenizer: str | None, as_json: bool) -> None:
-    """Print what guessing would score on the rows of a split: chance and the other baselines in its keys.
-
-    DIR is a release folder or one tokenizer's folder in it. For a recipe that has not been built, use
-    `carrara plan --stats`.
-    """
-    folder = profile_folder(fetched(where), tokenizer)
-    paths = sorted(folder.glob("keys/*/*/*.parquet"))
-    if not paths:
-        raise CarraraError(f"{str(folder)!r} has no keys: build it, or give a split whose keys are not withheld")
-    try:
-        found = chances(_keys(paths))
-    except (ArithmeticError, LookupError, TypeError, ValueError) as fault:
-        raise CorruptError(f"the keys in {str(folder)!r} are none of a split ({fault!r}): build it again") from fault
-    if as_json:
-        say(json.dumps({"chance": plain_chance(found)}, indent=1))
-        return
-    say("\n\n".join(f"{title}\n{table(records)}" for title, records in chance_parts(found).items()))
-
-
-def _keys(paths: Iterable[Path]) -> Iterator[Row]:
-    for path in paths:
-        for group in read_groups(path, CHANCE_COLUMNS):
-            try:
-                check_metadata(group)
-            except ValueError as fault:
-                raise CorruptError(f"{str(path)!r} cannot be read ({fault})") from None
-            yield from group.to_pylist()
 
 
 @cli.command()

@@ -18,7 +18,7 @@ from pipeline.artifacts.split import Split, no_build, open_split
 from pipeline.assemble.plan import make_plan
 from pipeline.cli.base import open_engine, open_stages, profile_names, run_options
 from pipeline.cli.group import REPORTED, cli
-from pipeline.cli.options import PLACE
+from pipeline.cli.options import PLACE, WHERE
 from pipeline.cli.tables import verified_lines
 from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
 from pipeline.profiles import load_profile, shipped_profiles
@@ -34,21 +34,24 @@ from pipeline.verify.seal import check_recipe
 
 
 @cli.command()
-@click.argument("folder", type=PLACE, required=False)
+@click.argument("folder", metavar="[FOLDER]", type=PLACE, required=False)
 @click.option(
     "--tokenizer",
     "tokenizers",
     multiple=True,
-    help="Verify only this profile (give your own as a TOML file). Repeatable.",
+    metavar="NAME",
+    help="Verify only this profile; give your own as a TOML file. Repeatable.",
 )
 @click.option(
-    "--against", "where", metavar="WHERE", help="Check this copy instead of a build: org/name@tag or a folder."
+    "--against", "where", metavar=WHERE, help="Check this copy instead of a build: a folder, or org/name@tag."
 )
-@click.option("--lock", "lock_file", type=PLACE, help="With --against: the lock to check the copy against.")
 @click.option(
-    "--rebuild", "again", is_flag=True, help="With --against: also rebuild the split from the lock and compare."
+    "--lock", "lock_file", type=PLACE, metavar="FILE", help="With --against: the lock to compare the copy with."
 )
-@click.option("--into", type=PLACE, help="Folder for --rebuild.  [default: a temporary one]")
+@click.option(
+    "--rebuild", "again", is_flag=True, help="With --against: also rebuild the split from its lock and compare."
+)
+@click.option("--into", type=PLACE, metavar="FOLDER", help="Folder for --rebuild.  [default: a temporary one]")
 @run_options
 def verify(
     *,
@@ -60,12 +63,13 @@ def verify(
     into: Path | None,
     **how: Any,
 ) -> None:
-    """Recount and re-solve every row of the build in FOLDER from its bytes, and seal its manifests.
+    """Recount and re-solve every row of the build in FOLDER, and seal its manifests.
 
-    A shard that fails is named and moved aside, and the next build makes it again. The exit code is 2 if the build
-    lacks a part and cannot be sealed, unless --part was given. With --against nothing is changed: a published data set,
-    a copy or a build is compared, byte by byte and row by row, with its manifest and with a lock (that of --lock, of
-    FOLDER, or its own).
+    A shard that fails is listed and moved aside; the next build makes it again. The exit code is 2 if a part of the
+    build is missing, so that it cannot be sealed, unless --part was given.
+
+    With --against, nothing is changed: a published set, a copy or a build is compared byte by byte and row by row with
+    its manifest and with a lock: that of --lock, that of FOLDER, or its own.
     """
     if where:
         with temporary_folder() as apart:
@@ -78,7 +82,7 @@ def verify(
         _verify_build(folder, tokenizers, how)
     else:
         raise RecipeError(
-            "nothing to verify: give FOLDER, or --against WHERE (--lock, --rebuild and --into need --against)"
+            "nothing to verify: give FOLDER, or --against SPLIT (--lock, --rebuild and --into need --against)"
         )
 
 

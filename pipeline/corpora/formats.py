@@ -45,7 +45,7 @@ def beir(source: Source) -> Iterator[tuple[str, Corpus]]:
     parts = [part for part in PARTS if (source.root / "qrels" / f"{part}.tsv").is_file()]
     if missing or not parts:
         named = ", ".join(missing) or "qrels/test.tsv"
-        raise PoolError(f"{str(source.root)!r} is no BEIR folder: it lacks {named}")
+        raise PoolError(f"{str(source.root)!r} is not a BEIR folder: it lacks {named}")
     asked = _judged(source, parts[0])
     shown = _judged(source, "train") if "train" in parts[1:] else {}
     shelf = CorpusBuilder(source)
@@ -109,7 +109,7 @@ def _questions(source: Source, shelf: CorpusBuilder, asked: Judged, shown: Judge
             kept = tuple(table[one] for one in gold)
             shelf.ask(where, Question(name, text, answers, gold, (), kept, name not in asked))
     for name in sorted(asked.keys() - seen)[:1]:
-        source.fault("queries.jsonl", f"query {shortened(name)} is judged, but is not there")
+        source.fault("queries.jsonl", f"query {shortened(name)} is judged but does not exist")
 
 
 def _answers(record: Record) -> list[str]:
@@ -244,7 +244,7 @@ def _ask_quoted(
     if raw is None:
         source.fault(where, f"answers is {shortened(record.get('answers'))}: give a list of texts")
     elif name is not None and name not in within:
-        source.fault(where, f"document {shortened(name)} is named, but is not there")
+        source.fault(where, f"document {shortened(name)} is referred to but does not exist")
     elif answers := shelf.answers(where, [raw]):
         some = within[str(name)] if name is not None else [one for each in within.values() for one in each]
         gold = _needed(shelf, where, record, some, forms_of(answers))

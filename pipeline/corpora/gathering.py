@@ -92,7 +92,7 @@ class CorpusBuilder:
         elif fault := text_fault(question.id, LONGEST_QUESTION):
             self.source.fault(where, f"the id {shortened(question.id)}: {fault}")
         elif unknown := [one for one in (*question.gold, *question.ranked) if one not in self.passages]:
-            self.source.fault(where, f"passage {shortened(unknown[0])} is named, but is not there")
+            self.source.fault(where, f"passage {shortened(unknown[0])} is referred to but does not exist")
         elif question.id in self.questions:
             self.source.fault(where, f"the id {shortened(question.id)} stands twice")
         elif question.answers and not any(self.holding(one, forms_of(question.answers)) for one in question.gold):

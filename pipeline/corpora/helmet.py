@@ -181,7 +181,7 @@ def _rerank(source: Source) -> Iterator[tuple[str, Corpus]]:
                 continue  # the other orders of a question say nothing new
             graded = [(shelf.put(where, c.get("title"), c.get("text"), c.get("id")), c.get("label")) for c in ctxs]
             if wrong := [label for _, label in graded if not isinstance(label, int) or isinstance(label, bool)]:
-                source.fault(where, f"the label {shortened(wrong[0])} is no whole number")
+                source.fault(where, f"the label {shortened(wrong[0])} is not a whole number")
                 continue
             some = {one: label for one, label in graded if one is not None and isinstance(label, int)}
             gold = tuple(one for one, label in some.items() if label > 0)

@@ -38,7 +38,7 @@ def import_corpora(shape: str, source: Source, out: Path) -> list[Imported]:
         BuildError: if a file cannot be written.
     """
     if not source.root.is_dir():
-        raise PoolError(f"there is no folder {str(source.root)!r}")
+        raise PoolError(f"no folder {str(source.root)!r}")
     try:
         found = dict(SHAPES[shape](source))
     except OSError as fault:

@@ -176,7 +176,7 @@ def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Record]]:
         if isinstance(record, dict):
             yield where, record
         else:
-            source.fault(where, f"{shortened(record)} is no JSON object")
+            source.fault(where, f"{shortened(record)} is not a JSON object")
 
 
 def json_items(source: Source, path: Path) -> Iterator[tuple[str, Record]]:
@@ -195,7 +195,7 @@ def json_items(source: Source, path: Path) -> Iterator[tuple[str, Record]]:
         if isinstance(record, dict):
             yield where, record
         else:
-            source.fault(where, f"{shortened(record)} is no JSON object")
+            source.fault(where, f"{shortened(record)} is not a JSON object")
 
 
 def records(source: Source, path: Path) -> Iterator[tuple[str, Record]]:

@@ -175,7 +175,7 @@ def unfit(seen: WorkerEnvironment, here: WorkerEnvironment) -> str:
     for name, there, ours in zip(PACKAGES, seen.packages, here.packages, strict=True):
         if there != ours and not (name == FOR_SOME and "" in (there, ours)):
             right = f"install {ours} there" if ours else "remove it there, or install it here"
-            return f"has {name} {there or '(none)'}, and here is {ours or 'none'}, so that bytes may differ: {right}"
+            return f"has {name} {there or '(none)'}, and here is {ours or 'none'}, so bytes may differ: {right}"
     return seen.fault
 
 

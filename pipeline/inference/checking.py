@@ -18,7 +18,7 @@ from pipeline.metrics.reply import OPENED
 from pipeline.profiles import Profile
 from pipeline.rows import Row
 
-NOT_TOLD = "not told"
+NOT_TOLD = "not reported"
 ROOM = 8
 """Tokens of the replies that are asked for; a reply that thinks begins with that."""
 SHOWN = 40
@@ -119,7 +119,7 @@ def _sent(off: Sequence[int], refused: Sequence[str], rows: int) -> Iterator[Fin
     what = "tokens as sent", "usage", "as the split counts"
     if refused:
         yield Finding(
-            "rows", "refusals", "none", f"{len(refused)} of {rows}", f"the server refuses a row: {refused[0]}"
+            "rows", "refusals", "none", f"{len(refused)} of {rows}", f"the server rejected a row: {refused[0]}"
         )
     if not off:
         yield Finding(*what, NOT_TOLD)

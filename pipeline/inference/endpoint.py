@@ -110,10 +110,9 @@ MESSAGE = 600
 LARGEST = 8 * 1024 * 1024
 """Bytes of a reply that are read."""
 SAID = {
-    401: "the server refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY",
+    401: "the server rejected the API key: set CARRARA_API_KEY or OPENAI_API_KEY",
     403: "the key may not use this model",
-    404: "there is no such address or model: give the address without /chat/completions, and a model that is "
-    "served there",
+    404: "no such address or model: give the address without /chat/completions, and a model that is served there",
     413: "the request is too large for the server",
 }
 
@@ -151,10 +150,10 @@ class Endpoint:
         """
         if any(mark in self.url for mark in "@?#"):
             raise EndpointError(
-                "--endpoint contains a user or a query, which would end up in files: give http(s)://host/v1"
+                "--base-url contains a user or a query, which would end up in files: give http(s)://host/v1"
             )
         if not _is_address(self.url):
-            raise EndpointError(f"--endpoint {self.url!r} is not an address: give http(s)://host/v1")
+            raise EndpointError(f"--base-url {self.url!r} is not an address: give http(s)://host/v1")
         if not (self.key.isascii() and self.key.isprintable()):
             raise EndpointError("the key has characters that cannot be sent: copy it again")
         if self.tries < 1:

@@ -75,7 +75,7 @@ def _take(line: bytes, keys: Mapping[str, Row], replies: dict[str, str]) -> str:
     if not isinstance(row_id, str) or row_id not in keys:
         return f"no row has the id {row_id!r}"
     if not isinstance(text, str):
-        return f"{row_id}: the prediction is no text"
+        return f"{row_id}: the prediction is not text"
     if replies.setdefault(row_id, text) != text:
         replies[row_id] = CONFLICT
         return f"{row_id}: another answer than before, none counts"

@@ -81,7 +81,8 @@ def source_of_model(text: str, *, offline: bool = False) -> Source:
     model = parse_model(text)
     if model is None:
         raise ProfileError(
-            f"{text!r} is no folder, no GGUF file and no model's name: give one, or org/name or org/name@revision"
+            f"{text!r} is not a folder, a GGUF file or a model's name: give one of them, such as org/name or "
+            "org/name@revision"
         )
     found = fetch_model(model, offline=offline)
     return Source(found.folder, found.repo, found.repo, found.commit, found.licence)
@@ -296,7 +297,7 @@ def is_gguf(given: str) -> bool:
     if not given.endswith(SUFFIX):
         return False
     if not Path(given).is_file():
-        raise ProfileError(f"{given!r} is not there: give the path of a GGUF file")
+        raise ProfileError(f"{given!r} does not exist: give the path of a GGUF file")
     return True
 
 

@@ -110,7 +110,7 @@ def check_sent(profile: Profile, tokenizer: Any) -> None:
         text, ids = wanted
         roles = ", ".join(role for role, _ in talk)
         if mine is None:
-            raise ProfileError(f"{profile.title}: transformers renders the roles {roles}, which Carrara refuses")
+            raise ProfileError(f"{profile.title}: transformers renders the roles {roles}, which Carrara rejects")
         if mine != text:
             raise ProfileError(
                 f"{profile.title}: transformers renders the roles {roles} as {len(text):,} characters, Carrara as "

@@ -49,7 +49,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             if data[:4] != MAGIC:
-                raise ProfileError(f"{str(path)!r} is no GGUF file: it does not begin with {MAGIC.decode()}")
+                raise ProfileError(f"{str(path)!r} is not a GGUF file: it does not begin with {MAGIC.decode()}")
             version, _, count = struct.unpack_from("<IQQ", data, 4)
             if version not in (2, 3) or count > 1 << 16:
                 raise ProfileError(f"{str(path)!r} has version {version} of GGUF, of which 2 and 3 are known")

@@ -226,7 +226,9 @@ def _added_tokens(vocabulary: Vocabulary) -> dict[str, int]:
     try:
         return {token["content"]: token["id"] for token in added if token["content"].strip()}
     except (TypeError, LookupError, AttributeError):
-        raise ProfileError(f"{source_of(vocabulary)}: added_tokens is no list of tokens with content and id") from None
+        raise ProfileError(
+            f"{source_of(vocabulary)}: added_tokens is not a list of tokens with content and id"
+        ) from None
 
 
 def read_config(path: Path) -> dict[str, Any]:

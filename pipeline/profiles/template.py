@@ -228,7 +228,7 @@ def render(template: Template, messages: Messages, frame: str) -> str:
         roles = ", ".join(role for role, _ in messages[:SHOWN]) + (", ..." if len(messages) > SHOWN else "")
         said = str(error).partition("\n")[0][:200] or type(error).__name__
         kind = AllowanceError if isinstance(error, SecurityError) else ProfileError
-        raise kind(f"the chat template refuses the roles {roles}: {said}") from None
+        raise kind(f"the chat template rejects the roles {roles}: {said}") from None
 
 
 def given(template: Template) -> dict[str, Any]:

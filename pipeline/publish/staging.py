@@ -15,6 +15,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from pipeline.artifacts.files import atomic_folder, file_digest, files_below, link
+from pipeline.artifacts.lite import LITE, lite_file
 from pipeline.artifacts.manifest import (
     Manifest,
     ShardRecord,
@@ -24,9 +25,9 @@ from pipeline.artifacts.manifest import (
     read_manifest,
     shard_faults,
 )
-from pipeline.artifacts.parquet import column, read_table, rewrite, write_table
+from pipeline.artifacts.parquet import column, read_table, rewrite, write_rows, write_table
 from pipeline.artifacts.recipes import read_recipes
-from pipeline.artifacts.split import Split
+from pipeline.artifacts.split import Selection, Split
 from pipeline.assemble.plan import placed_names
 from pipeline.errors import CorruptError, StageError, unknown
 from pipeline.metrics.join import joined_metrics
@@ -92,11 +93,15 @@ def check_licence(split: Split, licence: str) -> None:
     own = sorted({str(found) for cell in split.strata if (found := (cell.knobs or {}).get("corpus"))})
     if own and not licence.strip():
         raise StageError(
-            f"{split.title} has texts of your own (corpus {', '.join(each[:12] for each in own)}): give their licence, "
-            "such as --licence 'CC BY 4.0'"
+            f"{split.title} contains your own texts (corpus {', '.join(each[:12] for each in own)}): give their "
+            "licence, such as --licence 'CC BY 4.0'"
         )
     if licence and (not own or re.search(LINE, licence) is None):
-        why = "takes one line of text" if own else f"is given, but {split.title} has no texts of your own: leave it out"
+        why = (
+            "takes one line of text"
+            if own
+            else f"is given, but {split.title} contains none of your own texts: leave it out"
+        )
         raise StageError(f"--licence {licence[:80]!r} {why}")
 
 
@@ -331,6 +336,7 @@ def stage(
         with atomic_folder(folder) as aside:
             _copy_shards(split, aside)
             _copy_profile(split, aside)
+            write_lite(Split(aside, split.manifest))
             _finish(Split(aside, split.manifest), shown, keys)
         return Staged(folder, version)
     private = folder.with_name(folder.name + KEYS_SUFFIX)
@@ -338,6 +344,7 @@ def stage(
     with atomic_folder(folder) as aside, atomic_folder(private, secret=True) as hidden:
         told, kept = part(split, aside, hidden)
         _copy_profile(split, aside)
+        write_lite(Split(aside, told))
         _finish(Split(aside, told), shown, keys)
         _finish_keys(Split(hidden, kept), shown)
     return Staged(folder, version, private)
@@ -362,6 +369,16 @@ def _copy_shards(split: Split, folder: Path) -> None:
             target = files_below(folder, str(source.relative_to(split.folder)))
             target.parent.mkdir(parents=True, exist_ok=True)
             link(source, target)
+
+
+def write_lite(split: Split) -> None:
+    """Write the rows of the size ``lite`` once more, as a file for each tier: `load_dataset` takes only whole files."""
+    schema, key = (DATA_SCHEMA, LITE) if split.manifest.withheld is None else (PUBLIC, NO_KEY)
+    for tier in split.manifest.tiers:
+        rows = split.rows(schema.names, Selection(tiers=(tier,), size=LITE))
+        path = files_below(split.folder, lite_file(tier))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_rows(path, rows, schema, key)
 
 
 def _copy_profile(split: Split, folder: Path) -> None:

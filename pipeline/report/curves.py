@@ -255,11 +255,14 @@ def _what(curve: Curve) -> str:
     span = " to ".join(kilo(curve.points[at].length) for at in (0, -1))
     rows = span_of([point.rows for point in curve.points if point.rows])
     rest = f" Others have figures of their own below: {', '.join(curve.left_out)}."
+    families = len({name.partition(".")[0] for name in curve.subtasks})
+    what = f"{families} families, in the size lite" if curve.lite else f"{len(curve.subtasks)} subtasks"
+    balanced = "Where refusing may be right, the score is balanced accuracy, the mean of both classes."
     return (
-        f"Each point is the mean of the same {len(curve.subtasks)} subtasks, asked at every length from {span} in "
+        f"Each point is the mean of the same {what}, asked at every length from {span} in "
         f"{rows} rows, families and their subtasks alike.{rest if curve.left_out else ''} Rows without a reply are no "
         "zeros: a mark is hollow where some lack one, and where over half do there is a gap with a count. Rings "
-        "mark effective lengths. Where refusing may be right, the score is balanced accuracy, the mean of both classes."
+        f"mark effective lengths.{'' if curve.lite else f' {balanced}'}"
     )
 
 

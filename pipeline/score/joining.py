@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.artifacts.asked import RequestNote, read_requested, requested_in, requests_for
+from pipeline.artifacts.lite import LITE
 from pipeline.artifacts.manifest import one_constant
 from pipeline.artifacts.parquet import columns_of
 from pipeline.artifacts.split import Selection, Split
@@ -209,12 +210,12 @@ def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
 
 
 def known_ids(split: Split) -> Iterator[str]:
-    """Yield the ids of all rows of a split.
+    """Yield the ids of all rows of a split, of whatever size it was opened in.
 
     Raises:
         PredictionsError: if the split withholds its keys.
     """
-    for row in reader(split)(["id"], ALL):
+    for row in reader(replace(split, size=""))(["id"], ALL):
         yield row["id"]
 
 
@@ -351,6 +352,13 @@ def _concerns(note: RequestNote, splits: Sequence[Split]) -> bool:
             f"{note.asked.tokenizer}"
         )
     return bool(same)
+
+
+def is_asked_lite(splits: Sequence[Split], selection: Selection, notes: Notes) -> bool:
+    """Return whether only rows of the size lite were asked: they were selected, or no run asked any others."""
+    asked = [chosen for note in notes.notes for chosen in note.asked.selections]
+    chosen = selection.size == LITE or all(split.size == LITE for split in splits)
+    return chosen or (bool(asked) and all(each.size == LITE for each in asked))
 
 
 def _titles(splits: Sequence[Split]) -> str:

@@ -5,6 +5,9 @@ lengths are therefore the largest full table of both that the rows hold: a kind 
 left out at all, by name. A point is the plain mean of families of that of subtasks of that of complexities of that of
 rows. Where complexity 0 is the class of rows whose text does not tell, this is balanced accuracy.
 
+The rows of the size lite are too few for that: a subtask is not asked in every complexity at each length, and at 1m not
+at each length either. There, kinds are subtasks, or whole families, and a point is the mean over those.
+
 Rows without a reply are no zeros: a point is the mean over the others, and a gap where they are fewer than half. An
 empty reply is one: the model was asked, and said nothing.
 """
@@ -20,6 +23,7 @@ from math import fsum
 
 import numpy as np
 
+from pipeline.artifacts.lite import RULES
 from pipeline.errors import PredictionsError
 from pipeline.rows import kilo
 from pipeline.score.cells import counted, nested_shares, strata_of
@@ -41,6 +45,10 @@ EVERYWHERE: Where = {}
 
 LEVELS = ("family", "subtask", "complexity")
 """What a point is the mean over, level by level."""
+LITE_LEVELS = ("family", "subtask")
+"""The same of rows of the size lite."""
+ANY, ALL_SUBTASKS = -1, "all"
+"""The complexity and the subtask of kinds in which these are not told apart."""
 
 REPLIED = (ANSWERED, EMPTY)
 LEAST = 0.5
@@ -74,12 +82,16 @@ class LengthScore:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Scores at ascending lengths; `subtasks` are those it is of, `left_out` others of the place, as family.subtask."""
+    """Scores at ascending lengths; `subtasks` are those it is of, `left_out` others of the place, as family.subtask.
+
+    `lite` is whether it is of rows of the size lite: then a point is over all complexities at once.
+    """
 
     place: Where
     points: tuple[LengthScore, ...]
     subtasks: tuple[str, ...]
     left_out: tuple[str, ...]
+    lite: bool = False
 
 
 class Curves:
@@ -87,6 +99,8 @@ class Curves:
 
     def __init__(self, scored: Scored) -> None:
         self._records = scored.records
+        self._lite = scored.lite
+        self._levels = LITE_LEVELS if scored.lite else LEVELS
         self._resampler = Resampler()
         self._known: dict[tuple[object, ...], Curve] = {}
 
@@ -105,7 +119,7 @@ class Curves:
         """Return the lengths at which the rows of a place are asked, by kind."""
         found: dict[Kind, set[int]] = defaultdict(set)
         for each in self._inside(place):
-            found[kind_of(each)].add(each.length)
+            found[kind_of(each, lite=self._lite)].add(each.length)
         return found
 
     def _inside(self, place: Where) -> list[Record]:
@@ -127,22 +141,25 @@ class Curves:
     def _curve(self, place: Where, rows: Sequence[Record], held: Held) -> Curve:
         kinds, lengths = grid(held)
         own = {f"{family}.{subtask}" for family, subtask, _ in kinds}
-        others = {f"{family}.{subtask}" for family, subtask, _ in (*held, *map(kind_of, rows))} - own
+        places = [(each, kind_of(each, lite=self._lite)) for each in rows]
+        others = {f"{family}.{subtask}" for family, subtask, _ in (*held, *(kind for _, kind in places))} - own
         found: dict[int, list[Record]] = defaultdict(list)
-        for each in rows:
-            if kind_of(each) in kinds:
+        for each, kind in places:
+            if kind in kinds:
                 found[each.length].append(each)
         points = tuple(self._point(length, found[length]) for length in lengths)
-        return Curve(place, points, tuple(sorted(own)), tuple(sorted(others)))
+        return Curve(place, points, tuple(sorted(own)), tuple(sorted(others)), self._lite)
 
     def _point(self, length: int, rows: Sequence[Record]) -> LengthScore:
         given = [each for each in rows if each.id in self._answered]
-        shares = nested_shares(rows, LEVELS)
-        chance, best, floor = (_mean_of(rows, shares, guess) for guess in (_chance, _best_constant, _floor))
+        shares = nested_shares(rows, self._levels)
+        chance, best, floor = (
+            _mean_of(rows, shares, guess, self._levels) for guess in (_chance, _best_constant, _floor)
+        )
         guesses = (chance, best, floor or 0.0)
         if not given or len(given) < LEAST * len(rows):
             return LengthScore(length, len(rows), len(given), None, None, None, *guesses, np.empty(0))
-        shares = shares if len(given) == len(rows) else nested_shares(given, LEVELS)
+        shares = shares if len(given) == len(rows) else nested_shares(given, self._levels)
         strata = strata_of(given, shares, counted)
         mean = min(1.0, fsum(shares[each.id] * each.score for each in given))
         low, high = self._resampler.interval(strata)
@@ -161,8 +178,10 @@ def inside(records: Iterable[Record], place: Where) -> list[Record]:
     return [each for each in records if all(getattr(each, name) == value for name, value in place.items())]
 
 
-def kind_of(record: Record) -> Kind:
+def kind_of(record: Record, *, lite: bool = False) -> Kind:
     """Return the kind of a row: what is asked at several lengths alike."""
+    if lite:
+        return record.family, record.subtask if RULES[record.tier].every == 1 else ALL_SUBTASKS, ANY
     return record.family, record.subtask, record.complexity
 
 
@@ -200,12 +219,15 @@ def _floor(record: Record) -> float | None:
 
 
 def _mean_of(
-    rows: Sequence[Record], shares: Mapping[str, float], guess: Callable[[Record], float | None]
+    rows: Sequence[Record],
+    shares: Mapping[str, float],
+    guess: Callable[[Record], float | None],
+    levels: Sequence[str],
 ) -> float | None:
     """Return the mean of what a guesser scores, over the rows that tell it."""
     told = {each.id: value for each in rows if (value := guess(each)) is not None}
     if len(told) < len(rows):
-        shares = nested_shares((each for each in rows if each.id in told), LEVELS)
+        shares = nested_shares((each for each in rows if each.id in told), levels)
     return fsum(share * told[row_id] for row_id, share in shares.items()) if told else None
 
 

@@ -65,11 +65,15 @@ def read_log(path: Path) -> Iterator[Found]:
             )
             for each in samples:
                 if not SAMPLE.fullmatch(each.filename):
-                    raise PredictionsError(f"{str(path)!r} has an entry {each.filename[:160]!a}: it is no Inspect log")
+                    raise PredictionsError(
+                        f"{str(path)!r} has an entry {each.filename[:160]!a}: it is not an Inspect log"
+                    )
             if not samples:
                 raise PredictionsError(f"{str(path)!r} is a ZIP file but not an Inspect log with samples: {FORMS}")
             if sum(each.file_size for each in samples) > max(LONGEST_LINE, INFLATED * path.stat().st_size):
-                raise PredictionsError(f"{str(path)!r} would inflate more than {INFLATED:,} times: it is no log")
+                raise PredictionsError(
+                    f"{str(path)!r} would decompress to more than {INFLATED:,} times: it is not a log"
+                )
             for each in samples:
                 yield _sample(f"{path}: {each.filename}", _unpacked(path, log, each))
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError) as fault:
@@ -125,7 +129,7 @@ def read_plain_log(path: Path) -> Iterator[Found]:
             size = size + len(line) if gathered else len(line)
             if size >= LONGEST_LINE:
                 raise PredictionsError(
-                    f"{str(path)!r} has a line or a sample of {LONGEST_LINE:,} bytes or more: it is no log"
+                    f"{str(path)!r} has a line or a sample of {LONGEST_LINE:,} bytes or more: it is not a log"
                 )
             if gathered is None and line.rstrip() == b"    {":
                 gathered = []
@@ -273,7 +277,9 @@ def _largest(path: Path, file: pq.ParquetFile, columns: Collection[str]) -> int:
         each.total_uncompressed_size for each in pieces if each.path_in_schema.partition(".")[0] in columns
     ]
     if sum(sizes) > max(LONGEST_LINE, PACKED * size):
-        raise PredictionsError(f"{str(path)!r} would inflate more than {PACKED} times: write it with less compression")
+        raise PredictionsError(
+            f"{str(path)!r} would decompress to more than {PACKED} times: write it with less compression"
+        )
     return max(1, *sizes)
 
 
@@ -305,7 +311,7 @@ def _whole(path: Path) -> Iterator[Found]:
 
 def _json(path: Path) -> Any:
     if path.stat().st_size > LONGEST_LINE:
-        raise PredictionsError(f"{str(path)!r} has {LONGEST_LINE:,} bytes or more: it is no file of predictions")
+        raise PredictionsError(f"{str(path)!r} has {LONGEST_LINE:,} bytes or more: it is not a file of predictions")
     try:
         return json.loads(path.read_bytes())
     except UNREADABLE as fault:

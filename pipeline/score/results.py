@@ -104,7 +104,7 @@ class Scored:
     ``mrcr=starts``, `records` stand in the order of the split; `counts` are how many rows are in each state, how many
     replies were unparsed or cut off, and how many predictions were given. `settings` are those of the run, as it has
     noted them; `never_asked` counts the rows that an export or a run left out, by reason: they have no record.
-    `warnings` say what cannot be told, in a line each.
+    `warnings` say what cannot be told, in a line each. `lite` is whether only rows of the size lite were asked.
     """
 
     model: str
@@ -118,6 +118,7 @@ class Scored:
     settings: Mapping[str, str] = field(default_factory=dict)
     never_asked: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    lite: bool = False
 
     def renamed(self, name: Callable[[str], str]) -> Scored:
         """Return the same with the files of predictions called otherwise in what is said of them."""

@@ -21,6 +21,7 @@ from pipeline.score.joining import (
     Answer,
     Answered,
     KeyRow,
+    is_asked_lite,
     join,
     judged,
     known_ids,
@@ -72,7 +73,8 @@ def score_predictions(
     keys = _once(asked)
     tags = {f"{split.title} {tier}": tag for split in splits for tier, tag in split.tags.items()}
     title = " + ".join(split.title for split in splits)
-    known = {} if selection == ALL and not never else dict.fromkeys(_ids(splits), "")
+    whole = selection == ALL and not never and not any(split.size for split in splits)
+    known = {} if whole else dict.fromkeys(_ids(splits), "")
     known |= {key.row["id"]: key.digest for key in keys}
     joined = join(paths, known, tags, title, told=notes.told)
     records = _records(keys, joined, tuple(quirks), workers)
@@ -89,6 +91,7 @@ def score_predictions(
         settings=notes.settings,
         never_asked=never,
         warnings=tuple(_warnings(joined, keys, splits)),
+        lite=is_asked_lite(splits, selection, notes),
     )
 
 
@@ -98,8 +101,8 @@ def _warnings(joined: Answered, keys: Sequence[KeyRow], splits: Sequence[Split])
         others = len(joined.untold) - 1
         more = f" and {others} more file{'s' * (others > 1)}" if others else ""
         yield (
-            f"{joined.untold[0]}{more}: nothing tells for which tokenizer's prompts these predictions were made; ids "
-            f"are the same for all, so make sure that they were {names}'s, or give --export FOLDER"
+            f"{joined.untold[0]}{more}: it is unknown for which tokenizer's prompts these predictions were made; ids "
+            f"are the same for all, so check that they were {names}'s, or give --export FOLDER"
         )
 
 

@@ -37,7 +37,7 @@ RESULTS_VERSION = 1
 SAID = {
     "missing": "rows without a prediction, which score 0",
     "failed": "rows with an error instead of a reply, which score 0",
-    "refused": "rows that the server refused for good, which score 0",
+    "refused": "rows that the server rejected for good, which score 0",
     "empty": "rows with an empty reply, which score 0",
     "conflict": "ids with different predictions, none of which counts",
     "repeated": "answers given more than once, which changes nothing",
@@ -124,7 +124,7 @@ def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> s
     for name in ("length", "complexity", "depth") if detailed else ("length",):
         cells = [*(tables.by("family", "subtask", name) if detailed else ()), *tables.by("family", name)]
         parts.append(_titled(f"mean by {name}", table(_pivot(cells, name))))
-    reach = f"effective length: up to it {percent(KEPT)} of the score at the shortest length is kept"
+    reach = f"effective length: how far a model keeps {percent(KEPT)} of its score at the shortest length"
     parts.append(_titled(reach, table([_effective(each) for each in effective_lengths(tables.scored)])))
     if detailed:
         sums = _pivot(tables.cumulative("family"), "up_to")
@@ -141,7 +141,8 @@ def _title(tables: Tables) -> str:
     scored, whole = tables.scored, tables.overall
     quirks = f", {', '.join(scored.quirks)}" if scored.quirks else ""
     model = f"{scored.model} on " if scored.model else ""
-    lines = [f"{model}{scored.split}{quirks}: {counts_line(scored)} (rows without a reply score 0)"]
+    size = ", size lite" if scored.lite else ""
+    lines = [f"{model}{scored.split}{size}{quirks}: {counts_line(scored)} (rows without a reply score 0)"]
     if whole:
         lines.insert(0, headline_line(whole))
     lines += [f"never asked: {count:,} rows ({reason})" for reason, count in scored.never_asked.items()]

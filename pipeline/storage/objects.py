@@ -107,7 +107,7 @@ def put(url: str, data: bytes) -> None:
     try:
         request(url, lambda system: send(system, url, data, **checked))
     except FileNotFoundError:
-        raise StoreError(errno.EIO, "the bucket or repo is not there: make it, or give another", url) from None
+        raise StoreError(errno.EIO, "the bucket or repo does not exist: create it, or give another", url) from None
     shown = "nothing"
     for pause in LAG:
         time.sleep(pause)

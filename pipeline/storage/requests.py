@@ -219,7 +219,7 @@ def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
     said = next((line for each in chain if (line := _first_line(each))), type(fault).__name__)
     root = "/".join(url.split("/")[:3])
     if "NoSuchBucket" in names or "InvalidBucketName" in names:
-        return False, StoreError(errno.EIO, f"there is no bucket {root!r}: make it, or give another", url)
+        return False, StoreError(errno.EIO, f"no bucket {root!r}: create it, or give another", url)
     status = next((number for each in chain if (number := _status(each))), 0)
     if _is_unknown_user(fault) or (status == 401 and not isinstance(fault, FileNotFoundError)):
         wanted = CREDENTIALS.get(kind_of(url), "the credentials of this store")
@@ -240,9 +240,11 @@ def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
     if status in BUSY or overtaken or getattr(fault, "errno", 0) in AT_FAULT:
         return True, StoreError(errno.EIO, f"the store is too busy or at fault ({said}): {_continue(root)}", url)
     if isinstance(fault, ValueError) and "endpoint" in said:
-        return False, StoreError(errno.EINVAL, f"the address of the store is none ({said}): give a URL", url)
+        return False, StoreError(errno.EINVAL, f"invalid store address ({said}): give a URL", url)
     if isinstance(fault, OSError | RuntimeError | ValueError) or type(fault).__module__.partition(".")[0] != "builtins":
-        return False, StoreError(getattr(fault, "errno", 0) or errno.EIO, f"the store refuses ({said})", url)
+        return False, StoreError(
+            getattr(fault, "errno", 0) or errno.EIO, f"the store rejected the request ({said})", url
+        )
     return False, None
 
 

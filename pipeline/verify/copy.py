@@ -11,16 +11,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from pipeline.artifacts.journal import UNREADABLE
+from pipeline.artifacts.lite import LITE, lite_file
 from pipeline.artifacts.manifest import (
     PARTS,
     ShardRecord,
     describe_answers,
     shard_faults,
 )
-from pipeline.artifacts.split import Split
+from pipeline.artifacts.parquet import columns_of, read_rows
+from pipeline.artifacts.split import Selection, Split
 from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan
 from pipeline.corpora.records import has_all
@@ -195,8 +198,24 @@ def split_faults(copy: SplitCopy) -> Iterator[str]:
     for path in sorted(path for part in PARTS for path in (copy.split.folder / part).rglob("*")):
         if path not in named and (path.is_file() if isinstance(path, StorePath) else not path.is_dir()):
             yield f"{path.relative_to(copy.split.folder)} is not in the manifest"
+    yield from _lite_faults(copy.split)
     if copy.lock:
         yield from (f"manifest.json: {fault}" for fault in _lock_faults(copy, copy.lock))
+
+
+def _lite_faults(split: Split) -> Iterator[str]:
+    """Yield the tiers whose rows of the size ``lite`` are not the same in their own file and in the shards."""
+    for tier in split.manifest.tiers:
+        path = split.folder / lite_file(tier)
+        if not isinstance(path, StorePath) and path.is_file():  # what is published is downloaded before it is verified
+            try:
+                own = read_rows(path)
+                rows = split.shard_rows(columns_of(path), Selection(tiers=(tier,), size=LITE))
+                same = all(one == other for one, other in zip_longest(own, rows))
+            except CarraraError:
+                same = False
+            if not same:
+                yield f"{lite_file(tier)} differs from the rows of the shards"
 
 
 def _lock_faults(copy: SplitCopy, lock: Lock) -> Iterator[str]:

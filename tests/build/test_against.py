@@ -406,11 +406,11 @@ def test_what_cannot_be_made_again_says_why(built: Path, copy: Path, monkeypatch
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "nothing to verify: give FOLDER, or --against WHERE"),
-        (["outputs", "--rebuild"], "nothing to verify: give FOLDER, or --against WHERE"),
+        ([], "nothing to verify: give FOLDER, or --against SPLIT"),
+        (["outputs", "--rebuild"], "nothing to verify: give FOLDER, or --against SPLIT"),
         (
             ["--against", "nowhere"],
-            "there is no folder 'nowhere': give one, or a data set with its tag, such as org/name@v1.0.0",
+            "no folder 'nowhere': give the folder of a split, or a published set with its tag, such as org/name@v1.0.0",
         ),
         (["--against", "{copy}", "--rebuild"], "--rebuild needs a lock: give --lock FILE"),
         (["--against", "{copy}", "--into", "{copy}"], "is the folder being checked: give another one"),

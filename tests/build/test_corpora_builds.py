@@ -307,7 +307,10 @@ def test_a_recipe_that_names_another_corpus_is_refused(files: Files, tmp_path: P
 def test_a_copy_that_was_changed_is_refused(files: Files, tmp_path: Path) -> None:
     path = recipe(tmp_path / "r.toml", cell("rag", "single", [4096]))
     out = tmp_path / "out"
-    assert carrara("sample", path, "--corpus", files["beir"], "--out", out, "--workers", 1).exit_code == 0
+    assert (
+        carrara("build", "--until", "sample", path, "--corpus", files["beir"], "--out", out, "--workers", 1).exit_code
+        == 0
+    )
     (kept,) = (out / "corpora").iterdir()
     (tmp_path / "x" / "corpora").mkdir(parents=True)
     (tmp_path / "x" / "corpora" / kept.name).write_bytes(files["dpr"].read_bytes())
@@ -326,7 +329,7 @@ def test_workers_and_copies_give_the_same_bytes(built: Path, tmp_path: Path) -> 
 
 def test_publishing_demands_a_licence(built: Path, tmp_path: Path) -> None:
     split = open_split(built / "o200k")
-    with pytest.raises(StageError, match=r"has texts of your own .*give their licence"):
+    with pytest.raises(StageError, match=r"contains your own texts .*give their licence"):
         stage(split, tmp_path / "o200k", repo="org/tiny")
     with pytest.raises(StageError, match="takes one line of text"):
         stage(split, tmp_path / "o200k", repo="org/tiny", licence="a\nb")
@@ -355,11 +358,11 @@ def test_nothing_else_needs_a_licence(built: Path) -> None:
 
     plain = builds.retold(open_split(built / "o200k"), without)
     check_licence(plain, "")
-    with pytest.raises(StageError, match="has no texts of your own: leave it out"):
+    with pytest.raises(StageError, match="contains none of your own texts: leave it out"):
         check_licence(plain, "MIT")
 
 
 def test_simulated_readers_leave_out_what_no_program_solves(built: Path, tmp_path: Path) -> None:
-    done = carrara("readers", built / "o200k", "--out", tmp_path, "--reader", "all", "--workers", 1, "--quiet")
+    done = carrara("baselines", built / "o200k", "--out", tmp_path, "--reader", "all", "--workers", 1, "--quiet")
     assert done.exit_code == 0, done.output
     assert "all.jsonl: 2 rows; 10 rows left out" in done.stdout

@@ -367,7 +367,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def written_corpus(path: Path, *more: object) -> Path:
     named = [word for form in FORMS for word in ("--format", form)]
     named += [word for topic in ABOUT for word in ("--topic", topic)]
-    done = carrara("write", path, *named, "--texts", 4, *more)
+    done = carrara("corpus", "write", path, *named, "--texts", 4, *more)
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout == f"{path}: 320 texts, written by the grammars\n"
     return path
@@ -432,7 +432,10 @@ def test_the_same_bytes_from_any_copy(built: Path, corpus: Path, recipe: Path, t
 def test_a_build_does_without_the_file(built: Path, corpus: Path, recipe: Path, tmp_path: Path) -> None:
     copy, out = tmp_path / "c.jsonl", tmp_path / "out"
     copy.write_bytes(corpus.read_bytes())
-    assert carrara("sample", recipe, "--out", out, "--tokenizer", "o200k", "--corpus", copy).exit_code == 0
+    assert (
+        carrara("build", "--until", "sample", recipe, "--out", out, "--tokenizer", "o200k", "--corpus", copy).exit_code
+        == 0
+    )
     copy.unlink()
     digest = corpus_digest(read_corpus(corpus))
     named = tmp_path / "tiny.toml"
@@ -496,10 +499,12 @@ def test_two_corpora_in_one_folder_do_not_clash(built: Path, corpus: Path, recip
     )
 
 
-@pytest.mark.parametrize("command", ["plan", "sample", "render", "pack", "build"])
+@pytest.mark.parametrize(
+    "command", ["plan", "build --until sample", "build --until render", "build --until pack", "build"]
+)
 def test_a_faulty_corpus_stops_every_command(command: str, recipe: Path, tmp_path: Path) -> None:
     path = lines(tmp_path / "c.jsonl", [GOOD, GOOD | {"text": ""}])
-    said = failed(carrara(command, recipe, "--out", tmp_path / "out", "--corpus", path))
+    said = failed(carrara(*command.split(), recipe, "--out", tmp_path / "out", "--corpus", path))
     assert said == f"carrara: corpus '{path}': row 2: its text is empty\n"
     assert not (tmp_path / "out").exists()
 
@@ -527,7 +532,7 @@ def test_whatever_the_grammars_write_is_a_corpus(tmp_path: Path) -> None:
     every = [word for form in formats() for word in ("--format", form)]
     every += [word for tone in tones() for word in ("--tone", tone)]
     path = tmp_path / "c.jsonl"
-    done = carrara("write", path, *every, "--topic", ABOUT[0], "--topic", ABOUT[-1], "--texts", 1)
+    done = carrara("corpus", "write", path, *every, "--topic", ABOUT[0], "--topic", ABOUT[-1], "--texts", 1)
     assert done.exit_code == 0, done.output
     assert len(read_corpus(path)) == 2 * len(formats()) * len(tones())
 
@@ -536,7 +541,7 @@ def test_whatever_the_grammars_write_is_a_corpus(tmp_path: Path) -> None:
 
 
 def test_a_dash_prints_texts() -> None:
-    done = carrara("write", "-", "--format", FORMS[0], "--topic", ABOUT[0], "--texts", 2)
+    done = carrara("corpus", "write", "-", "--format", FORMS[0], "--topic", ABOUT[0], "--texts", 2)
     assert (done.exit_code, done.stderr) == (0, "")
     assert (
         re.findall(r"^=== (.*)$", done.stdout, re.MULTILINE)
@@ -567,7 +572,7 @@ def test_a_name_the_grammars_do_not_know_is_told_with_a_near_one(
     kind: str, name: Callable[[], str], tmp_path: Path
 ) -> None:
     wrong = near(name())
-    said = failed(carrara("write", tmp_path / "c.jsonl", f"--{kind}", wrong))
+    said = failed(carrara("corpus", "write", tmp_path / "c.jsonl", f"--{kind}", wrong))
     start = f"carrara: unknown {kind} '{wrong}': did you mean '{name()}'? ("
     assert said.startswith((f"{start}known: ", f"{start}nearest of "))
     assert said.count(",") <= 12
@@ -577,7 +582,7 @@ def test_a_name_the_grammars_do_not_know_is_told_with_a_near_one(
 def test_more_than_the_grammars_can_say_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.worlds.writing.library.TRIES", 3)
     words = ["--format", FORMS[0], "--topic", ABOUT[0], "--texts", 5000]
-    said = failed(carrara("write", tmp_path / "c.jsonl", *words))
+    said = failed(carrara("corpus", "write", tmp_path / "c.jsonl", *words))
     assert "the grammars have run out of texts" in said
     assert "ask for fewer than 5000" in said
     assert list(tmp_path.iterdir()) == []
@@ -585,5 +590,5 @@ def test_more_than_the_grammars_can_say_is_one_line(tmp_path: Path, monkeypatch:
 
 def test_a_corpus_of_another_suffix_is_refused_before_it_is_written(tmp_path: Path) -> None:
     for name in ("c.parquet", "c.json", "c"):
-        assert "give a file name ending in .jsonl, or - to print" in failed(carrara("write", tmp_path / name))
+        assert "give a file name ending in .jsonl, or - to print" in failed(carrara("corpus", "write", tmp_path / name))
     assert list(tmp_path.iterdir()) == []

@@ -165,7 +165,7 @@ def test_a_number_of_blocks_adds_rows_and_none_are_ever_taken_away(home: Path) -
         (["v1.0.0", "--tokenizer", "llama3.1", "--part", "1/2"], "a version is frozen as a whole"),
         (["tiny.toml", "--tokenizer", "llama3.1"], "is not a lock: give a file that carrara freeze wrote"),
         (["v1.0.0", "--size", "1"], "tiny 1.0.0 already has all of that"),
-        (["v1.0.0", "--size", "0"], "'0' is no size: give default, full, or a whole number of blocks, such as 40"),
+        (["v1.0.0", "--size", "0"], "'0' is not a size: give default, full, or a whole number of blocks, such as 40"),
         (["none", "--tokenizer", "llama3.1"], "none' (No such file or directory): make one with carrara freeze"),
     ],
 )
@@ -233,7 +233,7 @@ def test_a_disk_without_links_gets_copies(home: Path, monkeypatch: pytest.Monkey
 
 def test_a_release_from_a_corpus_takes_its_corpus_along(tmp_path: Path) -> None:
     corpus = tmp_path / "mine.jsonl"
-    went(carrara("write", corpus, "--texts", "4"))
+    went(carrara("corpus", "write", corpus, "--texts", "4"))
     recipe = written(tmp_path / "tiny.toml", cells=CELLS[2:])
     went(carrara("build", recipe, "--corpus", corpus, "--out", tmp_path / "v1.0.0", "--tokenizer", "o200k"))
     went(carrara("freeze", tmp_path / "v1.0.0", "--lock", tmp_path / "alone" / "tiny.lock.json"))

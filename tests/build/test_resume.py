@@ -414,8 +414,8 @@ def test_two_recipes_at_once_do_not_spoil_each_other(recipe: Path, whole: dict[s
     other, out = builds.recipe_file(tmp_path / "other.toml", seed=8), tmp_path / "out"
     with builds.Running(*arguments(recipe, out, 1), pause=0.9) as running:
         running.when(lambda: list(out.glob("o200k/data/bio/32k/*")))
-        for name in ("build", "sample"):
-            late = builds.run(name, other, "--out", out, *(["--tokenizer", "o200k"] if name != "sample" else []))
+        for more in (["--tokenizer", "o200k"], ["--until", "sample"]):
+            late = builds.run("build", other, "--out", out, *more)
             (line,) = late.stderr.splitlines()
             assert late.returncode == 1
             assert line.startswith(f"carrara: another recipe is being built in {str(out)!r} (process ")

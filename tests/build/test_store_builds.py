@@ -85,7 +85,7 @@ def test_a_second_build_makes_nothing(store: type[Faulty], recipe: Path, local: 
     assert builds.stages(recipe, OUT).build()[0] is not None
     assert not puts(store)
     assert store.times("cat_file") < 4 * len(local)
-    assert f"{OUT / 'samples'}: 0 of 4 files" in went(carrara("sample", recipe, "--out", OUT))
+    assert f"{OUT / 'samples'}: 0 of 4 files" in went(carrara("build", "--until", "sample", recipe, "--out", OUT))
     shown = went(carrara("plan", recipe, "--tokenizer", "o200k", "--out", OUT, "--json"))
     assert {(row["shards"], row["proven"]) for row in json.loads(shown)["shards"]} == {(3, 3), (1, 1)}
     assert builds.contents(OUT) == local
@@ -123,7 +123,7 @@ def test_a_fault_in_the_middle_is_a_line_and_costs_nothing(recipe: Path, local: 
         )
         assert not [path for path in builds.files(OUT) if HOLD_NAME in path.name]
         done = carrara("build", recipe, "--tokenizer", "o200k", "--out", OUT)
-        assert done.stderr == f"carrara: {OUT} is gone when this process ends: give another --out to keep it\n"
+        assert done.stderr == f"carrara: {OUT} disappears when this process ends: give another --out to keep it\n"
         assert builds.contents(OUT) == local
 
 
@@ -215,7 +215,7 @@ def test_a_repo_of_the_hub_is_a_store(hub: Hub, tmp_path: Path, monkeypatch: pyt
     one = written(tmp_path / "one.toml", (("bio", "standard", [1], [2048], 1),))
     out = parse_location("hf://datasets/org/rows/v1")
     assert "no such" not in went(carrara("plan", one, "--tokenizer", "o200k", "--out", out))
-    assert "the bucket or repo is not there" in said(carrara("build", one, "--tokenizer", "o200k", "--out", out))
+    assert "the bucket or repo does not exist" in said(carrara("build", one, "--tokenizer", "o200k", "--out", out))
     HfApi(endpoint=hub.url).create_repo("org/rows", repo_type="dataset")
     requests._OPEN.clear()  # the client remembers which repos there are, for as long as a process lives
     for where in (out, tmp_path / "out"):
@@ -224,5 +224,5 @@ def test_a_repo_of_the_hub_is_a_store(hub: Hub, tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_needs_a_disk_says_so() -> None:
-    for words in (("write", "s3://b/x.jsonl"), ("profile", "add", "org/model", "--out", "s3://b/x")):
+    for words in (("corpus", "write", "s3://b/x.jsonl"), ("profile", "add", "org/model", "--out", "s3://b/x")):
         assert "in a store: give a path on a disk" in said(carrara(*words))

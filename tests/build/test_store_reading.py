@@ -63,7 +63,7 @@ def predictions(out: Path, tmp_path: Path) -> Path:
     return path
 
 
-COMMANDS = ("show", "show ID", "show FULL", "chance", "chance --json", "score P", "score P --json", "verify")
+COMMANDS = ("show", "show ID", "show FULL", "baselines", "baselines --json", "score P", "score P --json", "verify")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -115,7 +115,7 @@ def test_pages_are_in_a_store(out: Path, there: str, predictions: Path, tmp_path
 
 def test_simulated_readers_read_and_write_there(out: Path, there: str, tmp_path: Path) -> None:
     for where, url in ((out, tmp_path / "read"), (f"{there}/v1/o200k", f"{there}/read")):
-        ended = carrara("readers", where, "--out", url, "--reader", "last-match", "--workers", 1, "--quiet")
+        ended = carrara("baselines", where, "--out", url, "--reader", "last-match", "--workers", 1, "--quiet")
         assert ended.exit_code == 0, ended.stderr
     assert (parse_location(f"{there}/read") / "last-match.jsonl").read_bytes() == (
         tmp_path / "read/last-match.jsonl"
@@ -134,13 +134,13 @@ def test_exports_and_uploads_are_made_on_a_disk(out: Path, there: str, tmp_path:
     ("arguments", "said"),
     [
         (["export", "lm-eval", "URL/v1/o200k", "--out", "URL/x"], "is in a store, which cannot take a whole folder"),
-        (["publish", "URL/v1", "--repo", "org/x"], "say with --out which folder on a disk"),
-        (["publish", "URL/v1", "--repo", "org/x", "--out", "URL/x"], "an upload is made from a disk"),
-        (["run", "URL/v1", "--endpoint", "http://127.0.0.1:9", "--model", "m", "--out", "URL/m.jsonl"], "appended to"),
+        (["publish", "URL/v1", "--repo", "org/x"], "give a local folder with --out"),
+        (["publish", "URL/v1", "--repo", "org/x", "--out", "URL/x"], "uploads are made from a disk"),
+        (["run", "URL/v1", "--base-url", "http://127.0.0.1:9", "--model", "m", "--out", "URL/m.jsonl"], "appended to"),
         (["show", "URL/nothing"], "no build in 'URL/nothing'"),
         (["score", "URL/v1/data", "URL/none.jsonl"], "'URL/v1/data' holds no split"),
         (["score", "URL/v1", "URL/none.jsonl"], "'URL/none.jsonl' does not exist"),
-        (["show", "s3://no-such-bucket/v1"], "there is no bucket 's3://no-such-bucket'"),
+        (["show", "s3://no-such-bucket/v1"], "no bucket 's3://no-such-bucket'"),
         (["show", "s4://bucket/v1"], "unknown kind of store 's4'"),
         (["show", "s3://"], "names no folder of a store"),
     ],
@@ -177,5 +177,5 @@ def test_a_split_in_memory(out: Path, predictions: Path) -> None:
     assert carrara("score", "memory://v1/o200k", predictions).stdout == carrara("score", out, predictions).stdout
     split = open_anywhere("memory://v1")
     assert list(split.rows()) == list(open_split(out).rows())
-    written = carrara("readers", "memory://v1", "--out", "memory://read", "--reader", "last-match", "--quiet")
+    written = carrara("baselines", "memory://v1", "--out", "memory://read", "--reader", "last-match", "--quiet")
     assert (written.exit_code, written.stderr) == (0, "")

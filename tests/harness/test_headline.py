@@ -95,7 +95,7 @@ def headline_in(text: str) -> str:
 def test_run_and_score(smoke: Split, selection: Selection, expected: str, url: str, tmp_path: Path) -> None:
     out = tmp_path / "m.jsonl"
     chosen = [f"--subtask={name}" for name in selection.subtasks] + [f"--length={each}" for each in selection.lengths]
-    line = ["run", str(smoke.folder), "--endpoint", url, "--model", "key", "--out", str(out), "--limit", "1", *chosen]
+    line = ["run", str(smoke.folder), "--base-url", url, "--model", "key", "--out", str(out), "--limit", "1", *chosen]
     done = CliRunner().invoke(cli, line)
     assert done.exit_code == 0, done.output
     assert headline_in(done.stdout) == scored(smoke, out) == expected

@@ -109,9 +109,9 @@ def test_what_is_private_is_not_there_for_others(
     release(folder, "org/keys", "1.0.0", private=True)
     ask = ("download", "org/keys@v1.0.0", tmp_path / "c")
     monkeypatch.setenv("HF_TOKEN", STRANGER)
-    assert "org/keys: there is no such data set, or this token has no access to it: check the name" in line(*ask)
+    assert "org/keys: the data set does not exist, or this token has no access to it: check the name" in line(*ask)
     monkeypatch.delenv("HF_TOKEN")
-    assert "org/keys: the data set does not exist, or it is private and there is no token" in line(*ask)
+    assert "org/keys: the data set does not exist, or it is private and no token is set" in line(*ask)
     monkeypatch.setenv("HF_TOKEN", READER)
     assert digests(download("org/keys", "v1.0.0"))
 
@@ -121,7 +121,7 @@ def test_what_is_private_is_not_there_for_others(
 
 def test_no_such_repo_tag_or_file(line: Say, hub: Hub, folder: Path, tmp_path: Path) -> None:
     cache = tmp_path / "c"
-    assert "org/small: there is no such data set, or this token has no access to it" in line(
+    assert "org/small: the data set does not exist, or this token has no access to it" in line(
         "download", f"{REPO}@v1.0.0", cache
     )
     hub.fail("POST .*/commit/main", 403)
@@ -140,7 +140,7 @@ def test_no_such_repo_tag_or_file(line: Say, hub: Hub, folder: Path, tmp_path: P
     assert "has no tag after the @: give one, such as org/small@v1.0.0" in line("download", f"{REPO}@", cache)
     assert "'small' is not the name of a repo: give org/name" in line("download", "small@v1.0.0", cache)
     hub.fail("/revision/|/tree/", 404, headers={"X-Error-Code": "RevisionNotFound"}, times=-1)
-    assert "there is no such revision" in line("download", f"{REPO}@{'0' * 40}", cache)
+    assert "the revision does not exist" in line("download", f"{REPO}@{'0' * 40}", cache)
 
 
 # What the Hub does
@@ -163,10 +163,10 @@ def test_no_such_repo_tag_or_file(line: Say, hub: Hub, folder: Path, tmp_path: P
         ("PUT", 500, {}, "the Hub is failing (HTTP 500)"),
         ("/tree/", 502, {}, "the Hub is failing (HTTP 502)"),
         ("/refs", 504, {}, "the Hub is failing (HTTP 504)"),
-        ("POST .*/commit/", 507, {}, "there is no storage left on the Hub (on purpose): free some or upgrade the plan"),
-        ("batch", 413, {}, "there is no storage left on the Hub"),
-        ("POST .*/commit/", 400, {}, "the Hub refuses what was sent (on purpose)"),
-        ("POST .*/tag/", 418, {}, "the Hub refuses, HTTP 418 (on purpose)"),
+        ("POST .*/commit/", 507, {}, "no storage left on the Hub (on purpose): free some or upgrade the plan"),
+        ("batch", 413, {}, "no storage left on the Hub"),
+        ("POST .*/commit/", 400, {}, "the Hub rejected the request (on purpose)"),
+        ("POST .*/tag/", 418, {}, "the Hub rejected the request, HTTP 418 (on purpose)"),
     ],
 )
 def test_each_refusal_is_one_line_and_the_next_run_goes_on(
@@ -190,7 +190,7 @@ def arrived_once(hub: Hub, folder: Path) -> None:
 
 def test_a_full_quota(line: Say, hub: Hub, folder: Path) -> None:
     hub.quota = 5000
-    assert "org/small: there is no storage left on the Hub (Private repository storage limit reached" in line()
+    assert "org/small: no storage left on the Hub (Private repository storage limit reached" in line()
     arrived = sum(seen.status == 200 for seen in hub.log if seen.method == "PUT")
     assert arrived == 2
     hub.quota = None
@@ -200,7 +200,7 @@ def test_a_full_quota(line: Say, hub: Hub, folder: Path) -> None:
 
 def test_a_card_that_the_hub_refuses(line: Say, hub: Hub, folder: Path) -> None:
     (folder / "README.md").write_text("---\nlicense: [mit\n---\n")
-    assert "the Hub refuses the card" in (shown := line())
+    assert "the Hub rejected the card" in (shown := line())
     assert "Invalid YAML" in shown
     assert not hub.lines("PUT")
     assert not hub.repos[REPO].tags

@@ -59,12 +59,12 @@ def test_a_model_the_whole_way(weights: Path, address: str, tmp_path: Path) -> N
     families = ("--family", "recall", "--family", "bio", "--only")
     went(carrara("build", "smoke", "--tokenizer", weights, *families, "--out", tmp_path / "out", "--quiet"))
     (split,) = (path.parent for path in (tmp_path / "out").glob("*/manifest.json"))
-    asked = ("--endpoint", f"{address}/v1", "--model", "smollm2", "--length", 2048)
+    asked = ("--base-url", f"{address}/v1", "--model", "smollm2", "--length", 2048)
     told = went(carrara("check-server", split, *asked, "--rows", 2))
     verdicts = [line.split()[-1] for line in told.splitlines()[1:7]]
     assert verdicts == ["right"] * 6, told
     out = tmp_path / "smollm2.jsonl"
-    said = went(carrara("run", split, *asked, "--limit", 1, "--workers", 1, "--out", out))
+    said = went(carrara("run", split, *asked, "--limit", 1, "--max-concurrency", 1, "--out", out))
     assert "differs from the split's" not in said
     rows = [json.loads(line) for line in out.read_text(encoding="ascii").splitlines()]
     assert all(row["prediction"] and row["prompt_tokens"] <= CONTEXT for row in rows)

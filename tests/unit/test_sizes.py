@@ -65,7 +65,7 @@ def test_a_size_is_a_name_or_a_number_of_blocks() -> None:
     for given in ("0", "-1", "1.5", "many", "00"):
         result = CliRunner().invoke(cli, ["plan", "smoke", "--size", given])
         assert result.exit_code == 1
-        assert "is no size: give default, full, or a whole number of blocks, such as 40" in result.output
+        assert "is not a size: give default, full, or a whole number of blocks, such as 40" in result.output
 
 
 def test_a_folder_never_has_too_many_files() -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.artifacts.files import file_digest
+from pipeline.artifacts.lite import lite_file
 from pipeline.publish.card.tables import Config, Facts
 from pipeline.rows import TEXT_COLUMNS, Column
 
@@ -97,16 +99,23 @@ def _files(facts: Facts) -> Iterator[Json]:
         for shard in made.shards:
             for folder in ("data", facts.index):
                 path = f"{folder}/{shard.shard}.parquet"
-                size, sha256 = shard.file(folder)
-                yield {
-                    "@type": "cr:FileObject",
-                    "@id": path,
-                    "name": path,
-                    "contentUrl": path,
-                    "contentSize": f"{size} B",
-                    "encodingFormat": PARQUET,
-                    "sha256": sha256,
-                }
+                yield _file(path, *shard.file(folder))
+    for path in map(lite_file, facts.tiers):
+        file = facts.split.folder / path
+        if file.is_file():
+            yield _file(path, file.stat().st_size, file_digest(file))
+
+
+def _file(path: str, size: int | None, sha256: str | None) -> Json:
+    return {
+        "@type": "cr:FileObject",
+        "@id": path,
+        "name": path,
+        "contentUrl": path,
+        "contentSize": f"{size} B",
+        "encodingFormat": PARQUET,
+        "sha256": sha256,
+    }
 
 
 def _file_set(config: Config) -> Json:

@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from pipeline.artifacts.lite import LITE, lite_file
 from pipeline.artifacts.manifest import (
     Chance,
     Manifest,
@@ -18,6 +19,7 @@ from pipeline.artifacts.manifest import (
     chances_in,
     pool_chances,
 )
+from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.split import Split
 from pipeline.baselines import reader_of
 from pipeline.errors import StageError
@@ -229,10 +231,11 @@ class Facts:
 
     @property
     def configs(self) -> list[Config]:
-        """The configurations: tiers (the shortest is the default), the index, and each family of a tier."""
+        """The configurations: tiers (the shortest is the default), their lite rows, the index, families of a tier."""
         tiers = [Config(tier, f"data/*/{tier}/test-*.parquet", tier == self.tiers[0]) for tier in self.tiers]
+        lite = [Config(f"{LITE}_{tier}", lite_file(tier)) for tier in self.tiers]
         index = [Config("index", f"{self.index}/*/*/test-*.parquet")]
-        return tiers + index + [
+        return tiers + lite + index + [
             Config(f"{family}_{tier}", f"data/{family}/{tier}/test-*.parquet")
             for tier, names in self.families.items()
             for family in names
@@ -377,6 +380,8 @@ def config_table(facts: Facts) -> str:
 
 
 def _config_record(facts: Facts, name: str) -> dict[str, Any]:
+    if name.startswith(f"{LITE}_"):
+        return _lite_record(facts, name)
     shards = [shard for made in facts.manifest.tiers.values() for shard in made.shards]
     family, _, tier = name.rpartition("_")
     own = [
@@ -391,6 +396,19 @@ def _config_record(facts: Facts, name: str) -> dict[str, Any]:
         "prompt tokens": sum(shard.prompt_tokens for shard in own) if name != "index" else 0,
         "size": size(sum(shard.file(part)[0] or 0 for shard in own)),
         "what": "all columns but `prompt` and `messages`" if name == "index" else f"`{family}`" if family else "all",
+    }
+
+
+def _lite_record(facts: Facts, name: str) -> dict[str, Any]:
+    tier = name.partition("_")[2]
+    path = facts.split.folder / lite_file(tier)
+    sizes = [row["prompt_tokens"] for row in read_rows(path, ["prompt_tokens"])] if path.is_file() else []
+    return {
+        "config": f"`{name}`",
+        "rows": len(sizes),
+        "prompt tokens": sum(sizes),
+        "size": size(path.stat().st_size if sizes else 0),
+        "what": f"a balanced subset of `{tier}` that costs less to run",
     }
 
 

@@ -16,7 +16,7 @@ FULL = ("storage", "quota", "payment", "billing")
 """Words by which the Hub says that there is no more room."""
 UNREACHED = frozenset({"ConnectError", "UnsupportedProtocol", "InvalidURL"})
 STATES = {
-    400: "the Hub refuses what was sent",
+    400: "the Hub rejected the request",
     403: "the token does not allow that: use one with write access",
     409: "it already exists",
     412: "it has changed in the meantime: check what changed",
@@ -59,7 +59,7 @@ class Speaker:
     def _reply(self, fault: BaseException) -> str:
         number, detail = status(fault), self._short(said_by_server(fault))
         if number in (402, 413, 507) or (number == 403 and any(word in detail.lower() for word in FULL)):
-            return f"there is no storage left on the Hub ({detail}): free some or upgrade the plan, then {AGAIN}"
+            return f"no storage left on the Hub ({detail}): free some or upgrade the plan, then {AGAIN}"
         if number == 401:
             return self._unknown()
         if number == 404:
@@ -68,12 +68,12 @@ class Speaker:
             return f"too many requests (HTTP 429): wait {wait_asked(fault) or 60:.0f} s, then {AGAIN}"
         if number >= 500:
             return f"the Hub is failing (HTTP {number}): wait a while, then {AGAIN}"
-        return f"{STATES.get(number, f'the Hub refuses, HTTP {number}')} ({detail})" if number else ""
+        return f"{STATES.get(number, f'the Hub rejected the request, HTTP {number}')} ({detail})" if number else ""
 
     def _unknown(self) -> str:
         if self.token:
             return f"the Hub does not accept the token (HTTP 401): create a new one, then {LOG_IN}"
-        return f"the data set does not exist, or it is private and there is no token: check the name, or {LOG_IN}"
+        return f"the data set does not exist, or it is private and no token is set: check the name, or {LOG_IN}"
 
     def _silence(self, fault: BaseException) -> str:
         kinds = kinds_of(fault)
@@ -87,7 +87,7 @@ class Speaker:
 
     def _card(self, fault: BaseException) -> str:
         refused = isinstance(fault, ValueError) and str(fault).startswith("Invalid metadata in README.md")
-        return f"the Hub refuses the card ({self._short(str(fault))}): fix the YAML of README.md" if refused else ""
+        return f"the Hub rejected the card ({self._short(str(fault))}): fix the YAML of README.md" if refused else ""
 
     def _local(self, fault: BaseException) -> str:
         if isinstance(fault, OSError) and fault.strerror:
@@ -107,11 +107,11 @@ def _missing(fault: BaseException, detail: str) -> str:
     kinds = kinds_of(fault)
     if "RepositoryNotFoundError" in kinds:
         return (
-            "there is no such data set, or this token has no access to it: check the name, or log in with an "
+            "the data set does not exist, or this token has no access to it: check the name, or log in with an "
             "account that has"
         )
     if "RevisionNotFoundError" in kinds:
-        return "there is no such revision: give one of its tags"
+        return "the revision does not exist: give one of its tags"
     return f"the Hub cannot find it ({detail}): check the name"
 
 

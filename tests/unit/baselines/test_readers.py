@@ -173,7 +173,7 @@ def test_a_family_without_a_reading_of_its_own_is_read_by_lines(split: Split) ->
 def test_files_are_the_same_whatever_reads_them(split: Split, tmp_path: Path) -> None:
     few = ("--limit", 1, "--family", "bio", "--family", "mrcr", "--length", 4096, "--length", 8192)
     for workers in (1, 2):
-        done = carrara("readers", split.folder, "--out", tmp_path / str(workers), "--workers", workers, *few)
+        done = carrara("baselines", split.folder, "--out", tmp_path / str(workers), "--workers", workers, *few)
         assert done.exit_code == 0, done.output
     names = sorted(path.name for path in (tmp_path / "1").iterdir())
     assert names == sorted(f"{name}.jsonl" for name in READERS)
@@ -182,7 +182,7 @@ def test_files_are_the_same_whatever_reads_them(split: Split, tmp_path: Path) ->
 
 
 def test_the_command_writes_what_score_reads(split: Split, tmp_path: Path) -> None:
-    done = carrara("readers", split.folder, "--out", tmp_path, "--reader", "all", "--reader", "half-name")
+    done = carrara("baselines", split.folder, "--out", tmp_path, "--reader", "all", "--reader", "half-name")
     assert done.exit_code == 0, done.output
     assert sorted(path.stem for path in tmp_path.iterdir()) == ["all", "half-name"]
     assert "left out, whose questions give half-name nothing to go by" in done.output
@@ -197,17 +197,17 @@ def test_the_command_writes_what_score_reads(split: Split, tmp_path: Path) -> No
     [
         (["--out", "x", "--reader", "last"], "unknown reader 'last': did you mean"),
         (["--out", "x", "--family", "bios"], "unknown family"),
-        ([], "there is no folder to write to: give one, such as --out readings"),
+        (["--reader", "all"], "options that choose readers or rows need a folder to write to: add --out FOLDER"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(split: Split, options: list[str], message: str) -> None:
-    done = carrara("readers", split.folder, *options)
+    done = carrara("baselines", split.folder, *options)
     assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
     assert message in done.stderr
 
 
 def test_readers_are_listed() -> None:
-    listed = carrara("readers").output
+    listed = carrara("baselines").output
     assert all(name in listed and reader.title in listed for name, reader in READERS.items())
 
 
@@ -270,7 +270,7 @@ def test_the_front_that_is_kept_is_small_and_names_itself(root: Path) -> None:
 
 def test_a_set_without_keys_is_read_alike(split: Split, apart: Staged, tmp_path: Path) -> None:
     for name, where in (("with", split.folder), ("without", apart.folder)):
-        done = carrara("readers", where, "--out", tmp_path / name, "--reader", "half-name", "--family", "idk")
+        done = carrara("baselines", where, "--out", tmp_path / name, "--reader", "half-name", "--family", "idk")
         assert done.exit_code == 0, done.output
     said = [(tmp_path / name / "half-name.jsonl").read_bytes() for name in ("with", "without")]
     assert said[0] == said[1]

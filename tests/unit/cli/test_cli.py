@@ -107,10 +107,13 @@ def test_plan_stats_shows_what_guessers_score(tmp_path: Path) -> None:
 
 def test_stages_one_by_one_make_the_same_as_build(tmp_path: Path, release: Path) -> None:
     how = ["--out", tmp_path, "--tokenizer", "o200k", "--workers", 1]
-    assert f"{len(families())} of {len(families())} files written" in carrara("sample", "smoke", *how).stdout
+    assert (
+        f"{len(families())} of {len(families())} files written"
+        in carrara("build", "--until", "sample", "smoke", *how).stdout
+    )
     pools = len(make_plan(load_recipe("smoke"), ("o200k",), tmp_path).all_pools())
-    assert f"{pools} of {pools} files written" in carrara("render", "smoke", *how).stdout
-    assert f"{len(families())} shards written" in carrara("pack", "smoke", *how).stdout
+    assert f"{pools} of {pools} files written" in carrara("build", "--until", "render", "smoke", *how).stdout
+    assert f"{len(families())} shards written" in carrara("build", "--until", "pack", "smoke", *how).stdout
     assert not (tmp_path / "o200k" / "manifest.json").exists()
     assert carrara("verify", tmp_path, "--workers", 1).exit_code == 0
     for path in sorted(release.rglob("*.*")):
@@ -175,7 +178,7 @@ def test_a_full_disk_behind_what_is_printed_is_one_line() -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == (
-        "carrara: what is printed, or a file, cannot be written (No space left on device): make room where it goes, "
+        "carrara: the output, or a file, cannot be written (No space left on device): free some space, "
         "and run it again\n"
     )
 

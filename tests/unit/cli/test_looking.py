@@ -27,7 +27,7 @@ def row_id(split: Split) -> str:
 
 
 def test_a_release_folder_and_a_tokenizers_folder_are_shown_alike(split: Split) -> None:
-    for command in (["show"], ["show", row_id(split)], ["chance"]):
+    for command in (["show"], ["show", row_id(split)], ["baselines"]):
         release_folder = carrara(command[0], split.folder.parent, *command[1:])
         assert release_folder.exit_code == 0
         assert carrara(command[0], split.folder, *command[1:]).stdout == release_folder.stdout
@@ -36,7 +36,7 @@ def test_a_release_folder_and_a_tokenizers_folder_are_shown_alike(split: Split) 
 @CLIENTS_OWN
 def test_a_data_set_is_shown_as_the_build_it_came_from(hub: Hub, split: Split, inline: Path) -> None:
     release(inline, REPO, "1.0.0")
-    for command in (["show"], ["show", row_id(split)], ["chance"]):
+    for command in (["show"], ["show", row_id(split)], ["baselines"]):
         there = carrara(command[0], f"{REPO}@v1.0.0", *command[1:])
         assert there.stdout == carrara(command[0], split.folder, *command[1:]).stdout
     assert hub.lines("GET")
@@ -60,8 +60,8 @@ def test_where_keys_are_withheld_the_prompt_is_shown_and_nothing_else(apart: Sta
     done = carrara("show", apart.folder, row_id(split))
     assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, "accepted: withheld")
     assert "[relevant" not in done.stdout
-    assert "has no keys" in carrara("chance", apart.folder).stderr
-    assert carrara("chance", apart.keys).stdout == carrara("chance", split.folder).stdout
+    assert "has no keys" in carrara("baselines", apart.folder).stderr
+    assert carrara("baselines", apart.keys).stdout == carrara("baselines", split.folder).stdout
     assert "complexity" in carrara("show", apart.keys).stdout
 
 
@@ -72,9 +72,12 @@ def test_where_keys_are_withheld_the_prompt_is_shown_and_nothing_else(apart: Sta
         (["show", "{folder}", "--tokenizer", "qwen2.5"], "is one tokenizer's folder: leave out --tokenizer"),
         (
             ["show", "nowhere"],
-            "there is no folder 'nowhere': give one, or a data set with its tag, such as org/name@v1.0.0",
+            "no folder 'nowhere': give the folder of a split, or a published set with its tag, such as org/name@v1.0.0",
         ),
-        (["score", "org/name", "x.jsonl"], "no folder 'org/name': give one, or a data set with its tag"),
+        (
+            ["score", "org/name", "x.jsonl"],
+            "no folder 'org/name': give the folder of a split, or a published set with its tag",
+        ),
         (["export", "lm-eval", "hf://datasets/name@v1"], "'name' is not the name of a repo: give org/name"),
         (["score", "org/name@", "x.jsonl"], "has no tag after the @"),
     ],

@@ -42,10 +42,10 @@ def test_what_anyone_could_make_is_for_anyone(tmp_path: Path) -> None:
     assert len(open_to_others(tmp_path / "out")) == len(builds.files(tmp_path / "out"))
 
 
-@pytest.mark.parametrize("command", ["run", "write"])
+@pytest.mark.parametrize("command", ["run", "corpus write"])
 def test_an_api_key_is_not_taken_from_the_command_line(command: str, tmp_path: Path) -> None:
     """`ps` shows it to every user of the machine."""
-    line = said(CliRunner().invoke(cli, [command, str(tmp_path), "--key", "sk-0123456789abcdef"]))
+    line = said(CliRunner().invoke(cli, [*command.split(), str(tmp_path), "--key", "sk-0123456789abcdef"]))
     assert "--key" in line
     assert "sk-" not in line
 
@@ -57,6 +57,12 @@ def test_an_api_key_is_read_from_a_file_or_the_environment(tmp_path: Path, monke
     monkeypatch.setenv("CARRARA_API_KEY", "sk-ours ")
     assert api_key(None) == "sk-ours"
     assert api_key(tmp_path / "key") == "sk-file"
+    monkeypatch.setenv("OTHER", "sk-other")
+    assert api_key(None, "OTHER") == "sk-other"
+    with pytest.raises(RecipeError, match="--api-key-env MISSING: this environment variable is not set"):
+        api_key(None, "MISSING")
+    with pytest.raises(RecipeError, match="both give the API key"):
+        api_key(tmp_path / "key", "OTHER")
     for bad in (tmp_path, tmp_path / "none", Path("/dev/zero")):
         with pytest.raises(RecipeError, match=r"--key-file .* cannot be read"):
             api_key(bad)

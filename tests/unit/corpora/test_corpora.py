@@ -235,7 +235,7 @@ NQ = "kilt/nq-dev-multikilt_1000_k20_dep6.jsonl"
 CTX = {"title": "T", "text": "Some words."}
 FAULTS: list[tuple[str, Change, str]] = [
     ("helmet", lambda r: appended(r / NQ, b'{"question": "W\n'), f"{NQ} line 73: it is not JSON"),
-    ("helmet", lambda r: appended(r / NQ, b"[1]\n"), f"{NQ} line 73: [1] is no JSON object"),
+    ("helmet", lambda r: appended(r / NQ, b"[1]\n"), f"{NQ} line 73: [1] is not a JSON object"),
     ("helmet", lambda r: appended(r / NQ, b'{"question": "caf\xe9"}\n'), f"{NQ} line 73: it is not UTF-8: byte 0xe9"),
     ("helmet", lambda r: first_line(r / NQ, question=None), f"{NQ} line 1: it lacks 'question'"),
     ("helmet", lambda r: first_line(r / NQ, question=["a"]), f"{NQ} line 1: question is ['a']: give text"),
@@ -270,11 +270,11 @@ FAULTS: list[tuple[str, Change, str]] = [
     (
         "beir",
         lambda r: first_line(r / "queries.jsonl", _id="gone"),
-        "queries.jsonl: query 'q0' is judged, but is not there",
+        "queries.jsonl: query 'q0' is judged but does not exist",
     ),
     ("beir", lambda r: appended(r / "qrels/test.tsv", b"q0 d1 1\n"), "qrels/test.tsv line 7: 'q0 d1 1': give query,"),
     ("beir", lambda r: appended(r / "qrels/test.tsv", b"q0\td1\t1\n"), "query 'q0' and passage 'd1' stand twice"),
-    ("beir", lambda r: (r / "corpus.jsonl").unlink(), "is no BEIR folder: it lacks corpus.jsonl"),
+    ("beir", lambda r: (r / "corpus.jsonl").unlink(), "is not a BEIR folder: it lacks corpus.jsonl"),
     ("dpr", lambda r: (r / "nq-test.json").write_text("[{]", encoding="ascii"), "nq-test.json: it is not JSON"),
     ("dpr", lambda r: (r / "nq-test.json").write_text('{"a": 1}', encoding="ascii"), "it holds no list of objects"),
     (
@@ -308,7 +308,11 @@ FAULTS: list[tuple[str, Change, str]] = [
         lambda r: first_line(r / "questions.jsonl", answers=["garden"]),
         "paragraphs hold an answer: give one of",
     ),
-    ("documents", lambda r: first_line(r / "questions.jsonl", document="x"), "document 'x' is named, but is not there"),
+    (
+        "documents",
+        lambda r: first_line(r / "questions.jsonl", document="x"),
+        "document 'x' is referred to but does not exist",
+    ),
     ("documents", lambda r: first_line(r / "questions.jsonl", evidence="not said"), "0 paragraphs hold the evidence"),
 ]
 
@@ -346,9 +350,9 @@ def test_faulty_labelled_sets(raw: str, said: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_empty_folder_and_none(shape: str, tmp_path: Path) -> None:
-    with pytest.raises(PoolError, match=r"is no BEIR folder|holds? nothing in the shape"):
+    with pytest.raises(PoolError, match=r"is not a BEIR folder|holds? nothing in the shape"):
         imported(shape, tmp_path, tmp_path / "out")
-    with pytest.raises(PoolError, match="there is no folder"):
+    with pytest.raises(PoolError, match="no folder"):
         imported(shape, tmp_path / "gone", tmp_path / "out")
 
 
@@ -375,7 +379,7 @@ def test_special_tokens_are_escaped_on_demand(tmp_path: Path) -> None:
     (document,) = Corpus.read(tmp_path / "out" / "set.parquet").documents
     assert document.text == "One < |im_start|> two. And [ INST] three."
     assert "1 documents; digest" in carrara("corpus", "show", tmp_path / "out" / "set.parquet").stdout
-    assert "is no corpus" in carrara("corpus", "show", root / "a.jsonl").stderr
+    assert "is not a corpus" in carrara("corpus", "show", root / "a.jsonl").stderr
 
 
 WEIRD: list[Any] = [

@@ -241,7 +241,7 @@ def test_the_command_lists_the_harnesses() -> None:
     assert run("export", "--list")[1] == said
     code, said = run("export", "lm-eval")
     assert code == 1
-    assert "no split to export" in said
+    assert "Missing argument 'SPLIT'" in said
 
 
 def test_the_tasks_of_lighteval_are_the_configurations_that_datasets_finds(split: Split, tmp_path: Path) -> None:

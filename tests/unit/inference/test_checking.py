@@ -173,10 +173,10 @@ def test_the_command_prints_a_table_and_says_what_to_do(
     done = CliRunner().invoke(cli, line)
     assert done.exit_code == 2, done.output
     assert "window: the server's window is 4,096 tokens: serve the model with 8,192" in done.output
-    assert done.output.splitlines()[0].split() == ["check", "told", "by", "expected", "found", "verdict"]
+    assert done.output.splitlines()[0].split() == ["check", "reported", "by", "expected", "found", "verdict"]
     assert "at least 2,048" in CliRunner().invoke(cli, [*line, "--length", "2048"]).output
     none = CliRunner().invoke(cli, [*line, "--subtask", "pronoun", "--length", "2048"])
-    assert "no row is selected" in none.stderr
+    assert "no row matches" in none.stderr
 
 
 def test_a_run_warns_of_a_window_that_is_too_small(
@@ -187,7 +187,7 @@ def test_a_run_warns_of_a_window_that_is_too_small(
     line = [
         "run",
         str(folder),
-        "--endpoint",
+        "--base-url",
         serve(Model(profile)).url,
         "--model",
         "m",
@@ -195,6 +195,8 @@ def test_a_run_warns_of_a_window_that_is_too_small(
         str(tmp_path / "m.jsonl"),
     ]
     told = CliRunner().invoke(cli, line).stderr
-    assert "window is 4,096 tokens (/props), so that it will refuse 2 rows of 4: --max-length 4096" in told
+    assert (
+        "window is 4,096 tokens (/props), so it will reject 2 rows of 4: leave them out with --max-length 4096" in told
+    )
     line[-1] = str(tmp_path / "n.jsonl")
     assert "window" not in CliRunner().invoke(cli, [*line, "--max-length", "4096"]).stderr

@@ -148,7 +148,16 @@ class Server:
 @pytest.fixture(autouse=True)
 def straight(monkeypatch: pytest.MonkeyPatch) -> None:
     """No proxy stands before the loopback, and no key comes from outside."""
-    for name in ("http_proxy", "HTTP_PROXY", "OPENAI_API_KEY", "CARRARA_API_KEY", "CARRARA_ENDPOINT", "CARRARA_MODEL"):
+    for name in (
+        "http_proxy",
+        "HTTP_PROXY",
+        "OPENAI_API_KEY",
+        "CARRARA_API_KEY",
+        "CARRARA_BASE_URL",
+        "CARRARA_ENDPOINT",
+        "OPENAI_BASE_URL",
+        "CARRARA_MODEL",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
 
@@ -346,7 +355,7 @@ def test_waits_double_up_to_a_minute(serve: Callable[..., Server]) -> None:
     [
         (
             fails(401, f"Incorrect API key {KEY}"),
-            "HTTP 401: the server refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY",
+            "HTTP 401: the server rejected the API key: set CARRARA_API_KEY or OPENAI_API_KEY",
         ),
         (fails(403, "not your model"), "HTTP 403: the key may not use this model (not your model)"),
         (
@@ -526,7 +535,7 @@ def test_a_certificate_that_does_not_hold_is_told_at_once(monkeypatch: pytest.Mo
     ],
 )
 def test_what_is_no_address_is_told_before_anything_is_sent(url: str) -> None:
-    with pytest.raises(EndpointError, match=r"--endpoint '.*' is not an address: give http\(s\)://host/v1"):
+    with pytest.raises(EndpointError, match=r"--base-url '.*' is not an address: give http\(s\)://host/v1"):
         Endpoint(url, MODEL)
 
 
@@ -625,8 +634,8 @@ def place(record: dict[str, Any]) -> tuple[str, str, int]:
 def command(server: Server | str, corpus: Path, *more: object) -> list[str]:
     url = server if isinstance(server, str) else server.url
     what = ["--format", "poem", "--format", "letter", "--topic", "tea", "--topic", "chess", "--texts", 3]
-    how = ["--endpoint", url, "--model", MODEL, "--tries", 1]
-    return [str(word) for word in ["write", corpus, *what, *how, *more]]
+    how = ["--base-url", url, "--model", MODEL, "--max-retries", 0]
+    return [str(word) for word in ["corpus", "write", corpus, *what, *how, *more]]
 
 
 def carrara(*args: object, key: str = KEY) -> Result:
@@ -777,12 +786,14 @@ def test_nearly_the_same_text_is_not_used_twice(serve: Callable[..., Server], tm
     assert len(read_corpus(tmp_path / "c.jsonl")) == 4, "one of each format and topic"
 
 
-@pytest.mark.parametrize(("status", "said"), [(401, "the server refuses the key"), (404, "no such address or model")])
+@pytest.mark.parametrize(
+    ("status", "said"), [(401, "the server rejected the API key"), (404, "no such address or model")]
+)
 def test_a_fatal_answer_stops_the_command_at_once(
     serve: Callable[..., Server], tmp_path: Path, status: int, said: str
 ) -> None:
     server = serve(answering(fails(status, f"wrong {KEY}")))
-    line = failed(carrara(*command(server, tmp_path / "c.jsonl", "--tries", 6)))
+    line = failed(carrara(*command(server, tmp_path / "c.jsonl", "--max-retries", 5)))
     assert said in line
     assert "[0 texts are kept; run the same command again to continue]" in line
     assert len(server.asked) <= 4
@@ -815,7 +826,7 @@ def test_a_server_that_dies_half_way_loses_nothing(serve: Callable[..., Server],
         return writes(number, prompt)
 
     dead = Server(dying)
-    line = failed(carrara(*command(dead, corpus, "--workers", 2)))
+    line = failed(carrara(*command(dead, corpus, "--max-concurrency", 2)))
     assert "the connection broke off" in line or "no answer" in line
     had = {place(reply) for reply in replies(corpus)}
     assert 5 <= len(had) <= 6
@@ -823,7 +834,7 @@ def test_a_server_that_dies_half_way_loses_nothing(serve: Callable[..., Server],
     assert not corpus.exists()
     dead.stop()
     alive = serve(port=dead.port)
-    done = carrara(*command(dead.url, corpus, "--workers", 2))
+    done = carrara(*command(dead.url, corpus, "--max-concurrency", 2))
     assert f"12 texts, {12 - len(had)} of them new" in done.stdout, done.output
     assert len(alive.asked) == 12 - len(had)
     assert Counter(map(place, replies(corpus))).most_common(1)[0][1] == 1
@@ -852,12 +863,12 @@ def test_a_word_in_place_of_a_key_is_no_secret(serve: Callable[..., Server], tmp
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--endpoint", "localhost"], "--endpoint 'localhost' is not an address"),
-        (["--model", ""], "--endpoint without a model: give --model or set CARRARA_MODEL"),
+        (["--base-url", "localhost"], "--base-url 'localhost' is not an address"),
+        (["--model", ""], "--base-url without a model: give --model or set CARRARA_MODEL"),
         (["--topic", "tea."], "its topic is 'tea.': give a plain phrase"),
         (["--format", "talk about"], "its format is 'talk about'"),
         (["--tone", "very dry"], "its tone is 'very dry': give one word"),
-        (["--workers", 0], "0 is not in the range"),
+        (["--max-concurrency", 0], "0 is not in the range"),
         (["--timeout", "inf"], "inf is not in the range"),
     ],
 )
@@ -872,7 +883,7 @@ def test_what_cannot_be_meant_costs_nothing(
 
 def test_a_corpus_needs_a_name(serve: Callable[..., Server], tmp_path: Path) -> None:
     server = serve()
-    assert "replies of an endpoint are kept beside a file" in failed(carrara(*command(server, Path("-"))))
+    assert "replies are kept beside a file" in failed(carrara(*command(server, Path("-"))))
     assert "give a file name ending in .jsonl" in failed(carrara(*command(server, tmp_path / "c.parquet")))
     assert server.asked == []
 

@@ -114,7 +114,7 @@ def right(payload: dict[str, Any]) -> Reply:
 
 
 def ran(folder: Path, server: Server, out: Path, *more: object, **env: str) -> Result:
-    line = ["run", folder, "--endpoint", server.url, "--model", "m", "--out", out, *more]
+    line = ["run", folder, "--base-url", server.url, "--model", "m", "--out", out, *more]
     return CliRunner().invoke(cli, [str(each) for each in line], env={"OPENAI_API_KEY": KEY, **env})
 
 
@@ -182,7 +182,7 @@ def test_a_killed_run_loses_nothing(folder: Path, serve: Callable[[Script], Serv
         return right(payload)
 
     server, out = serve(slow), tmp_path / "m.jsonl"
-    line = ["run", folder, "--endpoint", server.url, "--model", "m", "--out", out, "--workers", 2]
+    line = ["run", folder, "--base-url", server.url, "--model", "m", "--out", out, "--max-concurrency", 2]
     with builds.Running(*line, small=False) as running:
         running.when(lambda: out.exists() and out.read_bytes().count(b"\n") >= 4)
         running.process.send_signal(signal.SIGKILL)
@@ -350,7 +350,7 @@ def test_a_row_that_does_not_fit_is_refused_for_good(
     kind: str, folder: Path, serve: Callable[[Script], Server], tmp_path: Path
 ) -> None:
     server, out = serve(lambda payload: TOO_LONG[kind]), tmp_path / "m.jsonl"
-    done = ran(folder, server, out, "--limit", 1, "--tries", 3)
+    done = ran(folder, server, out, "--limit", 1, "--max-retries", 2)
     assert (done.exit_code, len(server.sent)) == (2, 2), done.output
     assert all(each["prediction"] is None and each["refused"] for each in kept(out))
     scored = CliRunner().invoke(cli, ["score", str(folder), str(out), "--json"])
@@ -362,7 +362,7 @@ def test_a_fault_that_may_pass_is_no_refusal(
     kind: str, folder: Path, serve: Callable[[Script], Server], tmp_path: Path
 ) -> None:
     out = tmp_path / "m.jsonl"
-    done = ran(folder, serve(lambda payload: AGAIN[kind]), out, "--limit", 1, "--tries", 1)
+    done = ran(folder, serve(lambda payload: AGAIN[kind]), out, "--limit", 1, "--max-retries", 0)
     assert done.exit_code in (1, 2)
     assert not any(each.get("refused") for each in kept(out))
 
@@ -385,7 +385,7 @@ def test_a_run_finishes_on_a_smaller_window(serve: Callable[[Script], Server], t
     assert done.exit_code == 2
     assert len(server.sent) == len({payload["messages"][0]["content"] for payload in server.sent}) == 75
     assert "45 of 75 rows have a prediction, 45 of them new" in done.stdout
-    assert "refused for good, not asked again without --again: 30 rows (15 of length 65536, 15 of length 131072)" in (
+    assert "rejected for good, resent only with --again: 30 rows (15 of length 65536, 15 of length 131072)" in (
         done.stdout
     )
     assert "headline 0.600000" in done.stdout
@@ -448,7 +448,7 @@ def test_what_a_run_sent_and_got_is_noted(folder: Path, serve: Callable[[Script]
         return status, body
 
     server, out = serve(counting), tmp_path / "m.jsonl"
-    done = ran(folder, server, out, "--limit", 1, "--temperature", "0.5", "--seed", 7, "--option", "top_p=0.9")
+    done = ran(folder, server, out, "--limit", 1, "--temperature", "0.5", "--seed", 7, "--extra-body", "top_p=0.9")
     assert done.exit_code == 0
     assert "cut off at max_new_tokens: 2 rows" in done.stdout
     assert {name: server.sent[0][name] for name in ("temperature", "seed", "top_p")} == {
@@ -485,7 +485,7 @@ def test_a_row_that_failed_is_named_and_asked_again(
     done = ran(folder, server, out)
     assert done.exit_code == 2
     assert "10 of 12 rows have a prediction" in done.output
-    assert "failed, asked again by the next run: 2 rows" in done.output
+    assert "failed, resent by the next run: 2 rows" in done.output
     assert f"{ROWS[3]['id']}: " in done.stderr
     assert "has died" in done.stderr
     assert sum(each["prediction"] is None for each in kept(out)) == 2
@@ -501,12 +501,12 @@ def test_a_server_that_refuses_all_ends_the_run(
     folder: Path, serve: Callable[[Script], Server], tmp_path: Path
 ) -> None:
     server = serve(lambda payload: refuses(401, "bad key"))
-    done = ran(folder, server, tmp_path / "a.jsonl", "--workers", 1)
+    done = ran(folder, server, tmp_path / "a.jsonl", "--max-concurrency", 1)
     assert done.exit_code == 1
     assert len(server.sent) == 1
-    assert "refuses the key" in done.stderr
+    assert "rejected the API key" in done.stderr
     server = serve(lambda payload: refuses(400, f"unknown field, {KEY}"))
-    done = ran(folder, server, tmp_path / "b.jsonl", "--workers", 1)
+    done = ran(folder, server, tmp_path / "b.jsonl", "--max-concurrency", 1)
     assert done.exit_code == 1
     assert len(server.sent) == 9
     assert "9 consecutive rows without a reply" in done.stderr
@@ -522,7 +522,7 @@ def test_raw_rows_and_real_turns_go_as_they_are(serve: Callable[[Script], Server
     rows = [handmade.row(0, frame="raw"), handmade.row(1, messages=turns)]
     server = serve(lambda payload: says("x", form="text" if "prompt" in payload else "message"))
     folder = handmade.split(tmp_path / "o200k", rows)
-    assert ran(folder, server, tmp_path / "m.jsonl", "--workers", 1).exit_code == 0
+    assert ran(folder, server, tmp_path / "m.jsonl", "--max-concurrency", 1).exit_code == 0
     assert server.paths == ["/v1/completions", "/v1/chat/completions"]
     assert server.sent[0]["prompt"] == "Prompt 0?"
     assert "stop" not in server.sent[0]
@@ -541,9 +541,9 @@ def test_replies_to_bare_prompts_end_at_the_headings_of_their_prompt(
     ]
     folder = handmade.split(tmp_path / "o200k", rows)
     server = serve(lambda payload: says("x", form="text" if "prompt" in payload else "message"))
-    ran(folder, server, tmp_path / "m.jsonl", "--workers", 1)
+    ran(folder, server, tmp_path / "m.jsonl", "--max-concurrency", 1)
     assert [payload.get("stop") for payload in server.sent] == [["\nQuestion:", "\nAnnals:\n"], None, None]
-    ran(folder, server, tmp_path / "n.jsonl", "--workers", 1, "--option", "stop=null")
+    ran(folder, server, tmp_path / "n.jsonl", "--max-concurrency", 1, "--extra-body", "stop=null")
     assert "stop" not in server.sent[3]
 
 
@@ -569,12 +569,12 @@ def test_progress_is_told_where_there_is_no_terminal(
 
 def test_what_is_sent_can_be_changed(folder: Path, serve: Callable[[Script], Server], tmp_path: Path) -> None:
     server = serve(right)
-    more = ["--completion-tokens", "--temperature", "none", "--option", 'stop=["END"]', "--limit", 1]
+    more = ["--completion-tokens", "--temperature", "none", "--extra-body", 'stop=["END"]', "--limit", 1]
     assert ran(folder, server, tmp_path / "m.jsonl", *more).exit_code == 0
     assert server.sent[0]["max_completion_tokens"] == 64
     assert server.sent[0]["stop"] == ["END"]
     assert not {"temperature", "max_tokens"} & server.sent[0].keys()
-    assert ran(folder, server, tmp_path / "m.jsonl", "--option", "stop=END").exit_code == 1
+    assert ran(folder, server, tmp_path / "m.jsonl", "--extra-body", "stop=END").exit_code == 1
 
 
 def test_other_counts_of_tokens_are_said(folder: Path, serve: Callable[[Script], Server], tmp_path: Path) -> None:
@@ -594,7 +594,7 @@ def test_a_reply_without_text_is_no_answer(
     done = ran(folder, server, out, "--limit", 1)
     assert done.exit_code == 2
     assert "0 of 2 rows have a prediction, 0 of them new" in done.stdout
-    assert "an empty reply, not asked again without --again: 2 rows" in done.stdout
+    assert "an empty reply, resent only with --again: 2 rows" in done.stdout
     assert [each["prediction"] for each in kept(out)] == [text or None] * 2
     assert (ran(folder, server, out, "--limit", 1).exit_code, len(server.sent)) == (2, 2)
     scored = CliRunner().invoke(cli, ["score", str(folder), str(out), "--json"])
@@ -668,3 +668,17 @@ def test_memory_holds_the_rows_under_way(serve: Callable[[Script], Server], tmp_
 def test_a_device_is_not_read_as_predictions() -> None:
     with pytest.raises(BuildError, match="is a device or a pipe"):
         Predictions(Path(os.devnull), "m", frozenset()).__enter__()
+
+
+def test_a_run_of_lite_is_noted_and_scored_as_such(
+    folder: Path, serve: Callable[[Script], Server], tmp_path: Path
+) -> None:
+    server, out = serve(right), tmp_path / "m.jsonl"
+    assert ran(folder, server, out, "--size", "lite").exit_code == 0
+    noted = json.loads((tmp_path / "m.asked.json").read_text(encoding="ascii"))
+    assert [each["size"] for each in noted["selections"]] == ["lite"]
+    done = CliRunner().invoke(cli, ["score", str(folder), str(out)])
+    assert done.exit_code == 0, done.output
+    assert ", size lite: " in done.stdout
+    assert ran(folder, server, out).exit_code == 0  # the rest, of which there is none
+    assert ", size lite: " not in CliRunner().invoke(cli, ["score", str(folder), str(out)]).stdout

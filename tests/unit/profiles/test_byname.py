@@ -231,7 +231,7 @@ def test_a_refused_build_leaves_nothing_behind(recipe: Path, tmp_path: Path) -> 
     model, out = folder_of(small(), tmp_path / "small"), tmp_path / "out"
     other = written(tmp_path / "other.toml")
     other.write_text(other.read_text(encoding="ascii").replace('"tiny"', '"other"'), encoding="ascii")
-    went(carrara("sample", other, "--out", out))
+    went(carrara("build", "--until", "sample", other, "--out", out))
     before = builds.contents(out)
     assert "holds other 1.0.0 chat, not tiny" in said(carrara("build", recipe, "--tokenizer", model, "--out", out))
     assert builds.contents(out) == before

@@ -88,7 +88,7 @@ def test_a_profile_and_a_build_by_a_gguf_file(weights: Path, tmp_path: Path) -> 
 
 
 def test_what_cannot_be_read_is_said(weights: Path, tmp_path: Path) -> None:
-    assert "is not there" in said(carrara("profile", "add", tmp_path / "none.gguf"))
+    assert "does not exist" in said(carrara("profile", "add", tmp_path / "none.gguf"))
     for name, value, words in (
         ("tokenizer.ggml.pre", "mine", "no pattern is known here (known: codeshell, command-r"),
         ("tokenizer.ggml.model", "bert", "a vocabulary of kind 'bert', which is not read from GGUF"),

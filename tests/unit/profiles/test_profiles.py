@@ -207,7 +207,7 @@ def test_documented_overhead_is_that_of_each_message() -> None:
     [
         ("llama3.1", [("user", "x")], "chats", "unknown frame 'chats'"),
         ("llama3.1", [("user", "x"), ("user", "y")], "raw", "one bare string, not 2"),
-        ("gemma3", [("assistant", "x")], "chat", "refuses the roles assistant: turns must alternate"),
+        ("gemma3", [("assistant", "x")], "chat", "rejects the roles assistant: turns must alternate"),
     ],
 )
 def test_what_cannot_be_sent_is_an_error(name: str, messages: list[tuple[str, str]], frame: str, message: str) -> None:
@@ -384,7 +384,7 @@ def test_a_folder_brings_its_own_template(write: Write, tmp_path: Path, trained:
         ("User:{% for m in messages %} {{ m.content }}{% endfor %}\\n\\nReply:", "depends on the contents"),
         ("{{ strftime_now('%d') }}{{ messages[0].content }}", "strftime_now"),
         ("{% for m in messages %}", "not Jinja"),
-        ("{{ messages[0].content }}{{ raise_exception('never') }}", "refuses the roles user: never"),
+        ("{{ messages[0].content }}{{ raise_exception('never') }}", "rejects the roles user: never"),
     ],
 )
 def test_templates_that_cannot_be_exact(write: Write, tmp_path: Path, trained: Path, text: str, message: str) -> None:

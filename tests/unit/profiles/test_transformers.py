@@ -85,7 +85,10 @@ EXACT = sorted((n for n in shipped_profiles() if load_profile(n).template_kind =
 """Profiles with the same vocabulary stand together, so that it is read once."""
 every_exact = pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=() if is_here(n) else pytest.mark.skip(reason="`carrara fetch` brings it")) for n in EXACT],
+    [
+        pytest.param(n, marks=() if is_here(n) else pytest.mark.skip(reason="`carrara profile fetch` brings it"))
+        for n in EXACT
+    ],
 )
 TRAINED = """\
 {%- set name = "outside" -%}

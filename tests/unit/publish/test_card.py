@@ -78,7 +78,7 @@ def test_the_front_is_what_the_hub_reads(card: str, split: Split) -> None:
     assert found["pretty_name"] == "Carrara smoke for o200k"
     assert {"long-context", "o200k", "latent-list"} <= set(found["tags"])
     names = [config["config_name"] for config in found["configs"]]
-    assert names == ["32k", "index", *(f"{family}_32k" for family in families_of(split))]
+    assert names == ["32k", "lite_32k", "index", *(f"{family}_32k" for family in families_of(split))]
     assert [config["config_name"] for config in found["configs"] if config.get("default")] == ["32k"]
 
 
@@ -182,7 +182,7 @@ def test_no_card_is_longer_than_it_may_be(
     )
     page = card_of(facts)
     assert page.count("\n") <= MOST
-    assert len(front(page)["configs"]) == 4 + 3 * len(families_of(split))
+    assert len(front(page)["configs"]) == 1 + 3 * (2 + len(families_of(split)))
 
 
 def test_the_curve_of_a_card_is_what_readers_score(split: Split, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_shards_with_keys_are_those_of_the_build(split: Split, inline: Path) -> 
     assert (inline / "metrics.py").read_bytes() == joined_metrics().encode()
     assert open_split(inline).manifest == split.manifest
     assert {path.name for path in inline.iterdir()} == {
-        *("LICENSE", "README.md", "SOURCES.md", "croissant.json", "data", "eval.yaml", "keys", "manifest.json"),
+        *("LICENSE", "README.md", "SOURCES.md", "croissant.json", "data", "eval.yaml", "keys", "lite", "manifest.json"),
         *("ABOUT.md", "CHANGES.md", "HARNESSES.md", "ROWS.md", "TASKS.md", "metrics.py"),
     }
 

@@ -274,7 +274,7 @@ def test_simulated_readers_are_drawn_beside_models(folder: Path, sets: dict[str,
     for name in ("all", "blind"):
         shutil.copy(sets["right"], readings / f"{name}.jsonl")
     out = tmp_path / "page.html"
-    seen = invoke(folder / "o200k", f"m={sets['right']}", "--readers", readings, "--kept", 0.5, "--out", out)
+    seen = invoke(folder / "o200k", f"m={sets['right']}", "--baselines", readings, "--threshold", 0.5, "--out", out)
     assert seen.exception is None, seen.output
     html = out.read_text(encoding="utf-8")
     assert table(html, "bio: score by length, %")[0] == [
@@ -286,8 +286,8 @@ def test_simulated_readers_are_drawn_beside_models(folder: Path, sets: dict[str,
         "blind",
     ]
     assert "keeps 50 % of its score" in html
-    seen = invoke(folder / "o200k", f"m={sets['right']}", "--readers", readings, "--readers", readings / "blind.jsonl",
-                  "--out", out)  # fmt: skip
+    twice = ["--baselines", readings, "--baselines", readings / "blind.jsonl"]
+    seen = invoke(folder / "o200k", f"m={sets['right']}", *twice, "--out", out)
     assert "two simulated readers are called 'blind'" in str(seen.exception)
 
 
@@ -474,7 +474,7 @@ def test_a_report_that_was_interrupted_is_written_again(
         (("{right}", "--quirk", "mrcr=ends"), "--quirk"),
         (
             ("--limit", "2"),
-            "options that choose rows, --quirk, --stack, --split, --export and --readers need PREDICTIONS",
+            "options that choose rows, --quirk, --stack, --split, --export and --baselines need PREDICTIONS",
         ),
         (
             tuple(f"{name}={{right}}" for name in "abcdefg"),
@@ -510,7 +510,7 @@ def test_a_page_names_files_and_no_folders(folder: Path, sets: dict[str, Path], 
     html = (tmp_path / "x.html").read_text(encoding="utf-8")
     assert str(tmp_path) not in html
     assert ">one/m.jsonl:1: the split has no row" in html
-    assert f"{sets['right'].name}: nothing tells for which tokenizer" in html
+    assert f"{sets['right'].name}: it is unknown for which tokenizer" in html
 
 
 def test_without_prompts_at_hand_the_page_says_so(folder: Path, sets: dict[str, Path], tmp_path: Path) -> None:

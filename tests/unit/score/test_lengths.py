@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from statistics import fmean
 
 import numpy as np
@@ -13,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.artifacts.manifest import Chance, one_constant, pool_chances
+from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import PredictionsError
 from pipeline.score.cells import Tables, nested_shares
 from pipeline.score.intervals import Resampler, Units, alike, bounds, ends
@@ -29,6 +32,7 @@ from pipeline.score.lengths import (
     told,
 )
 from pipeline.score.results import Record, Scored
+from pipeline.score.scoring import score_predictions
 from pipeline.streams import stream, words
 from test_scores import record
 
@@ -350,3 +354,23 @@ def test_everything_is_the_same_in_every_run() -> None:
         difference(scored(records), scored(ladder([0.8, 0.7, 0.2]))),
     )
     assert one == other
+
+
+def test_curves_of_lite_pool_complexities(split: Split, tmp_path: Path) -> None:
+    """A subtask is not asked in every complexity at each length: its curve is still over all its lengths."""
+    path = tmp_path / "m.jsonl"
+    lite = Selection(size="lite")
+    lines = [{"id": row["id"], "prediction": row["target"]} for row in split.key_rows(["id", "target"], lite)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="ascii")
+    found = score_predictions([split], [path], selection=lite)
+    assert found.lite
+    assert not score_predictions([split], [path]).lite
+    assert score_predictions([replace(split, size="lite")], [path]).lite
+    bio = [record for record in found.records if record.family == "bio"]
+    pooled = Curves(found).curve({"family": "bio"})
+    assert pooled.lite
+    assert {kind[2] for kind in Curves(found).held()} == {-1}
+    lengths = {record.length for record in bio if f"bio.{record.subtask}" in pooled.subtasks}
+    assert lengths >= {point.length for point in pooled.points}
+    million = replace(found, records=tuple(replace(record, tier="1m") for record in found.records))
+    assert {kind[1] for kind in Curves(million).held()} == {"all"}

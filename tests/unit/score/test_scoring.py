@@ -487,7 +487,7 @@ def test_replies_that_cannot_be_judged_are_counted_apart(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--by", "familly"], "columns are family"),
+        (["--group-by", "familly"], "columns are family"),
         (["--quirk", "mrcr=start"], "known: mrcr=anywhere, mrcr=starts"),
         (["--family", "boi"], "did you mean 'bio'"),
     ],

@@ -133,7 +133,7 @@ def test_results_of_helmet_are_read_and_rankings_by_their_digests(folder: Path, 
     assert done.exit_code == 0, done.output
     assert "headline 1.000000" in done.stdout
     assert "warning: " in done.stderr, "HELMET keeps no prompt as it is in the row"
-    assert "nothing tells for which tokenizer's prompts these predictions were made" in done.stderr
+    assert "it is unknown for which tokenizer's prompts these predictions were made" in done.stderr
 
 
 def test_results_of_longbio_are_read_by_their_number(folder: Path, tmp_path: Path) -> None:

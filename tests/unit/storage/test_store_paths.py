@@ -234,9 +234,9 @@ def test_what_passes_is_tried_again_and_what_does_not_is_not(store: type[Faulty]
     assert store.times("cat_file") == 7
     for lasting, said in (
         (PermissionError("Forbidden"), r"access is denied \(Forbidden\): use credentials"),
-        (OSError(errno.EINVAL, "bad"), "the store refuses"),
+        (OSError(errno.EINVAL, "bad"), "the store rejected the request"),
         (type("NoCredentialsError", (Exception,), {"__module__": "botocore"})("none"), "no valid credentials"),
-        (type("NoSuchBucket", (FileNotFoundError,), {})("gone"), "there is no bucket 'memory://bucket': make it"),
+        (type("NoSuchBucket", (FileNotFoundError,), {})("gone"), "no bucket 'memory://bucket': create it"),
         (NotImplementedError(), "cannot be written"),
         (OSError("Forbidden: b/x\nno"), r"access is denied \(Forbidden: b/x\)"),
         (ValueError("Parameter validation failed:\nInvalid bucket name"), "failed: Invalid bucket name"),
@@ -284,7 +284,7 @@ def test_credentials_are_named_though_a_reply_to_head_has_no_reason(
     with pytest.raises(StoreError, match=rf"no valid credentials \(.*{code}.*\): set AWS_ACCESS_KEY_ID"):
         StorePath("s3://bucket/x").exists()
     monkeypatch.setattr(Refusing, "cat_file", lambda *_, **__: b"")
-    with pytest.raises(StoreError, match="access is denied" if status == 403 else "the store refuses"):
+    with pytest.raises(StoreError, match="access is denied" if status == 403 else "the store rejected the request"):
         StorePath("s3://bucket/x").exists()
 
 
