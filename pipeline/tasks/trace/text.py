@@ -1,0 +1,33 @@
+"""What prompts of `trace` say around their calls. All wording is Carrara's own."""
+
+from __future__ import annotations
+
+INTRODUCTION = """\
+Below is the trace of an agent at the desk of a firm, in order: what the user said ("[user]"), what the agent called \
+("> " with the tool and its arguments), and what the tool returned ("< " and the indented lines below it). Every result \
+has a ref of its own, a code of five letters and digits. A question about the trace follows at the end.
+
+Only a call that did what it asked has changed anything. A call that failed, timed out or was refused has changed \
+nothing, and neither has a dry run. What is staged in a batch counts from the moment that this batch is committed, and \
+not at all if it never is. An undo of a ref takes back the call with that ref. An undo of a ticket takes back its last \
+assignment that stands, so that it is with whoever had it before; a redo restores the one that was undone last. A copy \
+takes over the value that the key has in the other file at that moment. opening_qty is what there was of an item \
+before the first call.
+"""
+START = "Trace:\n"
+TAIL = """\
+This is the end of the trace. Reply in words and call no tool. {reply}
+
+Question: {question}
+Answer:"""
+NUMBER = "Reply with the number alone."
+NAME = "Reply with the full name alone, and not as a full sentence."
+REF = "Reply with the ref alone."
+AMOUNT = (
+    "How many of {item} are there after everything in the trace?",
+    "What is the amount of {item} at the end of the trace?",
+)
+HOLDER = (
+    "With whom is ticket {ticket} after everything in the trace?",
+    "Whose is ticket {ticket} at the end of the trace?",
+)

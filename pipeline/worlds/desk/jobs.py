@@ -1,0 +1,189 @@
+"""Small jobs: what the user asks, if anything, and a few calls with their results. A pool is made of them.
+
+A job leaves out nothing that it needs and changes nothing that another job shows: so any of them can stand in any
+order. Its things recur in others, as those that are asked about do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+
+from pipeline.streams import Streams
+from pipeline.worlds.desk import acts
+from pipeline.worlds.desk.calls import Act, Pair, Teller
+from pipeline.worlds.desk.lexicon import Desk, Speaker, desk
+from pipeline.worlds.desk.reads import OPENING_FORMS, READS, good_of, opening, read
+
+USER = 1 / 6
+"""The share of jobs that begin with what the user says."""
+VERBS = ("receive", "issue", "issue", "return", "scrap")
+
+
+ITEM = re.compile(r'"item": "([A-Z]{3}-\d{4})"')
+ASKING = ("Can ", "What ", "Who ")
+
+
+def job_text(pairs: Sequence[Pair], user: str = "") -> str:
+    """Return a job as it stands in a prompt."""
+    said = f"[user] {user}\n" if user else ""
+    return said + "".join(pair.text for pair in pairs)
+
+
+def quantity(rng: Random) -> int:
+    """Draw how many of an item a call moves."""
+    return rng.randrange(2, 60)
+
+
+def batch_code(rng: Random) -> str:
+    """Draw the name of a batch."""
+    return f"batch-{rng.randrange(10_000, 100_000)}"
+
+
+def user_line(said: Speaker, first: str) -> str:
+    """Draw what the user says before a call; a thing that both name is the same."""
+    tool, item = first[2:].partition(" ")[0], ITEM.search(first)
+    text = said.sentence(f"aim_{tool}", {"good": good_of(item[1])} if item else {})
+    return text + ("?" if text.startswith(ASKING) else ".")
+
+
+def move_act(said: Speaker, item: str) -> Act:
+    """Draw a change of an amount."""
+    return acts.move(item, said.rng.choice(VERBS), quantity(said.rng), said.pick("cause"))
+
+
+def assign_act(said: Speaker, ticket: str) -> Act:
+    """Draw an assignment of a ticket."""
+    return acts.assign(ticket, said.slot("person"))
+
+
+def set_act(said: Speaker, path: str) -> Act:
+    """Draw a change of a setting."""
+    return acts.set_value(path, said.pick("key"), said.rng.randrange(10, 5000))
+
+
+def copy_act(said: Speaker, paths: Sequence[str]) -> Act:
+    """Draw a copy of a setting between two files."""
+    source, target = said.rng.sample(paths, 2)
+    return acts.copy_value(source, target, said.pick("key"))
+
+
+def install_act(said: Speaker, host: str) -> Act:
+    """Draw a new image for a host."""
+    return acts.reinstall(host, f"{said.pick('os').lower().replace(' ', '-')}-r{said.slot('n2')}")
+
+
+class Jobs:
+    """Draws the jobs of a pool; `errors` is the share of changing calls that fail or are not carried out."""
+
+    def __init__(self, desk: Desk, rng: Random, errors: float, first_ref: int) -> None:
+        self.said, self.rng, self.errors = Speaker(desk, rng), rng, errors
+        self.teller = Teller(self.said, desk.refs(first_ref))
+        self.desk = desk
+
+    def text(self) -> str:
+        """Return the next job."""
+        make = self.rng.choices(MAKERS, WEIGHTS)[0]
+        pairs = make(self)
+        user = user_line(self.said, pairs[0].text) if self.rng.random() < USER else ""
+        return job_text(pairs, user)
+
+    def outcome(self, act: Act) -> list[Pair]:
+        """Return a call that works, or one that does not: some of those are tried again."""
+        if self.rng.random() >= self.errors:
+            return [self.teller.done(act)]
+        lot = self.rng.random()
+        if lot < 0.2:
+            return [self.teller.tried(act)]
+        if lot < 0.35:
+            return [self.teller.staged(act, batch_code(self.rng))]
+        if lot < 0.5:
+            return [self.teller.failed(act), self.teller.done(act)]
+        return [self.teller.failed(act)]
+
+    def several(self, draw: Callable[[], Act]) -> list[Pair]:
+        """Return one or two calls of a kind."""
+        found = self.outcome(draw())
+        return found if len(found) > 1 or self.rng.random() < 0.6 else [*found, self.teller.done(draw())]
+
+    def stock(self) -> list[Pair]:
+        """Change amounts."""
+        family = self.rng.choice(self.desk.items)
+        return self.several(lambda: move_act(self.said, self.rng.choice(family)))
+
+    def record(self) -> list[Pair]:
+        """Look up an item, and perhaps change its amount."""
+        item = self.rng.choice(self.rng.choice(self.desk.items))
+        shown = read(self.teller, opening(item, self.rng.randrange(OPENING_FORMS)))
+        return [shown] if self.rng.random() < 0.5 else [shown, *self.outcome(move_act(self.said, item))]
+
+    def mistake(self) -> list[Pair]:
+        """Change an amount and undo it at once."""
+        first = self.teller.done(move_act(self.said, self.rng.choice(self.rng.choice(self.desk.items))))
+        return [first, self.teller.done(acts.reverse(first.ref))]
+
+    def batch(self) -> list[Pair]:
+        """Stage a change and commit it."""
+        code = batch_code(self.rng)
+        act = move_act(self.said, self.rng.choice(self.rng.choice(self.desk.items)))
+        return [self.teller.staged(act, code), self.teller.done(acts.commit(code))]
+
+    def tickets(self) -> list[Pair]:
+        """Assign tickets."""
+        family = self.rng.choice(self.desk.tickets)
+        return self.several(lambda: assign_act(self.said, self.rng.choice(family)))
+
+    def undo(self) -> list[Pair]:
+        """Assign a ticket, and undo that, or undo and redo it."""
+        ticket = self.rng.choice(self.rng.choice(self.desk.tickets))
+        some = [assign_act(self.said, ticket), acts.take_back(ticket), acts.redo(ticket)]
+        return [self.teller.done(act) for act in some[: self.rng.choice((2, 2, 3))]]
+
+    def settings(self) -> list[Pair]:
+        """Set and copy settings."""
+        family = self.rng.choice(self.desk.files)
+        pairs = self.outcome(set_act(self.said, self.rng.choice(family)))
+        return pairs if self.rng.random() < 0.6 else pairs + self.outcome(copy_act(self.said, family))
+
+    def copies(self) -> list[Pair]:
+        """Copy a setting."""
+        return self.outcome(copy_act(self.said, self.rng.choice(self.desk.files)))
+
+    def hosts(self) -> list[Pair]:
+        """Reinstall hosts."""
+        family = self.rng.choice(self.desk.hosts)
+        return self.several(lambda: install_act(self.said, self.rng.choice(family)))
+
+    def bookings(self) -> list[Pair]:
+        """Book a room."""
+        said = self.said
+        return self.outcome(acts.book(said.slot("room"), said.slot("day"), said.slot("time"), said.slot("person")))
+
+    def mail(self) -> list[Pair]:
+        """Send a mail."""
+        return self.outcome(acts.send(self.said.slot("person"), self.said.sentence("subject")))
+
+    def notes(self) -> list[Pair]:
+        """Keep a note."""
+        return [self.teller.done(acts.note(self.said.pick("ack"), int(self.said.slot("n4"))))]
+
+    def shown(self) -> list[Pair]:
+        """Read one thing."""
+        return [read(self.teller, self.rng.choice(READS)(self.said))]
+
+
+MAKERS = (
+    *(Jobs.stock, Jobs.record, Jobs.mistake, Jobs.batch, Jobs.tickets, Jobs.undo, Jobs.settings, Jobs.copies),
+    *(Jobs.hosts, Jobs.bookings, Jobs.mail, Jobs.notes, Jobs.shown),
+)
+WEIGHTS = (12, 5, 3, 3, 11, 4, 8, 5, 8, 4, 3, 4, 30)
+"""How often each kind of job is drawn."""
+
+
+def pool_texts(streams: Streams, tier: str, errors: float) -> Iterator[str]:
+    """Yield the jobs of a tier's pool."""
+    world = desk(streams, tier)
+    jobs = Jobs(world, streams.world("desk jobs", tier, str(errors)).of("texts"), errors, 0)
+    for _ in range(world.units):
+        yield jobs.text()
