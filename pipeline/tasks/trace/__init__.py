@@ -1,5 +1,6 @@
 """What an agent did, found and was told: questions about a long log of tool calls."""
 
+from pipeline.tasks.trace.origin import WhichCall
 from pipeline.tasks.trace.state import StateTask
 
 NOTES = """\
@@ -9,5 +10,5 @@ its own. What is asked follows from the calls that did what they asked, each of 
 codes differ in one place are called as often.
 """
 
-TASKS = (StateTask(),)
+TASKS = (StateTask(), WhichCall())
 """All tasks of the family."""

@@ -28,8 +28,7 @@ from pipeline.tasks.base import (
     Unit,
     depths,
 )
-from pipeline.tasks.trace import solve as proof
-from pipeline.tasks.trace import text
+from pipeline.tasks.trace import proof, replay, text
 from pipeline.worlds.desk import WORLD, Desk, Speaker, Teller, desk, pool_texts, source_digest
 
 ROWS = 1024
@@ -171,7 +170,7 @@ class TraceTask(Task):
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Read the calls about what is asked, and answer."""
-        return proof.answers(text)
+        return replay.answers(text)
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that each marked job that is needed is, that no other is, and that none else names what is asked."""

@@ -31,3 +31,7 @@ HOLDER = (
     "With whom is ticket {ticket} after everything in the trace?",
     "Whose is ticket {ticket} at the end of the trace?",
 )
+ORIGIN = (
+    "Follow the value that {key} has in {file} at the end of the trace back through all copies: what is the ref of the "
+    "call that set it?"
+)
