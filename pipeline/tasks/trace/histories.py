@@ -50,7 +50,7 @@ def nothing_pairs(teller: Teller, act: Act) -> list[Pair]:
     lot = teller.rng.random()
     if lot < 0.6:
         return [teller.failed(act)]
-    return [teller.tried(act)] if lot < 0.8 else [teller.staged(act, batch_code(teller.rng))]
+    return [teller.tried(act)] if lot < 0.8 else [teller.staged(act, batch_code(teller.rng, row=True))]
 
 
 class Scribe:
@@ -69,7 +69,7 @@ class Scribe:
             pairs = nothing_pairs(self.teller, move.act)
             self._assume(move.act, pairs[-1].ref)
         elif move.joined.startswith("stage"):
-            code = self._joined.setdefault(move.joined, batch_code(self.rng))
+            code = self._joined.setdefault(move.joined, batch_code(self.rng, row=True))
             pairs = [self.teller.staged(move.act, code)]
             apply(self.true, _staged(move.act, code), pairs[0].ref)
             self._assume(move.act, pairs[0].ref)

@@ -161,7 +161,7 @@ def _changed(steps: Sequence[str], said: str) -> list[str]:
     return [step for step in steps if step != named[0]]
 
 
-ROW = re.compile(r"\b(R\d{6})\b\W+([a-z]+)\W+(\d+)")
+ROW = re.compile(r'\b(R\d{6})\b\W+(?:status\W+)?([a-z]+)\W+(?:qty\W+)?(\d+)')
 
 
 def _counted(found: re.Match[str], report: Sequence[str]) -> Asked:

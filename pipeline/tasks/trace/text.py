@@ -22,6 +22,10 @@ Question: {question}
 Answer:"""
 NUMBER = "Reply with the number alone."
 NAME = "Reply with the full name alone, and not as a full sentence."
+CLAIM_NUMBERS = (
+    "A claim is true if a call in the trace did just that. Reply with the numbers of the claims alone, with commas between them."
+)
+IN_ORDER = "Reply with the names alone, in order, with a semicolon and a space between them."
 REF = "Reply with the ref alone."
 AMOUNT = (
     "How many of {item} are there after everything in the trace?",
@@ -34,4 +38,26 @@ HOLDER = (
 ORIGIN = (
     "Follow the value that {key} has in {file} at the end of the trace back through all copies: what is the ref of the "
     "call that set it?"
+)
+REMAINING = (
+    "Which hosts of plan {plan} are still to be reinstalled after everything in the trace, in the order of the plan?"
+)
+REPORT_TAIL = """\
+This is the end of the trace. The agent has written a report on it. Reply in words and call no tool. {reply}
+
+Report:
+{report}
+
+Question: {question}
+Answer:"""
+FALSE_CLAIMS = "Which claims of the report say something that never happened?"
+PLANNED = (
+    "planned for later: {request}",
+    "still to do: {request}",
+    "asked for, not begun: {request}",
+    "open point: {request}",
+)
+COUNTED = (
+    "What is {what} of all rows with the status {status} that the query '{query}' has on all of its pages, each row "
+    "taken once?"
 )

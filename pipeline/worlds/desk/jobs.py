@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
+from zlib import crc32
 
 from pipeline.streams import Streams
 from pipeline.worlds.desk import acts
 from pipeline.worlds.desk.calls import Act, Pair, Teller
 from pipeline.worlds.desk.lexicon import Desk, Speaker, desk
 from pipeline.worlds.desk.reads import OPENING_FORMS, READS, good_of, opening, read
+from pipeline.worlds.desk.tables import FORMS, any_page, broken, shown
 
 USER = 1 / 6
 """The share of jobs that begin with what the user says."""
@@ -36,9 +38,26 @@ def quantity(rng: Random) -> int:
     return rng.randrange(2, 60)
 
 
-def batch_code(rng: Random) -> str:
-    """Draw the name of a batch."""
-    return f"batch-{rng.randrange(10_000, 100_000)}"
+def batch_code(rng: Random, *, row: bool = False) -> str:
+    """Draw the name of a batch: rows and the pool never draw the same ones."""
+    return _code(rng, "batch-", 5, row=row)
+
+
+def plan_code(rng: Random, *, row: bool = False) -> str:
+    """Draw the name of a plan in the same way."""
+    return _code(rng, "P-", 4, row=row)
+
+
+def _code(rng: Random, head: str, digits: int, *, row: bool) -> str:
+    while True:
+        code = f"{head}{rng.randrange(10 ** (digits - 1), 10**digits)}"
+        if is_of_row(code) == row:
+            return code
+
+
+def is_of_row(name: str) -> bool:
+    """Return whether a name may be drawn for a row, and not for the pool: every second one, at no place that shows."""
+    return crc32(name.encode()) % 2 == 1
 
 
 def user_line(said: Speaker, first: str) -> str:
@@ -71,7 +90,12 @@ def copy_act(said: Speaker, paths: Sequence[str]) -> Act:
 
 def install_act(said: Speaker, host: str) -> Act:
     """Draw a new image for a host."""
-    return acts.reinstall(host, f"{said.pick('os').lower().replace(' ', '-')}-r{said.slot('n2')}")
+    return acts.reinstall(host, image_name(said))
+
+
+def image_name(said: Speaker) -> str:
+    """Draw the name of an image."""
+    return f"{said.pick('os').lower().replace(' ', '-')}-r{said.slot('n2')}"
 
 
 class Jobs:
@@ -85,7 +109,10 @@ class Jobs:
     def text(self) -> str:
         """Return the next job."""
         make = self.rng.choices(MAKERS, WEIGHTS)[0]
-        pairs = make(self)
+        made = make(self)
+        if isinstance(made, tuple):
+            return job_text(*made)
+        pairs = made
         user = user_line(self.said, pairs[0].text) if self.rng.random() < USER else ""
         return job_text(pairs, user)
 
@@ -168,6 +195,24 @@ class Jobs:
         """Keep a note."""
         return [self.teller.done(acts.note(self.said.pick("ack"), int(self.said.slot("n4"))))]
 
+    def plans(self) -> tuple[list[Pair], str]:
+        """Let the user give a plan, or change one."""
+        rng, said, code = self.rng, self.said, plan_code(self.rng)
+        hosts = [rng.choice(family) for family in rng.sample(self.desk.hosts, rng.randrange(4, 9))]
+        kind = rng.choice(("plan", "plan_add", "plan_drop"))
+        bound = {"host": hosts[0], "after": hosts[1], "hosts": ", ".join(hosts), "image": image_name(said), "plan": code}
+        note = acts.note(said.pick("plan_note", {"plan": code}), int(said.slot("n4")))
+        return [self.teller.done(note)], said.pick(kind, bound) + "."
+
+    def pages(self) -> list[Pair]:
+        """Read a page of a query."""
+        name, said = "", self.said
+        while not name or is_of_row(name):
+            name = said.pick("query")
+        page = any_page(said, name)
+        lost = self.rng.random() < self.errors / 3
+        return [read(self.teller, broken(said, page) if lost else shown(page, self.rng.randrange(len(FORMS))))]
+
     def shown(self) -> list[Pair]:
         """Read one thing."""
         return [read(self.teller, self.rng.choice(READS)(self.said))]
@@ -175,9 +220,9 @@ class Jobs:
 
 MAKERS = (
     *(Jobs.stock, Jobs.record, Jobs.mistake, Jobs.batch, Jobs.tickets, Jobs.undo, Jobs.settings, Jobs.copies),
-    *(Jobs.hosts, Jobs.bookings, Jobs.mail, Jobs.notes, Jobs.shown),
+    *(Jobs.hosts, Jobs.bookings, Jobs.mail, Jobs.notes, Jobs.plans, Jobs.pages, Jobs.shown),
 )
-WEIGHTS = (12, 5, 3, 3, 11, 4, 8, 5, 8, 4, 3, 4, 30)
+WEIGHTS = (12, 5, 3, 3, 11, 4, 8, 5, 8, 4, 3, 3, 3, 6, 28)
 """How often each kind of job is drawn."""
 
 
