@@ -1,6 +1,7 @@
 """What an agent did, found and was told: questions about a long log of tool calls."""
 
 from pipeline.tasks.trace.audit import Audit
+from pipeline.tasks.trace.constraint import Constraint
 from pipeline.tasks.trace.origin import WhichCall
 from pipeline.tasks.trace.resume import Resume
 from pipeline.tasks.trace.rows import Rows
@@ -13,5 +14,5 @@ its own. What is asked follows from the calls that did what they asked, each of 
 codes differ in one place are called as often.
 """
 
-TASKS = (StateTask(), WhichCall(), Resume(), Audit(), Rows())
+TASKS = (StateTask(), WhichCall(), Constraint(), Audit(), Resume(), Rows())
 """All tasks of the family."""

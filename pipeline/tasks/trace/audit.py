@@ -109,7 +109,11 @@ def claimed(teller: Teller, kind: str, things: tuple[str, str], way: str) -> Cla
     if not way:
         jobs = [([teller.done(act)], True), (nothing_pairs(teller, other), False), (nothing_pairs(teller, like), False)]
     elif way == REFUSED:
-        jobs = [(nothing_pairs(teller, act), False), ([teller.done(other)], False), (nothing_pairs(teller, like), False)]
+        jobs = [
+            (nothing_pairs(teller, act), False),
+            ([teller.done(other)], False),
+            (nothing_pairs(teller, like), False),
+        ]
     elif way == TWIN:
         jobs = [([teller.done(like)], False), ([teller.done(other)], False), (nothing_pairs(teller, other), False)]
     else:

@@ -87,7 +87,8 @@ def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tup
     rng, (place, end) = teller.rng, dealt
     writes = [Write(acts.set_value(files[0], key, value), True, True)]
     writes += [
-        Write(acts.copy_value(source, target, key), True, True) for source, target in zip(files, files[1:], strict=False)
+        Write(acts.copy_value(source, target, key), True, True)
+        for source, target in zip(files, files[1:], strict=False)
     ]
     for turn in range(SETS):
         if turn != place:

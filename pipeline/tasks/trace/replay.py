@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from pipeline.caches import lru_cache
 from pipeline.tasks.solving import ReadError
 from pipeline.tasks.trace.log import Call, about, read
 
@@ -101,7 +102,6 @@ def _holder(found: re.Match[str], report: Sequence[str]) -> Asked:
     return Asked(solve, lambda calls: about(calls, [ticket]), [ticket])
 
 
-
 def _origin(found: re.Match[str], report: Sequence[str]) -> Asked:
     path, key = found["file"], found["key"]
 
@@ -161,7 +161,7 @@ def _changed(steps: Sequence[str], said: str) -> list[str]:
     return [step for step in steps if step != named[0]]
 
 
-ROW = re.compile(r'\b(R\d{6})\b\W+(?:status\W+)?([a-z]+)\W+(?:qty\W+)?(\d+)')
+ROW = re.compile(r"\b(R\d{6})\b\W+(?:status\W+)?([a-z]+)\W+(?:qty\W+)?(\d+)")
 
 
 def _counted(found: re.Match[str], report: Sequence[str]) -> Asked:
@@ -180,7 +180,11 @@ def _counted(found: re.Match[str], report: Sequence[str]) -> Asked:
 
 CLAIM = re.compile(r"(C\d\d): (.+)")
 CLAIMS: Mapping[re.Pattern[str], tuple[str, str, Sequence[str]]] = {
-    re.compile(r"(\d+) x (\S+) (?:was|were) (received|returned|issued|scrapped)(?: \((.+)\))?"): ("stock", "", ("qty", "item", "action")),
+    re.compile(r"(\d+) x (\S+) (?:was|were) (received|returned|issued|scrapped)(?: \((.+)\))?"): (
+        "stock",
+        "",
+        ("qty", "item", "action"),
+    ),
     re.compile(r"(\S+) was assigned to (.+)"): ("tickets", "assign", ("ticket", "to")),
     re.compile(r"(\S+) was set to (\d+) in (\S+)"): ("settings", "set", ("key", "value", "file")),
     re.compile(r"(\S+) was reinstalled with (\S+)"): ("hosts", "reinstall", ("host", "image")),
@@ -222,6 +226,92 @@ def _event(call: Call) -> tuple[str, ...]:
     return (call.tool, *(f"{name}={call.args[name]}" for name in sorted(names) if name in call.args))
 
 
+TOPIC = r"(?P<topic>[a-z][a-z ]+ from [A-Z]\w+ (?:and )?[A-Z]\w+)"
+WHO, SITE, SUM = r"(?P<who>[A-Z]\w+ [A-Z]\w+)", r"(?P<site>[A-Z]\w+)", r"(?P<sum>\d+)"
+OTHER = TOPIC.replace("topic", "other")
+RULES = [
+    re.compile(pattern)
+    for pattern in (
+        rf"From now on, {TOPIC} go to {WHO}\.",
+        rf"Please give {TOPIC} to {WHO} from here on, all of them\.",
+        rf"Standing rule: {TOPIC} are for {WHO}\.",
+        rf"As of today {WHO} takes care of {TOPIC}\.",
+        rf"From now on, {TOPIC} go to {WHO} if they are for {SITE}\.",
+        rf"When you get {TOPIC} for {SITE}, hand them to {WHO}\.",
+        rf"Only for {SITE}: give {TOPIC} to {WHO}\.",
+        rf"From now on, {TOPIC} above {SUM} euros go to {WHO}\.",
+        rf"When you get {TOPIC} above {SUM} euros, hand them to {WHO}\.",
+        rf"Above {SUM} euros it is {WHO} who wants to see {TOPIC}\.",
+        rf"Treat {TOPIC} in the same way as {OTHER} from now on\.",
+        rf"From here on, handle {TOPIC} just like {OTHER}\.",
+    )
+]
+WITHDRAWN = re.compile(
+    rf"(?:Forget the last thing I said about|What I told you last about|I take back my last word on) {TOPIC}.*"
+)
+PAPERS = {
+    "An invoice": "invoices",
+    "A credit note": "credit notes",
+    "A quote": "quotes",
+    "A delivery note": "delivery notes",
+    "A reminder": "reminders",
+    "A contract": "contracts",
+    "A statement": "statements",
+    "A receipt": "receipts",
+}
+
+
+def _due(found: re.Match[str], report: Sequence[str]) -> Asked:
+    topic, site, amount = f"{PAPERS[found['one']]} from {found['supplier']}", found["site"], int(found["sum"])
+
+    def solve(calls: Sequence[Call]) -> Answers:
+        said = dict[str, list[Mapping[str, str]]]()
+        for rule in filter(None, (_rule(call.before) for call in calls)):
+            said.setdefault(rule["topic"], []).append(rule)
+        wanted = topic
+        for _ in range(len(said)):
+            able = [
+                rule
+                for rule in _standing(wanted, said.get(wanted, []))
+                if rule.get("site", site) == site and int(rule.get("sum", -1)) < amount
+            ]
+            if not able:
+                break
+            if "who" in able[-1]:
+                return (able[-1]["who"],)
+            wanted = able[-1]["other"]
+        raise ReadError(f"no rule tells where {topic} go")
+
+    def select(calls: Sequence[Call]) -> Sequence[Call]:
+        return [call for call in calls if call.tool == "note" and call.before]
+
+    return Asked(solve, select, [topic])
+
+
+def _standing(topic: str, said: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """Return the rules about something that are not withdrawn."""
+    left = list[Mapping[str, str]]()
+    for rule in said:
+        if "withdrawn" not in rule:
+            left.append(rule)
+        elif left:
+            left.pop()
+        else:
+            raise ReadError(f"there is no rule about {topic} to withdraw")
+    return left
+
+
+@lru_cache(maxsize=1 << 12)
+def _rule(said: str) -> dict[str, str]:
+    """Return what a rule says, or that it is withdrawn; nothing if the user gives none."""
+    if found := WITHDRAWN.fullmatch(said):
+        return {"topic": found["topic"], "withdrawn": "yes"}
+    for pattern in RULES:
+        if found := pattern.fullmatch(said):
+            return {name: value for name, value in found.groupdict().items() if value}
+    return {}
+
+
 ASKED: Mapping[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], Asked]] = {
     re.compile(
         r"(?:How many of|What is the amount of) (?P<item>[A-Z]{3}-\d{4}) "
@@ -242,5 +332,9 @@ ASKED: Mapping[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], Asked]]
         r"What is (?P<what>the number|the sum of qty) of all rows with the status (?P<status>[a-z]+) that the query "
         r"'(?P<query>.+)' has on all of its pages, each row taken once\?"
     ): _counted,
+    re.compile(
+        r"(?P<one>[A-Z][a-z ]+?) from (?P<supplier>.+) for (?P<site>\w+) over (?P<sum>\d+) euros comes in after the end of "
+        r"the trace\. To whom does it go by the user's standing rules\?"
+    ): _due,
     re.compile(r"Which claims of the report say something that never happened\?"): _unfounded,
 }

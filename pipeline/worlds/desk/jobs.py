@@ -12,7 +12,7 @@ from random import Random
 from zlib import crc32
 
 from pipeline.streams import Streams
-from pipeline.worlds.desk import acts
+from pipeline.worlds.desk import acts, rules
 from pipeline.worlds.desk.calls import Act, Pair, Teller
 from pipeline.worlds.desk.lexicon import Desk, Speaker, desk
 from pipeline.worlds.desk.reads import OPENING_FORMS, READS, good_of, opening, read
@@ -200,9 +200,28 @@ class Jobs:
         rng, said, code = self.rng, self.said, plan_code(self.rng)
         hosts = [rng.choice(family) for family in rng.sample(self.desk.hosts, rng.randrange(4, 9))]
         kind = rng.choice(("plan", "plan_add", "plan_drop"))
-        bound = {"host": hosts[0], "after": hosts[1], "hosts": ", ".join(hosts), "image": image_name(said), "plan": code}
+        bound = {
+            "host": hosts[0],
+            "after": hosts[1],
+            "hosts": ", ".join(hosts),
+            "image": image_name(said),
+            "plan": code,
+        }
         note = acts.note(said.pick("plan_note", {"plan": code}), int(said.slot("n4")))
         return [self.teller.done(note)], said.pick(kind, bound) + "."
+
+    def rules(self) -> tuple[list[Pair], str]:
+        """Let the user give a standing rule."""
+        return [rules.kept(self.teller)], rules.any_rule(self.said, self._topics()) + "."
+
+    def claims(self) -> list[Pair]:
+        """Read a text in which something like a rule stands."""
+        topic = self.rng.choice(self._topics())
+        return [rules.claimed(self.teller, rules.rule(self.said, "rule_all", topic))]
+
+    @staticmethod
+    def _topics() -> Sequence[str]:
+        return [one for one in rules.topics() if not is_of_row(one)]
 
     def pages(self) -> list[Pair]:
         """Read a page of a query."""
@@ -220,9 +239,9 @@ class Jobs:
 
 MAKERS = (
     *(Jobs.stock, Jobs.record, Jobs.mistake, Jobs.batch, Jobs.tickets, Jobs.undo, Jobs.settings, Jobs.copies),
-    *(Jobs.hosts, Jobs.bookings, Jobs.mail, Jobs.notes, Jobs.plans, Jobs.pages, Jobs.shown),
+    *(Jobs.hosts, Jobs.bookings, Jobs.mail, Jobs.notes, Jobs.plans, Jobs.pages, Jobs.rules, Jobs.claims, Jobs.shown),
 )
-WEIGHTS = (12, 5, 3, 3, 11, 4, 8, 5, 8, 4, 3, 3, 3, 6, 28)
+WEIGHTS = (12, 5, 3, 3, 11, 4, 8, 5, 8, 4, 3, 3, 3, 6, 4, 1, 28)
 """How often each kind of job is drawn."""
 
 

@@ -47,11 +47,20 @@ def _markdown(page: Page, ref: str) -> str:
 
 def _terminal(page: Page, ref: str) -> str:
     lines = [" | ".join(map(str, row)) for row in (HEAD, *page.rows)]
-    return "\n".join([lines[0], "--------+------+-----+------", *lines[1:], f"({len(page.rows)} rows, page {page.number}/{page.pages}, {ref})"])
+    return "\n".join(
+        [
+            lines[0],
+            "--------+------+-----+------",
+            *lines[1:],
+            f"({len(page.rows)} rows, page {page.number}/{page.pages}, {ref})",
+        ]
+    )
 
 
 def _csv(page: Page, ref: str) -> str:
-    return "\n".join([f"# {ref} page={page.number}/{page.pages}", *(",".join(map(str, row)) for row in (HEAD, *page.rows))])
+    return "\n".join(
+        [f"# {ref} page={page.number}/{page.pages}", *(",".join(map(str, row)) for row in (HEAD, *page.rows))]
+    )
 
 
 def _arrays(page: Page, ref: str) -> str:
@@ -84,7 +93,13 @@ def broken(said: Speaker, page: Page) -> Shown:
 
     def text(ref: str) -> str:
         lines = [",".join(map(str, row)) for row in some]
-        return "\n".join([f"# {ref} page={page.number}/{page.pages}", *lines, f"timed out after {wait} s, {len(page.rows) - len(some)} rows missing"])
+        return "\n".join(
+            [
+                f"# {ref} page={page.number}/{page.pages}",
+                *lines,
+                f"timed out after {wait} s, {len(page.rows) - len(some)} rows missing",
+            ]
+        )
 
     return Shown("rows", {"page": page.number, "query": page.query, "size": SIZE}, text)
 
