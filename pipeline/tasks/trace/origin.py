@@ -46,7 +46,7 @@ class WhichCall(TraceTask):
     title = "the call that set a value, which was then copied from file to file"
     complexities = (1, 3, 6)
     reply = text.REF
-    fits = {3: 8192, 6: 8192}
+    fits = {1: 8192, 3: 8192, 6: 16384}
 
     def drawn(self, dealer: Dealer) -> Drawn:
         """Draw a chain of copies, and one beside it for each twin, through files of like names."""

@@ -23,6 +23,8 @@ USER = 1 / 6
 VERBS = ("receive", "issue", "issue", "return", "scrap")
 
 
+LONGEST = 560
+"""Characters of a job of the pool, at most: large units leave gaps in short prompts, and move others from their depth."""
 ITEM = re.compile(r'"item": "([A-Z]{3}-\d{4})"')
 ASKING = ("Can ", "What ", "Who ")
 
@@ -107,14 +109,17 @@ class Jobs:
         self.desk = desk
 
     def text(self) -> str:
-        """Return the next job."""
-        make = self.rng.choices(MAKERS, WEIGHTS)[0]
-        made = make(self)
+        """Return the next job that is not too long."""
+        while len(text := self._any()) > LONGEST:
+            pass
+        return text
+
+    def _any(self) -> str:
+        made = self.rng.choices(MAKERS, WEIGHTS)[0](self)
         if isinstance(made, tuple):
             return job_text(*made)
-        pairs = made
-        user = user_line(self.said, pairs[0].text) if self.rng.random() < USER else ""
-        return job_text(pairs, user)
+        user = user_line(self.said, made[0].text) if self.rng.random() < USER else ""
+        return job_text(made, user)
 
     def outcome(self, act: Act) -> list[Pair]:
         """Return a call that works, or one that does not: some of those are tried again."""

@@ -223,6 +223,8 @@ OWN: Mapping[str, Callable[[Speaker], str]] = {
     "nth": lambda said: said.rng.choice(("third", "fourth", "fifth", "sixth", "tenth")),
     "serial": lambda said: f"S{said.rng.randrange(100, 1000)}{said.rng.choice(CAPITALS)}{said.rng.randrange(10, 100)}",
     "version": lambda said: f"{said.rng.randrange(1, 9)}.{said.rng.randrange(20)}.{said.rng.randrange(40)}",
+    "o": lambda said: str(said.rng.randrange(1, 255)),
+    "mac": lambda said: ":".join(f"{said.rng.randrange(256):02x}" for _ in range(6)),
     "hex": lambda said: f"{said.rng.getrandbits(28):07x}",
     "sitecode": lambda said: said.rng.choice(words()["site"])[:3].upper(),
     "sitelow": lambda said: said.rng.choice(words()["site"]).lower(),

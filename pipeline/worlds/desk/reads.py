@@ -37,15 +37,16 @@ def _path(said: Speaker, *, ending: str = "md") -> str:
 def listing(said: Speaker) -> Shown:
     """Return a folder as ``ls -l`` shows it."""
     folder, rng = said.fill("{dir}/{stem}-{n3}"), said.rng
-    names = [
-        said.fill("{stem}-{tail}-{n3}.") + rng.choice(("csv", "pdf", "md", "xlsx")) for _ in range(rng.randrange(3, 6))
+    endings = ("csv", "pdf", "md", "xlsx")
+    names = [said.fill("{stem}-{tail}-{n3}.") + rng.choice(endings) for _ in range(rng.randrange(3, 5))]
+    owners, sizes = [said.slot("login") for _ in names], [rng.randrange(300, 90_000) for _ in names]
+    wide = max(map(len, owners))
+    lines = [
+        f"-rw-r--r-- 1 {owner:<{wide}} staff {size:>5} {said.slot('day')} {said.slot('time')} {name}"
+        for owner, size, name in zip(owners, sizes, sorted(names), strict=True)
     ]
-    rows = [
-        ("-rw-r--r--", 1, said.slot("login"), "staff", rng.randrange(300, 90_000), said.slot("day"), name)
-        for name in names
-    ]
-    table = "\n".join(aligned([], rows).splitlines())
-    return Shown("shell", {"cmd": f"ls -l {folder}"}, lambda ref: f"total {len(rows) * 8} ({ref})\n{table}")
+    total = sum(-(-size // 4096) * 4 for size in sizes)
+    return Shown("shell", {"cmd": f"ls -l {folder}"}, lambda ref: "\n".join([f"total {total} # {ref}", *lines]))
 
 
 def tree(said: Speaker) -> Shown:
@@ -219,14 +220,14 @@ def message(said: Speaker) -> Shown:
 
 def journal(said: Speaker) -> Shown:
     """Return lines of a journal."""
-    host, service = _host(said), said.pick("service")
-    day, hour, minute = said.slot("day"), said.rng.randrange(24), said.rng.randrange(50)
+    host, service, rng = _host(said), said.pick("service"), said.rng
+    day, hour, minute, pid = said.slot("day"), rng.randrange(24), rng.randrange(50), said.slot("n4")
     lines = [
-        f"{day}T{hour:02}:{minute + at:02}:{said.rng.randrange(60):02}Z {host} {service}[{said.slot('n4')}]: {said.pick('logline')}"
-        for at in range(said.rng.randrange(3, 6))
+        f"{day}T{hour:02}:{minute + at:02}:{rng.randrange(60):02} {service}[{pid}]: {said.pick(f'log_{service}')}"
+        for at in range(rng.randrange(2, 5))
     ]
-    cmd = f"journalctl -u {service} --since {day} -n {len(lines)}"
-    return Shown("shell", {"cmd": cmd, "on": host}, lambda ref: "\n".join([f"-- Journal of {host}, {ref} --", *lines]))
+    args: Args = {"cmd": f"journalctl -u {service} --since {day} -n {len(lines)}", "on": host}
+    return Shown("shell", args, lambda ref: "\n".join([f"-- Journal of {host}, {ref} --", *lines]))
 
 
 def disks(said: Speaker) -> Shown:

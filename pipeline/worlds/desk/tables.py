@@ -107,5 +107,5 @@ def broken(said: Speaker, page: Page) -> Shown:
 def any_page(said: Speaker, query: str) -> Page:
     """Draw a page of a query that nothing is asked about."""
     pages = said.rng.randrange(2, 20)
-    rows = [entry(said, said.rng.choice(words()["status"])) for _ in range(said.rng.randrange(3, SIZE + 1))]
+    rows = [entry(said, said.rng.choice(words()["status"])) for _ in range(said.rng.randrange(3, SIZE))]
     return Page(query, said.rng.randrange(1, pages + 1), pages, rows)
