@@ -26,7 +26,8 @@ def faults(row: Published) -> Iterator[str]:
     job_of = {id(call): _job_of(start, marked) for call, start in zip(log.calls, log.starts, strict=True)}
     for start, end, _ in marked:
         if not (
-            row.prompt[start - 1 : start] == row.prompt[end - 1 : end] == "\n" and row.prompt.startswith(("> ", "[user] "), start)
+            row.prompt[start - 1 : start] == row.prompt[end - 1 : end] == "\n"
+            and row.prompt.startswith(("> ", "[user] "), start)
         ):
             yield f"no job is marked at {start}"
     named = about(log.calls, [*dict.fromkeys([*asked.names, *map(str, row.metadata["latent"]["names"])])])

@@ -333,7 +333,7 @@ ASKED: Mapping[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], Asked]]
         r"'(?P<query>.+)' has on all of its pages, each row taken once\?"
     ): _counted,
     re.compile(
-        r"(?P<one>[A-Z][a-z ]+?) from (?P<supplier>.+) for (?P<site>\w+) over (?P<sum>\d+) euros comes in after the end of "
+        r"(?P<one>[A-Z][a-z ]+?) from (?P<supplier>.+) of (?P<sum>\d+) euros for (?P<site>\w+) comes in after the end of "
         r"the trace\. To whom does it go by the user's standing rules\?"
     ): _due,
     re.compile(r"Which claims of the report say something that never happened\?"): _unfounded,

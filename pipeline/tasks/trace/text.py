@@ -65,6 +65,6 @@ that fit the case and still stand, the one given last counts. A user who forgets
 something withdraws the last rule about it that still stands.
 """
 CASE = (
-    "{one} from {supplier} for {site} over {amount} euros comes in after the end of the trace. To whom does it go by the "
+    "{one} from {supplier} of {amount} euros for {site} comes in after the end of the trace. To whom does it go by the "
     "user's standing rules?"
 )

@@ -258,7 +258,7 @@ def processes(said: Speaker) -> Shown:
             int(said.slot("n5")),
             f"{said.rng.uniform(0, 60):.1f}",
             f"{said.rng.uniform(0, 9):.1f}",
-            said.fill("{service} --{key}={n2}"),
+            said.fill("{service} -c /etc/{stem}/{tail}.conf -n {n2}"),
         )
         for _ in range(said.rng.randrange(3, 5))
     ]
@@ -272,9 +272,9 @@ def processes(said: Speaker) -> Shown:
 
 def unit_status(said: Speaker) -> Shown:
     """Return what ``systemctl status`` shows."""
-    service, pid = said.fill("{service}-{n2}"), said.slot("n5")
+    service, pid = said.fill("{stem}-{tail}"), said.slot("n5")
     lines = [
-        f"* {service}.service - {said.pick('stem')} for {said.slot('team')}",
+        f"* {service}.service - worker {said.slot('n2')} of {said.slot('team')}",
         f"   Loaded: loaded (/etc/systemd/system/{service}.service; enabled)",
         f"   Active: active (running) since {said.slot('day')} {said.slot('time')}; {said.slot('n2')} days",
         f" Main PID: {pid} ({service}), Tasks: {said.slot('d')}, Memory: {said.slot('n3')}.{said.slot('d')}M",
