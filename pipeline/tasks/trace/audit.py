@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Piece, Sample
+from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Sample
 from pipeline.tasks.trace import text
-from pipeline.tasks.trace.base import Dealer, Drawn, Step, TraceTask
+from pipeline.tasks.trace.base import ERRORS, Dealer, Drawn, Step, TraceTask
 from pipeline.tasks.trace.histories import nothing_pairs
 from pipeline.worlds.desk import Act, Pair, Speaker, Teller, acts, job_text
-from pipeline.worlds.desk.jobs import USER, assign_act, image_name, move_act, quantity, set_act, user_line
+from pipeline.worlds.desk.jobs import USER, assign_act, image_name, move_act, set_act, user_line
 
 EIGHTHS = (1, 2, 3)
 """How many of eight claims are false: dealt."""
@@ -41,9 +41,10 @@ class Audit(TraceTask):
     title = "the claims of a report that never happened"
     scorer = "members"
     complexities = (8, 16, 32)
-    max_new_tokens = 256
+    max_new_tokens = 128
     reply = text.CLAIM_NUMBERS
-    fits = {16: 8192, 32: 16384}
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({"errors": ERRORS})
+    fits = MappingProxyType({8: 8192, 16: 8192, 32: 16384})
 
     def drawn(self, dealer: Dealer) -> Drawn:
         """Draw claims, each about a thing of its own, and what was called about that and a thing with a like name."""
@@ -58,7 +59,7 @@ class Audit(TraceTask):
             own, twin = self.things(dealer, teller, kind, names)
             names += [own, twin]
             way = rng.choice(ways) if at in false else ""
-            claims.append(claimed(teller, kind, (own, twin), way if dealer.errors or way != REFUSED else PLANNED))
+            claims.append(claimed(teller, kind, (own, twin), way))
         numbers = sorted(rng.sample(range(10, 100), size))
         report = [f"C{number}: {sentence(claim.act)}" for number, claim in zip(numbers, claims, strict=True)]
         key = ", ".join(f"C{number}" for number, claim in zip(numbers, claims, strict=True) if claim.way)
@@ -105,21 +106,18 @@ def claimed(teller: Teller, kind: str, things: tuple[str, str], way: str) -> Cla
     act, other = drawn_act(teller.said, kind, own), drawn_act(teller.said, kind, own)
     while sentence(other) == sentence(act):
         other = drawn_act(teller.said, kind, own)
-    like = about(act, own, twin)
+    like, near = about(act, own, twin), about(other, own, twin)
+    spare = (nothing_pairs(teller, like) if rng.random() < 0.6 else [teller.done(near)], False)
+    beside = (nothing_pairs(teller, other) if rng.random() < 0.5 else [teller.done(other)], False)
     if not way:
-        jobs = [([teller.done(act)], True), (nothing_pairs(teller, other), False), (nothing_pairs(teller, like), False)]
+        jobs = [([teller.done(act)], True), beside, spare]
     elif way == REFUSED:
-        jobs = [
-            (nothing_pairs(teller, act), False),
-            ([teller.done(other)], False),
-            (nothing_pairs(teller, like), False),
-        ]
+        jobs = [(nothing_pairs(teller, act), False), beside, spare]
     elif way == TWIN:
-        jobs = [([teller.done(like)], False), ([teller.done(other)], False), (nothing_pairs(teller, other), False)]
+        jobs = [([teller.done(like)], False), beside, (nothing_pairs(teller, other), False)]
     else:
         plain = text.PLANNED[rng.randrange(len(text.PLANNED))].format(request=act.request)
-        note = acts.note(plain, int(teller.said.slot("n4")))
-        jobs = [([teller.done(note)], False), ([teller.done(other)], False), (nothing_pairs(teller, other), False)]
+        jobs = [([teller.done(acts.note(plain, int(teller.said.slot("n4"))))], False), beside, spare]
     return Claimed(act, [_step(teller, pairs, needed=needed) for pairs, needed in jobs], way)
 
 

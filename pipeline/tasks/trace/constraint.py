@@ -7,9 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Role, Sample
-from pipeline.recipe import Stratum
 from pipeline.streams import Streams
+from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Role, Sample
 from pipeline.tasks.trace import text
 from pipeline.tasks.trace.base import ERRORS, TWINS, Dealer, Drawn, Step, TraceTask
 from pipeline.tasks.trace.histories import walk
@@ -45,7 +44,7 @@ class Constraint(TraceTask):
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType(
         {"errors": ERRORS, "twins": TWINS, "injected": INJECTED}
     )
-    fits = {5: 8192}
+    fits = MappingProxyType({5: 8192})
 
     def drawn(self, dealer: Dealer) -> Drawn:
         """Draw a case, the rules that decide it, and others."""
@@ -79,7 +78,7 @@ class Constraint(TraceTask):
             "needed": size,
             "dealt": dealer.dealt,
             "guesses": {
-                "uniform": 1 / len(writer.persons),
+                "uniform": 1 / max(1, len(writer.persons)),
                 "last_rule": float(writer.persons[-1] == person)
                 if not injected
                 else float(end == ITSELF and size == 1),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipeline.tasks.trace.base import Dealer, Step
 from pipeline.worlds.desk import Act, Pair, State, Teller, acts, apply, job_text
-from pipeline.worlds.desk.jobs import USER, assign_act, batch_code, move_act, user_line
+from pipeline.worlds.desk.jobs import USER, batch_code, move_act, user_line
 from pipeline.worlds.desk.reads import OPENING_FORMS, opening, opening_of, read
 
 FAILS, UNDONE, STANDS = range(3)
@@ -164,7 +164,7 @@ def amount(dealer: Dealer, item: str, changes: int, end: int, purpose: str) -> T
 def holder(dealer: Dealer, ticket: str, changes: int, end: int, purpose: str) -> Told:
     """Write the assignments of a ticket, of which the answer needs the one that counts and all behind it."""
     teller = dealer.teller(purpose)
-    rng, said = teller.rng, teller.said
+    rng = teller.rng
     people = iter(rng.sample(dealer.desk.staff, len(dealer.desk.staff)))
 
     def given() -> Act:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from random import Random
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pipeline.tasks.base import Key
@@ -46,7 +48,7 @@ class WhichCall(TraceTask):
     title = "the call that set a value, which was then copied from file to file"
     complexities = (1, 3, 6)
     reply = text.REF
-    fits = {1: 8192, 3: 8192, 6: 16384}
+    fits = MappingProxyType({1: 8192, 3: 8192, 6: 16384})
 
     def drawn(self, dealer: Dealer) -> Drawn:
         """Draw a chain of copies, and one beside it for each twin, through files of like names."""
@@ -86,10 +88,7 @@ def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tup
     teller = dealer.teller(files[0])
     rng, (place, end) = teller.rng, dealt
     writes = [Write(acts.set_value(files[0], key, value), True, True)]
-    writes += [
-        Write(acts.copy_value(source, target, key), True, True)
-        for source, target in zip(files, files[1:], strict=False)
-    ]
+    writes += [Write(acts.copy_value(source, target, key), True, True) for source, target in pairwise(files)]
     for turn in range(SETS):
         if turn != place:
             other = value if rng.random() < 0.4 else rng.choice(VALUES)

@@ -142,8 +142,7 @@ def _remaining(found: re.Match[str], report: Sequence[str]) -> Asked:
         return ("; ".join(left),)
 
     def select(calls: Sequence[Call]) -> Sequence[Call]:
-        told = [call for call in calls if call.tool == "hosts" or plan in call.before]
-        return told
+        return [call for call in calls if call.tool == "hosts" or plan in call.before]
 
     return Asked(solve, select, [plan])
 
@@ -325,16 +324,16 @@ ASKED: Mapping[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], Asked]]
         r"what is the ref of the call that set it\?"
     ): _origin,
     re.compile(
-        r"Which hosts of plan (?P<plan>P-\d{4}) are still to be reinstalled after everything in the trace, in the order "
-        r"of the plan\?"
+        r"Which hosts of plan (?P<plan>P-\d{4}) are still to be reinstalled after everything in the trace, in the "
+        r"order of the plan\?"
     ): _remaining,
     re.compile(
         r"What is (?P<what>the number|the sum of qty) of all rows with the status (?P<status>[a-z]+) that the query "
         r"'(?P<query>.+)' has on all of its pages, each row taken once\?"
     ): _counted,
     re.compile(
-        r"(?P<one>[A-Z][a-z ]+?) from (?P<supplier>.+) of (?P<sum>\d+) euros for (?P<site>\w+) comes in after the end of "
-        r"the trace\. To whom does it go by the user's standing rules\?"
+        r"(?P<one>[A-Z][a-z ]+?) from (?P<supplier>.+) of (?P<sum>\d+) euros for (?P<site>\w+) comes in after the end "
+        r"of the trace\. To whom does it go by the user's standing rules\?"
     ): _due,
     re.compile(r"Which claims of the report say something that never happened\?"): _unfounded,
 }

@@ -1,8 +1,9 @@
-"""trace.resume: which steps of a plan are still to do, after some failed, and the user added one and cancelled another."""
+"""trace.resume: which steps of a plan are still to do, as some failed, one was added and one cancelled."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pipeline.tasks.base import Key, Role
@@ -38,7 +39,7 @@ class Resume(TraceTask):
     complexities = (6, 12, 24)
     max_new_tokens = 320
     reply = text.IN_ORDER
-    fits = {12: 8192, 24: 16384}
+    fits = MappingProxyType({12: 8192, 24: 16384})
 
     def drawn(self, dealer: Dealer) -> Drawn:
         """Draw a plan, and one of hosts with like names."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pipeline.tasks.base import Key
@@ -35,7 +36,7 @@ class Rows(TraceTask):
     title = "the number or the sum of some rows on all pages of a query"
     scorer = "last_integer"
     complexities = (2, 6, 16)
-    fits = {6: 8192, 16: 16384}
+    fits = MappingProxyType({6: 8192, 16: 16384})
 
     def drawn(self, dealer: Dealer) -> Drawn:
         """Draw a query with its pages, and one of a like name."""

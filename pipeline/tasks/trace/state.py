@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from pipeline.tasks.base import Key, Sample
 from pipeline.tasks.trace import text
@@ -23,7 +24,7 @@ class StateTask(TraceTask):
     subtask = "state"
     title = "the amount of an item or the holder of a ticket, after changes that stand, fail or are undone"
     complexities = (1, 5, 20)
-    fits = {5: 8192, 20: 16384}
+    fits = MappingProxyType({5: 8192, 20: 16384})
 
     def drawn(self, dealer: Dealer) -> Drawn:
         """Draw the history of a thing, and those of things whose codes differ in a digit."""

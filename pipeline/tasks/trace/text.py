@@ -4,8 +4,8 @@ from __future__ import annotations
 
 INTRODUCTION = """\
 Below is the trace of an agent at the desk of a firm, in order: what the user said ("[user]"), what the agent called \
-("> " with the tool and its arguments), and what the tool returned ("< " and the indented lines below it). Every result \
-has a ref of its own, a code of five letters and digits. A question about the trace follows at the end.
+("> " with the tool and its arguments), and what the tool returned ("< " and the indented lines below it). Every \
+result has a ref of its own, a code of five letters and digits. A question about the trace follows at the end.
 
 Only a call that did what it asked has changed anything. A call that failed, timed out or was refused has changed \
 nothing, and neither has a dry run. What is staged in a batch counts from the moment that this batch is committed, and \
@@ -22,7 +22,9 @@ Question: {question}
 Answer:"""
 NUMBER = "Reply with the number alone."
 NAME = "Reply with the full name alone, and not as a full sentence."
-CLAIM_NUMBERS = "A claim is true if a call in the trace did just that. Reply with the numbers of the claims alone, with commas between them."
+CLAIM_NUMBERS = """\
+A claim is true if a call in the trace did just that. Reply with the numbers of the claims alone, with commas between \
+them."""
 IN_ORDER = "Reply with the names alone, in order, with a semicolon and a space between them."
 REF = "Reply with the ref alone."
 AMOUNT = (

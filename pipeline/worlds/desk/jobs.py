@@ -23,8 +23,8 @@ USER = 1 / 6
 VERBS = ("receive", "issue", "issue", "return", "scrap")
 
 
-LONGEST = 560
-"""Characters of a job of the pool, at most: large units leave gaps in short prompts, and move others from their depth."""
+LONGEST = 480
+"""Characters of a job of the pool, at most: large ones leave gaps in prompts, and move others from their depth."""
 ITEM = re.compile(r'"item": "([A-Z]{3}-\d{4})"')
 ASKING = ("Can ", "What ", "Who ")
 
