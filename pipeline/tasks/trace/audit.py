@@ -42,7 +42,7 @@ class Audit(TraceTask):
     scorer = "members"
     complexities = (8, 16, 32)
     max_new_tokens = 128
-    reply = text.CLAIM_NUMBERS
+    reply = text.CLAIM_CODES
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({"errors": ERRORS})
     fits = MappingProxyType({8: 8192, 16: 8192, 32: 16384})
 

@@ -71,10 +71,12 @@ class Constraint(TraceTask):
         histories += [[writer.claim(own)] for _ in range(injected - (end == CLAIM)) if injected]
         if dealer.knob("twins"):
             histories += [writer.beside(topic) for topic in named[3 if linked else 1 :]]
-        person = writer.answer
+        person, names = writer.answer, named
+        if not dealer.knob("twins"):
+            names = [*named[: 3 if linked else 1], *(named[-1:] if end == OTHER_THING else [])]
         latent = {
             "asked": "person",
-            "names": named if dealer.knob("twins") or end == OTHER_THING else named[: 3 if linked else 1],
+            "names": names,
             "needed": size,
             "dealt": dealer.dealt,
             "guesses": {

@@ -139,7 +139,7 @@ def amount(dealer: Dealer, item: str, changes: int, end: int, purpose: str) -> T
                 first, second = ("stage", "commit") if shape == "staged" else ("first", "undo")
                 runs.append([Move(act, PLAIN, True, first + mark), Move(act, PLAIN, True, second + mark)])
             else:
-                runs.append([Move(act, shape, True)])
+                runs.append([Move(act, shape if dealer.errors else PLAIN, True)])
             left -= len(runs[-1])
         failed = failures(rng, changes, dealer.errors)
         runs += [[Move(move_act(said, item), NOTHING, False)] for _ in range(failed)]

@@ -82,7 +82,7 @@ def query(dealer: Dealer, name: str, status: str) -> Query:
     """Write the pages of a query: each has a row that counts and stands nowhere else; some come in two tries."""
     teller, pages = dealer.teller(name), dealer.stratum.complexity
     rng, others = teller.rng, [one for one in words()["status"] if one != status]
-    share, form = rng.uniform(0.2, 0.7), rng.randrange(len(FORMS))
+    share, form = rng.uniform(0.02, 0.95), rng.randrange(len(FORMS))
     steps, seen, last = list[Step](), list[Entry](), list[Entry]()
     doubled = {rng.randrange(1, pages), *(at for at in range(1, pages) if rng.random() < REPEATED)}
     tries = {at for at in range(pages) if rng.random() < 0.3} if dealer.errors else set[int]()

@@ -22,9 +22,9 @@ Question: {question}
 Answer:"""
 NUMBER = "Reply with the number alone."
 NAME = "Reply with the full name alone, and not as a full sentence."
-CLAIM_NUMBERS = """\
-A claim is true if a call in the trace did just that. Reply with the numbers of the claims alone, with commas between \
-them."""
+CLAIM_CODES = """\
+A claim is true if a call in the trace did just that. Reply with the codes of the claims alone, a C and two digits \
+each, with commas between them."""
 IN_ORDER = "Reply with the names alone, in order, with a semicolon and a space between them."
 REF = "Reply with the ref alone."
 AMOUNT = (
