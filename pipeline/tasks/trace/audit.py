@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pipeline.streams import Streams
 from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Sample
 from pipeline.tasks.trace import text
-from pipeline.tasks.trace.base import ERRORS, Dealer, Drawn, Step, TraceTask
+from pipeline.tasks.trace.base import DENSITY, ERRORS, Dealer, Drawn, Step, TraceTask
 from pipeline.tasks.trace.histories import nothing_pairs
 from pipeline.worlds.desk import Act, Pair, Speaker, Teller, acts, job_text
 from pipeline.worlds.desk.jobs import USER, assign_act, image_name, move_act, set_act, user_line
@@ -43,7 +43,7 @@ class Audit(TraceTask):
     complexities = (8, 16, 32)
     max_new_tokens = 128
     reply = text.CLAIM_CODES
-    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({"errors": ERRORS})
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({"errors": ERRORS, "density": DENSITY})
     fits = MappingProxyType({8: 8192, 16: 8192, 32: 16384})
 
     def drawn(self, dealer: Dealer) -> Drawn:

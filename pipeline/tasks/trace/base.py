@@ -29,7 +29,7 @@ from pipeline.tasks.base import (
     depths,
 )
 from pipeline.tasks.trace import proof, replay, text
-from pipeline.worlds.desk import WORLD, Desk, Speaker, Teller, desk, pool_texts, source_digest
+from pipeline.worlds.desk import WORLD, Desk, Speaker, Teller, desk, pool_size, pool_texts, source_digest
 
 ROWS = 1024
 """Rows of which what is told is kept: a shard is sampled, packed and proven in turn."""
@@ -38,6 +38,9 @@ PER_UNIT = 8
 """Codes that a unit of the pool uses, at most: those of rows begin behind them."""
 ERRORS = (0.3, 0.15, 0.0)
 TWINS = (3, 0)
+TERSE, VERBOSE = "terse", "verbose"
+DENSITY = (TERSE, VERBOSE)
+KNOBS: Mapping[str, tuple[Any, ...]] = MappingProxyType({"errors": ERRORS, "twins": TWINS, "density": DENSITY})
 
 
 class Step(NamedTuple):
@@ -78,7 +81,7 @@ class Dealer:
 
     def teller(self, purpose: str) -> Teller:
         """Return what writes calls and results, with a generator for a purpose."""
-        return Teller(Speaker(self.desk, self.rng(purpose)), self.refs)
+        return Teller(Speaker(self.desk, self.rng(purpose)), self.refs, verbose=self.knob("density") == VERBOSE)
 
     def deal(self, thing: str, kinds: int) -> int:
         """Return which of so many kinds the row gets: each equally often in a stratum, within one."""
@@ -98,12 +101,14 @@ class Dealer:
 
 def make_jobs(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Write the jobs of a pool."""
-    return Plain(pool_texts(streams, spec.tier, float(spec.name.split("-")[1]) / 100))
+    _, density, errors, _ = spec.name.split("-")
+    return Plain(pool_texts(streams, spec.tier, int(errors) / 100, verbose=density == VERBOSE))
 
 
-def spec_of(stratum: Stratum, errors: float) -> PoolSpec:
-    """Return the pool of a stratum."""
-    return PoolSpec(f"desk-{errors * 100:.0f}-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_jobs)
+def spec_of(tier: str, density: str, errors: float) -> PoolSpec:
+    """Return a pool of a tier."""
+    name = f"desk-{density}-{errors * 100:.0f}-{tier}"
+    return PoolSpec(name, 1, tier, f"{WORLD}:{source_digest()}", make_jobs)
 
 
 class TraceTask(Task):
@@ -113,7 +118,7 @@ class TraceTask(Task):
 
     family = "trace"
     scorer = "exact"
-    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({"errors": ERRORS, "twins": TWINS})
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = KNOBS
     reply: str = text.NUMBER
     """How the prompt asks for the reply."""
     fits: Mapping[int, int] = MappingProxyType({})
@@ -124,7 +129,7 @@ class TraceTask(Task):
         return Stratum(self.family, self.subtask, "32k", self.fits.get(complexity, 4096), complexity, 1)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        return (spec_of(stratum, self.knob(stratum, "errors")),)
+        return (spec_of(stratum.tier, self.knob(stratum, "density"), self.knob(stratum, "errors")),)
 
     @abstractmethod
     def drawn(self, dealer: Dealer) -> Drawn:
@@ -147,7 +152,7 @@ class TraceTask(Task):
             told += zip(_spread(rng, history, sorted(wanted[:needed])), history, strict=True)
             wanted = wanted[needed:]
         told.sort(key=lambda one: one[0])
-        units = self.desk_units(stratum, row_streams)
+        units = self.pool_units(stratum, row_streams)
         spares = Shuffled(row_streams.of("spares"), units).take(SPARES)
         order = Shuffled(row_streams.of("filler"), units, frozenset(spares.tolist()))
         return Layout(
@@ -163,10 +168,9 @@ class TraceTask(Task):
         """Return how the prompt asks for the reply."""
         return self.reply
 
-    @staticmethod
-    def desk_units(stratum: Stratum, row_streams: Streams) -> int:
+    def pool_units(self, stratum: Stratum, row_streams: Streams) -> int:
         """Return how many units the pool of a stratum has."""
-        return desk(row_streams, stratum.tier).units
+        return pool_size(desk(row_streams, stratum.tier), verbose=self.knob(stratum, "density") == VERBOSE)
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Read the calls about what is asked, and answer."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pipeline.streams import Streams
 from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Role, Sample
 from pipeline.tasks.trace import text
-from pipeline.tasks.trace.base import ERRORS, TWINS, Dealer, Drawn, Step, TraceTask
+from pipeline.tasks.trace.base import KNOBS, Dealer, Drawn, Step, TraceTask
 from pipeline.tasks.trace.histories import walk
 from pipeline.worlds.desk import Teller, job_text, words
 from pipeline.worlds.desk.jobs import is_of_row
@@ -41,9 +41,7 @@ class Constraint(TraceTask):
     title = "what the user's standing rules demand of a new case"
     complexities = (1, 3, 5)
     reply = text.NAME
-    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType(
-        {"errors": ERRORS, "twins": TWINS, "injected": INJECTED}
-    )
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "injected": INJECTED})
     fits = MappingProxyType({5: 8192})
 
     def drawn(self, dealer: Dealer) -> Drawn:
@@ -55,7 +53,7 @@ class Constraint(TraceTask):
         paper, supplier = own.split(" from ")
         near = [one for one in able if one != own and (one.startswith(f"{paper} ") or one.endswith(f" {supplier}"))]
         named = [own, *rng.sample(near, NEAR)]
-        case = Case(own, rng.choice(words()["site"]), rng.choice(AMOUNTS))
+        case = Case(own, rng.choice(words()["site"]), rng.randrange(AMOUNTS.start + 1, AMOUNTS.stop))
         linked = size > 1 and dealer.deal("linked", 2) == 1
         end, older = dealer.deal("end", 4), dealer.deal("older", 3)
         writer = Writer(teller, case, iter(rng.sample(dealer.desk.staff, 60)))
@@ -119,7 +117,7 @@ class Writer:
     def fitting(self, topic: str, role: Role) -> Step:
         """Write a rule that fits the case."""
         kind = self.rng.choice(("rule_all", "rule_all", "rule_site", "rule_amount"))
-        amounts = [one for one in AMOUNTS if one < self.case.amount] or [100]
+        amounts = [one for one in AMOUNTS if one < self.case.amount]
         return self.rule(kind, topic, role, site=self.case.site, amount=str(self.rng.choice(amounts)))
 
     def other_case(self, topic: str) -> Step:
@@ -127,7 +125,7 @@ class Writer:
         if self.rng.random() < 0.5:
             site = self.rng.choice([one for one in words()["site"] if one != self.case.site])
             return self.rule("rule_site", topic, "decoy", site=site)
-        amount = self.rng.choice([one for one in (*AMOUNTS, 9800) if one > self.case.amount])
+        amount = self.rng.choice([one for one in (*AMOUNTS, AMOUNTS.stop) if one > self.case.amount])
         return self.rule("rule_amount", topic, "decoy", amount=str(amount))
 
     def claim(self, topic: str) -> Step:

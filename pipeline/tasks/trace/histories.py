@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pipeline.tasks.trace.base import Dealer, Step
 from pipeline.worlds.desk import Act, Pair, State, Teller, acts, apply, job_text
 from pipeline.worlds.desk.jobs import USER, batch_code, move_act, user_line
 from pipeline.worlds.desk.reads import OPENING_FORMS, opening, opening_of, read
 
+Entry = TypeVar("Entry")
 FAILS, UNDONE, STANDS = range(3)
 """How a history ends: with a call that changes nothing, a change that is undone at once, or a change that stands."""
 SHAPES = ("plain", "plain", "plain", "plain", "retried", "staged", "undone")
@@ -118,8 +119,8 @@ def failures(rng: Random, changes: int, errors: float) -> int:
     return ceil(changes * errors) + (rng.random() < 0.5 if errors else 0)
 
 
-def mixed(rng: Random, runs: Sequence[Sequence[Move]]) -> list[Move]:
-    """Return moves in random order, those of a run in theirs."""
+def mixed(rng: Random, runs: Sequence[Sequence[Entry]]) -> list[Entry]:
+    """Return what stands in some runs in random order, what stands in one run in its own."""
     order = [at for at, run in enumerate(runs) for _ in run]
     rng.shuffle(order)
     turns = [iter(run) for run in runs]

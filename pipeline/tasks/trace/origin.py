@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pipeline.tasks.base import Key
 from pipeline.tasks.trace import text
 from pipeline.tasks.trace.base import Dealer, Drawn, Step, TraceTask
-from pipeline.tasks.trace.histories import nothing_pairs
+from pipeline.tasks.trace.histories import mixed, nothing_pairs
 from pipeline.worlds.desk import Act, State, Teller, acts, apply, job_text, words
 from pipeline.worlds.desk.jobs import USER, user_line
 
@@ -89,14 +89,14 @@ def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tup
     rng, (place, end) = teller.rng, dealt
     writes = [Write(acts.set_value(files[0], key, value), True, True)]
     writes += [Write(acts.copy_value(source, target, key), True, True) for source, target in pairwise(files)]
-    for turn in range(SETS):
-        if turn != place:
-            other = value if rng.random() < 0.4 else rng.choice(VALUES)
-            write = Write(acts.set_value(files[0], key, other), True, False)
-            writes = _put(rng, writes, write, before=0 if turn < place else None, behind=None if turn < place else 1)
+    others = [
+        Write(acts.set_value(files[0], key, value if again else other_value(rng, value)), True, False)
+        for again in (abs(turn - place) > 1 and rng.random() < 0.7 for turn in range(SETS) if turn != place)
+    ]
+    writes = [*others[:place], *writes[:2], *mixed(rng, [writes[2:], others[place:]])]
     for at, path in enumerate(files[1:], start=1):
         if rng.random() < 0.5:
-            write = Write(acts.set_value(path, key, value if rng.random() < 0.2 else rng.choice(VALUES)), True, False)
+            write = Write(acts.set_value(path, key, other_value(rng, value)), True, False)
             early = at == len(files) - 1 or rng.random() < 0.5
             writes = _put(rng, writes, write, before=at if early else None, behind=None if early else at + 1)
     nothing = [
@@ -108,6 +108,11 @@ def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tup
     if dealer.errors and end < 2:
         writes.append(Write(acts.set_value(files[-1], key, rng.choice(VALUES)), False, False))
     return _written(teller, writes, (files, key, value))
+
+
+def other_value(rng: Random, value: int) -> int:
+    """Draw a value that is not the one that is followed."""
+    return next(other for other in iter(lambda: rng.choice(VALUES), None) if other != value)
 
 
 def _set(rng: Random, files: Sequence[str], key: str) -> Act:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -42,12 +43,9 @@ class Rows(TraceTask):
         """Draw a query with its pages, and one of a like name."""
         what, rng = KINDS[dealer.deal("what", len(KINDS))], dealer.rng("names")
         status = words()["status"][dealer.deal("status", len(words()["status"]))]
-        said = dealer.teller("names").said
-        wording = rng.choice(words()["query"])
-        queries = list[str]()
+        said, queries = dealer.teller("names").said, list[str]()
         while len(queries) < 2:
-            site = queries[0].rpartition(" ")[0] if queries else said.fill(wording).rpartition(" ")[0]
-            name = f"{site} {rng.randrange(2, 53)}"
+            name = said.pick("query") if not queries else one_digit_apart(rng, queries[0])
             if is_of_row(name) and name not in queries:
                 queries.append(name)
         names = queries if dealer.knob("twins") else queries[:1]
@@ -70,6 +68,12 @@ class Rows(TraceTask):
         decoys = [[Step(step.text, "decoy") for step in one.steps] for one in near]
         question = text.COUNTED.format(what=what, status=status, query=queries[0])
         return Drawn(question, Key.accepting(str(right)), [own.steps, *decoys], latent)
+
+
+def one_digit_apart(rng: Random, name: str) -> str:
+    """Return a name whose number differs in one digit."""
+    at = len(name) - rng.randrange(1, 4)
+    return name[:at] + rng.choice("0123456789") + name[at + 1 :]
 
 
 def result(what: str, status: str, rows: Sequence[Entry], *, once: bool) -> int:

@@ -16,7 +16,7 @@ before the first call.
 """
 START = "Trace:\n"
 TAIL = """\
-This is the end of the trace. Reply in words and call no tool. {reply}
+This is the end of the trace. Answer now and call no tool. {reply}
 
 Question: {question}
 Answer:"""
@@ -43,7 +43,7 @@ REMAINING = (
     "Which hosts of plan {plan} are still to be reinstalled after everything in the trace, in the order of the plan?"
 )
 REPORT_TAIL = """\
-This is the end of the trace. The agent has written a report on it. Reply in words and call no tool. {reply}
+This is the end of the trace. The agent has written a report on it. Answer now and call no tool. {reply}
 
 Report:
 {report}

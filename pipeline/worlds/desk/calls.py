@@ -11,6 +11,8 @@ from pipeline.worlds.desk.lexicon import Refs, Speaker
 
 Field = tuple[str, str | int]
 INDENT = "\n  "
+DEBUG = 14
+"""Lines of debugging that a verbose tool adds to each result: some 500 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +57,25 @@ def result_lines(text: str) -> str:
 class Teller:
     """Writes pairs: draws the form of each result, and gives it a code of its own."""
 
-    def __init__(self, said: Speaker, refs: Refs) -> None:
-        self.said, self.rng, self.refs = said, said.rng, refs
+    def __init__(self, said: Speaker, refs: Refs, *, verbose: bool = False) -> None:
+        self.said, self.rng, self.refs, self._verbose = said, said.rng, refs, verbose
+
+    def _pair(self, tool: str, args: Mapping[str, str | int], result: str, ref: str, *, done: bool) -> Pair:
+        if self._verbose:
+            lines = [f"+{at * 7 + self.rng.randrange(7):03}ms {self.said.pick('debug')}" for at in range(DEBUG)]
+            result = "\n".join([result, "-- debug --", *lines])
+        return Pair(call_line(tool, args) + result_lines(result), ref, done)
 
     def read(self, tool: str, args: Mapping[str, str | int], result: Callable[[str], str]) -> Pair:
         """Return a call that reads something, with what `result` writes for its code."""
         ref = self.refs.new()
-        return Pair(call_line(tool, args) + result_lines(result(ref)), ref, True)
+        return self._pair(tool, args, result(ref), ref, done=True)
 
     def done(self, act: Act) -> Pair:
         """Return a call that did what it asked."""
         ref = self.refs.new()
         text = self.rng.choice(ENVELOPES)(self.rng, ref, act.word, act.fields, act.said)
-        return Pair(call_line(act.tool, act.args) + result_lines(text), ref, True)
+        return self._pair(act.tool, act.args, text, ref, done=True)
 
     def failed(self, act: Act, kind: str = "") -> Pair:
         """Return a call that changed nothing, for a reason of one of the kinds of errors."""
@@ -77,7 +85,7 @@ class Teller:
         words = self.said.fill(rng.choice(wordings))
         message = words.replace("<subject>", act.subject).replace("<request>", act.request)
         text = rng.choice(FAULTS)(rng, ref, kind, status, title, message)
-        return Pair(call_line(act.tool, act.args) + result_lines(text), ref, False)
+        return self._pair(act.tool, act.args, text, ref, done=False)
 
     def tried(self, act: Act) -> Pair:
         """Return a dry run: the result says what would have been done."""
@@ -85,7 +93,7 @@ class Teller:
         fields = [(f"would_{name}" if isinstance(value, int) else name, value) for name, value in act.fields]
         said = f"would be {act.word}: {act.said}"
         text = self.rng.choice(ENVELOPES)(self.rng, ref, "dry-run", fields, said)
-        return Pair(call_line(act.tool, {**act.args, "mode": "dry-run"}) + result_lines(text), ref, False)
+        return self._pair(act.tool, {**act.args, "mode": "dry-run"}, text, ref, done=False)
 
     def staged(self, act: Act, batch: str) -> Pair:
         """Return a call that is put into a batch, which changes nothing until that is committed."""
@@ -93,7 +101,7 @@ class Teller:
         said = f"in batch {batch} until commit: {act.said}"
         fields = [*act.fields, ("batch", batch)]
         text = self.rng.choice(ENVELOPES)(self.rng, ref, "staged", fields, said)
-        return Pair(call_line(act.tool, {**act.args, "batch": batch, "mode": "stage"}) + result_lines(text), ref, False)
+        return self._pair(act.tool, {**act.args, "batch": batch, "mode": "stage"}, text, ref, done=False)
 
 
 def _one_line(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:

@@ -25,6 +25,8 @@ VERBS = ("receive", "issue", "issue", "return", "scrap")
 
 LONGEST = 480
 """Characters of a job of the pool, at most: large ones leave gaps in prompts, and move others from their depth."""
+VERBOSE = 6
+"""How many times longer jobs are with verbose tools: a pool has as many fewer of them."""
 ITEM = re.compile(r'"item": "([A-Z]{3}-\d{4})"')
 ASKING = ("Can ", "What ", "Who ")
 
@@ -103,14 +105,14 @@ def image_name(said: Speaker) -> str:
 class Jobs:
     """Draws the jobs of a pool; `errors` is the share of changing calls that fail or are not carried out."""
 
-    def __init__(self, desk: Desk, rng: Random, errors: float, first_ref: int) -> None:
-        self.said, self.rng, self.errors = Speaker(desk, rng), rng, errors
-        self.teller = Teller(self.said, desk.refs(first_ref))
-        self.desk = desk
+    def __init__(self, desk: Desk, rng: Random, errors: float, *, verbose: bool = False) -> None:
+        self.desk, self.said, self.rng, self.errors = desk, Speaker(desk, rng), rng, errors
+        self.teller = Teller(self.said, desk.refs(0), verbose=verbose)
+        self._longest = LONGEST * (VERBOSE if verbose else 1)
 
     def text(self) -> str:
         """Return the next job that is not too long."""
-        while len(text := self._any()) > LONGEST:
+        while len(text := self._any()) > self._longest:
             pass
         return text
 
@@ -250,9 +252,15 @@ WEIGHTS = (12, 5, 3, 3, 11, 4, 8, 5, 8, 4, 3, 3, 3, 6, 4, 1, 28)
 """How often each kind of job is drawn."""
 
 
-def pool_texts(streams: Streams, tier: str, errors: float) -> Iterator[str]:
+def pool_size(desk: Desk, *, verbose: bool) -> int:
+    """Return how many jobs a pool has."""
+    return desk.units // (VERBOSE if verbose else 1)
+
+
+def pool_texts(streams: Streams, tier: str, errors: float, *, verbose: bool = False) -> Iterator[str]:
     """Yield the jobs of a tier's pool."""
-    world = desk(streams, tier)
-    jobs = Jobs(world, streams.world("desk jobs", tier, str(errors)).of("texts"), errors, 0)
-    for _ in range(world.units):
+    world, density = desk(streams, tier), "verbose" if verbose else "terse"
+    rng = streams.world("desk jobs", tier, f"{errors} {density}").of("texts")
+    jobs = Jobs(world, rng, errors, verbose=verbose)
+    for _ in range(pool_size(world, verbose=verbose)):
         yield jobs.text()

@@ -213,6 +213,16 @@ def test_knobs_leave_out_what_they_say(tmp_path: Path) -> None:
             assert not any(name in call.result for call in log.calls for name in names)
 
 
+def test_verbose_tools_say_more_and_answers_stay_the_same(tmp_path: Path) -> None:
+    wide = Stratum("trace", "constraint", "32k", 32768, 1, 1, knobs=(("density", "verbose"),))
+    loud = make_plan(Recipe("trace", "0", 11, "32k", (wide,)), ("o200k",), tmp_path)
+    assert all(Stages(loud, Inline).build())
+    row = next(row for shard in loud.all_shards() for row in read_rows(shard.path(loud.out, "data")))
+    calls = read(row["prompt"]).calls
+    assert all("-- debug --" in call.result for call in calls)
+    assert 800 < fmean(len(call.result) for call in calls) < 2000
+
+
 def test_simulated_readers_are_right_when_they_see_all_and_seldom_when_they_see_one_call(rows: list[Row]) -> None:
     for subtask in SUBTASKS:
         own = [row for row in rows if row["subtask"] == subtask]
