@@ -28,7 +28,7 @@ CAPITALS = "ABCDEFGHKLMNPRSTVWXZ"
 STAFF = 240
 TOKENS_PER_UNIT = 56
 """One unit of the pool for so many tokens of the tier: about twice what a prompt can hold."""
-LEAST_THINGS, UNITS_PER_THING = 12, 9
+LEAST_THINGS, UNITS_PER_THING = 8, 24
 """Families of things of a kind in the smallest world; units of the pool for each family."""
 FAMILY = 4
 """Things whose codes differ in one place."""
