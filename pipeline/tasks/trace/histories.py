@@ -199,18 +199,18 @@ def walk(rng: Random, steps: int) -> list[str]:
     """Draw assignments, undos and redos behind an assignment that leave it the last one that stands.
 
     An assignment counts for one step up, an undo for one down; an undo with its redo changes nothing. Without any one
-    of the steps another assignment would be the last.
+    of the steps another assignment would be the last. In between it seldom is: who stops reading early is wrong.
     """
     found, height = list[str](), 0
     while len(found) < steps:
         left = steps - len(found)
         able = []
         if height < DEEP and left >= height + 2:
-            able += ["assign"] * 3
+            able += ["assign"] * 6
         if height:
-            able += ["undo"] * 3
+            able += ["undo"] * (1 if height == 1 and left > 1 else 4)
         if left >= height + 2:
-            able += ["undo redo"]
+            able += ["undo redo"] * 2
         kind = rng.choice(able)
         found += kind.split()
         height += (kind == "assign") - (kind == "undo")
