@@ -116,7 +116,7 @@ def _calls(chunk: str) -> Call:
 
 def about(calls: Sequence[Call], names: Sequence[str]) -> list[Call]:
     """Return the calls that name some things, and those that undo or commit one of them."""
-    named = re.compile("|".join(rf"{re.escape(name)}(?![\w-])" for name in names))
+    named = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")
     found = {at for at, call in enumerate(calls) if any(name in call.raw for name in names) and named.search(call.raw)}
     marks = {calls[at].ref for at in found} | {calls[at].staged for at in found}
     found |= {

@@ -129,8 +129,10 @@ def _yaml(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) 
     return "\n".join([f"ref: {ref}", f"status: {word}", *(f"{name}: {value}" for name, value in fields)])
 
 
-def _aligned(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
-    return aligned([("REF", "STATUS", *(name.upper() for name, _ in fields))], [(ref, word, *(v for _, v in fields))])
+def _expanded(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+    told = [("status", word), *fields]
+    wide = max(len(name) for name, _ in told)
+    return "\n".join([f"-[ {ref} ]{'-' * (wide + 2)}", *(f"{name:<{wide}} | {value}" for name, value in told)])
 
 
 def _spoken(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
@@ -158,7 +160,7 @@ def _terminal(rng: Random, ref: str, word: str, fields: Sequence[Field], said: s
 Envelope = Callable[[Random, str, str, Sequence[Field], str], str]
 ENVELOPES: Sequence[Envelope] = (
     *(_one_line, _nested, _pretty, _pairs, _bracketed, _yaml),
-    *(_aligned, _spoken, _xml, _logged, _http, _terminal),
+    *(_expanded, _spoken, _xml, _logged, _http, _terminal),
 )
 
 

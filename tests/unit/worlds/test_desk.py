@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from pipeline.streams import Streams
-from pipeline.tasks.trace.log import Call, Log, read
+from pipeline.tasks.trace.log import Call, Log, about, read
 from pipeline.worlds.desk import Desk, Speaker, State, Teller, acts, apply, desk, pool_texts
 from pipeline.worlds.desk.calls import ENVELOPES, ERRORS, FAULTS, aligned
 from pipeline.worlds.desk.jobs import WEIGHTS, assign_act, batch_code, copy_act, install_act, move_act, set_act
@@ -192,6 +192,14 @@ def test_a_call_is_read_only_with_its_result() -> None:
     ):
         with pytest.raises(ValueError, match=r"no call|codes|does not consist|not in order|not hold"):
             read(PROMPT.format(broken))
+
+
+def test_a_name_within_a_longer_one_is_no_mention() -> None:
+    calls = read(
+        PROMPT.format('> stock {"action": "record", "item": "ABP-4417"}\n< ABP-4417: opening_qty 5 (b2b2b)\n')
+    ).calls
+    assert about(calls, ["P-4417"]) == []
+    assert about(calls, ["ABP-4417"]) == calls
 
 
 def test_columns_are_even() -> None:
