@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.streams import Streams
 from pipeline.tasks.trace.log import Call, Log, about, read
-from pipeline.worlds.desk import Desk, Speaker, State, Teller, acts, apply, desk, pool_texts
+from pipeline.worlds.desk import Desk, Speaker, State, Teller, acts, apply, desk, pool_texts, words
 from pipeline.worlds.desk.calls import ENVELOPES, ERRORS, FAULTS, aligned
 from pipeline.worlds.desk.jobs import WEIGHTS, assign_act, batch_code, copy_act, install_act, move_act, set_act
 from pipeline.worlds.desk.lexicon import FAMILIES
@@ -212,3 +212,10 @@ def test_a_call_knows_what_it_was_asked() -> None:
     ]
     assert isinstance(call, Call)
     assert (call.action, call.before, call.done) == ("issue", "Go.", True)
+
+
+def test_no_sentence_but_a_rule_names_what_rules_are_about() -> None:
+    said = words()
+    papers = "|".join(said["paper"])
+    for name, some in said.items():
+        assert name.startswith("rule") or not re.search(rf"(?:{papers}) from", " ".join(some)), name
