@@ -6,7 +6,6 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.solving import ReadError
 from pipeline.tasks.trace.log import Call, about, read
 from pipeline.tasks.trace.replay import Answers, Asked, asked_of
 
@@ -55,5 +54,5 @@ def _job_of(start: int, marked: Sequence[Marked]) -> int | None:
 def _answers(asked: Asked, calls: Sequence[Call]) -> Answers:
     try:
         return asked.solve(calls)
-    except (ReadError, ValueError):
+    except (KeyError, ValueError):
         return ()

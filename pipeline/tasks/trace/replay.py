@@ -28,7 +28,10 @@ def answers(text: str) -> Answers:
     """Return the accepted answers to the question of a prompt."""
     log = read(text)
     asked = asked_of(log.question, log.report)
-    return asked.solve(asked.select(log.calls))
+    try:
+        return asked.solve(asked.select(log.calls))
+    except KeyError as name:
+        raise ReadError(f"a call about what is asked has no argument {name}") from None
 
 
 def asked_of(question: str, report: Sequence[str] = ()) -> Asked:

@@ -58,6 +58,8 @@ def apply(state: State, act: Act, ref: str) -> None:
     elif act.tool == "hosts":
         state.installed[str(args["host"])] = str(args.get("image", "")) if action == "reinstall" else ""
     elif act.tool == "commit":
+        if args["batch"] not in state.staged:
+            raise ValueError(f"there is no {args['batch']} to commit")
         for staged, code in state.staged.pop(str(args["batch"])):
             left = {name: value for name, value in staged.args.items() if name not in ("batch", "mode")}
             apply(state, staged.with_args(left), code)

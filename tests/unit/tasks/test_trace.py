@@ -238,3 +238,11 @@ def test_simulated_readers_are_right_when_they_see_all_and_seldom_when_they_see_
 def test_a_question_of_another_kind_is_no_question_of_a_trace() -> None:
     with pytest.raises(ValueError, match="no question"):
         asked_of("Who are you?")
+
+
+def test_a_call_that_lacks_an_argument_is_a_fault_and_no_crash(rows: list[Row]) -> None:
+    row = next(row for row in rows if row["subtask"] == "state" and "amount" in row["metadata"])
+    name = json.loads(row["metadata"])["latent"]["names"][0]
+    start = row["prompt"].find("\nTrace:\n") + len("\nTrace:\n")
+    told = inserted(row, start, f'> stock {{"action": "issue", "note": "{name}"}}\n< posted (b2b2b)\n')
+    assert any("no argument" in fault for fault in faults(row, **told))

@@ -149,7 +149,7 @@ def test_changes_stand_are_undone_and_wait_in_batches() -> None:
     apply(state, acts.commit("batch-1"), "a2b6c")
     apply(state, acts.reverse("a2b3c"), "a2b7c")
     assert state.amount("LBX-4417") == -7
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="to commit"):
         apply(state, acts.commit("batch-1"), "a2b8c")
 
 
