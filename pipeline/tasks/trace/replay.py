@@ -126,7 +126,6 @@ def _origin(found: re.Match[str], report: Sequence[str]) -> Asked:
 
 
 HOSTS = re.compile(r"[a-z]+-[a-z]{3}-\d{3}")
-PLAN = re.compile(r"(?:.*: )?(.+?)(?:, this is| is) plan (P-\d{4}).*")
 
 
 def _remaining(found: re.Match[str], report: Sequence[str]) -> Asked:
@@ -327,8 +326,8 @@ ASKED: Mapping[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], Asked]]
         r"what is the ref of the call that set it\?"
     ): _origin,
     re.compile(
-        r"Which hosts of plan (?P<plan>P-\d{4}) are still to be reinstalled after everything in the trace, in the "
-        r"order of the plan\?"
+        r"Which hosts of plan (?P<plan>P-\d{4}-[A-Z]{2}) are still to be reinstalled after everything in the trace, "
+        r"in the order of the plan\?"
     ): _remaining,
     re.compile(
         r"What is (?P<what>the number|the sum of qty) of all rows with the status (?P<status>[a-z]+) that the query "

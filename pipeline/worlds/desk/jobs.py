@@ -14,7 +14,7 @@ from zlib import crc32
 from pipeline.streams import Streams
 from pipeline.worlds.desk import acts, rules
 from pipeline.worlds.desk.calls import Act, Pair, Teller
-from pipeline.worlds.desk.lexicon import Desk, Speaker, desk
+from pipeline.worlds.desk.lexicon import CAPITALS, Desk, Speaker, desk
 from pipeline.worlds.desk.reads import OPENING_FORMS, READS, good_of, opening, read
 from pipeline.worlds.desk.tables import FORMS, any_page, broken, shown
 
@@ -44,19 +44,16 @@ def quantity(rng: Random) -> int:
 
 def batch_code(rng: Random, *, row: bool = False) -> str:
     """Draw the name of a batch: rows and the pool never draw the same ones."""
-    return _code(rng, "batch-", 5, row=row)
+    return _named(lambda: f"batch-{rng.randrange(10_000, 100_000)}", row=row)
 
 
 def plan_code(rng: Random, *, row: bool = False) -> str:
     """Draw the name of a plan in the same way."""
-    return _code(rng, "P-", 4, row=row)
+    return _named(lambda: f"P-{rng.randrange(1000, 10_000)}-{''.join(rng.choices(CAPITALS, k=2))}", row=row)
 
 
-def _code(rng: Random, head: str, digits: int, *, row: bool) -> str:
-    while True:
-        code = f"{head}{rng.randrange(10 ** (digits - 1), 10**digits)}"
-        if is_of_row(code) == row:
-            return code
+def _named(draw: Callable[[], str], *, row: bool) -> str:
+    return next(name for name in iter(draw, None) if is_of_row(name) == row)
 
 
 def is_of_row(name: str) -> bool:
