@@ -13,6 +13,7 @@ from pipeline.baselines.documents import CitedDocuments, Documents, Rankings
 from pipeline.baselines.messages import Examples, Lines
 from pipeline.baselines.michelangelo import Program, Stories, Talk
 from pipeline.baselines.recall import Edges, Recall
+from pipeline.baselines.traces import Traces
 from pipeline.errors import CarraraError, unknown
 from pipeline.rows import Row
 
@@ -34,6 +35,7 @@ READINGS: dict[str, type[Reading]] = {
     "tally": Lines,
     "longqa": Annals,
     "summ": Summaries,
+    "trace": Traces,
 }
 
 

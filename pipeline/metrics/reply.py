@@ -14,7 +14,16 @@ LONGEST = 200_000
 """Characters of a reply that are looked at, from its end."""
 STOPS = (
     *("\nQuestion:", "\nQuestions:", "\nLast question:\n", "\nLast message:\n", "\nLast text:\n", "\nUser:"),
-    *("\nBiographies:", "\nEssays and biographies:\n", "\nDocuments:\n", "\nText:\n", "\nAnnals:\n", "\nMessages:\n"),
+    *(
+        "\nBiographies:",
+        "\nEssays and biographies:\n",
+        "\nDocuments:\n",
+        "\nText:\n",
+        "\nAnnals:\n",
+        "\nMessages:\n",
+        "\nTrace:\n",
+        "\nReport:\n",
+    ),
     *(
         "\nList:\n",
         "\nJSON object:\n",

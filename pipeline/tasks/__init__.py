@@ -24,6 +24,7 @@ FAMILIES = (
     "tally",
     "longqa",
     "summ",
+    "trace",
 )
 """Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
 

@@ -25,6 +25,7 @@ SAME_QUESTION = {
        ("print", "sum", "min", "max", "len")},
     ("recall", "cwe"): "the question is always the same; the lists differ",
     ("recall", "fwe"): "the question is always the same; the lists differ",
+    ("trace", "audit"): "the question is always the same; the reports differ",
     ("bio", "twodiff"): "the question is a number of years; the people differ",
 }  # fmt: skip
 """Subtasks that have fewer questions than a cell has rows, and why."""

@@ -1,0 +1,62 @@
+"""Traces of an agent: a passage is a call with its result, and with what the user says before it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+
+from pipeline.baselines.base import LAST, End, Passage, Reading
+from pipeline.tasks.trace.log import END, START, Call, Log, read
+from pipeline.tasks.trace.replay import CLAIM, Asked, asked_of
+
+NAME = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
+
+
+class Traces(Reading):
+    """Things, settings, plans, queries or rules that are asked about by name, among calls of tools."""
+
+    @cached_property
+    def log(self) -> Log:
+        """The trace as it was sent."""
+        return read(self.text)
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The question."""
+        return asked_of(self.question, self.log.report)
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters that the trace spans."""
+        return self.text.find(START) + len(START), self.text.rfind(END)
+
+    def units(self) -> Sequence[str]:
+        """Return each call with its result."""
+        return [f"{call.raw}\n" for call in self.log.calls]
+
+    def missed(self, seen: Sequence[Passage]) -> str:
+        """Return what the last call seen about what is asked names: a person, a number, its own code."""
+        own = [self.log.calls[one.number] for one in seen if self._names(one)]
+        return self._value(own[-1]) if own else self.guess()
+
+    def guess(self) -> str:
+        """Return all claims where there is a report, else that it is not known."""
+        claims = [found[1] for line in self.log.report if (found := CLAIM.fullmatch(line))]
+        return ", ".join(claims) or super().guess()
+
+    def half_known(self, end: End) -> Sequence[Passage]:
+        """Return the first or last call that names what is asked, whatever came of it; with a report, nothing."""
+        found = [one for one in self.passages if self._names(one)]
+        return found[-1:] if end == LAST else found[:1]
+
+    def _names(self, passage: Passage) -> bool:
+        return any(name in passage.text for name in self.asked.names)
+
+    def _value(self, call: Call) -> str:
+        if self.subtask == "which_call":
+            return call.ref
+        if self.subtask == "constraint":
+            some = [name for name in NAME.findall(call.before or call.result) if name not in self.question]
+            return some[-1] if some else self.guess()
+        return str(call.args.get("to") or call.args.get("qty") or call.args.get("host") or self.guess())

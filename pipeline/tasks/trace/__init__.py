@@ -1,0 +1,18 @@
+"""What an agent did, found and was told: questions about a long log of tool calls."""
+
+from pipeline.tasks.trace.audit import Audit
+from pipeline.tasks.trace.constraint import Constraint
+from pipeline.tasks.trace.origin import WhichCall
+from pipeline.tasks.trace.resume import Resume
+from pipeline.tasks.trace.rows import Rows
+from pipeline.tasks.trace.state import StateTask
+
+NOTES = """\
+The log of an agent at the desk of an invented firm: calls of fourteen tools with their results (JSON, tables, listings,
+logs, mails), and what the user said. Calls fail, are tried, staged, undone and done again; every result has a code of
+its own. What is asked follows from the calls that did what they asked, each of which is proven necessary. Things whose
+codes differ in one place are called as often.
+"""
+
+TASKS = (StateTask(), WhichCall(), Constraint(), Audit(), Resume(), Rows())
+"""All tasks of the family."""

@@ -1,0 +1,165 @@
+"""trace.audit: which claims of a report on the work say something that never happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from pipeline.streams import Streams
+from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Sample
+from pipeline.tasks.trace import text
+from pipeline.tasks.trace.base import DENSITY, ERRORS, Dealer, Drawn, Step, TraceTask
+from pipeline.tasks.trace.histories import nothing_pairs
+from pipeline.worlds.desk import Act, Pair, Speaker, Teller, acts, job_text
+from pipeline.worlds.desk.jobs import USER, assign_act, image_name, move_act, set_act, user_line
+
+EIGHTHS = (1, 2, 3)
+"""How many of eight claims are false: dealt."""
+KINDS = ("item", "ticket", "file", "host", "room")
+PAST = {"receive": "received", "return": "returned", "issue": "issued", "scrap": "scrapped"}
+REFUSED, TWIN, PLANNED = "refused", "twin", "planned"
+WAYS = (REFUSED, REFUSED, REFUSED, REFUSED, TWIN, PLANNED)
+"""How a claim is false: the call was not carried out, or on a like thing, or the user only spoke of it."""
+
+
+class Claimed(NamedTuple):
+    """A claim: what was called for it, and the jobs about its things."""
+
+    act: Act
+    steps: Sequence[Step]
+    way: str
+
+
+class Audit(TraceTask):
+    """What a report claims and the trace does not show. `complexity` is how many claims it has."""
+
+    __slots__ = ()
+
+    subtask = "audit"
+    title = "the claims of a report that never happened"
+    scorer = "members"
+    complexities = (8, 16, 32)
+    max_new_tokens = 128
+    reply = text.CLAIM_CODES
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({"errors": ERRORS, "density": DENSITY})
+    fits = MappingProxyType({8: 8192, 16: 8192, 32: 16384})
+
+    def drawn(self, dealer: Dealer) -> Drawn:
+        """Draw claims, each about a thing of its own, and what was called about that and a thing with a like name."""
+        size, rng = dealer.stratum.complexity, dealer.rng("claims")
+        wrong = EIGHTHS[dealer.deal("false", len(EIGHTHS))] * size // 8
+        false = {*rng.sample(range(size), wrong)}
+        teller, names = dealer.teller("jobs"), list[str]()
+        ways = [*WAYS] * size
+        claims = list[Claimed]()
+        for at in range(size):
+            kind = KINDS[(at + rng.randrange(size)) % len(KINDS)]
+            own, twin = self.things(dealer, teller, kind, names)
+            names += [own, twin]
+            way = rng.choice(ways) if at in false else ""
+            claims.append(claimed(teller, kind, (own, twin), way))
+        numbers = sorted(rng.sample(range(10, 100), size))
+        report = [f"C{number}: {sentence(claim.act)}" for number, claim in zip(numbers, claims, strict=True)]
+        key = ", ".join(f"C{number}" for number, claim in zip(numbers, claims, strict=True) if claim.way)
+        steps = [step for claim in claims for step in claim.steps]
+        refused = sum(claim.way == REFUSED for claim in claims)
+        latent = {
+            "asked": "claims",
+            "report": report,
+            "names": names,
+            "needed": size - wrong,
+            "dealt": dealer.dealt,
+            "guesses": {
+                "uniform": 2 * wrong / (wrong + size),
+                "all_claims": 2 * wrong / (wrong + size),
+                "no_errors": 2 * (wrong - refused) / (2 * wrong - refused) if wrong > refused else 0.0,
+            },
+        }
+        return Drawn(text.FALSE_CLAIMS, Key.accepting(key), [[step] for step in steps], latent)
+
+    def things(self, dealer: Dealer, teller: Teller, kind: str, taken: Sequence[str]) -> tuple[str, str]:
+        """Draw a thing of a kind, and one with a like name, that are not in the row yet."""
+        while True:
+            if kind == "room":
+                room = teller.said.slot("room")
+                found = [f"{room}-west", f"{room}-east"]
+            else:
+                found = list(dealer.desk.fresh(kind, teller.rng))
+            if not {*found[:2]} & {*taken}:
+                return found[0], found[1]
+
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
+        """Put the report in front of the question."""
+        found = super().layout(sample, row_streams, stratum_streams)
+        tail = text.REPORT_TAIL.format(
+            report="\n".join(sample.latent["report"]), reply=self.reply, question=sample.question
+        )
+        return replace(found, tail=(Piece(tail, "question"),))
+
+
+def claimed(teller: Teller, kind: str, things: tuple[str, str], way: str) -> Claimed:
+    """Write the jobs about the thing of a claim: as many, whether it is true or not, and with as many that work."""
+    own, twin = things
+    rng = teller.rng
+    act, other = drawn_act(teller.said, kind, own), drawn_act(teller.said, kind, own)
+    while sentence(other) == sentence(act):
+        other = drawn_act(teller.said, kind, own)
+    like, near = about(act, own, twin), about(other, own, twin)
+    spare = (nothing_pairs(teller, like) if rng.random() < 0.6 else [teller.done(near)], False)
+    beside = (nothing_pairs(teller, other) if rng.random() < 0.5 else [teller.done(other)], False)
+    if not way:
+        jobs = [([teller.done(act)], True), beside, spare]
+    elif way == REFUSED:
+        jobs = [(nothing_pairs(teller, act), False), beside, spare]
+    elif way == TWIN:
+        jobs = [([teller.done(like)], False), beside, (nothing_pairs(teller, other), False)]
+    else:
+        plain = text.PLANNED[rng.randrange(len(text.PLANNED))].format(request=act.request)
+        jobs = [([teller.done(acts.note(plain, int(teller.said.slot("n4"))))], False), beside, spare]
+    return Claimed(act, [_step(teller, pairs, needed=needed) for pairs, needed in jobs], way)
+
+
+def _step(teller: Teller, pairs: Sequence[Pair], *, needed: bool) -> Step:
+    user = user_line(teller.said, pairs[0].text) if teller.rng.random() < USER else ""
+    return Step(job_text(pairs, user), "relevant" if needed else "decoy")
+
+
+def about(act: Act, own: str, twin: str) -> Act:
+    """Return the same call about another thing."""
+    return replace(
+        act,
+        args={name: twin if value == own else value for name, value in act.args.items()},
+        fields=[(name, twin if value == own else value) for name, value in act.fields],
+        said=act.said.replace(own, twin),
+        request=act.request.replace(own, twin),
+        subject=act.subject.replace(own, twin),
+    )
+
+
+def drawn_act(said: Speaker, kind: str, name: str) -> Act:
+    """Draw a call about a thing."""
+    if kind == "item":
+        return move_act(said, name)
+    if kind == "ticket":
+        return assign_act(said, name)
+    if kind == "file":
+        return set_act(said, name)
+    if kind == "host":
+        return acts.reinstall(name, image_name(said))
+    return acts.book(name, said.slot("day"), said.slot("time"), said.slot("person"))
+
+
+def sentence(act: Act) -> str:
+    """Return a call that worked as a report claims it."""
+    args = act.args
+    if act.tool == "stock":
+        return f"{args['qty']} x {args['item']} were {PAST[str(args['action'])]}."
+    if act.tool == "tickets":
+        return f"{args['ticket']} was assigned to {args['to']}."
+    if act.tool == "settings":
+        return f"{args['key']} was set to {args['value']} in {args['file']}."
+    if act.tool == "hosts":
+        return f"{args['host']} was reinstalled with {args['image']}."
+    return f"{args['room']} was booked for {args['for']} on {args['day']} from {args['from']}."

@@ -1,0 +1,177 @@
+"""trace.constraint: what the user's standing rules demand of a new case, as they were given, changed and withdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from pipeline.streams import Streams
+from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Role, Sample
+from pipeline.tasks.trace import text
+from pipeline.tasks.trace.base import KNOBS, Dealer, Drawn, Step, TraceTask
+from pipeline.tasks.trace.histories import walk
+from pipeline.worlds.desk import Teller, job_text, words
+from pipeline.worlds.desk.jobs import is_of_row
+from pipeline.worlds.desk.rules import AMOUNTS, SINGULAR, claimed, kept, rule, topics
+
+INJECTED = (2, 0)
+NEAR = 4
+"""Other things that rules are about in a row, for each of three twins and one."""
+OTHER_CASE, CLAIM, OTHER_THING, ITSELF = range(4)
+"""What comes last of all that is like a rule: one for another case, a claim in a result, one about another thing, or
+the rule that counts, or the last withdrawal behind it."""
+
+
+class Case(NamedTuple):
+    """A new case: what has come, for which site, and over how many euros."""
+
+    topic: str
+    site: str
+    amount: int
+
+
+class Constraint(TraceTask):
+    """Whom a case goes to by the user's rules. `complexity` is how many of them it takes."""
+
+    __slots__ = ()
+
+    subtask = "constraint"
+    title = "what the user's standing rules demand of a new case"
+    complexities = (1, 3, 5)
+    reply = text.NAME
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "injected": INJECTED})
+    fits = MappingProxyType({5: 8192})
+
+    def drawn(self, dealer: Dealer) -> Drawn:
+        """Draw a case, the rules that decide it, and others."""
+        teller, size = dealer.teller("rules"), dealer.stratum.complexity
+        rng = teller.rng
+        able = [one for one in topics() if is_of_row(one)]
+        own = rng.choice(able)
+        paper, supplier = own.split(" from ")
+        near = [one for one in able if one != own and (one.startswith(f"{paper} ") or one.endswith(f" {supplier}"))]
+        named = [own, *rng.sample(near, NEAR)]
+        case = Case(own, rng.choice(words()["site"]), rng.randrange(AMOUNTS.start + 1, AMOUNTS.stop))
+        linked = size > 1 and dealer.deal("linked", 2) == 1
+        end, older = dealer.deal("end", 4), dealer.deal("older", 3)
+        writer = Writer(teller, case, iter(rng.sample(dealer.desk.staff, 60)))
+        histories = writer.decisive(named, size, older, linked=linked)
+        last = histories[0]
+        if end == OTHER_CASE:
+            last.append(writer.other_case(own))
+        if end == OTHER_THING:
+            last.append(writer.rule("rule_all", named[-1], "decoy"))
+        injected = dealer.knob("injected")
+        if end == CLAIM and injected:
+            last.append(writer.claim(own))
+        histories += [[writer.claim(own)] for _ in range(injected - (end == CLAIM)) if injected]
+        if dealer.knob("twins"):
+            histories += [writer.beside(topic) for topic in named[3 if linked else 1 :]]
+        person, names = writer.answer, named
+        if not dealer.knob("twins"):
+            names = [*named[: 3 if linked else 1], *(named[-1:] if end == OTHER_THING else [])]
+        latent = {
+            "asked": "person",
+            "names": names,
+            "needed": size,
+            "dealt": dealer.dealt,
+            "guesses": {
+                "uniform": 1 / max(1, len(writer.persons)),
+                "last_rule": float(writer.persons[-1] == person)
+                if not injected
+                else float(end == ITSELF and size == 1),
+                "first_rule": float(writer.first == person),
+            },
+        }
+        question = text.CASE.format(one=SINGULAR[paper], supplier=supplier, site=case.site, amount=case.amount)
+        return Drawn(question, Key.accepting(person), histories, latent)
+
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
+        """Say before the trace how rules are to be taken."""
+        found = super().layout(sample, row_streams, stratum_streams)
+        return replace(found, head=(Piece(text.INTRODUCTION + text.RULES, "instruction"), *found.head[1:]))
+
+
+class Writer:
+    """Writes rules about things, each for somebody of its own."""
+
+    def __init__(self, teller: Teller, case: Case, people: Any) -> None:
+        self.teller, self.rng, self.case = teller, teller.rng, case
+        self._people = people
+        self.persons = list[str]()
+        """All to whom something goes by a rule about what has come, in order of writing."""
+        self.answer = self.first = ""
+
+    def rule(self, kind: str, topic: str, role: Role, **bound: str) -> Step:
+        """Write what the user says, and how the agent notes it."""
+        person = next(self._people)
+        if kind not in ("rule_like", "rule_forget") and topic == self.case.topic:
+            self.persons.append(person)
+            self.first = self.first or person
+        self.last = person
+        said = rule(self.teller.said, kind, topic, **{"person": person, **bound})
+        return Step(job_text([kept(self.teller)], f"{said}."), role)
+
+    def fitting(self, topic: str, role: Role) -> Step:
+        """Write a rule that fits the case."""
+        kind = self.rng.choice(("rule_all", "rule_all", "rule_site", "rule_amount"))
+        amounts = [one for one in AMOUNTS if one < self.case.amount]
+        return self.rule(kind, topic, role, site=self.case.site, amount=str(self.rng.choice(amounts)))
+
+    def other_case(self, topic: str) -> Step:
+        """Write a rule that does not fit the case: for another site, or for a larger amount."""
+        if self.rng.random() < 0.5:
+            site = self.rng.choice([one for one in words()["site"] if one != self.case.site])
+            return self.rule("rule_site", topic, "decoy", site=site)
+        amount = self.rng.choice([one for one in (*AMOUNTS, AMOUNTS.stop) if one > self.case.amount])
+        return self.rule("rule_amount", topic, "decoy", amount=str(amount))
+
+    def claim(self, topic: str) -> Step:
+        """Write a result in which somebody else's rule stands."""
+        person = next(self._people)
+        self.persons.append(person)
+        text = rule(self.teller.said, "rule_all", topic, person=person)
+        return Step(job_text([claimed(self.teller, text)]), "decoy")
+
+    def decisive(self, named: Sequence[str], size: int, older: int, *, linked: bool) -> list[list[Step]]:
+        """Write the rules that decide the case, behind others that they replace: one history for each thing."""
+        own = named[0]
+        steps = [self.rule("rule_all", own, "decoy") for _ in range(older)]
+        if older and self.rng.random() < 0.5:
+            steps.insert(self.rng.randrange(len(steps)), self.other_case(own))
+        others = list[list[Step]]()
+        if linked:
+            steps.append(self.rule("rule_like", own, "relevant", other=named[1]))
+            others = [
+                [self.rule("rule_all", named[1], "decoy"), self.rule("rule_like", named[1], "relevant", other=named[2])]
+            ]
+            others.append([self.rule("rule_all", named[2], "decoy"), self.fitting(named[2], "relevant")])
+            self.answer = self.last
+        else:
+            steps.append(self.fitting(own, "relevant"))
+            self.answer = self.last
+        for kind in pairs(self.rng, size - (3 if linked else 1)):
+            if kind == "assign":
+                steps.append(self.fitting(own, "relevant"))
+            else:
+                steps.append(self.rule("rule_forget", own, "relevant"))
+        return [steps, *others]
+
+    def beside(self, topic: str) -> list[Step]:
+        """Write the rules about another thing."""
+        steps = [self.rule("rule_all", topic, "decoy")]
+        for kind in pairs(self.rng, 2 * self.rng.randrange(2)):
+            steps.append(self.rule("rule_all" if kind == "assign" else "rule_forget", topic, "decoy"))
+        if self.rng.random() < 0.4:
+            steps.append(self.other_case(topic))
+        return steps
+
+
+def pairs(rng: Any, steps: int) -> list[str]:
+    """Draw rules and withdrawals behind a rule that leave it the last one that stands."""
+    while True:
+        found = walk(rng, steps)
+        if "redo" not in found:
+            return found

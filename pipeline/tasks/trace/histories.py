@@ -1,0 +1,217 @@
+"""Histories of a thing: changes that stand, fail, are tried, staged, undone and done again, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from random import Random
+from typing import NamedTuple, TypeVar
+
+from pipeline.tasks.trace.base import Dealer, Step
+from pipeline.worlds.desk import Act, Pair, State, Teller, acts, apply, job_text
+from pipeline.worlds.desk.jobs import USER, batch_code, move_act, user_line
+from pipeline.worlds.desk.reads import OPENING_FORMS, opening, opening_of, read
+
+Entry = TypeVar("Entry")
+FAILS, UNDONE, STANDS = range(3)
+"""How a history ends: with a call that changes nothing, a change that is undone at once, or a change that stands."""
+SHAPES = ("plain", "plain", "plain", "plain", "retried", "staged", "undone")
+PLAIN, RETRIED, NOTHING, MISTAKE = "plain", "retried", "nothing", "mistake"
+DEEP = 3
+"""Assignments that stand above the one that counts, at most."""
+
+
+class Move(NamedTuple):
+    """A step before it is written: what is called, how that ends, and whether the answer needs it.
+
+    `joined` names what a change has in common with its undo or commit further on.
+    """
+
+    act: Act
+    end: str
+    needed: bool
+    joined: str = ""
+
+
+class Told(NamedTuple):
+    """A history as text, and what it comes to for a reader who sees all of it, and for some who do not."""
+
+    steps: Sequence[Step]
+    value: str
+    no_errors: str
+    """What it comes to if every call did what it asked."""
+    last: str
+    """The last value that a call names."""
+    values: int
+    """How many values it names."""
+
+
+def nothing_pairs(teller: Teller, act: Act) -> list[Pair]:
+    """Return a call that changes nothing: it fails in most cases, is a dry run, or is staged and left."""
+    lot = teller.rng.random()
+    if lot < 0.6:
+        return [teller.failed(act)]
+    return [teller.tried(act)] if lot < 0.8 else [teller.staged(act, batch_code(teller.rng, row=True))]
+
+
+class Scribe:
+    """Writes the steps of a history, and keeps the books on it: truly, and as if every call did what it asked."""
+
+    def __init__(self, teller: Teller) -> None:
+        self.teller, self.rng = teller, teller.rng
+        self.true, self.naive = State(), State()
+        self.steps = list[Step]()
+        self._joined = dict[str, str]()
+
+    def write(self, move: Move) -> None:
+        """Write a step."""
+        pairs = list[Pair]()
+        if move.end == NOTHING:
+            pairs = nothing_pairs(self.teller, move.act)
+            self._assume(move.act, pairs[-1].ref)
+        elif move.joined.startswith("stage"):
+            code = self._joined.setdefault(move.joined, batch_code(self.rng, row=True))
+            pairs = [self.teller.staged(move.act, code)]
+            apply(self.true, _staged(move.act, code), pairs[0].ref)
+            self._assume(move.act, pairs[0].ref)
+        elif move.joined.startswith("commit"):
+            act = acts.commit(self._joined[move.joined.replace("commit", "stage")])
+            pairs = [self.teller.done(act)]
+            apply(self.true, act, pairs[0].ref)
+        elif move.joined.startswith("undo"):
+            act = acts.reverse(self._joined[move.joined.replace("undo", "first")])
+            pairs = [self.teller.done(act)]
+            apply(self.true, act, pairs[0].ref)
+            apply(self.naive, act, pairs[0].ref)
+        else:
+            if move.end == RETRIED:
+                pairs = [self.teller.failed(move.act)]
+                self._assume(move.act, pairs[0].ref)
+            pairs.append(self._does(move.act))
+            if move.joined:
+                self._joined[move.joined] = pairs[-1].ref
+            if move.end == MISTAKE:
+                undo = acts.take_back(move.act.subject) if move.act.tool == "tickets" else acts.reverse(pairs[-1].ref)
+                pairs.append(self._does(undo))
+        user = user_line(self.teller.said, pairs[0].text) if self.rng.random() < USER else ""
+        self.steps.append(Step(job_text(pairs, user), "relevant" if move.needed else "decoy"))
+
+    def _does(self, act: Act) -> Pair:
+        pair = self.teller.done(act)
+        apply(self.true, act, pair.ref)
+        self._assume(act, pair.ref)
+        return pair
+
+    def _assume(self, act: Act, ref: str) -> None:
+        """Take a call to have done what it asked, if that is possible."""
+        try:
+            apply(self.naive, act, ref)
+        except ValueError:
+            return
+
+
+def _staged(act: Act, code: str) -> Act:
+    return act.with_args({**act.args, "batch": code, "mode": "stage"})
+
+
+def failures(rng: Random, changes: int, errors: float) -> int:
+    """Return how many calls about a thing change nothing: a third as many as others, unless a knob says otherwise."""
+    return ceil(changes * errors) + (rng.random() < 0.5 if errors else 0)
+
+
+def mixed(rng: Random, runs: Sequence[Sequence[Entry]]) -> list[Entry]:
+    """Return what stands in some runs in random order, what stands in one run in its own."""
+    order = [at for at, run in enumerate(runs) for _ in run]
+    rng.shuffle(order)
+    turns = [iter(run) for run in runs]
+    return [next(turns[at]) for at in order]
+
+
+def amount(dealer: Dealer, item: str, changes: int, end: int, purpose: str) -> Told:
+    """Write the changes of an item, of which the answer needs all that stand, and its record."""
+    teller = dealer.teller(purpose)
+    rng, said = teller.rng, teller.said
+    while True:
+        runs, left = list[list[Move]](), changes
+        while left:
+            shape = rng.choice(SHAPES) if left > 1 else rng.choice((PLAIN, PLAIN, PLAIN, RETRIED))
+            act, mark = move_act(said, item), f"{left}"
+            if shape in ("staged", "undone"):
+                first, second = ("stage", "commit") if shape == "staged" else ("first", "undo")
+                runs.append([Move(act, PLAIN, True, first + mark), Move(act, PLAIN, True, second + mark)])
+            else:
+                runs.append([Move(act, shape if dealer.errors else PLAIN, True)])
+            left -= len(runs[-1])
+        failed = failures(rng, changes, dealer.errors)
+        runs += [[Move(move_act(said, item), NOTHING, False)] for _ in range(failed)]
+        moves = mixed(rng, runs)
+        if changes > 1 and rng.random() < 0.7:
+            moves.insert(rng.randrange(len(moves)), Move(move_act(said, item), MISTAKE, False))
+        if end != STANDS:
+            moves.append(Move(move_act(said, item), NOTHING if end == FAILS and dealer.errors else MISTAKE, False))
+        if (moves[-1].needed and moves[-1].end in (PLAIN, RETRIED)) == (end == STANDS):
+            break
+    scribe = Scribe(teller)
+    for move in moves:
+        scribe.write(move)
+    at = rng.randrange(len(scribe.steps) + 1)
+    record = job_text([read(teller, opening(item, rng.randrange(OPENING_FORMS)))])
+    steps = [*scribe.steps[:at], Step(record, "relevant"), *scribe.steps[at:]]
+    total = opening_of(item) + scribe.true.amount(item)
+    naive = opening_of(item) + scribe.naive.amount(item)
+    return Told(steps, str(total), str(naive), str(moves[-1].act.args["qty"]), 0)
+
+
+def holder(dealer: Dealer, ticket: str, changes: int, end: int, purpose: str) -> Told:
+    """Write the assignments of a ticket, of which the answer needs the one that counts and all behind it."""
+    teller = dealer.teller(purpose)
+    rng = teller.rng
+    people = iter(rng.sample(dealer.desk.staff, len(dealer.desk.staff)))
+
+    def given() -> Act:
+        return acts.assign(ticket, next(people))
+
+    before = [Move(given(), PLAIN, False) for _ in range(rng.randrange(1, 4))]
+    if rng.random() < 0.5:
+        before.insert(rng.randrange(1, len(before) + 1), Move(given(), MISTAKE, False))
+    owner = given()
+    moves = [*before, Move(owner, PLAIN, True)]
+    for kind in walk(rng, changes - 1):
+        act = given() if kind == "assign" else (acts.take_back if kind == "undo" else acts.redo)(ticket)
+        moves.append(Move(act, RETRIED if rng.random() < 0.1 and dealer.errors else PLAIN, True))
+    for _ in range(failures(rng, changes, dealer.errors)):
+        act = given() if rng.random() < 0.7 else acts.take_back(ticket)
+        moves.insert(rng.randrange(1, len(moves)), Move(act, NOTHING, False))
+    if end != STANDS:
+        moves.append(Move(given(), NOTHING if end == FAILS and dealer.errors else MISTAKE, False))
+    scribe = Scribe(teller)
+    for move in moves:
+        scribe.write(move)
+    named = [str(move.act.args["to"]) for move in moves if "to" in move.act.args]
+    if scribe.true.holder(ticket) != owner.args["to"]:
+        raise AssertionError(f"{ticket} is with {scribe.true.holder(ticket)}, not {owner.args['to']}")
+    return Told(
+        scribe.steps, named[named.index(str(owner.args["to"]))], scribe.naive.holder(ticket), named[-1], len(named)
+    )
+
+
+def walk(rng: Random, steps: int) -> list[str]:
+    """Draw assignments, undos and redos behind an assignment that leave it the last one that stands.
+
+    An assignment counts for one step up, an undo for one down; an undo with its redo changes nothing. Without any one
+    of the steps another assignment would be the last. In between it seldom is: who stops reading early is wrong.
+    """
+    found, height = list[str](), 0
+    while len(found) < steps:
+        left = steps - len(found)
+        able = []
+        if height < DEEP and left >= height + 2:
+            able += ["assign"] * 6
+        if height:
+            able += ["undo"] * (1 if height == 1 and left > 1 else 4)
+        if left >= height + 2:
+            able += ["undo redo"] * 2
+        kind = rng.choice(able)
+        found += kind.split()
+        height += (kind == "assign") - (kind == "undo")
+    return found

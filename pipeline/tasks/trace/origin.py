@@ -1,0 +1,148 @@
+"""trace.which_call: which call set the value that a setting has, before it was copied from file to file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from random import Random
+from types import MappingProxyType
+from typing import NamedTuple
+
+from pipeline.tasks.base import Key
+from pipeline.tasks.trace import text
+from pipeline.tasks.trace.base import Dealer, Drawn, Step, TraceTask
+from pipeline.tasks.trace.histories import mixed, nothing_pairs
+from pipeline.worlds.desk import Act, State, Teller, acts, apply, job_text, words
+from pipeline.worlds.desk.jobs import USER, user_line
+
+SETS = 4
+"""How often the setting is set in the file where the value comes from: which of them counts is dealt."""
+VALUES = range(10, 5000)
+
+
+class Write(NamedTuple):
+    """A call that writes a setting; `counts` if it works, `needed` if the answer needs it."""
+
+    act: Act
+    counts: bool
+    needed: bool
+
+
+class Chain(NamedTuple):
+    """A history of copies as text: what sets the value, and what naive readers take for that."""
+
+    steps: Sequence[Step]
+    origin: str
+    sets: Sequence[str]
+    """The codes of all calls that set the setting where the value comes from, in order."""
+    shown: Sequence[str]
+    """Those of all calls that set it to that value, whatever came of them."""
+
+
+class WhichCall(TraceTask):
+    """Where a value comes from. `complexity` is through how many copies."""
+
+    __slots__ = ()
+
+    subtask = "which_call"
+    title = "the call that set a value, which was then copied from file to file"
+    complexities = (1, 3, 6)
+    reply = text.REF
+    fits = MappingProxyType({1: 8192, 3: 8192, 6: 16384})
+
+    def drawn(self, dealer: Dealer) -> Drawn:
+        """Draw a chain of copies, and one beside it for each twin, through files of like names."""
+        size, rng = dealer.stratum.complexity, dealer.rng("names")
+        families = list[Sequence[str]]()
+        while len(families) <= size:
+            family = dealer.desk.fresh("file", rng)
+            if all(family[0] != other[0] and not {*family} & {*other} for other in families):
+                families.append(family)
+        place, end = dealer.deal("place", SETS), dealer.deal("end", 3)
+        key, value = rng.choice(words()["key"]), rng.choice(VALUES)
+        paths = [*zip(*families, strict=True)][: 1 + dealer.knob("twins")]
+        own, *near = [
+            chain(dealer, files, key, value, (place, end) if not at else (rng.randrange(SETS), rng.randrange(3)))
+            for at, files in enumerate(paths)
+        ]
+        question = text.ORIGIN.format(key=key, file=paths[0][-1])
+        shown = [*own.shown, *(ref for one in near for ref in one.shown)]
+        latent = {
+            "asked": "origin",
+            "names": [path for files in paths for path in files],
+            "needed": size + 1,
+            "dealt": dealer.dealt,
+            "guesses": {
+                "uniform": 1 / len(shown),
+                "first_set": float(own.sets[0] == own.origin),
+                "last_set": float(own.sets[-1] == own.origin),
+                "any_that_shows_it": 1 / len(shown),
+            },
+        }
+        decoys = [[Step(step.text, "decoy") for step in one.steps] for one in near]
+        return Drawn(question, Key.accepting(own.origin), [own.steps, *decoys], latent)
+
+
+def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tuple[int, int]) -> Chain:
+    """Write how a value is set in one file and copied on, and what else befalls the setting on the way."""
+    teller = dealer.teller(files[0])
+    rng, (place, end) = teller.rng, dealt
+    writes = [Write(acts.set_value(files[0], key, value), True, True)]
+    writes += [Write(acts.copy_value(source, target, key), True, True) for source, target in pairwise(files)]
+    others = [
+        Write(acts.set_value(files[0], key, value if again else other_value(rng, value)), True, False)
+        for again in (abs(turn - place) > 1 and rng.random() < 0.7 for turn in range(SETS) if turn != place)
+    ]
+    writes = [*others[:place], *writes[:2], *mixed(rng, [writes[2:], others[place:]])]
+    for at, path in enumerate(files[1:], start=1):
+        if rng.random() < 0.5:
+            write = Write(acts.set_value(path, key, other_value(rng, value)), True, False)
+            early = at == len(files) - 1 or rng.random() < 0.5
+            writes = _put(rng, writes, write, before=at if early else None, behind=None if early else at + 1)
+    nothing = [
+        (acts.copy_value(files[0], files[-1], key) if len(files) > 2 and rng.random() < 0.4 else _set(rng, files, key))
+        for _ in range(_failures(rng, len(files), dealer.errors))
+    ]
+    for act in nothing:
+        writes.insert(rng.randrange(1, len(writes)), Write(act, False, False))
+    if dealer.errors and end < 2:
+        writes.append(Write(acts.set_value(files[-1], key, rng.choice(VALUES)), False, False))
+    return _written(teller, writes, (files, key, value))
+
+
+def other_value(rng: Random, value: int) -> int:
+    """Draw a value that is not the one that is followed."""
+    return next(other for other in iter(lambda: rng.choice(VALUES), None) if other != value)
+
+
+def _set(rng: Random, files: Sequence[str], key: str) -> Act:
+    return acts.set_value(rng.choice(files), key, rng.choice(VALUES))
+
+
+def _failures(rng: Random, size: int, errors: float) -> int:
+    return round(size * errors) + (rng.random() < 0.5) if errors else 0
+
+
+def _put(rng: Random, writes: Sequence[Write], write: Write, before: int | None, behind: int | None) -> list[Write]:
+    """Put a write before or behind one of those that are needed, by its number among them."""
+    needed = [at for at, one in enumerate(writes) if one.needed]
+    first = 0 if behind is None else needed[behind] + 1
+    last = len(writes) if before is None else needed[before]
+    at = rng.randrange(first, last + 1)
+    return [*writes[:at], write, *writes[at:]]
+
+
+def _written(teller: Teller, writes: Sequence[Write], asked: tuple[Sequence[str], str, int]) -> Chain:
+    files, key, value = asked
+    state, steps, sets, shown = State(), list[Step](), list[str](), list[str]()
+    for write in writes:
+        pairs = [teller.done(write.act)] if write.counts else nothing_pairs(teller, write.act)
+        if write.counts:
+            apply(state, write.act, pairs[-1].ref)
+            if write.act.args.get("file") == files[0]:
+                sets.append(pairs[-1].ref)
+        if write.act.args.get("value") == value:
+            shown.append(pairs[-1].ref)
+        user = user_line(teller.said, pairs[0].text) if teller.rng.random() < USER else ""
+        steps.append(Step(job_text(pairs, user), "relevant" if write.needed else "decoy"))
+    return Chain(steps, state.cells[files[-1], key][1], sets, shown)

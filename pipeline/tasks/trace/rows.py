@@ -1,0 +1,109 @@
+"""trace.rows: how many rows of a kind a query has on all of its pages, or what they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from types import MappingProxyType
+from typing import NamedTuple
+
+from pipeline.tasks.base import Key
+from pipeline.tasks.trace import text
+from pipeline.tasks.trace.base import Dealer, Drawn, Step, TraceTask
+from pipeline.worlds.desk import job_text, words
+from pipeline.worlds.desk.jobs import USER, is_of_row, user_line
+from pipeline.worlds.desk.reads import read
+from pipeline.worlds.desk.tables import BROKEN, FORMS, SIZE, Entry, Page, broken, entry, shown
+
+COUNT, SUM = "the number", "the sum of qty"
+KINDS = (COUNT, SUM)
+REPEATED = 0.4
+"""The share of pages that begin with the last row of the one before: rows came in while pages were turned."""
+
+
+class Query(NamedTuple):
+    """All pages of a query as text, with its rows: those that stand on two pages are there twice."""
+
+    steps: Sequence[Step]
+    seen: Sequence[Entry]
+
+
+class Rows(TraceTask):
+    """What a query has on all pages. `complexity` is how many pages."""
+
+    __slots__ = ()
+
+    subtask = "rows"
+    title = "the number or the sum of some rows on all pages of a query"
+    scorer = "last_integer"
+    complexities = (2, 6, 16)
+    fits = MappingProxyType({6: 8192, 16: 16384})
+
+    def drawn(self, dealer: Dealer) -> Drawn:
+        """Draw a query with its pages, and one of a like name."""
+        what, rng = KINDS[dealer.deal("what", len(KINDS))], dealer.rng("names")
+        status = words()["status"][dealer.deal("status", len(words()["status"]))]
+        said, queries = dealer.teller("names").said, list[str]()
+        while len(queries) < 2:
+            name = said.pick("query") if not queries else one_digit_apart(rng, queries[0])
+            if is_of_row(name) and name not in queries:
+                queries.append(name)
+        names = queries if dealer.knob("twins") else queries[:1]
+        own, *near = [query(dealer, name, status) for name in names]
+        right = result(what, status, own.seen, once=True)
+        repeats = result(what, status, own.seen, once=False)
+        both = result(what, status, [row for one in (own, *near) for row in one.seen], once=True)
+        latent = {
+            "asked": what,
+            "names": names,
+            "status": status,
+            "needed": dealer.stratum.complexity,
+            "dealt": dealer.dealt,
+            "guesses": {
+                "uniform": 1 / len({*own.seen}) if what == COUNT else 0.0,
+                "repeats_too": float(repeats == right),
+                "like_query_too": float(both == right and bool(near)),
+            },
+        }
+        decoys = [[Step(step.text, "decoy") for step in one.steps] for one in near]
+        question = text.COUNTED.format(what=what, status=status, query=queries[0])
+        return Drawn(question, Key.accepting(str(right)), [own.steps, *decoys], latent)
+
+
+def one_digit_apart(rng: Random, name: str) -> str:
+    """Return a name whose number differs in one digit."""
+    at = len(name) - rng.randrange(1, 4)
+    return name[:at] + rng.choice("0123456789") + name[at + 1 :]
+
+
+def result(what: str, status: str, rows: Sequence[Entry], *, once: bool) -> int:
+    """Return what a question asks of some rows, each taken once or as often as it stands there."""
+    some = [row.amount for row in ({*rows} if once else rows) if row.status == status]
+    return len(some) if what == COUNT else sum(some)
+
+
+def query(dealer: Dealer, name: str, status: str) -> Query:
+    """Write the pages of a query: each has a row that counts and stands nowhere else; some come in two tries."""
+    teller, pages = dealer.teller(name), dealer.stratum.complexity
+    rng, others = teller.rng, [one for one in words()["status"] if one != status]
+    share, form = rng.uniform(0.02, 0.95), rng.randrange(len(FORMS))
+    steps, seen, last = list[Step](), list[Entry](), list[Entry]()
+    doubled = {rng.randrange(1, pages), *(at for at in range(1, pages) if rng.random() < REPEATED)}
+    tries = {at for at in range(pages) if rng.random() < 0.3} if dealer.errors else set[int]()
+    for at in range(pages):
+        states = [status if rng.random() < share else rng.choice(others) for _ in range(SIZE)]
+        states[rng.randrange(BROKEN, SIZE - 1)] = status  # on no other page, nor in what comes of a broken call
+        if at + 1 in doubled:
+            states[-1] = status
+        rows = [entry(teller.said, state) for state in states]
+        if at in doubled:
+            rows[0] = last[-1]
+        page = Page(name, at + 1, pages, rows)
+        if at in tries:
+            steps.append(Step(job_text([read(teller, broken(teller.said, page))]), "decoy"))
+        pair = read(teller, shown(page, form))
+        user = user_line(teller.said, pair.text) if rng.random() < USER else ""
+        steps.append(Step(job_text([pair], user), "relevant"))
+        seen += rows
+        last = rows
+    return Query(steps, seen)

@@ -1,0 +1,75 @@
+"""trace.state: how many there are of an item, or with whom a ticket is, after all that was done, tried and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from pipeline.tasks.base import Key, Sample
+from pipeline.tasks.trace import text
+from pipeline.tasks.trace.base import Dealer, Drawn, Step, TraceTask
+from pipeline.tasks.trace.histories import Told, amount, holder
+
+AMOUNT, HOLDER = "amount", "holder"
+KINDS = (AMOUNT, HOLDER)
+PAIRS = {1: (1,), 5: (5,), 20: (19, 21)}
+"""How many calls decide whose a ticket is, by complexity: an assignment, and pairs behind it."""
+
+
+class StateTask(TraceTask):
+    """What a thing has come to. `complexity` is about how many changes decide it; how many is in the metadata."""
+
+    __slots__ = ()
+
+    subtask = "state"
+    title = "the amount of an item or the holder of a ticket, after changes that stand, fail or are undone"
+    complexities = (1, 5, 20)
+    fits = MappingProxyType({5: 8192, 20: 16384})
+
+    def drawn(self, dealer: Dealer) -> Drawn:
+        """Draw the history of a thing, and those of things whose codes differ in a digit."""
+        kind, end = KINDS[dealer.deal("kind", len(KINDS))], dealer.deal("end", 3)
+        family = dealer.desk.fresh("item" if kind == AMOUNT else "ticket", dealer.rng("names"))
+        own, *others = family[: 1 + dealer.knob("twins")]
+        told = self.told(dealer, kind, own, end)
+        near = [self.told(dealer, kind, other, dealer.rng(other).randrange(3)) for other in others]
+        wording = dealer.rng("wording").choice(text.AMOUNT if kind == AMOUNT else text.HOLDER)
+        decoys = [[Step(step.text, "decoy") for step in one.steps] for one in near]
+        shown = {
+            "asked": kind,
+            "names": [own, *others],
+            "needed": sum(step.role == "relevant" for step in told.steps),
+            "dealt": dealer.dealt,
+            "guesses": guesses(kind, told, near),
+        }
+        question = wording.format(item=own, ticket=own)
+        return Drawn(question, Key.accepting(told.value), [told.steps, *decoys], shown)
+
+    def told(self, dealer: Dealer, kind: str, name: str, end: int) -> Told:
+        """Write the history of one thing."""
+        size = dealer.stratum.complexity
+        if kind == AMOUNT:
+            return amount(dealer, name, size, end, name)
+        return holder(dealer, name, dealer.rng(f"size {name}").choice(PAIRS[size]), end, name)
+
+    def asking(self, sample: Sample) -> str:
+        """Return how the prompt asks for the reply: for a number, or for a name."""
+        return text.NUMBER if sample.latent["asked"] == AMOUNT else text.NAME
+
+
+def guesses(kind: str, told: Told, near: Sequence[Told]) -> dict[str, float]:
+    """Return the scores of naive readers: of any holder named, the last value named, and calls taken to have worked.
+
+    `twins_too` adds up the changes of all four items, or names whom any of the four tickets was given to last.
+    """
+    if kind == AMOUNT:
+        return {
+            "uniform": 0.0,
+            "last_value": float(told.last == told.value),
+            "no_errors": float(told.no_errors == told.value),
+        }
+    return {
+        "uniform": 1 / told.values,
+        "last_value": float(told.last == told.value),
+        "no_errors": float(told.no_errors == told.value),
+    }

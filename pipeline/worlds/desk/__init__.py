@@ -1,0 +1,24 @@
+"""The world `desk`: an invented firm, what its agent can call, and what the tools return."""
+
+from pipeline.worlds.desk.calls import Act, Pair, Teller
+from pipeline.worlds.desk.jobs import job_text, pool_size, pool_texts
+from pipeline.worlds.desk.lexicon import WORLD, Desk, Refs, Speaker, desk, source_digest, words
+from pipeline.worlds.desk.simulator import State, apply
+
+__all__ = [
+    "WORLD",
+    "Act",
+    "Desk",
+    "Pair",
+    "Refs",
+    "Speaker",
+    "State",
+    "Teller",
+    "apply",
+    "desk",
+    "job_text",
+    "pool_size",
+    "pool_texts",
+    "source_digest",
+    "words",
+]

@@ -1,0 +1,247 @@
+"""Calls and their results: what is asked of a tool, and the forms in which it is done, refused, tried or staged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from pipeline.worlds.desk.lexicon import Refs, Speaker
+
+Field = tuple[str, str | int]
+INDENT = "\n  "
+DEBUG = 14
+"""Lines of debugging that a verbose tool adds to each result: some 500 tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What a call asks, with all that its result can say: `word` is what it is called once it is done.
+
+    `fields` are shown as data; `said` is the same as a clause, and `request` names what was asked.
+    """
+
+    tool: str
+    args: Mapping[str, str | int]
+    word: str
+    fields: Sequence[Field]
+    said: str
+    request: str
+    subject: str
+
+    def with_args(self, args: Mapping[str, str | int]) -> Act:
+        """Return the same act with other arguments."""
+        return replace(self, args=args)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A call and its result as text, the code of the result, and whether the call did what it asked."""
+
+    text: str
+    ref: str
+    done: bool
+
+
+def call_line(tool: str, args: Mapping[str, str | int]) -> str:
+    """Return a call as it stands in a prompt: flat arguments in alphabetical order."""
+    return f"> {tool} {json.dumps(dict(sorted(args.items())))}\n"
+
+
+def result_lines(text: str) -> str:
+    """Return a result as it stands in a prompt: further lines are indented."""
+    return f"< {INDENT.join(text.splitlines())}\n"
+
+
+class Teller:
+    """Writes pairs: draws the form of each result, and gives it a code of its own."""
+
+    def __init__(self, said: Speaker, refs: Refs, *, verbose: bool = False) -> None:
+        self.said, self.rng, self.refs, self._verbose = said, said.rng, refs, verbose
+
+    def _pair(self, tool: str, args: Mapping[str, str | int], result: str, ref: str, *, done: bool) -> Pair:
+        if self._verbose:
+            lines = [f"+{at * 7 + self.rng.randrange(7):03}ms {self.said.pick('debug')}" for at in range(DEBUG)]
+            result = "\n".join([result, "-- debug --", *lines])
+        return Pair(call_line(tool, args) + result_lines(result), ref, done)
+
+    def read(self, tool: str, args: Mapping[str, str | int], result: Callable[[str], str]) -> Pair:
+        """Return a call that reads something, with what `result` writes for its code."""
+        ref = self.refs.new()
+        return self._pair(tool, args, result(ref), ref, done=True)
+
+    def done(self, act: Act) -> Pair:
+        """Return a call that did what it asked."""
+        ref = self.refs.new()
+        text = self.rng.choice(ENVELOPES)(self.rng, ref, act.word, act.fields, act.said)
+        return self._pair(act.tool, act.args, text, ref, done=True)
+
+    def failed(self, act: Act, kind: str = "") -> Pair:
+        """Return a call that changed nothing, for a reason of one of the kinds of errors."""
+        ref, rng = self.refs.new(), self.rng
+        kind = kind or rng.choice(KINDS)
+        status, title, wordings = ERRORS[kind]
+        words = self.said.fill(rng.choice(wordings))
+        message = words.replace("<subject>", act.subject).replace("<request>", act.request)
+        text = rng.choice(FAULTS)(rng, ref, kind, status, title, message)
+        return self._pair(act.tool, act.args, text, ref, done=False)
+
+    def tried(self, act: Act) -> Pair:
+        """Return a dry run: the result says what would have been done."""
+        ref = self.refs.new()
+        fields = [(f"would_{name}" if isinstance(value, int) else name, value) for name, value in act.fields]
+        said = f"would be {act.word}: {act.said}"
+        text = self.rng.choice(ENVELOPES)(self.rng, ref, "dry-run", fields, said)
+        return self._pair(act.tool, {**act.args, "mode": "dry-run"}, text, ref, done=False)
+
+    def staged(self, act: Act, batch: str) -> Pair:
+        """Return a call that is put into a batch, which changes nothing until that is committed."""
+        ref = self.refs.new()
+        said = f"in batch {batch} until commit: {act.said}"
+        fields = [*act.fields, ("batch", batch)]
+        text = self.rng.choice(ENVELOPES)(self.rng, ref, "staged", fields, said)
+        return self._pair(act.tool, {**act.args, "batch": batch, "mode": "stage"}, text, ref, done=False)
+
+
+def _one_line(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+    return json.dumps({"ref": ref, "status": word, **dict(fields)})
+
+
+def _nested(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+    return json.dumps({"status": word, "data": dict(fields), "meta": {"ms": rng.randrange(12, 900), "ref": ref}})
+
+
+def _pretty(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+    return json.dumps({"ref": ref, "status": word, "result": dict(fields)}, indent=1)
+
+
+def _pairs(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+    told = " ".join(f"{name}={json.dumps(value) if ' ' in str(value) else value}" for name, value in fields)
+    return f"ref={ref} status={word} {told}"
+
+
+def _bracketed(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+    return f"[{ref}] 200 {word}: {said}"
+
+
+def _yaml(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+    return "\n".join([f"ref: {ref}", f"status: {word}", *(f"{name}: {value}" for name, value in fields)])
+
+
+def _expanded(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+    told = [("status", word), *fields]
+    wide = max(len(name) for name, _ in told)
+    return "\n".join([f"-[ {ref} ]{'-' * (wide + 2)}", *(f"{name:<{wide}} | {value}" for name, value in told)])
+
+
+def _spoken(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+    return f"{word[0].upper()}{word[1:]}: {said}. Ref {ref}."
+
+
+def _xml(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+    told = "".join(f"<{name}>{value}</{name}>" for name, value in fields)
+    return f'<response ref="{ref}" status="{word}">{told}</response>'
+
+
+def _logged(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+    return f"INFO deskd[{rng.randrange(400, 9000)}] {ref} {word} | {said}"
+
+
+def _http(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+    body = json.dumps({"status": word, **dict(fields)})
+    return f"HTTP/1.1 200 OK\nX-Request-Ref: {ref}\nContent-Length: {len(body)}\n{body}"
+
+
+def _terminal(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+    return f"{word} ({ref})\n" + "\n".join(f"- {name}: {value}" for name, value in fields)
+
+
+Envelope = Callable[[Random, str, str, Sequence[Field], str], str]
+ENVELOPES: Sequence[Envelope] = (
+    *(_one_line, _nested, _pretty, _pairs, _bracketed, _yaml),
+    *(_expanded, _spoken, _xml, _logged, _http, _terminal),
+)
+
+
+def aligned(head: Sequence[Sequence[str]], rows: Sequence[Sequence[str | int]]) -> str:
+    """Return a table in columns of even width, numbers to the right.
+
+    >>> print(aligned([("ITEM", "QTY")], [("a", 5), ("bcdefg", 12)]))
+    ITEM    QTY
+    a         5
+    bcdefg   12
+    """
+    cells = [[*map(str, row)] for row in (*head, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    right = [all(isinstance(value, int) for value in column) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if numeric else cell.ljust(width)
+            for cell, width, numeric in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in cells
+    )
+
+
+ERRORS: Mapping[str, tuple[int, str, Sequence[str]]] = {
+    "locked": (423, "Locked", ("<subject> is locked by {login} until {time}; <request> not carried out",)),
+    "timeout": (504, "Gateway Timeout", ("no answer within {n2} s; <request> was rolled back",)),
+    "forbidden": (403, "Forbidden", ("role {role} may not write to <subject>; <request> refused",)),
+    "not_found": (404, "Not Found", ("cost centre {n4} not found; <request> not carried out",)),
+    "quota": (429, "Quota Exceeded", ("quota of {n3} writes used up until {time}; <request> not carried out",)),
+    "rate_limited": (429, "Too Many Requests", ("retry after {n2} s; <request> dropped",)),
+    "conflict": (409, "Conflict", ("revision {n3} expected, {n4} found on <subject>; <request> not carried out",)),
+    "invalid": (422, "Unprocessable Entity", ("field order_no: '{n4}x' is no number; <request> rejected",)),
+    "unavailable": (503, "Service Unavailable", ("upstream {service}-{d} is down; <request> not carried out",)),
+    "maintenance": (503, "Maintenance", ("maintenance window until {time}; <request> not carried out",)),
+    "expired": (401, "Unauthorized", ("session {n5} expired; <request> not carried out",)),
+    "read_only": (405, "Method Not Allowed", ("replica {n2} is read-only; <request> refused",)),
+    "checksum": (412, "Precondition Failed", ("checksum {hex} does not match; <request> rolled back",)),
+    "disk_full": (507, "Insufficient Storage", ("no space left on volume {n2}; <request> rolled back",)),
+    "approval": (402, "Approval Required", ("{person} has to approve it first; <request> refused",)),
+}
+"""Kinds of errors: status, title, and what the message says."""
+KINDS = tuple(ERRORS)
+
+
+def _error_object(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+    return json.dumps({"error": {"code": kind, "message": message}, "ref": ref})
+
+
+def _problem(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+    return json.dumps({"ref": ref, "status": status, "title": title, "detail": message}, indent=1)
+
+
+def _http_error(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+    return f"HTTP/1.1 {status} {title}\nX-Request-Ref: {ref}\n{message}"
+
+
+def _stderr(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+    return f"error: {message} [{ref}]"
+
+
+def _error_pairs(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+    return f'ref={ref} level=error code={kind} msg="{message}"'
+
+
+def _error_yaml(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+    return f"ref: {ref}\nerror: {kind}\ndetail: {message}"
+
+
+def _error_log(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+    return f"ERROR deskd[{rng.randrange(400, 9000)}] {ref} {status} {title} | {message}"
+
+
+def _fault(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+    return f'<fault ref="{ref}" status="{status}"><reason>{message}</reason></fault>'
+
+
+def _spoken_error(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+    return f"Error {status}, {title.lower()}: {message}. Ref {ref}."
+
+
+FAULTS: Sequence[Callable[[Random, str, str, int, str, str], str]] = (
+    *(_error_object, _problem, _http_error, _stderr, _error_pairs),
+    *(_error_yaml, _error_log, _fault, _spoken_error),
+)

@@ -1,0 +1,263 @@
+"""Small jobs: what the user asks, if anything, and a few calls with their results. A pool is made of them.
+
+A job leaves out nothing that it needs and changes nothing that another job shows: so any of them can stand in any
+order. Its things recur in others, as those that are asked about do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from zlib import crc32
+
+from pipeline.streams import Streams
+from pipeline.worlds.desk import acts, rules
+from pipeline.worlds.desk.calls import Act, Pair, Teller
+from pipeline.worlds.desk.lexicon import CAPITALS, Desk, Speaker, desk
+from pipeline.worlds.desk.reads import OPENING_FORMS, READS, good_of, opening, read
+from pipeline.worlds.desk.tables import FORMS, any_page, broken, shown
+
+USER = 1 / 6
+"""The share of jobs that begin with what the user says."""
+VERBS = ("receive", "issue", "issue", "return", "scrap")
+
+
+LONGEST = 480
+"""Characters of a job of the pool, at most: large ones leave gaps in prompts, and move others from their depth."""
+VERBOSE = 6
+"""How many times longer jobs are with verbose tools: a pool has as many fewer of them."""
+ITEM = re.compile(r'"item": "([A-Z]{3}-\d{4})"')
+ASKING = ("Can ", "What ", "Who ")
+
+
+def job_text(pairs: Sequence[Pair], user: str = "") -> str:
+    """Return a job as it stands in a prompt."""
+    said = f"[user] {user}\n" if user else ""
+    return said + "".join(pair.text for pair in pairs)
+
+
+def quantity(rng: Random) -> int:
+    """Draw how many of an item a call moves."""
+    return rng.randrange(2, 60)
+
+
+def batch_code(rng: Random, *, row: bool = False) -> str:
+    """Draw the name of a batch: rows and the pool never draw the same ones."""
+    return _named(lambda: f"batch-{rng.randrange(10_000, 100_000)}", row=row)
+
+
+def plan_code(rng: Random, *, row: bool = False) -> str:
+    """Draw the name of a plan in the same way."""
+    return _named(lambda: f"P-{rng.randrange(1000, 10_000)}-{''.join(rng.choices(CAPITALS, k=2))}", row=row)
+
+
+def _named(draw: Callable[[], str], *, row: bool) -> str:
+    return next(name for name in iter(draw, None) if is_of_row(name) == row)
+
+
+def is_of_row(name: str) -> bool:
+    """Return whether a name may be drawn for a row, and not for the pool: every second one, at no place that shows."""
+    return crc32(name.encode()) % 2 == 1
+
+
+def user_line(said: Speaker, first: str) -> str:
+    """Draw what the user says before a call; a thing that both name is the same."""
+    tool, item = first[2:].partition(" ")[0], ITEM.search(first)
+    text = said.sentence(f"aim_{tool}", {"good": good_of(item[1])} if item else {})
+    return text + ("?" if text.startswith(ASKING) else ".")
+
+
+def move_act(said: Speaker, item: str) -> Act:
+    """Draw a change of an amount."""
+    return acts.move(item, said.rng.choice(VERBS), quantity(said.rng), said.pick("cause"))
+
+
+def assign_act(said: Speaker, ticket: str) -> Act:
+    """Draw an assignment of a ticket."""
+    return acts.assign(ticket, said.slot("person"))
+
+
+def set_act(said: Speaker, path: str) -> Act:
+    """Draw a change of a setting."""
+    return acts.set_value(path, said.pick("key"), said.rng.randrange(10, 5000))
+
+
+def copy_act(said: Speaker, paths: Sequence[str]) -> Act:
+    """Draw a copy of a setting between two files."""
+    source, target = said.rng.sample(paths, 2)
+    return acts.copy_value(source, target, said.pick("key"))
+
+
+def install_act(said: Speaker, host: str) -> Act:
+    """Draw a new image for a host."""
+    return acts.reinstall(host, image_name(said))
+
+
+def image_name(said: Speaker) -> str:
+    """Draw the name of an image."""
+    return f"{said.pick('os').lower().replace(' ', '-')}-r{said.slot('n2')}"
+
+
+class Jobs:
+    """Draws the jobs of a pool; `errors` is the share of changing calls that fail or are not carried out."""
+
+    def __init__(self, desk: Desk, rng: Random, errors: float, *, verbose: bool = False) -> None:
+        self.desk, self.said, self.rng, self.errors = desk, Speaker(desk, rng), rng, errors
+        self.teller = Teller(self.said, desk.refs(0), verbose=verbose)
+        self._longest = LONGEST * (VERBOSE if verbose else 1)
+
+    def text(self) -> str:
+        """Return the next job that is not too long."""
+        while len(text := self._any()) > self._longest:
+            pass
+        return text
+
+    def _any(self) -> str:
+        made = self.rng.choices(MAKERS, WEIGHTS)[0](self)
+        if isinstance(made, tuple):
+            return job_text(*made)
+        user = user_line(self.said, made[0].text) if self.rng.random() < USER else ""
+        return job_text(made, user)
+
+    def outcome(self, act: Act) -> list[Pair]:
+        """Return a call that works, or one that does not: some of those are tried again."""
+        if self.rng.random() >= self.errors:
+            return [self.teller.done(act)]
+        lot = self.rng.random()
+        if lot < 0.2:
+            return [self.teller.tried(act)]
+        if lot < 0.35:
+            return [self.teller.staged(act, batch_code(self.rng))]
+        if lot < 0.5:
+            return [self.teller.failed(act), self.teller.done(act)]
+        return [self.teller.failed(act)]
+
+    def several(self, draw: Callable[[], Act]) -> list[Pair]:
+        """Return one or two calls of a kind."""
+        found = self.outcome(draw())
+        return found if len(found) > 1 or self.rng.random() < 0.6 else [*found, self.teller.done(draw())]
+
+    def stock(self) -> list[Pair]:
+        """Change amounts."""
+        family = self.rng.choice(self.desk.items)
+        return self.several(lambda: move_act(self.said, self.rng.choice(family)))
+
+    def record(self) -> list[Pair]:
+        """Look up an item, and perhaps change its amount."""
+        item = self.rng.choice(self.rng.choice(self.desk.items))
+        shown = read(self.teller, opening(item, self.rng.randrange(OPENING_FORMS)))
+        return [shown] if self.rng.random() < 0.5 else [shown, *self.outcome(move_act(self.said, item))]
+
+    def mistake(self) -> list[Pair]:
+        """Change an amount and undo it at once."""
+        first = self.teller.done(move_act(self.said, self.rng.choice(self.rng.choice(self.desk.items))))
+        return [first, self.teller.done(acts.reverse(first.ref))]
+
+    def batch(self) -> list[Pair]:
+        """Stage a change and commit it."""
+        code = batch_code(self.rng)
+        act = move_act(self.said, self.rng.choice(self.rng.choice(self.desk.items)))
+        return [self.teller.staged(act, code), self.teller.done(acts.commit(code))]
+
+    def tickets(self) -> list[Pair]:
+        """Assign tickets."""
+        family = self.rng.choice(self.desk.tickets)
+        return self.several(lambda: assign_act(self.said, self.rng.choice(family)))
+
+    def undo(self) -> list[Pair]:
+        """Assign a ticket, and undo that, or undo and redo it."""
+        ticket = self.rng.choice(self.rng.choice(self.desk.tickets))
+        some = [assign_act(self.said, ticket), acts.take_back(ticket), acts.redo(ticket)]
+        return [self.teller.done(act) for act in some[: self.rng.choice((2, 2, 3))]]
+
+    def settings(self) -> list[Pair]:
+        """Set and copy settings."""
+        family = self.rng.choice(self.desk.files)
+        pairs = self.outcome(set_act(self.said, self.rng.choice(family)))
+        return pairs if self.rng.random() < 0.6 else pairs + self.outcome(copy_act(self.said, family))
+
+    def copies(self) -> list[Pair]:
+        """Copy a setting."""
+        return self.outcome(copy_act(self.said, self.rng.choice(self.desk.files)))
+
+    def hosts(self) -> list[Pair]:
+        """Reinstall hosts."""
+        family = self.rng.choice(self.desk.hosts)
+        return self.several(lambda: install_act(self.said, self.rng.choice(family)))
+
+    def bookings(self) -> list[Pair]:
+        """Book a room."""
+        said = self.said
+        return self.outcome(acts.book(said.slot("room"), said.slot("day"), said.slot("time"), said.slot("person")))
+
+    def mail(self) -> list[Pair]:
+        """Send a mail."""
+        return self.outcome(acts.send(self.said.slot("person"), self.said.sentence("subject")))
+
+    def notes(self) -> list[Pair]:
+        """Keep a note."""
+        return [self.teller.done(acts.note(self.said.pick("ack"), int(self.said.slot("n4"))))]
+
+    def plans(self) -> tuple[list[Pair], str]:
+        """Let the user give a plan, or change one."""
+        rng, said, code = self.rng, self.said, plan_code(self.rng)
+        hosts = [rng.choice(family) for family in rng.sample(self.desk.hosts, rng.randrange(4, 9))]
+        kind = rng.choice(("plan", "plan_add", "plan_drop"))
+        bound = {
+            "host": hosts[0],
+            "after": hosts[1],
+            "hosts": ", ".join(hosts),
+            "image": image_name(said),
+            "plan": code,
+        }
+        note = acts.note(said.pick("plan_note", {"plan": code}), int(said.slot("n4")))
+        return [self.teller.done(note)], said.pick(kind, bound) + "."
+
+    def rules(self) -> tuple[list[Pair], str]:
+        """Let the user give a standing rule."""
+        return [rules.kept(self.teller)], rules.any_rule(self.said, self._topics()) + "."
+
+    def claims(self) -> list[Pair]:
+        """Read a text in which something like a rule stands."""
+        topic = self.rng.choice(self._topics())
+        return [rules.claimed(self.teller, rules.rule(self.said, "rule_all", topic))]
+
+    @staticmethod
+    def _topics() -> Sequence[str]:
+        return [one for one in rules.topics() if not is_of_row(one)]
+
+    def pages(self) -> list[Pair]:
+        """Read a page of a query."""
+        name, said = "", self.said
+        while not name or is_of_row(name):
+            name = said.pick("query")
+        page = any_page(said, name)
+        lost = self.rng.random() < self.errors / 3
+        return [read(self.teller, broken(said, page) if lost else shown(page, self.rng.randrange(len(FORMS))))]
+
+    def shown(self) -> list[Pair]:
+        """Read one thing."""
+        return [read(self.teller, self.rng.choice(READS)(self.said))]
+
+
+MAKERS = (
+    *(Jobs.stock, Jobs.record, Jobs.mistake, Jobs.batch, Jobs.tickets, Jobs.undo, Jobs.settings, Jobs.copies),
+    *(Jobs.hosts, Jobs.bookings, Jobs.mail, Jobs.notes, Jobs.plans, Jobs.pages, Jobs.rules, Jobs.claims, Jobs.shown),
+)
+WEIGHTS = (12, 5, 3, 3, 11, 4, 8, 5, 8, 4, 3, 3, 3, 6, 4, 1, 28)
+"""How often each kind of job is drawn."""
+
+
+def pool_size(desk: Desk, *, verbose: bool) -> int:
+    """Return how many jobs a pool has."""
+    return desk.units // (VERBOSE if verbose else 1)
+
+
+def pool_texts(streams: Streams, tier: str, errors: float, *, verbose: bool = False) -> Iterator[str]:
+    """Yield the jobs of a tier's pool."""
+    world, density = desk(streams, tier), "verbose" if verbose else "terse"
+    rng = streams.world("desk jobs", tier, f"{errors} {density}").of("texts")
+    jobs = Jobs(world, rng, errors, verbose=verbose)
+    for _ in range(pool_size(world, verbose=verbose)):
+        yield jobs.text()

@@ -1,0 +1,233 @@
+"""What the firm has: people, rooms, things with codes, and sentences about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from types import MappingProxyType
+
+from pipeline.caches import cache, lru_cache
+from pipeline.streams import Permutation, Streams
+from pipeline.typed import TIERS
+from pipeline.worlds.wording import sections
+from pipeline.worlds.words import pool, pool_digest
+
+WORLD = "desk@1"
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
+SLOT = re.compile(r"\{(\w+)\}")
+CONSONANTS, FIGURES = "bcdfghjkmnpqrstvwxyz", "23456789"
+REFS = len(CONSONANTS) ** 3 * len(FIGURES) ** 2
+"""Codes of the form letter, digit, letter, digit, letter: every result has one of its own."""
+CAPITALS = "ABCDEFGHKLMNPRSTVWXZ"
+STAFF = 240
+TOKENS_PER_UNIT = 56
+"""One unit of the pool for so many tokens of the tier: about twice what a prompt can hold."""
+LEAST_THINGS, UNITS_PER_THING = 8, 24
+"""Families of things of a kind in the smallest world; units of the pool for each family."""
+FAMILY = 4
+"""Things whose codes differ in one place."""
+
+
+def source_digest() -> str:
+    """Return the digest of the words that the world is made from."""
+    return pool_digest("desk/words", "first", "last")
+
+
+@cache
+def words() -> Mapping[str, Sequence[str]]:
+    """Return the lists of words and sentences by name."""
+    return sections("desk/words")
+
+
+def ref_code(number: int) -> str:
+    """Return the code of a result.
+
+    >>> ref_code(0), ref_code(REFS - 1)
+    ('b2b2b', 'z9z9z')
+    """
+    number, last = divmod(number, len(CONSONANTS))
+    number, second = divmod(number, len(FIGURES))
+    number, middle = divmod(number, len(CONSONANTS))
+    first, figure = divmod(number, len(FIGURES))
+    return f"{CONSONANTS[first]}{FIGURES[figure]}{CONSONANTS[middle]}{FIGURES[second]}{CONSONANTS[last]}"
+
+
+class Refs:
+    """Codes of results in an order of their own, none twice: a pool takes the first ones, a row others."""
+
+    def __init__(self, order: Permutation, first: int) -> None:
+        self._order, self._next = order, first
+
+    def new(self) -> str:
+        """Return the next code."""
+        self._next += 1
+        return ref_code(self._order[self._next - 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Desk:
+    """The firm of a tier: its people and the things that its filler is about, each in families of near codes."""
+
+    staff: Sequence[str]
+    items: Sequence[Sequence[str]]
+    tickets: Sequence[Sequence[str]]
+    files: Sequence[Sequence[str]]
+    hosts: Sequence[Sequence[str]]
+    order: Permutation
+    units: int
+    taken: frozenset[str]
+
+    def refs(self, first: int) -> Refs:
+        """Return codes of results from a place of their order on."""
+        return Refs(self.order, first)
+
+    def fresh(self, kind: str, rng: Random) -> Sequence[str]:
+        """Draw a family of things that the filler never names."""
+        while True:
+            found = FAMILIES[kind](rng)
+            if not self.taken.intersection(found):
+                return found
+
+
+def desk(streams: Streams, tier: str) -> Desk:
+    """Return the firm of a tier; `streams` are any below the same seed."""
+    return _desk(streams.world(WORLD, tier), TIERS[tier] // TOKENS_PER_UNIT)
+
+
+@lru_cache(maxsize=2)
+def _desk(world: Streams, units: int) -> Desk:
+    rng, count = world.of("things"), max(LEAST_THINGS, units // UNITS_PER_THING // 4)
+    found = {kind: _families(draw, rng, count) for kind, draw in FAMILIES.items()}
+    firsts, lasts = rng.sample(_plain("first"), STAFF), rng.sample(_plain("last"), STAFF)
+    staff = [f"{first} {last}" for first, last in zip(firsts, lasts, strict=True)]
+    taken = frozenset(one for families in found.values() for family in families for one in family)
+    order = Permutation(world.of("refs"), REFS)
+    return Desk(staff, found["item"], found["ticket"], found["file"], found["host"], order, units, taken)
+
+
+@cache
+def _plain(name: str) -> Sequence[str]:
+    """Return the names of a list that are one word of letters in plain case."""
+    return [one for one in pool(name) if re.fullmatch(r"[A-Z][a-z]{2,9}", one)]
+
+
+def _families(draw: Callable[[Random], Sequence[str]], rng: Random, count: int) -> Sequence[Sequence[str]]:
+    found, taken = list[Sequence[str]](), set[str]()
+    while len(found) < count:
+        family = draw(rng)
+        if not taken.intersection(family):
+            found.append(family)
+            taken.update(family)
+    return found
+
+
+def _near(rng: Random, head: str, digits: str) -> Sequence[str]:
+    """Return a code and three others that differ from it in one digit each."""
+    found = [digits]
+    while len(found) < FAMILY:
+        place, figure = rng.randrange(1, len(digits)), rng.choice("0123456789")
+        other = digits[:place] + figure + digits[place + 1 :]
+        if other not in found:
+            found.append(other)
+    rng.shuffle(found)
+    return [head + one for one in found]
+
+
+def _digits(rng: Random, count: int) -> str:
+    return str(rng.randrange(10 ** (count - 1), 10**count))
+
+
+def item_family(rng: Random) -> Sequence[str]:
+    """Draw stock codes such as ``LBX-4417``."""
+    return _near(rng, "".join(rng.choices(CAPITALS, k=3)) + "-", _digits(rng, 4))
+
+
+def ticket_family(rng: Random) -> Sequence[str]:
+    """Draw ticket numbers such as ``TK-48213``."""
+    return _near(rng, "TK-", _digits(rng, 5))
+
+
+def file_family(rng: Random) -> Sequence[str]:
+    """Draw paths of settings that differ in one word."""
+    said = words()
+    folder = rng.choice([one for one in said["dir"] if one.startswith(("/etc", "/opt"))])
+    stem, number = rng.choice(said["stem"]), rng.randrange(10, 100)
+    return [f"{folder}/{stem}-{number}-{tail}.ini" for tail in rng.sample(said["tail"], FAMILY)]
+
+
+def host_family(rng: Random) -> Sequence[str]:
+    """Draw names of hosts that differ in one digit."""
+    said = words()
+    return _near(rng, f"{rng.choice(said['host'])}-{rng.choice(said['site'])[:3].lower()}-", _digits(rng, 3))
+
+
+FAMILIES: Mapping[str, Callable[[Random], Sequence[str]]] = {
+    "item": item_family,
+    "ticket": ticket_family,
+    "file": file_family,
+    "host": host_family,
+}
+
+
+class Speaker:
+    """Draws sentences about the firm: names, numbers and dates fall into their slots."""
+
+    def __init__(self, desk: Desk, rng: Random) -> None:
+        self.desk, self.rng, self._said = desk, rng, words()
+
+    def pick(self, name: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Return a word or sentence of a list, filled."""
+        return self.fill(self.rng.choice(self._said[name]), bound)
+
+    def fill(self, wording: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Fill the slots of a wording, some of them with what is given."""
+        return (
+            SLOT.sub(lambda found: bound.get(found[1]) or self.slot(found[1]), wording) if "{" in wording else wording
+        )
+
+    def slot(self, name: str) -> str:
+        """Draw the value of a slot."""
+        own = OWN.get(name)
+        return own(self) if own else self.pick(name)
+
+    def sentence(self, name: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Return a sentence of a list with a capital in front."""
+        said = self.pick(name, bound)
+        return said[0].upper() + said[1:]
+
+
+def _login(said: Speaker) -> str:
+    first, last = said.rng.choice(said.desk.staff).lower().split()
+    return f"{first[0]}{last}"
+
+
+OWN: Mapping[str, Callable[[Speaker], str]] = {
+    "person": lambda said: said.rng.choice(said.desk.staff),
+    "login": _login,
+    "room": lambda said: f"{said.rng.choice('ABCDE')}{said.rng.randrange(1, 7)}.{said.rng.randrange(10, 60)}",
+    "date": lambda said: f"{said.rng.randrange(1, 29)} {said.rng.choice(MONTHS)}",
+    "day": lambda said: f"2026-{said.rng.randrange(1, 13):02}-{said.rng.randrange(1, 29):02}",
+    "time": lambda said: f"{said.rng.randrange(7, 19):02}:{said.rng.randrange(60):02}",
+    "weekday": lambda said: said.rng.choice(WEEKDAYS),
+    "d": lambda said: str(said.rng.randrange(2, 10)),
+    "n2": lambda said: str(said.rng.randrange(10, 100)),
+    "n3": lambda said: str(said.rng.randrange(100, 1000)),
+    "n4": lambda said: str(said.rng.randrange(1000, 10_000)),
+    "n5": lambda said: str(said.rng.randrange(10_000, 100_000)),
+    "nth": lambda said: said.rng.choice(("third", "fourth", "fifth", "sixth", "tenth")),
+    "serial": lambda said: f"S{said.rng.randrange(100, 1000)}{said.rng.choice(CAPITALS)}{said.rng.randrange(10, 100)}",
+    "version": lambda said: f"{said.rng.randrange(1, 9)}.{said.rng.randrange(20)}.{said.rng.randrange(40)}",
+    "o": lambda said: str(said.rng.randrange(1, 255)),
+    "mac": lambda said: ":".join(f"{said.rng.randrange(256):02x}" for _ in range(6)),
+    "hex": lambda said: f"{said.rng.getrandbits(28):07x}",
+    "sitecode": lambda said: said.rng.choice(words()["site"])[:3].upper(),
+    "sitelow": lambda said: said.rng.choice(words()["site"]).lower(),
+    "week": lambda said: str(said.rng.randrange(2, 53)),
+    "aimlow": lambda said: said.pick("note_text"),
+}

@@ -1,0 +1,111 @@
+"""Queries and their pages: rows with a number, a status and an amount, in the forms in which databases show them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from pipeline.worlds.desk.calls import aligned
+from pipeline.worlds.desk.lexicon import Speaker, words
+from pipeline.worlds.desk.reads import Shown
+
+HEAD = ("id", "status", "qty", "by")
+SIZE = 6
+"""Rows of a page."""
+BROKEN = 2
+"""Rows of a page that come before a call breaks off, at most."""
+
+
+class Entry(NamedTuple):
+    """A row of a query."""
+
+    number: str
+    status: str
+    amount: int
+    by: str
+
+
+class Page(NamedTuple):
+    """A page of a query: which of how many, and its rows."""
+
+    query: str
+    number: int
+    pages: int
+    rows: Sequence[Entry]
+
+
+def entry(said: Speaker, status: str) -> Entry:
+    """Draw a row of a status."""
+    return Entry(f"R{said.rng.randrange(100_000, 1_000_000)}", status, said.rng.randrange(2, 90), said.slot("person"))
+
+
+def _markdown(page: Page, ref: str) -> str:
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (HEAD, *page.rows)]
+    return "\n".join([f"Page {page.number} of {page.pages} (ref {ref})", lines[0], "|---|---|--:|---|", *lines[1:]])
+
+
+def _terminal(page: Page, ref: str) -> str:
+    lines = [" | ".join(map(str, row)) for row in (HEAD, *page.rows)]
+    return "\n".join(
+        [
+            lines[0],
+            "--------+------+-----+------",
+            *lines[1:],
+            f"({len(page.rows)} rows, page {page.number}/{page.pages}, {ref})",
+        ]
+    )
+
+
+def _csv(page: Page, ref: str) -> str:
+    return "\n".join(
+        [f"# {ref} page={page.number}/{page.pages}", *(",".join(map(str, row)) for row in (HEAD, *page.rows))]
+    )
+
+
+def _arrays(page: Page, ref: str) -> str:
+    told = {"ref": ref, "page": page.number, "of": page.pages, "columns": HEAD, "rows": [[*row] for row in page.rows]}
+    return json.dumps(told)
+
+
+def _objects(page: Page, ref: str) -> str:
+    lines = [json.dumps(dict(zip(HEAD, row, strict=True))) for row in page.rows]
+    return "\n".join([*lines, json.dumps({"page": page.number, "of": page.pages, "ref": ref})])
+
+
+def _columns(page: Page, ref: str) -> str:
+    return f"{ref}, page {page.number} of {page.pages}\n" + aligned([[name.upper() for name in HEAD]], page.rows)
+
+
+FORMS: Sequence[Callable[[Page, str], str]] = (_markdown, _terminal, _csv, _arrays, _objects, _columns)
+
+
+def shown(page: Page, form: int) -> Shown:
+    """Return the call for a page, with its result in one of the forms."""
+    args: dict[str, str | int] = {"page": page.number, "query": page.query, "size": SIZE}
+    return Shown("rows", args, lambda ref: FORMS[form](page, ref))
+
+
+def broken(said: Speaker, page: Page) -> Shown:
+    """Return the call for a page that ends before all of its rows have come."""
+    some = page.rows[: said.rng.randrange(1, BROKEN + 1)]
+    wait = said.rng.randrange(10, 60)
+
+    def text(ref: str) -> str:
+        lines = [",".join(map(str, row)) for row in some]
+        return "\n".join(
+            [
+                f"# {ref} page={page.number}/{page.pages}",
+                *lines,
+                f"timed out after {wait} s, {len(page.rows) - len(some)} rows missing",
+            ]
+        )
+
+    return Shown("rows", {"page": page.number, "query": page.query, "size": SIZE}, text)
+
+
+def any_page(said: Speaker, query: str) -> Page:
+    """Draw a page of a query that nothing is asked about."""
+    pages = said.rng.randrange(2, 20)
+    rows = [entry(said, said.rng.choice(words()["status"])) for _ in range(said.rng.randrange(3, SIZE))]
+    return Page(query, said.rng.randrange(1, pages + 1), pages, rows)
