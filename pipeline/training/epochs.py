@@ -38,7 +38,7 @@ from pipeline.verify.row import ONE_IN, ShardReader
 
 EPOCH = 4096
 """Rows of a stratum that share a world."""
-COLUMNS = (*DATA_SCHEMA.names, "evidence")
+COLUMNS = (*DATA_SCHEMA.names, "evidence", "evidence_form")
 TRANSFER = {"mrcr": (), "idk": (), "summ": (), "longqa": ("turns",)}
 """Families, or subtasks of them, that are kept for evaluation: nobody can have trained on their form here."""
 PER_UNIT, TAGS = 10, 48
@@ -157,7 +157,7 @@ class Epoch(Plan):
         layout = self._asking(plain, place) if form else plain
         stock = self.stock(next(each for each in task.pools(cell) if each.name == plain.filler.pool))
         row = self.knife.cut(task, sample, layout, stock, own.of("packing"), self.recipe.reserve)
-        row["evidence"] = evidence_of(row, form)
+        row["evidence"], row["evidence_form"] = evidence_of(row, form), form
         row = {name: row[name] for name in COLUMNS}
         self._prove(row, sample, layout, plain, index)
         return row
