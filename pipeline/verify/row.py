@@ -313,6 +313,8 @@ class ShardReader:
             layout: what the sample lays out, where that is known.
         """
         faults: list[str] = []
+        if self.canary in KINDS and f'"{KINDS[self.canary]}"' in str(row.get("metadata")):
+            return [_canary_fault(KINDS[self.canary])]
         try:
             if not self.withheld and list(row) != list(self.columns):
                 return [f"its columns are {list(row)}"]
@@ -413,6 +415,10 @@ class ShardReader:
 
     def _sent(self, row: Row, counter: Counter) -> int:
         return self.profile.sent_tokens(turns_of(row), self.plan.recipe.frame, counter)
+
+
+KINDS = {CANARY: TRAIN_CANARY, TRAIN_CANARY: CANARY}
+"""The mark of each kind of rows, and that of the other kind."""
 
 
 def _canary_fault(canary: object) -> str:
