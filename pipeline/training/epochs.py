@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pipeline.assemble.cutter import Cutter, Stock, bucket, cutter
 from pipeline.assemble.jobs import counted_pool, made_pool
-from pipeline.assemble.plan import Plan, row_streams
+from pipeline.assemble.plan import Plan
 from pipeline.assemble.pools import Pool
 from pipeline.caches import lru_cache, register
 from pipeline.errors import BuildError, FitError, RecipeError, unknown
@@ -21,6 +21,7 @@ from pipeline.executors.memory import without_collection
 from pipeline.profiles import Profile, load_profile
 from pipeline.recipe import Recipe, Stratum, digest
 from pipeline.rows import DATA_SCHEMA, TRAIN_CANARY, Row
+from pipeline.streams import Streams
 from pipeline.tasks import TASKS, check_stratum
 from pipeline.tasks.base import Layout, PoolSpec, Sample, Task
 from pipeline.tasks.solving import PROMPT
@@ -38,6 +39,8 @@ from pipeline.verify.row import ONE_IN, ShardReader
 
 EPOCH = 4096
 """Rows of a stratum that share a world."""
+BLOCK = 256
+"""Rows among which what is dealt is even, and questions differ where a task sees to it: as in a stratum of a build."""
 COLUMNS = (*DATA_SCHEMA.names, "evidence", "evidence_form")
 TRANSFER = {"mrcr": (), "idk": (), "summ": (), "longqa": ("turns",)}
 """Families, or subtasks of them, that are kept for evaluation: nobody can have trained on their form here."""
@@ -86,7 +89,7 @@ def cell_of(
     if not 1024 <= length <= 1 << 20:
         raise RecipeError(f"length {length}: give 1024 to {1 << 20} tokens")
     chosen = TASKS[family, subtask].complexities[0] if complexity is None else complexity
-    cell = Stratum(family, subtask, bucket(length), length, chosen, EPOCH, shots, tuple(sorted(knobs.items())))
+    cell = Stratum(family, subtask, bucket(length), length, chosen, BLOCK, shots, tuple(sorted(knobs.items())))
     check_stratum(cell)
     return cell
 
@@ -151,8 +154,10 @@ class Epoch(Plan):
 
     def _row(self, index: int, place: int) -> Row:
         cell, form = self.spec.cell, self.spec.form
-        task, (own, shared) = self.task(cell), row_streams(self, cell, place)
-        sample = replace(task.sample(cell, place, own, shared), id=_name(self.spec, task, index))
+        task, (block, nth) = self.task(cell), divmod(place, BLOCK)
+        shared = Streams((self.root, f"{self.spec.task}@{task.version}", cell.tier, f"{cell.length}/{block}", *_paired(task, cell)))
+        own = Streams((*shared.path, nth))
+        sample = replace(task.sample(cell, nth, own, shared), id=_name(self.spec, task, index))
         plain = task.layout(sample, own, shared)
         layout = self._asking(plain, place) if form else plain
         stock = self.stock(next(each for each in task.pools(cell) if each.name == plain.filler.pool))
@@ -206,6 +211,11 @@ class EpochReader(ShardReader):
         if self._form and self._plain:
             row = bare(row, self._plain, self._form)
         return super().answer_faults(row, cell)
+
+
+def _paired(task: Task, cell: Stratum) -> tuple[int]:
+    """Return the complexity in a path of streams, which both forms of a pair share."""
+    return (1 if task.paired else cell.complexity,)
 
 
 def _name(spec: Spec, task: Task, index: int) -> str:
