@@ -3,9 +3,8 @@
 Heavy packages are imported only when they are used. Everything else lives in `pipeline`, the package behind the command
 `carrara`.
 
->>> sorted(__all__)
-['CarraraError', 'Curriculum', 'Selection', 'Split', 'Tables', '__version__', 'mix', 'open_scores', 'open_split', \
-'reward', 'score', 'stream']
+>>> [name for name in sorted(__all__) if name.islower() and "_" not in name]
+['mix', 'reward', 'score', 'stream']
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ from pipeline.training.epochs import EPOCH
 from pipeline.training.stream import Knob, Stream, stream
 
 if TYPE_CHECKING:
+    from datasets import IterableDataset
+
     from pipeline.training.apart import Known
 
 ALL = 1 << 32
@@ -185,6 +187,12 @@ class Mix:
         log = self.log.with_name(f"{self.log.stem}-{rank}{self.log.suffix}") if self.log else None
         share = Mix([replace(cell) for cell in self.cells], self.seed, self.curriculum, log, rank, world)
         return _resumed(share)
+
+    def to_iterable(self) -> IterableDataset:
+        """Return the rows as an endless `datasets.IterableDataset` for trainers such as TRL."""
+        from pipeline.training.adapters import to_iterable
+
+        return to_iterable(self)
 
 
 def mix(

@@ -11,6 +11,8 @@ from pipeline.rows import Row
 from pipeline.training.epochs import EPOCH, Spec, cell_of, checked, epoch_of
 
 if TYPE_CHECKING:
+    from datasets import IterableDataset
+
     from pipeline.training.apart import Known
 
 Knob = str | int | float | bool
@@ -74,6 +76,12 @@ class Stream:
     def apart(self, known: Known | None) -> Stream:
         """Return this stream without rows that touch what is known of releases for evaluation."""
         return replace(self, known=known)
+
+    def to_iterable(self, shards: int = 1) -> IterableDataset:
+        """Return the rows, split among `shards` workers of a loader, as an endless `datasets.IterableDataset` for trainers such as TRL."""
+        from pipeline.training.adapters import to_iterable
+
+        return to_iterable(self, shards)
 
 
 class Rows(Iterator[Row]):
