@@ -50,8 +50,11 @@ def train() -> None:
 @click.option("--quotes", is_flag=True, help="Ask for the evidence word for word.")
 @click.option("--reserve", type=click.IntRange(1), help="Tokens for the reply, in place of each task's own.")
 @click.option("--set", "knobs", multiple=True, metavar="KNOB=VALUE", help="Knob of the tasks. Repeatable.")
-@click.option("--apart", type=DISK, help="File of digests that `carrara train prove` wrote: rows that touch one are "
-              "left out, and counted.")
+@click.option(
+    "--apart",
+    type=DISK,
+    help="File of digests that `carrara train prove` wrote: rows that touch one are left out, and counted.",
+)
 @WORKERS
 @DASK
 @WAITING
@@ -80,7 +83,7 @@ def write(
     specs = [
         stream(
             task, tokenizer=tokenizer, length=length, complexity=complexity, seed=seed, ids=ids, quotes=quotes,
-            reserve=reserve, **given,
+            reserve=reserve, knobs=given,
         ).spec
         for task in tasks
         for length in lengths
@@ -116,9 +119,7 @@ def verify(*, out: Path) -> None:
 @DASK
 @WAITING
 @QUIET
-def prove(
-    *, releases: Sequence[Path], out: Path, workers: int, address: str | None, wait: float, quiet: bool
-) -> None:
+def prove(*, releases: Sequence[Path], out: Path, workers: int, address: str | None, wait: float, quiet: bool) -> None:
     """Take digests of the units, questions, names and keys of releases, for `carrara train write --apart`.
 
     Each release is a lock or the folder of a build. It is made again from its recipes, so that its shards are not

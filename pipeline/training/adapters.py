@@ -1,7 +1,7 @@
 """Rows to train on in the shapes of trainers: datasets and TRL, verl, verifiers, reasoning-gym.
 
-Each is a thin coat: rows are made when they are asked for, and replies are judged by `reward` alone. A trainer's package
-is imported only by the function that needs it.
+Each is a thin coat: rows are made when they are asked for, and replies are judged by `reward` alone. The package of a
+trainer is imported only by the function that needs it.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline.errors import ExportError, adding
 from pipeline.rows import Row
 from pipeline.training.mixing import Mix
 from pipeline.training.reward import reward
 from pipeline.training.stream import Stream, stream
-
-if TYPE_CHECKING:
-    from datasets import IterableDataset
 
 JUDGED = (
     *("id", "subtask", "scorer", "question", "target", "answers", "choices", "random_string_to_prepend"),
@@ -46,7 +44,7 @@ def _row(kept: Row) -> Row:
     return {**kept, **lists, "prompt": kept["text"]}
 
 
-def to_iterable(source: Source, shards: int = 1) -> IterableDataset:
+def to_iterable(source: Source, shards: int = 1) -> Any:
     """Return rows as an endless `datasets.IterableDataset`, with the columns that TRL and `rewarder` read.
 
     Args:
@@ -57,14 +55,13 @@ def to_iterable(source: Source, shards: int = 1) -> IterableDataset:
         ExportError: if `datasets` is not installed, or a mixture is to be split.
     """
     try:
-        from datasets import IterableDataset
+        kind = import_module("datasets").IterableDataset
     except ImportError:
         raise ExportError(f"to_iterable needs the package datasets: {adding('hub')}") from None
     if shards > 1 and isinstance(source, Mix):
         raise ExportError("a mixture is not split among workers, since its weights move: give shards=1")
     parts = [source.shard(rank, shards) for rank in range(shards)] if isinstance(source, Stream) else [source]
-    made: IterableDataset = IterableDataset.from_generator(_lines, gen_kwargs={"parts": parts})
-    return made
+    return kind.from_generator(_lines, gen_kwargs={"parts": parts})
 
 
 def _lines(parts: Sequence[Source]) -> Iterator[Row]:
@@ -129,11 +126,9 @@ class VerlRows:
 
     def generate(self, dataset: object) -> Any:
         """Return the next rows."""
-        from datasets import Dataset
-
         lines = [verl_line(row, self._index + at) for at, row in enumerate(islice(self._rows, self._count))]
         self._index += len(lines)
-        return Dataset.from_list(lines)
+        return import_module("datasets").Dataset.from_list(lines)
 
 
 def entry(row: Row) -> dict[str, Any]:
@@ -172,12 +167,13 @@ def register_in_gym(name: str = "carrara") -> None:
         ExportError: if reasoning-gym is not installed.
     """
     try:
-        from reasoning_gym.dataset import ProceduralDataset
-        from reasoning_gym.factory import register_dataset
+        bases = import_module("reasoning_gym.dataset"), import_module("reasoning_gym.factory")
     except ImportError:
         raise ExportError("register_in_gym needs reasoning-gym: pip install reasoning-gym") from None
 
-    class Rows(ProceduralDataset):  # type: ignore[misc]
+    base: Any = bases[0].ProceduralDataset
+
+    class Rows(base):  # type: ignore[misc]
         """Rows of a stream."""
 
         def __init__(self, config: GymConfig) -> None:
@@ -193,7 +189,7 @@ def register_in_gym(name: str = "carrara") -> None:
         def score_answer(self, answer: str | None, entry: dict[str, Any]) -> float:
             return score_answer(answer, entry)
 
-    register_dataset(name, Rows, GymConfig)
+    bases[1].register_dataset(name, Rows, GymConfig)
 
 
 def taskset(source: Source, rows: int) -> Any:
@@ -203,7 +199,7 @@ def taskset(source: Source, rows: int) -> Any:
         ExportError: if verifiers is not installed.
     """
     try:
-        import verifiers.v1 as vf
+        vf: Any = import_module("verifiers.v1")
     except ImportError:
         raise ExportError("taskset needs verifiers: pip install verifiers") from None
 
@@ -216,7 +212,7 @@ def taskset(source: Source, rows: int) -> Any:
     class Task(vf.Task[Data, vf.State, vf.TaskConfig]):  # type: ignore[misc]
         """One row, known by its id."""
 
-        @vf.reward
+        @vf.reward  # type: ignore[untyped-decorator]
         async def row_reward(self, trace: Any) -> float:
             """Judge the reply."""
             return reward(_row(json.loads(self.data.judged)), trace.last_reply)["score"]

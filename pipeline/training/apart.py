@@ -29,9 +29,9 @@ from pipeline.recipe import Recipe
 from pipeline.rows import Row
 from pipeline.tasks.base import Layout, Sample
 from pipeline.training.evidence import ASKS, MARK
+from pipeline.verify.lock import find_lock, first_faults, plan_faults, read_lock
 from pipeline.worlds.people import NAMES
 from pipeline.worlds.words import pool
-from pipeline.verify.lock import find_lock, first_faults, plan_faults, read_lock
 
 Digests = NDArray[np.uint64]
 KINDS = ("unit", "question", "name", "key")

@@ -7,7 +7,7 @@ streams holds the type of each of its parts, so that no seed of an evaluation le
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from pipeline.caches import lru_cache, register
 from pipeline.errors import BuildError, FitError, RecipeError, unknown
 from pipeline.executors.memory import without_collection
 from pipeline.profiles import Profile, load_profile
-from pipeline.recipe import Recipe, Stratum, digest
+from pipeline.recipe import Knob, Recipe, Stratum, digest
 from pipeline.rows import DATA_SCHEMA, TRAIN_CANARY, Row
 from pipeline.streams import Streams
 from pipeline.tasks import TASKS, check_stratum
@@ -72,9 +72,7 @@ class Spec:
         return f"{self.cell.family}.{self.cell.subtask}"
 
 
-def cell_of(
-    task: str, length: int, complexity: int | None, shots: int | None, knobs: dict[str, str | int | float | bool]
-) -> Stratum:
+def cell_of(task: str, length: int, complexity: int | None, shots: int | None, knobs: Mapping[str, Knob]) -> Stratum:
     """Return the stratum of a stream.
 
     Raises:
@@ -155,7 +153,9 @@ class Epoch(Plan):
     def _row(self, index: int, place: int) -> Row:
         cell, form = self.spec.cell, self.spec.form
         task, (block, nth) = self.task(cell), divmod(place, BLOCK)
-        shared = Streams((self.root, f"{self.spec.task}@{task.version}", cell.tier, f"{cell.length}/{block}", *_paired(task, cell)))
+        shared = Streams(
+            (self.root, f"{self.spec.task}@{task.version}", cell.tier, f"{cell.length}/{block}", *_paired(task, cell))
+        )
         own = Streams((*shared.path, nth))
         sample = replace(task.sample(cell, nth, own, shared), id=_name(self.spec, task, index))
         plain = task.layout(sample, own, shared)

@@ -1,8 +1,8 @@
 """What a reply is asked to give beside the answer: the ids of the units that it rests on, or their words.
 
-With ``ids`` every piece of the body, filler too, begins with an opaque id, such as ``[k7f3q] ``. All ids of an epoch are
-places of one permutation, so that an id says nothing of what it stands before. The ids are a second coat on a row that
-is whole without them: `bare` takes them off again by a pattern, and what is left is proven as in any build.
+With ``ids`` every piece of the body, filler too, begins with an opaque id, such as ``[k7f3q] ``. All ids of an epoch
+are places of one permutation, so that an id says nothing of what it stands before. A row is whole without
+them: `bare` takes them off again by their pattern, and what is left is proven as in any build.
 """
 
 from __future__ import annotations
@@ -117,9 +117,14 @@ def evidence_of(row: Row, form: str) -> list[str]:
     """Return what a reply should give as evidence: ids, or where the relevant passages stand, as ``start-end``."""
     relevant = [needle for needle in row["needles"] if needle["role"] == "relevant"]
     if form != "ids":
-        return [f"{needle['char_start']}-{needle['char_end']}" for needle in relevant]
+        return [_place(row["prompt"], needle["char_start"], needle["char_end"]) for needle in relevant]
     found = (MARK.match(row["prompt"], needle["char_start"]) for needle in relevant)
     return [mark[1] for mark in found if mark]
+
+
+def _place(prompt: str, start: int, end: int) -> str:
+    """Return where a passage stands, without the end of its line."""
+    return f"{start}-{start + len(prompt[start:end].rstrip())}"
 
 
 def bare(row: Row, layout: Layout, form: str) -> Row:
@@ -147,9 +152,8 @@ def bare(row: Row, layout: Layout, form: str) -> Row:
 
 def evidence_faults(row: Row, form: str) -> Iterator[str]:
     """Yield what is wrong with the ids of a row: each stands once, and the evidence is that of its relevant needles."""
-    if form:
-        if not row["prompt"].endswith(ASKS[form]):
-            yield "it does not ask for its evidence"
+    if form and not row["prompt"].endswith(ASKS[form]):
+        yield "it does not ask for its evidence"
     if row["evidence"] != evidence_of(row, form):
         yield f"its evidence is {row['evidence']}, not what its relevant needles are"
     if form == "ids":

@@ -1,32 +1,31 @@
 """Mixtures of streams, with weights that may follow what a policy earns: `mix` and `Curriculum`.
 
 A cell is a task at one length and complexity. Groups of replies that all earn the same teach nothing to methods that
-compare them, so a cell of which a share p is right is drawn in proportion to p(1 - p). Which cell row i is of depends on
-the seed, on i, and on the rewards that were reported before; these are logged, so that a run can be repeated.
+compare them, so a cell of which a share p is right is drawn in proportion to p(1 - p). Which cell row i is of depends
+on the seed, on i, and on the rewards that were reported before; these are logged, so that a run can be repeated.
 """
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import RecipeError
-from pipeline.recipe import Stratum
+from pipeline.recipe import Knob
 from pipeline.rows import Row
 from pipeline.streams import stream as generator
 from pipeline.streams import words
 from pipeline.tasks import TASKS
 from pipeline.training.epochs import EPOCH
-from pipeline.training.stream import Knob, Stream, stream
+from pipeline.training.stream import Stream, stream
 
 if TYPE_CHECKING:
-    from datasets import IterableDataset
-
     from pipeline.training.apart import Known
 
 ALL = 1 << 32
@@ -38,8 +37,8 @@ OUTSIDE, LEAST = 0.1, 0.002
 class Curriculum:
     """Which cells a mixture draws, by the mean reward of each.
 
-    A task begins at its shortest length and least complexity. A cell whose mean is at least `high` opens the next length
-    and the next complexity. Cells between `low` and `high` are drawn most, those at or below `rest` hardly ever.
+    A task begins at its shortest length and least complexity. A cell whose mean is at least `high` opens the next
+    length and the next complexity. Cells between `low` and `high` are drawn most, those at or below `rest` hardly ever.
 
     Attributes:
         low, high: the range of means in which a cell teaches.
@@ -188,7 +187,7 @@ class Mix:
         share = Mix([replace(cell) for cell in self.cells], self.seed, self.curriculum, log, rank, world)
         return _resumed(share)
 
-    def to_iterable(self) -> IterableDataset:
+    def to_iterable(self) -> Any:
         """Return the rows as an endless `datasets.IterableDataset` for trainers such as TRL."""
         from pipeline.training.adapters import to_iterable
 
@@ -208,7 +207,7 @@ def mix(
     reserve: int | None = None,
     known: Known | None = None,
     log: str | Path | None = None,
-    **knobs: Knob,
+    knobs: Mapping[str, Knob] | None = None,
 ) -> Mix:
     """Return an endless mixture of tasks.
 
@@ -218,15 +217,23 @@ def mix(
         lengths: the lengths of each task, those at which not all of its complexities fit left out.
         complexities: which complexities; all that a task has unless they are given.
         curriculum: how weights follow the rewards that are reported; without one all cells of a task weigh the same.
-        seed, ids, quotes, reserve, known, knobs: as `stream` takes them.
+        seed: as of `stream`.
+        ids: as of `stream`.
+        quotes: as of `stream`.
+        reserve: as of `stream`.
+        known: as of `stream`.
         log: a file of JSON lines that reports are added to. If there are some in it, the mixture goes on behind them.
+        knobs: as of `stream`.
 
     Raises:
         RecipeError: as `stream` does, or if a task fits none of the lengths.
     """
+    of = partial(
+        stream, tokenizer=tokenizer, seed=seed, ids=ids, quotes=quotes, reserve=reserve, known=known, knobs=knobs
+    )
     cells: list[Cell] = []
     for task, share in tasks.items():
-        streams = _ladder(task, lengths, complexities, tokenizer, seed, ids, quotes, reserve, known, knobs)
+        streams = _ladder(partial(of, task), task, lengths, complexities)
         for rungs, rows in streams.items():
             begins = curriculum is None or rungs == (0, 0)
             cells.append(Cell(rows, share / len(streams) if curriculum is None else share, rungs, begins))
@@ -236,35 +243,19 @@ def mix(
 
 
 def _ladder(
-    task: str,
-    lengths: Sequence[int],
-    complexities: Sequence[int] | None,
-    tokenizer: str,
-    seed: int,
-    ids: bool,
-    quotes: bool,
-    reserve: int | None,
-    known: Known | None,
-    knobs: Mapping[str, Knob],
+    of: Callable[..., Stream], task: str, lengths: Sequence[int], complexities: Sequence[int] | None
 ) -> dict[tuple[int, int], Stream]:
     """Return the streams of a task by their places on its ladder, both from 0 on."""
-
-    def of(length: int, complexity: int | None) -> Stream:
-        return stream(
-            task, tokenizer=tokenizer, length=length, complexity=complexity, seed=seed, ids=ids, quotes=quotes,
-            reserve=reserve, known=known, **knobs,
-        )  # fmt: skip
-
-    cell: Stratum = of(max(lengths, default=4096), None).spec.cell
-    known_task = TASKS[cell.family, cell.subtask]
-    fits = sorted({length for length in lengths if length >= known_task.shortest})
-    asked = [each for each in known_task.complexities if complexities is None or each in complexities]
+    cell = of(length=max(lengths, default=4096)).spec.cell
+    known = TASKS[cell.family, cell.subtask]
+    fits = sorted({length for length in lengths if length >= known.shortest})
+    asked = [each for each in known.complexities if complexities is None or each in complexities]
     if not fits or not asked:
         raise RecipeError(
-            f"{task} has no cell here: give a length of at least {known_task.shortest}, and complexities of "
-            f"{list(known_task.complexities)}"
+            f"{task} has no cell here: give a length of at least {known.shortest}, and complexities of "
+            f"{list(known.complexities)}"
         )
-    return {(i, j): of(length, each) for i, length in enumerate(fits) for j, each in enumerate(asked)}
+    return {(i, j): of(length=length, complexity=each) for i, length in enumerate(fits) for j, each in enumerate(asked)}
 
 
 def _resumed(fresh: Mix) -> Mix:

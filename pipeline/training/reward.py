@@ -61,7 +61,10 @@ def reward(row: Mapping[str, Any], reply: str, mode: str | None = None) -> dict[
     answer = score(row, told if tagged else said)
     hit, cited, wanted = _ids(row, given) if asked == "ids" else _characters(row, given)
     f1, f2 = (_f(hit, cited, wanted, beta) for beta in (1, BETA))
-    kept = not tagged or not "".join((said[: tags[0].start()], said[tags[1].end() : tags[2].start()], said[tags[3].end() :])).strip()
+    kept = (
+        not tagged
+        or not "".join((said[: tags[0].start()], said[tags[1].end() : tags[2].start()], said[tags[3].end() :])).strip()
+    )
     return {"score": MODES[mode](answer, f2, f1), "answer": answer, "evidence": f2, "format": float(kept)}
 
 

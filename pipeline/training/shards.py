@@ -146,7 +146,9 @@ def specs_in(out: Path) -> list[Spec]:
         told = json.loads((out / INDEX).read_text(encoding="ascii"))
         return [_spec(each) for each in told["streams"]]
     except (OSError, ValueError, KeyError, TypeError) as fault:
-        raise BuildError(f"{str(out)!r} has no {INDEX} that can be read ({fault}): write it with carrara train") from None
+        raise BuildError(
+            f"{str(out)!r} has no {INDEX} that can be read ({fault}): write it with carrara train"
+        ) from None
 
 
 def _spec(told: dict[str, Any]) -> Spec:
@@ -171,7 +173,7 @@ def verify_shards(out: Path) -> int:
         for row in read_rows(path):
             if f'"{CANARY}"' in row["metadata"]:
                 raise CorruptError(f"{str(path)!r}, row {row['id']!r}: it carries the canary of evaluation")
-            *_, number, _, tag = row["id"].split("-") if "-" in row["id"] else ("", "", "")
+            tag = row["id"].rpartition("-")[2]
             if tag not in streams or row != streams[tag][_number(row["id"])]:
                 raise CorruptError(f"{str(path)!r}, row {row['id']!r}: it is not the row that its stream has")
             count += 1

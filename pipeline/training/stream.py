@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import RecipeError
+from pipeline.recipe import Knob
 from pipeline.rows import Row
 from pipeline.training.epochs import EPOCH, Spec, cell_of, checked, epoch_of
 
 if TYPE_CHECKING:
-    from datasets import IterableDataset
-
     from pipeline.training.apart import Known
-
-Knob = str | int | float | bool
 
 
 @dataclass(frozen=True)
@@ -77,8 +74,8 @@ class Stream:
         """Return this stream without rows that touch what is known of releases for evaluation."""
         return replace(self, known=known)
 
-    def to_iterable(self, shards: int = 1) -> IterableDataset:
-        """Return the rows, split among `shards` workers of a loader, as an endless `datasets.IterableDataset` for trainers such as TRL."""
+    def to_iterable(self, shards: int = 1) -> Any:
+        """Return the rows as an endless `datasets.IterableDataset`, split among `shards` workers of a loader."""
         from pipeline.training.adapters import to_iterable
 
         return to_iterable(self, shards)
@@ -121,7 +118,7 @@ def stream(
     reserve: int | None = None,
     frame: str = "chat",
     known: Known | None = None,
-    **knobs: Knob,
+    knobs: Mapping[str, Knob] | None = None,
 ) -> Stream:
     """Return an endless set of rows of one task to train on, exact to the token and proven as in a build.
 
@@ -137,7 +134,7 @@ def stream(
         reserve: tokens for the reply, in place of the task's own number.
         frame: ``chat`` or ``raw``.
         known: digests of releases for evaluation; iteration leaves out rows that touch one.
-        knobs: further knobs of the task.
+        knobs: further knobs of the task, by name.
 
     Raises:
         RecipeError: for a task that is unknown or never streamed, or a value that it does not take.
@@ -146,5 +143,5 @@ def stream(
     if ids and quotes:
         raise RecipeError("ids and quotes: give one of the two")
     form = "ids" if ids else "quotes" if quotes else ""
-    spec = Spec(cell_of(task, length, complexity, shots, knobs), tokenizer, seed, form, frame, reserve)
+    spec = Spec(cell_of(task, length, complexity, shots, knobs or {}), tokenizer, seed, form, frame, reserve)
     return Stream(checked(spec), known=known)
