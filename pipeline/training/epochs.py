@@ -179,7 +179,9 @@ class Epoch(Plan):
         faults = reader.checked(row, sample, layout, plain, index)
         PROMPT.clear()
         if faults:
-            raise BuildError(f"row {row['id']}: {'; '.join(faults)}: the task must be fixed")
+            short = row["length"] < (least := self.task(sample.stratum).shortest)
+            said = f"give a length of {least} tokens or more" if short else "the task must be fixed"
+            raise BuildError(f"row {row['id']}: {'; '.join(faults)}: {said}")
         if self.spec.form == "ids":
             said = f"<evidence>{', '.join(row['evidence'])}</evidence><answer>{row['target']}</answer>"
             if (wanted := self.profile.counter().count(said)) > row["max_new_tokens"]:

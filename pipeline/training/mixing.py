@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline.errors import RecipeError
 from pipeline.recipe import Knob
@@ -22,11 +22,9 @@ from pipeline.rows import Row
 from pipeline.streams import stream as generator
 from pipeline.streams import words
 from pipeline.tasks import TASKS
+from pipeline.training.apart import Known, read_known
 from pipeline.training.epochs import EPOCH
 from pipeline.training.stream import Stream, stream
-
-if TYPE_CHECKING:
-    from pipeline.training.apart import Known
 
 ALL = 1 << 32
 OUTSIDE, LEAST = 0.1, 0.002
@@ -205,7 +203,7 @@ def mix(
     ids: bool = False,
     quotes: bool = False,
     reserve: int | None = None,
-    known: Known | None = None,
+    known: Known | str | Path | None = None,
     log: str | Path | None = None,
     knobs: Mapping[str, Knob] | None = None,
 ) -> Mix:
@@ -228,6 +226,7 @@ def mix(
     Raises:
         RecipeError: as `stream` does, or if a task fits none of the lengths.
     """
+    known = read_known(known) if isinstance(known, str | Path) else known
     of = partial(
         stream, tokenizer=tokenizer, seed=seed, ids=ids, quotes=quotes, reserve=reserve, known=known, knobs=knobs
     )

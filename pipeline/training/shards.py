@@ -7,6 +7,7 @@ all that decides it, so a shard that is there is not written again, whoever made
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
@@ -118,17 +119,17 @@ def write_shards(
     jobs = [
         job for spec in specs for job in train_jobs(spec, rows, out, known, digests.digest if digests else "")
     ]  # fmt: skip
-    written, dropped = 0, dict[str, int]()
+    written, dropped = 0, Counter[str]()
     for _, count, left in run(run_train, jobs, open_executor):
         written += count
         done(count)
-        for kind, number in left.items():
-            dropped[kind] = dropped.get(kind, 0) + number
+        dropped.update(left)
+    others = [spec for spec in (specs_in(out) if (out / INDEX).is_file() else ()) if spec not in specs]
     index = {
         "canary": TRAIN_CANARY,
-        "streams": [asdict(spec) for spec in specs],
+        "streams": [asdict(spec) for spec in (*others, *specs)],
         "rows": written,
-        "dropped": dropped,
+        "dropped": dict(dropped),
         "apart_from": list(digests.titles) if digests else [],
     }
     with atomic_write(out / INDEX) as aside:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pipeline.errors import RecipeError
 from pipeline.recipe import Knob
 from pipeline.rows import Row
+from pipeline.training.apart import Known, read_known
 from pipeline.training.epochs import EPOCH, Spec, cell_of, checked, epoch_of
-
-if TYPE_CHECKING:
-    from pipeline.training.apart import Known
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def stream(
     shots: int | None = None,
     reserve: int | None = None,
     frame: str = "chat",
-    known: Known | None = None,
+    known: Known | str | Path | None = None,
     knobs: Mapping[str, Knob] | None = None,
 ) -> Stream:
     """Return an endless set of rows of one task to train on, exact to the token and proven as in a build.
@@ -133,7 +132,8 @@ def stream(
         shots: demonstrations in each prompt; as many as the task has unless it is given, none with `ids` or `quotes`.
         reserve: tokens for the reply, in place of the task's own number.
         frame: ``chat`` or ``raw``.
-        known: digests of releases for evaluation; iteration leaves out rows that touch one.
+        known: digests of releases for evaluation, or the file of `carrara train prove`; iteration leaves out rows that
+            touch one.
         knobs: further knobs of the task, by name.
 
     Raises:
@@ -144,4 +144,4 @@ def stream(
         raise RecipeError("ids and quotes: give one of the two")
     form = "ids" if ids else "quotes" if quotes else ""
     spec = Spec(cell_of(task, length, complexity, shots, knobs or {}), tokenizer, seed, form, frame, reserve)
-    return Stream(checked(spec), known=known)
+    return Stream(checked(spec), known=read_known(known) if isinstance(known, str | Path) else known)
