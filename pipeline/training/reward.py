@@ -69,8 +69,8 @@ def reward(row: Mapping[str, Any], reply: str, mode: str | None = None) -> dict[
 
 
 def asked_form(row: Mapping[str, Any]) -> str:
-    """Return what evidence a row asks for: ``ids``, ``quotes`` or nothing."""
-    return str(row["evidence_form"])
+    """Return what evidence a row asks for: ``ids``, ``quotes`` or nothing, as rows of an evaluation do."""
+    return str(row.get("evidence_form", ""))
 
 
 def _f(hit: int, cited: int, wanted: int, beta: float) -> float:
@@ -91,7 +91,7 @@ def _ids(row: Mapping[str, Any], given: str) -> tuple[int, int, int]:
 
 def _characters(row: Mapping[str, Any], given: str) -> tuple[int, int, int]:
     """Return the same in characters of the prompt; a passage that does not stand there counts with its length."""
-    wanted, cited, strange = _covered(map(_span, row["evidence"])), [], 0
+    wanted, cited, strange = _covered(map(_span, row.get("evidence", ()))), [], 0
     for line in filter(None, map(str.strip, given.splitlines())):
         places = SPAN.findall(line) if not re.search(r"[A-Za-z]", line) else []
         cited += [(int(start), int(end)) for start, end in places]

@@ -115,6 +115,9 @@ def test_a_form_with_evidence_is_the_row_without_it_in_all_that_is_asked() -> No
     invented = f"<evidence>{passage}\n{'It is not so. ' * 40}</evidence><answer>{quoted['target']}</answer>"
     assert 0.5 < carrara.reward(quoted, invented)["score"] < 1
     assert carrara.reward(plain, plain["target"])["score"] == 1
+    published = {name: plain[name] for name in DATA_SCHEMA.names}
+    assert carrara.reward(published, plain["target"])["score"] == 1
+    assert rows_of(length=4096, shots=0, reserve=marked["max_new_tokens"])[5]["evidence_form"] == ""
 
 
 def test_what_is_kept_for_evaluation_or_takes_no_ids_is_refused_by_name() -> None:
