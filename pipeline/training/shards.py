@@ -73,16 +73,19 @@ def _known(path: Path | None) -> Known | None:
     return None if path is None else _read[path]
 
 
-def run_train(job: TrainJob) -> tuple[str, int, dict[str, int]]:
-    """Write a shard; return its name, how many rows it holds, and how many were left out by what they touch."""
+def run_train(job: TrainJob) -> int:
+    """Write a shard, and beside it how many rows it holds and how many were left out by what they touch.
+
+    Returns:
+        How many rows it holds.
+    """
     aside = job.path.with_suffix(".json")
     if not (is_done(job.path, job.key) and aside.is_file()):
         dropped: dict[str, int] = {}
         count = write_rows(job.path, job.rows(dropped), TRAIN_SCHEMA, job.key)
         with atomic_write(aside) as file:
             file.write_text(json.dumps({"rows": count, "dropped": dropped}) + "\n", encoding="ascii")
-    said = json.loads(aside.read_text(encoding="ascii"))
-    return job.path.name, said["rows"], said["dropped"]
+    return int(json.loads(aside.read_text(encoding="ascii"))["rows"])
 
 
 def train_jobs(spec: Spec, rows: int, out: Path, known: Path | None, known_digest: str = "") -> list[TrainJob]:
@@ -120,10 +123,12 @@ def write_shards(
         job for spec in specs for job in train_jobs(spec, rows, out, known, digests.digest if digests else "")
     ]  # fmt: skip
     written, dropped = 0, Counter[str]()
-    for _, count, left in run(run_train, jobs, open_executor):
-        written += count
+    for count in run(run_train, jobs, open_executor):
         done(count)
-        dropped.update(left)
+    for aside in sorted(out.glob("*/train-*.json")):  # of streams that were written here before, too
+        said = json.loads(aside.read_text(encoding="ascii"))
+        written += said["rows"]
+        dropped.update(said["dropped"])
     others = [spec for spec in (specs_in(out) if (out / INDEX).is_file() else ()) if spec not in specs]
     index = {
         "canary": TRAIN_CANARY,
