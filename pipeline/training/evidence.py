@@ -29,10 +29,12 @@ MARK = re.compile(rf"(?m)^\[([{LETTERS}]{{{LENGTH}}})\] ")
 CUE = re.compile(r"\n[A-Za-z ]{1,20}:\Z")
 """The last line of a question that a reply goes on from, such as ``Answer:``."""
 ASKS = {
-    "ids": "Each part of the text above begins with an id in square brackets. Reply in this form, with the ids of all "
-    "parts that the answer rests on, and of no others: <evidence>id, id</evidence><answer>the answer</answer>",
-    "quotes": "Reply in this form, with all that the answer rests on copied from the text above word for word, each "
-    "passage on a line of its own, and nothing else: <evidence>passages</evidence><answer>the answer</answer>",
+    "ids": "Each part of the text above begins with an id in square brackets. Whatever form is named above, reply in "
+    "this one, with the ids of all parts that the answer rests on, and of no others: "
+    "<evidence>id, id</evidence><answer>the answer</answer>",
+    "quotes": "Whatever form is named above, reply in this one, with all that the answer rests on copied from the text "
+    "above word for word, each passage on a line of its own, and nothing else: "
+    "<evidence>passages</evidence><answer>the answer</answer>",
 }
 """What stands behind the question, by what is asked for."""
 FORMS = ("", *ASKS)
