@@ -225,6 +225,10 @@ def _name(spec: Spec, task: Task, index: int) -> str:
     return f"{cell.family}-{cell.subtask}-{cell.length}-{index}{form}-{spec.tag}"
 
 
+POOLS = 24
+"""Pools that are kept: those of a mixture of as many haystacks, or of one in the last epochs."""
+
+
 class Stocks:
     """The pools of the last epochs with their counts, as many as a budget of bytes allows."""
 
@@ -235,11 +239,15 @@ class Stocks:
     def get(self, root: str, spec: PoolSpec, profile: Profile, frame: str, *, marked: bool) -> Stock:
         """Return a pool, made if it is not kept."""
         key = root, spec.name, spec.version, spec.source, profile.digest, frame, marked
-        stock = self._kept.pop(key, None) or _made(root, spec, profile, frame, marked=marked)
-        self._kept[key] = stock
-        while len(self._kept) > 1 and sum(each.pool.size for each in self._kept.values()) > self._budget:
+        known = self._kept.pop(key, None)
+        self._kept[key] = stock = known or _made(root, spec, profile, frame, marked=marked)
+        while known is None and len(self._kept) > 1 and (len(self._kept) > POOLS or self._size > self._budget):
             self._kept.pop(next(iter(self._kept)))
         return stock
+
+    @property
+    def _size(self) -> int:
+        return sum(each.pool.size for each in self._kept.values())
 
     def clear(self) -> None:
         """Forget all."""
