@@ -1,10 +1,10 @@
-"""Carrara from Python: open a split, score predictions against it, score one reply.
+"""Carrara from Python: open a split, score predictions against it, score one reply, stream rows to train on.
 
 Heavy packages are imported only when they are used. Everything else lives in `pipeline`, the package behind the command
 `carrara`.
 
->>> sorted(__all__)
-['CarraraError', 'Selection', 'Split', 'Tables', '__version__', 'open_scores', 'open_split', 'score']
+>>> [name for name in sorted(__all__) if name.islower() and "_" not in name]
+['mix', 'reward', 'score', 'stream']
 """
 
 from __future__ import annotations
@@ -22,15 +22,35 @@ if TYPE_CHECKING:
     from pipeline.errors import CarraraError
     from pipeline.metrics import score
     from pipeline.score.cells import Tables
+    from pipeline.training.mixing import Curriculum, mix
+    from pipeline.training.reward import reward
+    from pipeline.training.stream import stream
 
-__all__ = ["CarraraError", "Selection", "Split", "Tables", "__version__", "open_scores", "open_split", "score"]
+__all__ = [
+    "CarraraError",
+    "Curriculum",
+    "Selection",
+    "Split",
+    "Tables",
+    "__version__",
+    "mix",
+    "open_scores",
+    "open_split",
+    "reward",
+    "score",
+    "stream",
+]
 
 _HOMES = {
     "CarraraError": "pipeline.errors",
+    "Curriculum": "pipeline.training.mixing",
     "Selection": "pipeline.artifacts.split",
     "Split": "pipeline.artifacts.split",
     "Tables": "pipeline.score.cells",
+    "mix": "pipeline.training.mixing",
+    "reward": "pipeline.training.reward",
     "score": "pipeline.metrics",
+    "stream": "pipeline.training.stream",
 }
 """The module of every name that is imported when it is first used."""
 

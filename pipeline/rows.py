@@ -17,6 +17,8 @@ from pipeline.typed import FRAME, IDENTIFIER, PLAIN, ROW_ID, SAID, SUBTASK, TIER
 
 SCHEMA_VERSION = 1
 CANARY = "carrara:canary:5f0e1c52-7c1b-5d5e-9a53-2f6c8f5f8f4e"
+TRAIN_CANARY = "carrara:train:0c2b7d9e-41f6-5a8c-b3d7-6e9f14a2c85b"
+"""What marks rows of evaluation, and rows to train on: none carries the mark of the other."""
 TEXT_COLUMNS = ("messages", "prompt")
 
 

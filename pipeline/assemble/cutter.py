@@ -170,8 +170,8 @@ class Known(dict[str, int]):
 class Cutter:
     """Cuts rows for one profile and frame; remembers the counts of texts that many prompts share."""
 
-    def __init__(self, profile: Profile, frame: str) -> None:
-        self.profile, self.frame = profile, frame
+    def __init__(self, profile: Profile, frame: str, canary: str = CANARY) -> None:
+        self.profile, self.frame, self.canary = profile, frame, canary
         self._counter = counter = profile.counter()
         self._alone = Known(lambda texts: map(counter.count, texts))
         self._inside = Known(lambda texts: counter.counts(texts))
@@ -251,7 +251,7 @@ class Cutter:
             "question": sample.question,
             "answer_prefix": "",
             **key.columns(),
-            **_text_columns(joined, prompt, task, sample, key, told),
+            **_text_columns(joined, prompt, task, sample, key, {**told, "canary": self.canary}),
         }
         self._assert_exact(row)
         return row
@@ -295,9 +295,9 @@ class Cutter:
 
 
 @lru_cache(maxsize=3)
-def cutter(profile: Profile, frame: str) -> Cutter:
-    """Return this process's cutter for a profile."""
-    return Cutter(profile, frame)
+def cutter(profile: Profile, frame: str, canary: str = CANARY) -> Cutter:
+    """Return this process's cutter for a profile, of rows that carry a canary."""
+    return Cutter(profile, frame, canary)
 
 
 def in_order(placed: Sequence[Placed]) -> tuple[Placed, ...]:
@@ -343,7 +343,6 @@ def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: 
         "latent": dict(sample.latent),
         "baselines": rounded(task.baselines(sample, key)),
         "prompt_sha256": sha256_text(prompt),
-        "canary": CANARY,
     }
     return {
         "question_start": joined.question_start,

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pipeline.artifacts.parquet import is_done, is_whole, matches_checksum, read_table, write_rows, write_with_checksum
 from pipeline.assemble.cache import DRAWN, LAYOUTS, layout_of
-from pipeline.assemble.cutter import Stock, cutter
+from pipeline.assemble.cutter import Cutter, Stock, cutter
 from pipeline.assemble.packing import Counts
 from pipeline.assemble.plan import Cut, Home, Plan, RowPlan, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, SAID, UNIT_SCHEMA, Pool, PoolCache
@@ -115,17 +115,20 @@ def _rows(plan: Plan, cut: Cut) -> list[RowPlan]:
 
 def _unit_table(plan: Plan, spec: PoolSpec) -> pa.Table:
     """Return a pool in one chunk: chunks would show in the bytes of the file."""
-    return made_pool(plan.recipe.seed, spec).table.combine_chunks()
+    return made_pool(plan.root, spec).table.combine_chunks()
 
 
 def _count_table(plan: Plan, spec: PoolSpec, profile: Profile) -> pa.Table:
-    knife = cutter(profile, plan.recipe.frame)
-    pool = read_pool(plan, spec)
+    counts = counted_pool(read_pool(plan, spec), cutter(profile, plan.recipe.frame))
+    return pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA)
+
+
+def counted_pool(pool: Pool, knife: Cutter) -> Counts:
+    """Return the tokens of each unit of a pool in the middle of a prompt."""
     parts = (
         map(knife.text_tokens, pool.plain_texts()) if pool.plain else map(knife.unit_tokens, pool.batches(facts=False))
     )
-    counts = np.concatenate([*parts])
-    return pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA)
+    return np.concatenate([*parts])
 
 
 def draw_sample(plan: Plan, row: RowPlan) -> Sample:
@@ -200,9 +203,9 @@ def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:
     return Sample(row.id, row.stratum, row.index, latent, relevant, record["question"], key, ranking)
 
 
-def made_pool(seed: int, spec: PoolSpec) -> Pool:
-    """Make a pool in memory."""
-    return Pool.of(spec.make(Streams((seed, "pool", f"{spec.name}@{spec.version}")), spec))
+def made_pool(root: int | str, spec: PoolSpec) -> Pool:
+    """Make a pool in memory, from the streams below a root."""
+    return Pool.of(spec.make(Streams((root, "pool", f"{spec.name}@{spec.version}")), spec))
 
 
 def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
@@ -210,7 +213,7 @@ def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
 
     def load() -> Pool:
         done = render_job(plan, spec).is_done()
-        return _opened_pool(plan.pool_path(spec)) if done else made_pool(plan.recipe.seed, spec)
+        return _opened_pool(plan.pool_path(spec)) if done else made_pool(plan.root, spec)
 
     return POOLS.get((plan.pool_path(spec), plan.pool_key(spec)), load)
 

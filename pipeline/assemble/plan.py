@@ -269,6 +269,11 @@ class Plan:
         """Travel as the fields alone."""
         return _shared_plan, (self.recipe, self.profiles, self.out, self.families)
 
+    @property
+    def root(self) -> int | str:
+        """The root of all streams: the seed of the recipe."""
+        return self.recipe.seed
+
     @once
     def task(self, cell: Stratum) -> Task:
         """Return the task of a stratum, which finds the corpora of this folder."""
@@ -416,7 +421,7 @@ def _cuts(lengths: Iterable[int]) -> list[tuple[int, int]]:
 def row_streams(plan: Plan, cell: Stratum, index: int) -> tuple[Streams, Streams]:
     """Return the streams of one row, and those that all rows of its stratum share."""
     name = f"{cell.family}.{cell.subtask}@{task_of(cell).version}"
-    path = (plan.recipe.seed, name, cell.tier, cell.length, 1 if task_of(cell).paired else cell.complexity)
+    path = (plan.root, name, cell.tier, cell.length, 1 if task_of(cell).paired else cell.complexity)
     return Streams((*path, index)), Streams(path)
 
 

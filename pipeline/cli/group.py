@@ -84,6 +84,13 @@ GROUPS = {
         ),
         "recut": Entry("freeze", "Write recipes for the next major version after a leak.", "recut 128k --seed random"),
     },
+    "Train": {
+        "train": Entry(
+            "train",
+            "Write rows to train on, apart from every evaluation.",
+            "train write rl --task bio.multihop --tokenizer qwen3 --length 8192 --rows 1000 --ids",
+        ),
+    },
     "Tokenizers and texts": {
         "profile": Entry("profile", "Add a model's tokenizer, or download a vocabulary.", "profile add org/model"),
         "corpus": Entry(

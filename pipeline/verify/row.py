@@ -16,7 +16,7 @@ from pipeline.assemble.cutter import MARKED, bucket, conversation, cutter, in_or
 from pipeline.assemble.plan import Plan
 from pipeline.profiles import Counter, Profile
 from pipeline.recipe import Stratum
-from pipeline.rows import CANARY, DATA_SCHEMA, KEY_NAMES, Row, sha256_text
+from pipeline.rows import CANARY, DATA_SCHEMA, KEY_NAMES, TRAIN_CANARY, Row, sha256_text
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Key, Layout, Needle, Piece, Published, Sample, Turns
 from pipeline.tasks.solving import PROMPT
@@ -105,10 +105,15 @@ def published(row: Row, turns: Turns, cell: Stratum, metadata: dict[str, Any]) -
     return Published(cell, turns, row["prompt"], row["question"], needles, Key.of(row), metadata)
 
 
-def layout_faults(row: Row, sample: Sample, plan: Plan, profile: Profile, *, count: bool) -> Iterator[str]:
-    """Yield where a row is not what its sample lays out; with `count` its needles' tokens are counted too."""
+def layout_faults(
+    row: Row, sample: Sample, plan: Plan, profile: Profile, *, count: bool, layout: Layout | None = None
+) -> Iterator[str]:
+    """Yield where a row is not what its sample lays out; with `count` its needles' tokens are counted too.
+
+    `layout` is what the sample lays out, where that is known.
+    """
     task = plan.task(sample.stratum)
-    layout = LAYOUTS.of(plan, sample)
+    layout = layout or LAYOUTS.of(plan, sample)
     if layout.numbering is not None:  # what is numbered is text of the packed prompt, which the task's check judges
         yield from _metadata_faults(row, sample)
         return
@@ -138,7 +143,6 @@ def _metadata_faults(row: Row, sample: Sample) -> Iterator[str]:
     wanted = {
         "knobs": dict(sample.stratum.knobs),
         "baselines": rounded(task_of(sample.stratum).baselines(sample, key)),
-        "canary": CANARY,
     }
     for name, value in wanted.items():
         if metadata.get(name) != value:
@@ -231,6 +235,11 @@ class ShardReader:
         withheld: whether the rows are published without their answers.
     """
 
+    columns: Sequence[str] = DATA_SCHEMA.names
+    """The columns of the rows."""
+    canary = CANARY
+    """The mark that the rows carry."""
+
     def __init__(
         self,
         plan: Plan,
@@ -292,36 +301,45 @@ class ShardReader:
             yield row
             PROMPT.clear()
 
-    def check(self, row: Row, sample: Sample | None = None, own: Row | None = None) -> list[str]:
+    def check(
+        self, row: Row, sample: Sample | None = None, own: Row | None = None, layout: Layout | None = None
+    ) -> list[str]:
         """Return everything that is wrong with a row.
 
         Args:
             row: as it is published.
             sample: what it should be cut from, where that is known.
             own: the maintainer's key of a row without answer.
+            layout: what the sample lays out, where that is known.
         """
         faults: list[str] = []
+        if self.canary in KINDS and f'"{KINDS[self.canary]}"' in str(row.get("metadata")):
+            return [_canary_fault(KINDS[self.canary])]
         try:
-            if not self.withheld and list(row) != DATA_SCHEMA.names:
+            if not self.withheld and list(row) != list(self.columns):
                 return [f"its columns are {list(row)}"]
             cell = self._cell(row)
         except KeyError:
             return ["its stratum is not in the recipe"]
         try:
             faults += [*self._label_faults(row, cell), *self._count_faults(row)]
-            faults += self._withheld_faults(row, cell, sample, own) if self.withheld else answer_faults(row, cell)
+            faults += self._withheld_faults(row, cell, sample, own) if self.withheld else self.answer_faults(row, cell)
             if sample and self.drawn and not self.withheld and not faults:
                 counted = self._sampled
                 faults += sample_faults(row, sample) or layout_faults(
-                    row, sample, self.drawn, self.profile, count=counted
+                    row, sample, self.drawn, self.profile, count=counted, layout=layout
                 )
             if not row["id"].endswith(f"-{self.tag}"):
                 faults.append(f"its id does not end in {self.tag}")
-            if metadata_of(row).get("canary") != CANARY:
-                faults.append("it has no canary")
+            if (canary := metadata_of(row).get("canary")) != self.canary:
+                faults.append(_canary_fault(canary))
         except (ArithmeticError, *UNREADABLE) as fault:
             faults.append(f"it cannot be read as a row ({fault!r})")
         return faults
+
+    def answer_faults(self, row: Row, cell: Stratum) -> list[str]:
+        """Return what is wrong with a row's answer, text and marks."""
+        return answer_faults(row, cell)
 
     def _cell(self, row: Row) -> Stratum:
         return self.cells[tuple(row[name] for name in self.place)]
@@ -397,6 +415,16 @@ class ShardReader:
 
     def _sent(self, row: Row, counter: Counter) -> int:
         return self.profile.sent_tokens(turns_of(row), self.plan.recipe.frame, counter)
+
+
+KINDS = {CANARY: TRAIN_CANARY, TRAIN_CANARY: CANARY}
+"""The mark of each kind of rows, and that of the other kind."""
+
+
+def _canary_fault(canary: object) -> str:
+    """Return what is wrong with a row that does not carry the mark of its kind."""
+    kinds = {CANARY: "it carries the canary of evaluation", TRAIN_CANARY: "it carries the canary of training"}
+    return kinds.get(str(canary), "it has no canary")
 
 
 def _is_small(plan: Plan) -> bool:

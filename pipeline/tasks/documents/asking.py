@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 
@@ -36,12 +37,22 @@ def unlike(
         said: what no two questions may have in common.
     """
     kind, rounds = dealt
-    cell, known = Streams(stratum_streams.path[:-1]), set[Hashable]()
-    for turn in range(rounds * len(complexities) + complexities.index(stratum.complexity) + 1):
+    cell = Streams(stratum_streams.path[:-1])
+    turns, known = _asked(cell, str(kind), stratum.knobs)
+    last = rounds * len(complexities) + complexities.index(stratum.complexity)
+    for turn in range(len(turns), last + 1):
         for tried in range(TRIES):
             streams = Streams((*cell.path, "question", str(kind), turn, tried))
             found = draw(streams.of("draw"), complexities[turn % len(complexities)])
             if said(found) not in known:
                 break
         known.add(said(found))
+        turns.append((found, streams))
+    found, streams = turns[last]
     return found, streams
+
+
+@lru_cache(maxsize=256)
+def _asked(cell: Streams, kind: str, knobs: object) -> tuple[list[tuple[Any, Streams]], set[Hashable]]:
+    """Return the questions of a cell and kind so far, turn by turn: a row need not draw those before it again."""
+    return [], set()

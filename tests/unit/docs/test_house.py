@@ -25,7 +25,7 @@ from pipeline.schema import schemas
 ORDER = (
     *("version", "errors", "terminal", "storage", "typed", "caches", "streams", "metrics", "recipe", "rows"),
     *("executors", "worlds", "corpora", "profiles", "tasks", "artifacts", "assemble", "verify", "baselines"),
-    *("stages", "release", "inference", "export", "figures", "publish", "score", "report", "schema", "cli"),
+    *("training", "stages", "release", "inference", "export", "figures", "publish", "score", "report", "schema", "cli"),
     *("bench", "__main__"),
 )
 """The modules and folders below `pipeline`, from the ground up: each imports only what stands before it."""

@@ -1,0 +1,137 @@
+"""The commands for training sets: write, verify, prove."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from pipeline.cli.base import open_engine
+from pipeline.cli.group import cli
+from pipeline.cli.options import DISK, PLACE, Number
+from pipeline.executors import run
+from pipeline.executors.dask import WAIT
+from pipeline.recipe import Knob
+from pipeline.terminal.printing import say
+from pipeline.terminal.progress import meter
+from pipeline.training.apart import KINDS, joined, know_jobs, run_know, write_known
+from pipeline.training.shards import verify_shards, write_shards
+from pipeline.training.stream import stream
+
+WORKERS = click.option(
+    "--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores",
+    help="Number of worker processes.",
+)  # fmt: skip
+DASK = click.option("--dask", "address", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.")
+WAITING = click.option(
+    "--dask-wait", "wait", type=Number(0, min_open=True), default=WAIT, show_default=True, metavar="SECONDS",
+    help="How long to wait for a worker.",
+)  # fmt: skip
+QUIET = click.option("--quiet", is_flag=True, help="Do not show progress.")
+
+
+@cli.group()
+def train() -> None:
+    """Write rows to train on, exact and proven as in a build, and keep them apart from evaluation."""
+
+
+@train.command("write")
+@click.argument("out", type=PLACE)
+@click.option("--task", "tasks", multiple=True, required=True, help="Task, such as bio.multihop. Repeatable.")
+@click.option("--tokenizer", required=True, help="Profile: a shipped name, or a TOML file.")
+@click.option("--length", "lengths", type=int, multiple=True, required=True, help="Tokens of a row. Repeatable.")
+@click.option("--complexity", "complexities", type=int, multiple=True, help="Relevant updates. Repeatable.")
+@click.option("--rows", type=click.IntRange(1), required=True, help="Rows of each task, length and complexity.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Any whole number: no two share a row.")
+@click.option("--ids", is_flag=True, help="Begin each unit with an id, and ask for those of the evidence.")
+@click.option("--quotes", is_flag=True, help="Ask for the evidence word for word.")
+@click.option("--reserve", type=click.IntRange(1), help="Tokens for the reply, in place of each task's own.")
+@click.option("--set", "knobs", multiple=True, metavar="KNOB=VALUE", help="Knob of the tasks. Repeatable.")
+@click.option(
+    "--apart",
+    type=DISK,
+    help="File of digests that `carrara train prove` wrote: rows that touch one are left out, and counted.",
+)
+@WORKERS
+@DASK
+@WAITING
+@QUIET
+def write(
+    *,
+    out: Path,
+    tasks: Sequence[str],
+    tokenizer: str,
+    lengths: Sequence[int],
+    complexities: Sequence[int],
+    rows: int,
+    seed: int,
+    ids: bool,
+    quotes: bool,
+    reserve: int | None,
+    knobs: Sequence[str],
+    apart: Path | None,
+    workers: int,
+    address: str | None,
+    wait: float,
+    quiet: bool,
+) -> None:
+    """Write shards of rows below OUT, on a disk or in a store. Shards that are there already are kept."""
+    given = dict(map(_knob, knobs))
+    specs = [
+        stream(
+            task, tokenizer=tokenizer, length=length, complexity=complexity, seed=seed, ids=ids, quotes=quotes,
+            reserve=reserve, knobs=given,
+        ).spec
+        for task in tasks
+        for length in lengths
+        for complexity in (complexities or (None,))
+    ]  # fmt: skip
+    engine = open_engine(workers, address, wait, out)
+    with meter("train", rows * len(specs), quiet=quiet) as shown:
+        index = write_shards(specs, rows, out, engine, apart, lambda count: shown.advance(count, 0))
+    left = ", ".join(f"{count} with a {kind}" for kind, count in sorted(index["dropped"].items())) or "none"
+    said = f"; left out since they touch {', '.join(index['apart_from'])}: {left}" if apart else ""
+    say(f"{out}: {index['rows']} rows, all proven{said}")
+
+
+def _knob(given: str) -> tuple[str, Knob]:
+    name, _, value = given.partition("=")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+@train.command("verify")
+@click.argument("out", type=PLACE)
+def verify(*, out: Path) -> None:
+    """Make every row below OUT again from its stream, prove it, and compare it with the shards."""
+    say(f"{out}: {verify_shards(out)} rows are those of their streams, and proven")
+
+
+@train.command("prove")
+@click.argument("releases", type=PLACE, nargs=-1, required=True, metavar="LOCK|FOLDER...")
+@click.option("--out", type=DISK, required=True, help="File to write the digests to.")
+@WORKERS
+@DASK
+@WAITING
+@QUIET
+def prove(*, releases: Sequence[Path], out: Path, workers: int, address: str | None, wait: float, quiet: bool) -> None:
+    """Take digests of the units, questions, names and keys of releases, for `carrara train write --apart`.
+
+    Each release is a lock or the folder of a build. It is made again from its recipes, so that its shards are not
+    needed.
+    """
+    titles, jobs = know_jobs(releases)
+    with meter("prove", len(jobs), quiet=quiet) as shown:
+        parts = []
+        for part in run(run_know, jobs, open_engine(workers, address, wait, out.parent, writes=False)):
+            parts.append(part)
+            shown.advance(1, 0)
+    known = joined(titles, parts)
+    write_known(out, known)
+    counts = ", ".join(f"{len(known.digests[kind])} {kind}s" for kind in KINDS)
+    say(f"{out}: {counts} of {', '.join(titles)} in {known.size / 1e6:.1f} MB")

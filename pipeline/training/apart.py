@@ -1,0 +1,244 @@
+"""What is known of releases for evaluation, by digests of 8 bytes: rows to train on that touch one are left out.
+
+Taken of a release, rebuilt from its lock or recipes, are: every line of its filler and of what is placed in it (short
+ones apart), every question with its answer, every full name of a person, and every answer that identifies.
+Lines and names that a world of another root has too, such as those of texts that all worlds share, identify nothing and
+are left out of the digests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.artifacts.files import atomic_write
+from pipeline.artifacts.recipes import read_recipes
+from pipeline.assemble.cache import layout_of
+from pipeline.assemble.jobs import draw_sample, made_pool
+from pipeline.assemble.plan import Plan, make_plan
+from pipeline.errors import CorruptError, FrozenError
+from pipeline.recipe import Recipe
+from pipeline.rows import Row
+from pipeline.tasks.base import Layout, Sample
+from pipeline.training.evidence import ASKS, MARK
+from pipeline.verify.lock import find_lock, first_faults, plan_faults, read_lock
+from pipeline.worlds.people import NAMES
+from pipeline.worlds.words import pool
+
+Digests = NDArray[np.uint64]
+KINDS = ("unit", "question", "name", "key")
+SHORT = 40
+"""Characters of a line below which other worlds have the same by chance: of a program, a graph, a list of words."""
+NAME = re.compile(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+){2,}")
+"""First, middle and last name of a person, if each is in its list. Names of two words, and those of things, are dealt
+anew in every world out of lists that are so short that any two worlds have some in common: they identify nothing."""
+KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9]{7,}|\b(?=[A-Za-z]*[0-9])[A-Za-z0-9]{10,}\b")
+"""Answers that identify: UUIDs, numbers of seven digits or more, strings of letters and digits of ten or more."""
+NULL = "train/apart/null"
+"""The root of the world beside which it is seen what all worlds have in common."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Digests of releases, sorted, by kind; `titles` says of which."""
+
+    titles: tuple[str, ...]
+    digests: dict[str, Digests] = field(compare=False)
+
+    def touched(self, row: Row) -> str:
+        """Return the kind of what a row has in common with a release, or ""."""
+        text = row["prompt"]
+        if row.get("evidence_form"):
+            text = MARK.sub("", text.removesuffix(ASKS[row["evidence_form"]]))
+        for kind, found in zip(KINDS, _row_texts(row, text), strict=True):
+            if _among(self.digests[kind], hashed(found)):
+                return kind
+        return ""
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of all digests, for content keys."""
+        total = hashlib.sha256()
+        for kind in KINDS:
+            total.update(self.digests[kind].tobytes())
+        return total.hexdigest()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all digests."""
+        return sum(each.nbytes for each in self.digests.values())
+
+
+def _row_texts(row: Row, text: str) -> Iterator[Iterable[str]]:
+    yield _lines([text])
+    yield [asked(row["question"], row["target"])]
+    yield full_names([text])
+    yield KEY.findall(row["target"])
+
+
+def asked(question: str, target: str) -> str:
+    """Return a question with its answer: other worlds ask the same of other texts."""
+    return f"{question}\x1f{target}"
+
+
+def _lines(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from (line for line in text.split("\n") if len(line) >= SHORT)
+
+
+def full_names(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the full names of people in some texts."""
+    lists = _parts_of_names()
+    for words in {run for text in texts for run in NAME.findall(text)}:
+        parts = words.split(" ")
+        for some in zip(parts, parts[1:], parts[2:], strict=False):
+            if all(part in known for part, known in zip(some, lists, strict=True)):
+                yield " ".join(some)
+
+
+@cache
+def _parts_of_names() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(pool(name)) for name in NAMES)
+
+
+def hashed(texts: Iterable[str]) -> Digests:
+    """Return the digests of texts in no order, each once."""
+    found = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in {*texts})
+    return np.frombuffer(found, dtype="<u8")
+
+
+def _among(sorted_: Digests, some: Digests) -> bool:
+    if not len(sorted_) or not len(some):
+        return False
+    places = np.minimum(np.searchsorted(sorted_, some), len(sorted_) - 1)
+    return bool(np.any(sorted_[places] == some))
+
+
+def recipes_of(where: Path) -> list[tuple[str, Plan]]:
+    """Return the plans of a lock, or of a release folder, each with a title.
+
+    Raises:
+        FrozenError: if this Carrara would make something else of a lock.
+        BuildError: if a folder holds no recipe that can be read.
+    """
+    lock = find_lock(where) if where.is_dir() else read_lock(where)
+    folder = where if where.is_dir() else where.parent
+    if lock is None:
+        found = read_recipes(folder)
+        if not found:
+            raise FrozenError(f"{str(where)!r} holds no lock and no recipe: give a lock, or a folder that was built")
+        return [(_title(recipe), make_plan(recipe, (), folder)) for recipe in found]
+    plans = [(_title(tier.recipe), make_plan(tier.recipe, (), folder)) for tier in lock.tiers.values()]
+    for _, plan in plans:
+        if faults := list(plan_faults(lock, plan)):
+            said = f"{lock.title} cannot be rebuilt here: {first_faults(faults)}"
+            raise FrozenError(f"{said}: install carrara {lock.carrara}, which froze it")
+    return plans
+
+
+def _title(recipe: Recipe) -> str:
+    return " ".join(filter(None, (recipe.release, recipe.version, recipe.variant, recipe.tier)))
+
+
+@dataclass(frozen=True, slots=True)
+class KnowJob:
+    """Takes the digests of one family of a plan."""
+
+    plan: Plan
+    family: str
+
+    def run(self) -> dict[str, Digests]:
+        """Return the digests by kind, unsorted."""
+        units, names = _pools(self.plan, self.plan.root, self.family)
+        common, shared = _pools(self.plan, NULL, self.family)
+        units, names = units - common, names - shared
+        placed, questions, keys = set[str](), set[str](), set[str]()
+        for planned in self.plan.rows(self.family):
+            sample = draw_sample(self.plan, planned)
+            placed.update(_placed(sample, layout_of(self.plan, sample)))
+            questions.add(asked(sample.question, sample.key.target))
+            keys.update(KEY.findall(sample.key.target))
+        fresh = {*_lines(placed)} - common
+        names.update({*full_names(fresh)} - shared)
+        return dict(zip(KINDS, map(hashed, (units | fresh, questions, names, keys)), strict=True))
+
+
+def _pools(plan: Plan, root: int | str, family: str) -> tuple[set[str], set[str]]:
+    """Return the lines and the names of a family's pools in the world of a root."""
+    lines, names = set[str](), set[str]()
+    for spec in plan.pools(family):
+        for batch in made_pool(root, spec).batches(facts=False):
+            texts = [piece.text for unit in batch for piece in unit.pieces]
+            lines.update(_lines(texts))
+            names.update(full_names(texts))
+    return lines, names
+
+
+def _placed(sample: Sample, layout: Layout) -> Iterator[str]:
+    """Yield what stands in a prompt for its own sake: not the instructions, which all rows share."""
+    yield from sample.relevant
+    yield from (piece.text for item in layout.placed for piece in item.unit.pieces)
+
+
+def know_jobs(places: Sequence[Path]) -> tuple[tuple[str, ...], list[KnowJob]]:
+    """Return the titles of releases, and what takes their digests."""
+    plans = [each for where in places for each in recipes_of(where)]
+    return tuple(title for title, _ in plans), [KnowJob(plan, family) for _, plan in plans for family in plan.families]
+
+
+def run_know(job: KnowJob) -> dict[str, Digests]:
+    """Take the digests of one family."""
+    return job.run()
+
+
+def joined(titles: tuple[str, ...], parts: Iterable[dict[str, Digests]]) -> Known:
+    """Return what is known of releases by the digests of all of their families."""
+    some = list(parts)
+    empty = [np.empty(0, dtype=np.uint64)]
+    return Known(titles, {kind: np.unique(np.concatenate([*empty, *(each[kind] for each in some)])) for kind in KINDS})
+
+
+def know(*places: str | Path) -> Known:
+    """Return what is known of some releases.
+
+    Args:
+        places: locks, or folders of builds.
+    """
+    titles, jobs = know_jobs([Path(each) for each in places])
+    return joined(titles, map(run_know, jobs))
+
+
+def write_known(path: Path, known: Known) -> None:
+    """Write digests to a file: a line of JSON, then the numbers."""
+    head = {"format": 1, "releases": known.titles, "digests": {kind: len(known.digests[kind]) for kind in KINDS}}
+    with atomic_write(path) as aside:
+        numbers = b"".join(known.digests[kind].astype("<u8").tobytes() for kind in KINDS)
+        aside.write_bytes(json.dumps(head).encode() + b"\n" + numbers)
+
+
+def read_known(path: Path | str) -> Known:
+    """Read digests.
+
+    Raises:
+        CorruptError: if the file is none of them, or not whole.
+    """
+    try:
+        head, _, numbers = Path(path).read_bytes().partition(b"\n")
+        said = json.loads(head)
+        counts = [int(said["digests"][kind]) for kind in KINDS]
+        every = np.frombuffer(numbers, dtype="<u8")
+        if len(every) != sum(counts):
+            raise ValueError("its length is wrong")
+    except (OSError, ValueError, KeyError, TypeError) as fault:
+        raise CorruptError(f"{str(path)!r} holds no digests ({fault}): make them with carrara train prove") from None
+    ends = np.cumsum(counts).tolist()
+    parts = {kind: every[end - count : end] for kind, count, end in zip(KINDS, counts, ends, strict=True)}
+    return Known(tuple(said["releases"]), parts)

@@ -1,0 +1,296 @@
+"""One epoch of a training set: 4,096 rows of each stratum that share their worlds, made and proven in memory.
+
+There is no second engine: samples, layouts, pools, counts, cutting and proofs are the functions of a build. Only the
+root of their streams is another one. That of a build is a number, its seed; that of an epoch is a string. A path of
+streams holds the type of each of its parts, so that no seed of an evaluation leads to a stream of training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pipeline.assemble.cutter import Cutter, Stock, bucket, cutter
+from pipeline.assemble.jobs import counted_pool, made_pool
+from pipeline.assemble.plan import Plan
+from pipeline.assemble.pools import Pool
+from pipeline.caches import lru_cache, register
+from pipeline.errors import BuildError, FitError, RecipeError, unknown
+from pipeline.executors.memory import without_collection
+from pipeline.profiles import Profile, load_profile
+from pipeline.recipe import Knob, Recipe, Stratum, digest
+from pipeline.rows import DATA_SCHEMA, TRAIN_CANARY, Row
+from pipeline.streams import Streams
+from pipeline.tasks import TASKS, check_stratum
+from pipeline.tasks.base import Layout, PoolSpec, Sample, Task
+from pipeline.tasks.solving import PROMPT
+from pipeline.training.evidence import (
+    Ids,
+    asking,
+    bare,
+    check_form,
+    evidence_faults,
+    evidence_of,
+    marked_units,
+    pieces_of,
+)
+from pipeline.verify.row import ONE_IN, ShardReader
+
+EPOCH = 4096
+"""Rows of a stratum that share a world."""
+BLOCK = 256
+"""Rows among which what is dealt is even, and questions differ where a task sees to it: as in a stratum of a build."""
+COLUMNS = (*DATA_SCHEMA.names, "evidence", "evidence_form")
+TRANSFER = {"mrcr": (), "idk": (), "summ": (), "longqa": ("turns",)}
+"""Families, or subtasks of them, that are kept for evaluation: nobody can have trained on their form here."""
+PER_UNIT, TAGS = 10, 48
+"""Tokens of a reply that are kept for each id, and for the tags around ids and answer."""
+MOST_PLACED = 2048
+"""Ids that are kept for the placed units of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What decides the rows of a stream beside their numbers; `form` is the evidence that is asked for, or ""."""
+
+    cell: Stratum
+    tokenizer: str
+    seed: int
+    form: str = ""
+    frame: str = "chat"
+    reserve: int | None = None
+
+    @property
+    def tag(self) -> str:
+        """The end of every id: another spec has another one, but for the tokenizer."""
+        return digest([self.seed, self.cell, self.form])[:8]
+
+    @property
+    def task(self) -> str:
+        """Family and subtask."""
+        return f"{self.cell.family}.{self.cell.subtask}"
+
+
+def cell_of(task: str, length: int, complexity: int | None, shots: int | None, knobs: Mapping[str, Knob]) -> Stratum:
+    """Return the stratum of a stream.
+
+    Raises:
+        RecipeError: for a task that is unknown or never streamed, or a value that it does not take.
+    """
+    names = {f"{family}.{subtask}": (family, subtask) for family, subtask in TASKS}
+    if task not in names:
+        raise RecipeError(unknown("task", task, names))
+    family, subtask = names[task]
+    if family in TRANSFER and subtask in (TRANSFER[family] or (subtask,)):
+        raise RecipeError(f"{task} is kept for evaluation and never streamed: train on another task")
+    if not 1024 <= length <= 1 << 20:
+        raise RecipeError(f"length {length}: give 1024 to {1 << 20} tokens")
+    chosen = TASKS[family, subtask].complexities[0] if complexity is None else complexity
+    cell = Stratum(family, subtask, bucket(length), length, chosen, BLOCK, shots, tuple(sorted(knobs.items())))
+    check_stratum(cell)
+    return cell
+
+
+def checked(spec: Spec) -> Spec:
+    """Return a spec with room for the evidence, and without demonstrations where their form would be another.
+
+    Raises:
+        RecipeError: if the task cannot ask for evidence.
+    """
+    check_form(spec.cell, spec.form)
+    if not spec.form:
+        return spec
+    task, cell = TASKS[spec.cell.family, spec.cell.subtask], spec.cell
+    each = PER_UNIT if spec.form == "ids" else 120
+    reserve = spec.reserve or task.max_new_tokens + TAGS + each * max(4, 2 * cell.complexity)
+    return replace(spec, cell=replace(cell, shots=cell.shots or 0), reserve=reserve)
+
+
+def root_of(seed: int, number: int) -> str:
+    """Return the root of the streams of an epoch."""
+    return f"train/{seed}/{number}"
+
+
+class Epoch(Plan):
+    """A plan of one stratum and one profile whose streams have a root of their own; it writes nothing."""
+
+    number: int
+    spec: Spec
+
+    @property
+    def root(self) -> str:
+        """The root of all streams."""
+        return root_of(self.recipe.seed, self.number)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel as spec and number."""
+        return epoch_of, (self.spec, self.number)
+
+    @property
+    def profile(self) -> Profile:
+        """The profile that rows are cut for."""
+        return self.profiles[0]
+
+    @property
+    def knife(self) -> Cutter:
+        """What cuts the rows."""
+        return cutter(self.profile, self.recipe.frame, TRAIN_CANARY)
+
+    def stock(self, spec: PoolSpec) -> Stock:
+        """Return a pool of the epoch with its counts."""
+        return _stock(self.root, spec, self.profile, self.recipe.frame, marked=self.spec.form == "ids")
+
+    def row(self, index: int, place: int) -> Row:
+        """Return row `place` of the epoch, which is row `index` of its stream.
+
+        Raises:
+            BuildError: if the row is not proven.
+        """
+        with without_collection():
+            return self._row(index, place)
+
+    def _row(self, index: int, place: int) -> Row:
+        cell, form = self.spec.cell, self.spec.form
+        task, (block, nth) = self.task(cell), divmod(place, BLOCK)
+        shared = Streams(
+            (self.root, f"{self.spec.task}@{task.version}", cell.tier, f"{cell.length}/{block}", *_paired(task, cell))
+        )
+        own = Streams((*shared.path, nth))
+        sample = replace(task.sample(cell, nth, own, shared), id=_name(self.spec, task, index))
+        plain = task.layout(sample, own, shared)
+        layout = self._asking(plain, place) if form else plain
+        stock = self.stock(next(each for each in task.pools(cell) if each.name == plain.filler.pool))
+        row = self.knife.cut(task, sample, layout, stock, own.of("packing"), self.recipe.reserve)
+        row["evidence"], row["evidence_form"] = evidence_of(row, form), form
+        row = {name: row[name] for name in COLUMNS}
+        self._prove(row, sample, layout, plain, index)
+        return row
+
+    def _asking(self, plain: Layout, place: int) -> Layout:
+        """Return a layout that asks for evidence; the ids of placed units come from the end of the permutation."""
+        if plain.tail[-1].turn or plain.numbering:
+            raise RecipeError(f"{self.spec.task} does not ask for evidence (it has turns or numbers of its own)")
+        names = _ids(self.root).run(IDS_OF_PLACED + place * MOST_PLACED, pieces_of(plain))
+        return asking(plain, self.spec.form, iter(names))
+
+    def _prove(self, row: Row, sample: Sample, layout: Layout, plain: Layout, index: int) -> None:
+        faults = _reader(self.spec).checked(row, sample, layout, plain, index)
+        PROMPT.clear()
+        if faults:
+            short = row["length"] < (least := self.task(sample.stratum).shortest)
+            said = f"give a length of {least} tokens or more" if short else "the task must be fixed"
+            raise BuildError(f"row {row['id']}: {'; '.join(faults)}: {said}")
+        if self.spec.form == "ids":
+            said = f"<evidence>{', '.join(row['evidence'])}</evidence><answer>{row['target']}</answer>"
+            if (wanted := self.profile.counter().count(said)) > row["max_new_tokens"]:
+                raise FitError(f"row {row['id']}: its reply takes {wanted} tokens: give reserve={wanted + 32} or more")
+
+
+IDS_OF_PLACED = 1 << 20
+"""The first place of the ids of placed units; those of pools lie before it."""
+
+
+class EpochReader(ShardReader):
+    """Proves rows of an epoch as `build` proves a shard: the second counter reads every sixteenth in full."""
+
+    columns = COLUMNS
+    canary = TRAIN_CANARY
+
+    def __init__(self, epoch: Epoch) -> None:
+        super().__init__(epoch, epoch.profile, epoch.spec.tag, full=False, drawn=epoch)
+        self._form = epoch.spec.form
+        self._plain: Layout | None = None
+
+    def checked(self, row: Row, sample: Sample, layout: Layout, plain: Layout, index: int) -> list[str]:
+        """Return what is wrong with row `index` of a stream."""
+        self.start, self._plain = index % ONE_IN, plain
+        return [*self.check(row, sample, layout=layout), *evidence_faults(row, self._form)]
+
+    def answer_faults(self, row: Row, cell: Stratum) -> list[str]:
+        """Judge the row without its evidence, as the task writes it."""
+        if self._form and self._plain:
+            row = bare(row, self._plain, self._form)
+        return super().answer_faults(row, cell)
+
+
+def _paired(task: Task, cell: Stratum) -> tuple[int]:
+    """Return the complexity in a path of streams, which both forms of a pair share."""
+    return (1 if task.paired else cell.complexity,)
+
+
+def _name(spec: Spec, task: Task, index: int) -> str:
+    cell = spec.cell
+    form = "ba"[cell.complexity] if task.paired else f"-{cell.complexity}"
+    return f"{cell.family}-{cell.subtask}-{cell.length}-{index}{form}-{spec.tag}"
+
+
+POOLS = 24
+"""Pools that are kept: those of a mixture of as many haystacks, or of one in the last epochs."""
+
+
+class Stocks:
+    """The pools of the last epochs with their counts, as many as a budget of bytes allows."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._kept: dict[tuple[object, ...], Stock] = {}
+
+    def get(self, root: str, spec: PoolSpec, profile: Profile, frame: str, *, marked: bool) -> Stock:
+        """Return a pool, made if it is not kept."""
+        key = root, spec.name, spec.version, spec.source, profile.digest, frame, marked
+        known = self._kept.pop(key, None)
+        self._kept[key] = stock = known or _made(root, spec, profile, frame, marked=marked)
+        while known is None and len(self._kept) > 1 and (len(self._kept) > POOLS or self._size > self._budget):
+            self._kept.pop(next(iter(self._kept)))
+        return stock
+
+    @property
+    def _size(self) -> int:
+        return sum(each.pool.size for each in self._kept.values())
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._kept.clear()
+
+
+STOCKS = register(Stocks(192 << 20))
+
+
+def _stock(root: str, spec: PoolSpec, profile: Profile, frame: str, *, marked: bool) -> Stock:
+    return STOCKS.get(root, spec, profile, frame, marked=marked)
+
+
+def _made(root: str, spec: PoolSpec, profile: Profile, frame: str, *, marked: bool) -> Stock:
+    pool = made_pool(root, spec)
+    if marked:
+        pool = Pool.of(marked_units(pool, _endless(_ids(root), spec)))
+    return Stock(pool, counted_pool(pool, cutter(profile, frame, TRAIN_CANARY)))
+
+
+def _endless(ids: Ids, spec: PoolSpec) -> Iterator[str]:
+    """Yield the ids of a pool, some at a time: those of two pools never meet in a prompt."""
+    for start in range(0, IDS_OF_PLACED, EPOCH):
+        yield from ids.run(start, EPOCH)
+    raise FitError(f"pool {spec.name} has more pieces than there are ids: leave out ids")
+
+
+@lru_cache(maxsize=8)
+def _ids(root: str) -> Ids:
+    return Ids(root)
+
+
+@lru_cache(maxsize=64)
+def _reader(spec: Spec) -> EpochReader:
+    """Return what proves the rows of a stream: all of its epochs have the same strata."""
+    return EpochReader(epoch_of(spec, 0))
+
+
+@lru_cache(maxsize=64)
+def epoch_of(spec: Spec, number: int) -> Epoch:
+    """Return an epoch of a stream."""
+    recipe = Recipe("train", "1.0.0", spec.seed, spec.cell.tier, (spec.cell,), frame=spec.frame, reserve=spec.reserve)
+    epoch = Epoch(recipe, (load_profile(spec.tokenizer),), Path("unused"), (spec.cell.family,))
+    object.__setattr__(epoch, "number", number)  # the plan is frozen
+    object.__setattr__(epoch, "spec", spec)
+    return epoch

@@ -1,0 +1,128 @@
+"""What a reply earns: its answer by the row's own scorer, and its evidence by F over distinct ids or characters.
+
+The default is that of LongRLVR (section 3: answer + 0.1 F2 + 0.9 answer F2), halved, so that it lies from 0 to 1. An
+answer without evidence earns half, evidence without an answer at most a twentieth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pipeline.errors import RecipeError, unknown
+from pipeline.metrics import END, score, thought
+
+BETA = 2
+"""Recall weighs so many times as much as precision in the default reward; in ``gated`` both weigh the same."""
+LONGEST = 20_000
+"""Characters of a reply that can earn something: no reply that is asked for is a tenth as long."""
+TAGS = re.compile(r"</?(?:evidence|answer)\b[^>]*>", re.IGNORECASE)
+ORDER = ["<evidence>", "</evidence>", "<answer>", "</answer>"]
+SPAN = re.compile(r"(\d{1,9})\s*-\s*(\d{1,9})")
+MODES: dict[str, Callable[[float, float, float], float]] = {
+    "longrlvr": lambda answer, f2, f1: (answer + 0.1 * f2 + 0.9 * answer * f2) / 2,
+    "gated": lambda answer, f2, f1: answer * f1,
+    "answer": lambda answer, f2, f1: answer,
+}
+"""How a score is made of the answer and of both F."""
+
+
+def reward(row: Mapping[str, Any], reply: str, mode: str | None = None) -> dict[str, float]:
+    """Return what a reply to a row earns, each from 0 to 1: ``score``, ``answer``, ``evidence`` and ``format``.
+
+    Reasoning, as models mark it, is dropped first. If the row asks for evidence, what is left must hold one pair of
+    tags for evidence and one for the answer, or it earns nothing; ``format`` is 1 if there is nothing else in it.
+    Evidence is ids, passages of the prompt word for word, or places in it such as ``120-184``, whichever `row` asks
+    for; of a row that asks for none places and passages count, if the reply gives some in tags.
+
+    Args:
+        row: of a training set; of those that ask for ids `prompt` is not needed.
+        reply: what the model wrote.
+        mode: ``longrlvr`` (the default where evidence is asked for), ``gated`` (answer times F1) or ``answer`` (the
+            default of other rows).
+
+    Raises:
+        RecipeError: for an unknown mode.
+    """
+    asked = asked_form(row)
+    mode = mode or ("longrlvr" if asked else "answer")
+    if mode not in MODES:
+        raise RecipeError(unknown("mode of reward", mode, MODES))
+    nothing = {"score": 0.0, "answer": 0.0, "evidence": 0.0, "format": 0.0}
+    said = END.split(thought(reply), maxsplit=1)[0]
+    if len(said) > LONGEST:
+        return nothing
+    tags = list(TAGS.finditer(said))
+    tagged = [tag[0].lower() for tag in tags] == ORDER
+    if not tagged and (asked or tags):
+        return nothing
+    given, told = (said[tags[at].end() : tags[at + 1].start()] if tagged else "" for at in (0, 2))
+    answer = score(row, told if tagged else said)
+    hit, cited, wanted = _ids(row, given) if asked == "ids" else _characters(row, given)
+    f1, f2 = (_f(hit, cited, wanted, beta) for beta in (1, BETA))
+    kept = (
+        not tagged
+        or not "".join((said[: tags[0].start()], said[tags[1].end() : tags[2].start()], said[tags[3].end() :])).strip()
+    )
+    return {"score": MODES[mode](answer, f2, f1), "answer": answer, "evidence": f2, "format": float(kept)}
+
+
+def asked_form(row: Mapping[str, Any]) -> str:
+    """Return what evidence a row asks for: ``ids``, ``quotes`` or nothing, as rows of an evaluation do."""
+    return str(row.get("evidence_form", ""))
+
+
+def _f(hit: int, cited: int, wanted: int, beta: float) -> float:
+    """Return F of `hit` out of `cited` and of `wanted`; where nothing is wanted, nothing is right."""
+    if not wanted or not cited:
+        return float(wanted == cited)
+    return (1 + beta**2) * hit / (cited + beta**2 * wanted)
+
+
+def _ids(row: Mapping[str, Any], given: str) -> tuple[int, int, int]:
+    """Return how many distinct ids are right, how many were given, and how many are right in all.
+
+    What is no id counts as one that is wrong.
+    """
+    cited, wanted = {*re.findall(r"[^\s,;\[\]()\"'`]+", given)}, {*row["evidence"]}
+    return len(cited & wanted), len(cited), len(wanted)
+
+
+def _characters(row: Mapping[str, Any], given: str) -> tuple[int, int, int]:
+    """Return the same in characters of the prompt; a passage that does not stand there counts with its length."""
+    wanted, cited, strange = _covered(map(_span, row.get("evidence", ()))), [], 0
+    for line in filter(None, map(str.strip, given.splitlines())):
+        places = SPAN.findall(line) if not re.search(r"[A-Za-z]", line) else []
+        cited += [(int(start), int(end)) for start, end in places]
+        if not places:
+            at = row["prompt"].find(line)
+            cited += [(at, at + len(line))] if at >= 0 else []
+            strange += len(line) if at < 0 else 0
+    said = _covered((start, min(end, len(row["prompt"]))) for start, end in cited)
+    return _size(_common(said, wanted)), _size(said) + strange, _size(wanted)
+
+
+def _span(place: str) -> tuple[int, int]:
+    start, end = place.split("-")
+    return int(start), int(end)
+
+
+def _covered(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return what some spans cover, in order and without overlaps."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        elif start < end:
+            found.append((start, end))
+    return found
+
+
+def _common(some: list[tuple[int, int]], others: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    both = ((max(a, c), min(b, d)) for a, b in some for c, d in others)
+    return [(start, end) for start, end in both if start < end]
+
+
+def _size(spans: Iterable[tuple[int, int]]) -> int:
+    return sum(end - start for start, end in spans)

@@ -1,0 +1,193 @@
+"""Shards of rows to train on: Parquet files that are written, continued after a stop, and proven again.
+
+A shard holds as many rows of a stream in turn as make about 8M tokens, at most an epoch. Its content key is a digest of
+all that decides it, so a shard that is there is not written again, whoever made it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.artifacts.files import atomic_write
+from pipeline.artifacts.parquet import content_key, is_done, read_rows, write_rows
+from pipeline.errors import BuildError, CorruptError
+from pipeline.executors import run
+from pipeline.recipe import Knob, digest
+from pipeline.rows import CANARY, DATA_SCHEMA, SCHEMA_VERSION, TRAIN_CANARY, Row
+from pipeline.tasks import task_of
+from pipeline.training.apart import Known, read_known
+from pipeline.training.epochs import EPOCH, Spec, cell_of, checked
+from pipeline.training.stream import Stream
+
+SHARD_TOKENS = 8 << 20
+EVIDENCE = pa.field("evidence", pa.list_(pa.string()), nullable=False)
+TRAIN_SCHEMA = DATA_SCHEMA.append(EVIDENCE).append(pa.field("evidence_form", pa.string(), nullable=False))
+INDEX = "training.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainJob:
+    """Writes rows `start` to ``stop - 1`` of a stream to a file, unless it is there."""
+
+    spec: Spec
+    start: int
+    stop: int
+    path: Path
+    known: Path | None = None
+    known_digest: str = ""
+
+    @property
+    def key(self) -> str:
+        """The content key of the file."""
+        version = task_of(self.spec.cell).version
+        return digest([SCHEMA_VERSION, TRAIN_CANARY, version, self.spec, self.start, self.stop, self.known_digest])
+
+    def rows(self, dropped: dict[str, int]) -> Iterator[Row]:
+        """Yield the rows that touch no release; the others are counted by what they touch."""
+        known = _known(self.known)
+        stream = Stream(self.spec)
+        for index in range(self.start, self.stop):
+            row = stream[index]
+            if touched := known.touched(row) if known else "":
+                dropped[touched] = dropped.get(touched, 0) + 1
+            else:
+                yield row
+
+
+_read: dict[Path, Known] = {}
+
+
+def _known(path: Path | None) -> Known | None:
+    """Return the digests in a file, which a process reads once."""
+    if path is not None and path not in _read:
+        _read.clear()
+        _read[path] = read_known(path)
+    return None if path is None else _read[path]
+
+
+def run_train(job: TrainJob) -> int:
+    """Write a shard, and beside it how many rows it holds and how many were left out by what they touch.
+
+    Returns:
+        How many rows it holds.
+    """
+    aside = job.path.with_suffix(".json")
+    if not (is_done(job.path, job.key) and aside.is_file()):
+        dropped: dict[str, int] = {}
+        count = write_rows(job.path, job.rows(dropped), TRAIN_SCHEMA, job.key)
+        with atomic_write(aside) as file:
+            file.write_text(json.dumps({"rows": count, "dropped": dropped}) + "\n", encoding="ascii")
+    return int(json.loads(aside.read_text(encoding="ascii"))["rows"])
+
+
+def train_jobs(spec: Spec, rows: int, out: Path, known: Path | None, known_digest: str = "") -> list[TrainJob]:
+    """Return what writes the first `rows` rows of a stream, those that are left out among them."""
+    each = max(1, min(EPOCH, SHARD_TOKENS // spec.cell.length))
+    folder = out / f"{spec.task}-{spec.cell.length}-{spec.cell.complexity}"
+    return [
+        TrainJob(
+            spec, at, min(rows, at + each), folder / f"train-{at:012d}.parquet", known, known_digest
+        )
+        for at in range(0, rows, each)
+    ]  # fmt: skip
+
+
+def write_shards(
+    specs: Sequence[Spec],
+    rows: int,
+    out: Path,
+    open_executor: Callable[[], Executor],
+    known: Path | None = None,
+    done: Callable[[int], object] = bool,
+) -> dict[str, Any]:
+    """Write the first rows of some streams below a folder, on any engine, and return its index, which is written last.
+
+    Args:
+        specs: the streams.
+        rows: how many rows of each.
+        out: the folder, on a disk or in a store.
+        open_executor: opens the engine.
+        known: a file of digests of releases for evaluation.
+        done: is called with the number of rows of each shard that is there.
+    """
+    digests = _known(known)
+    jobs = [
+        job for spec in specs for job in train_jobs(spec, rows, out, known, digests.digest if digests else "")
+    ]  # fmt: skip
+    written, dropped = 0, Counter[str]()
+    for count in run(run_train, jobs, open_executor):
+        done(count)
+    for aside in sorted(out.glob("*/train-*.json")):  # of streams that were written here before, too
+        said = json.loads(aside.read_text(encoding="ascii"))
+        written += said["rows"]
+        dropped.update(said["dropped"])
+    others = [spec for spec in (specs_in(out) if (out / INDEX).is_file() else ()) if spec not in specs]
+    index = {
+        "canary": TRAIN_CANARY,
+        "streams": [asdict(spec) for spec in (*others, *specs)],
+        "rows": written,
+        "dropped": dict(dropped),
+        "apart_from": list(digests.titles) if digests else [],
+    }
+    with atomic_write(out / INDEX) as aside:
+        aside.write_text(json.dumps(index, indent=1) + "\n", encoding="ascii")
+    return index
+
+
+def specs_in(out: Path) -> list[Spec]:
+    """Return the streams that a folder was written from.
+
+    Raises:
+        BuildError: if it holds no index of shards.
+    """
+    try:
+        told = json.loads((out / INDEX).read_text(encoding="ascii"))
+        return [_spec(each) for each in told["streams"]]
+    except (OSError, ValueError, KeyError, TypeError) as fault:
+        raise BuildError(
+            f"{str(out)!r} has no {INDEX} that can be read ({fault}): write it with carrara train"
+        ) from None
+
+
+def _spec(told: dict[str, Any]) -> Spec:
+    cell = told["cell"]
+    knobs: dict[str, Knob] = dict(map(tuple, cell["knobs"]))
+    made = cell_of(f"{cell['family']}.{cell['subtask']}", cell["length"], cell["complexity"], cell["shots"], knobs)
+    return checked(Spec(made, told["tokenizer"], told["seed"], told["form"], told["frame"], told["reserve"]))
+
+
+def verify_shards(out: Path) -> int:
+    """Make every row in a folder again, prove it, and compare it; return how many there are.
+
+    Raises:
+        CorruptError: for the first row that differs, or that carries the canary of evaluation.
+        BuildError: if the folder holds no index.
+    """
+    streams = {spec.tag: Stream(spec) for spec in specs_in(out)}
+    count = 0
+    for path in sorted(out.glob("*/*.parquet")):
+        if content_key(path) is None:
+            raise CorruptError(f"{str(path)!r} cannot be read: remove it, and run the same command again")
+        for row in read_rows(path):
+            if f'"{CANARY}"' in row["metadata"]:
+                raise CorruptError(f"{str(path)!r}, row {row['id']!r}: it carries the canary of evaluation")
+            tag = row["id"].rpartition("-")[2]
+            if tag not in streams or row != streams[tag][_number(row["id"])]:
+                raise CorruptError(f"{str(path)!r}, row {row['id']!r}: it is not the row that its stream has")
+            count += 1
+    return count
+
+
+def _number(name: str) -> int:
+    """Return the number of a row in its stream by its id: the last part but two, or but one where forms are letters."""
+    parts = name.split("-")
+    told = parts[-2][:-1] if parts[-2][-1:] in ("a", "b") else parts[-3]
+    return int(told)

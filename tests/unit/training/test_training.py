@@ -1,0 +1,276 @@
+"""Rows to train on: pure functions of their number, proven, with evidence; mixtures; shards; what keeps them apart."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import carrara
+from pipeline.artifacts.parquet import read_rows, write_rows
+from pipeline.assemble.jobs import draw_sample
+from pipeline.assemble.plan import RowPlan, make_plan
+from pipeline.caches import clear_caches
+from pipeline.cli.train import train
+from pipeline.errors import CorruptError, RecipeError
+from pipeline.recipe import load_recipe
+from pipeline.rows import CANARY, DATA_SCHEMA, TRAIN_CANARY
+from pipeline.streams import stream as generator
+from pipeline.tasks import TASKS
+from pipeline.training import apart, evidence
+from pipeline.training.epochs import EPOCH, epoch_of
+from pipeline.training.mixing import Mix
+from pipeline.training.shards import TRAIN_SCHEMA
+from pipeline.training.stream import Stream
+from pipeline.verify.row import ShardReader
+
+Row = dict[str, Any]
+
+
+def rows_of(task: str = "bio.standard", *, length: int = 2048, **told: Any) -> Stream:
+    return carrara.stream(task, tokenizer="o200k", length=length, seed=7, **told)
+
+
+@pytest.fixture(scope="module")
+def hopping() -> Row:
+    """A row with ids of which the answer takes five people."""
+    return rows_of("bio.multihop", length=4096, complexity=5, ids=True)[3]
+
+
+def reply(ids: list[str], answer: str) -> str:
+    return f"<evidence>{', '.join(ids)}</evidence><answer>{answer}</answer>"
+
+
+def test_a_row_depends_on_its_number_alone() -> None:
+    rows = rows_of()
+    far = rows[10**9]
+    near = [rows[index] for index in (EPOCH, 1, 0)]
+    clear_caches()
+    again = pickle.loads(pickle.dumps(rows))
+    assert [again[index] for index in (0, 1, EPOCH)] == near[::-1]
+    assert again[10**9] == far
+    assert far["prompt_tokens"] + far["template_tokens"] + far["max_new_tokens"] == 2048
+    assert json.loads(far["metadata"])["canary"] == TRAIN_CANARY
+    assert list(far) == TRAIN_SCHEMA.names
+    with pytest.raises(IndexError):
+        rows[-1]
+
+
+def test_no_two_seeds_share_a_row_and_none_reaches_an_evaluation() -> None:
+    ours, other = rows_of(), replace(rows_of(), spec=replace(rows_of().spec, seed=8))
+    assert ours[0]["question"] != other[0]["question"]
+    roots = [epoch_of(ours.spec, number).root for number in range(3)]
+    assert roots == ["train/7/0", "train/7/1", "train/7/2"]
+    assert generator("7").random() != generator(7).random()  # a path holds the types of its parts
+
+
+def test_shares_have_no_row_in_common_and_go_on_where_they_stopped() -> None:
+    shares = [rows_of().shard(rank, 3) for rank in range(3)]
+    found = [share.index(nth) for share in shares for nth in range(2 * EPOCH)]
+    assert sorted(found) == list(range(6 * EPOCH))
+    taken = iter(shares[1])
+    first = [next(taken)["id"] for _ in range(3)]
+    assert next(iter(shares[1].skip(2)))["id"] == first[2]
+    with pytest.raises(RecipeError, match="share already"):
+        shares[0].shard(0, 2)
+
+
+def test_every_piece_has_an_id_and_the_evidence_is_what_is_needed(hopping: Row) -> None:
+    body = hopping["prompt"][: hopping["question_start"]]
+    heading = body.index("Biographies:\n") + len("Biographies:\n")
+    lines = [line for line in body[heading:].splitlines() if not line.startswith("This is the end")]
+    ids = [found[1] for line in lines if (found := evidence.MARK.match(line))]
+    assert len({*ids}) == len(ids) >= len(lines) - 2
+    assert len(hopping["evidence"]) == 5
+    assert {*hopping["evidence"]} <= {*ids}
+    assert list(evidence.evidence_faults(hopping, "ids")) == []
+
+
+def test_planted_faults_of_evidence_are_found(hopping: Row) -> None:
+    first, second = evidence.MARK.findall(hopping["prompt"])[:2]
+    twice = {**hopping, "prompt": hopping["prompt"].replace(f"[{second}]", f"[{first}]")}
+    assert any("stands twice" in fault for fault in evidence.evidence_faults(twice, "ids"))
+    other = {**hopping, "evidence": [second, *hopping["evidence"][1:]]}
+    assert any("relevant needles" in fault for fault in evidence.evidence_faults(other, "ids"))
+    unasked = {**hopping, "prompt": hopping["prompt"][:-1]}
+    assert any("does not ask" in fault for fault in evidence.evidence_faults(unasked, "ids"))
+
+
+def test_a_form_with_evidence_is_the_row_without_it_in_all_that_is_asked() -> None:
+    plain, marked, quoted = (rows_of(length=4096, **form)[5] for form in ({}, {"ids": True}, {"quotes": True}))
+    for row in (marked, quoted):
+        assert (row["question"], row["answers"]) == (plain["question"], plain["answers"])
+    (place,) = quoted["evidence"]
+    start, end = map(int, place.split("-"))
+    passage = quoted["prompt"][start:end]
+    assert carrara.reward(quoted, f"<evidence>{passage}</evidence><answer>{quoted['target']}</answer>")["score"] == 1
+    assert carrara.reward(quoted, f"<evidence>{place}</evidence><answer>{quoted['target']}</answer>")["score"] == 1
+    invented = f"<evidence>{passage}\n{'It is not so. ' * 40}</evidence><answer>{quoted['target']}</answer>"
+    assert 0.5 < carrara.reward(quoted, invented)["score"] < 1
+    assert carrara.reward(plain, plain["target"])["score"] == 1
+    published = {name: plain[name] for name in DATA_SCHEMA.names}
+    assert carrara.reward(published, plain["target"])["score"] == 1
+    assert rows_of(length=4096, shots=0, reserve=marked["max_new_tokens"])[5]["evidence_form"] == ""
+
+
+def test_what_is_kept_for_evaluation_or_takes_no_ids_is_refused_by_name() -> None:
+    for task in ("mrcr.chat", "idk.letters", "summ.points", "longqa.turns"):
+        with pytest.raises(RecipeError, match=rf"{re.escape(task)} is kept for evaluation and never streamed"):
+            rows_of(task, length=16384)
+    for task in ("recall.json_kv", "latent_list.sum", "cite.facets", "rerank.order", "bio.citation", "recall.niah_s1"):
+        with pytest.raises(RecipeError, match=rf"{re.escape(task)} does not ask for evidence \("):
+            rows_of(task, length=8192, ids=True)
+    with pytest.raises(RecipeError, match=r"did you mean 'bio\.multihop'"):
+        rows_of("bio.multihops")
+    with pytest.raises(RecipeError, match="one of the two"):
+        rows_of(ids=True, quotes=True)
+
+
+def test_hacks_earn_what_the_page_says(hopping: Row) -> None:
+    good, answer = hopping["evidence"], hopping["target"]
+    every = evidence.MARK.findall(hopping["prompt"])
+    right = reply(good, answer)
+
+    def earned(said: str, mode: str | None = None) -> float:
+        return round(carrara.reward(hopping, said, mode)["score"], 3)
+
+    assert earned(right) == earned(right, "gated") == earned(f"<think>{reply([], 'x')}</think>{right}<|im_end|>") == 1
+    assert earned(reply([], answer)) == earned(reply(["abcde"], answer)) == 0.5
+    assert earned(reply(good, "")) == earned(reply(good, "Yale")) == earned(reply(good, f"{answer}\nYale")) == 0.05
+    assert earned(reply([good[0]] * 50, answer)) == earned(reply(good[:1], answer)) < 0.65
+    assert earned(reply(every, answer)) < 0.85
+    assert earned(reply(every, answer), "gated") < 0.4
+    for nothing in (
+        *("", answer, "x" * 10**5 + right, f"<think>{right}</think>", f"{right}<answer>{answer}</answer>"),
+        *(reply(good + ["zzzzz"] * 20_000, answer), f"<answer>{answer}<evidence>{good[0]}</evidence></answer>"),
+    ):
+        assert carrara.reward(hopping, nothing) == {"score": 0, "answer": 0, "evidence": 0, "format": 0}
+    assert carrara.reward(hopping, f"Sure! {right}")["format"] == 0
+    with pytest.raises(RecipeError, match="longrlvr"):
+        carrara.reward(hopping, right, mode="best")
+
+
+TASKS_MIXED = {"bio.multihop": 2.0, "bio.multi_standard": 1.0, "graph.route": 1.0}
+
+
+def mixture(**told: Any) -> Mix:
+    lengths = (4096, 8192, 16384, 32768)
+    return carrara.mix(
+        TASKS_MIXED, tokenizer="o200k", lengths=lengths, curriculum=carrara.Curriculum(0.2, 0.8), seed=1, **told
+    )
+
+
+@pytest.mark.parametrize("strength", [0, 2, 4, 6])
+def test_policies_of_known_strength_climb_to_where_they_learn(strength: float) -> None:
+    mixed, rng, likely = mixture(), generator("policy", str(strength)), []
+    for _ in range(50 * 4):
+        cell, _ = mixed._draw()
+        asked = cell.rows.spec.cell
+        ease = strength - math.log2(asked.length / 4096) - 0.7 * math.log2(asked.complexity)
+        likely.append(1 / (1 + math.exp(-ease)))
+        for _ in range(8):
+            mixed.report(f"row-{cell.rows.spec.tag}", float(rng.random() < likely[-1]))
+    assert 0.2 <= sum(likely[-40:]) / 40 <= 0.8
+
+
+def places(mixed: Mix) -> tuple[object, int]:
+    cell, index = mixed._draw()
+    return cell.rows.spec, index
+
+
+def test_a_mixture_is_repeated_from_its_log(tmp_path: Path) -> None:
+    log = tmp_path / "rewards.jsonl"
+    first = mixture(log=log)
+    for _ in range(40):
+        cell, _ = first._draw()
+        first.report(f"row-{cell.rows.spec.tag}", 1.0)
+    again, loaded = mixture(log=log), mixture()
+    loaded.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    drawn = [
+        [(cell.rows.spec, index) for cell, index in (mixed._draw() for _ in range(30))]
+        for mixed in (first, again, loaded)
+    ]
+    assert drawn[0] == drawn[1] == drawn[2]
+    assert sum(cell.open for cell in first.cells) > len(TASKS_MIXED)
+    ours, theirs = (mixture().shard(rank, 2) for rank in range(2))
+    some = [{places(each) for _ in range(60)} for each in (ours, theirs)]
+    assert not some[0] & some[1]
+    with pytest.raises(RecipeError, match="no cell of this mixture"):
+        first.report("row-0", 1.0)
+
+
+def test_shards_are_continued_and_proven_and_hold_no_evaluation(tmp_path: Path) -> None:
+    out = tmp_path / "rl"
+    told = ["write", str(out), "--task", "bio.standard", "--tokenizer", "o200k", "--length", "2048", "--rows", "3"]
+    told += ["--ids", "--workers", "1", "--quiet"]
+    assert CliRunner().invoke(train, told, catch_exceptions=False).output == f"{out}: 3 rows, all proven\n"
+    (shard,) = out.glob("*/*.parquet")
+    before = shard.stat().st_mtime_ns
+    CliRunner().invoke(train, told, catch_exceptions=False)
+    assert shard.stat().st_mtime_ns == before
+    said = CliRunner().invoke(train, ["verify", str(out)], catch_exceptions=False).output
+    assert said == f"{out}: 3 rows are those of their streams, and proven\n"
+
+    rows = list(read_rows(shard))
+    planted = [{**rows[0], "metadata": rows[0]["metadata"].replace(TRAIN_CANARY, CANARY)}, *rows[1:]]
+    for changed, fault in ((planted, "canary of evaluation"), ([{**rows[0], "target": "x"}], "not the row")):
+        write_rows(shard, changed, TRAIN_SCHEMA, "key")
+        with pytest.raises(CorruptError, match=fault):
+            CliRunner().invoke(train, ["verify", str(out)], catch_exceptions=False)
+
+
+def test_verify_of_an_evaluation_refuses_a_row_to_train_on() -> None:
+    plan = make_plan(load_recipe("smoke"), ("o200k",), Path("unused"))
+    reader = ShardReader(plan, plan.profiles[0], plan.recipe.tag, full=False)
+    row = {name: value for name, value in rows_of()[0].items() if name in DATA_SCHEMA.names}
+    assert reader.check(row) == ["it carries the canary of training"]
+
+
+def test_what_an_evaluation_has_is_found_in_a_row(tmp_path: Path) -> None:
+    recipe = load_recipe("smoke")
+    recipe = replace(recipe, strata=tuple(cell for cell in recipe.strata if cell.subtask == "standard"))
+    plan = make_plan(recipe, (), tmp_path)
+    known = apart.joined(("smoke",), [apart.KnowJob(plan, "bio").run()])
+    apart.write_known(tmp_path / "known", known)
+    known = apart.read_known(tmp_path / "known")
+    assert known.size < 200_000
+    row = rows_of()[0]
+    assert known.touched(row) == ""
+    sample = draw_sample(plan, RowPlan(recipe.strata[0], 0, ""))
+    name = next(apart.full_names([sample.question]))
+    leaks = {
+        "unit": {"prompt": row["prompt"] + "\n" + sample.relevant[0]},
+        "question": {"question": sample.question, "target": sample.key.target},
+        "name": {"prompt": row["prompt"] + f"\nThis was {name}."},
+    }
+    for kind, leak in leaks.items():
+        assert known.touched({**row, **leak}) == kind
+    keyed = replace(known, digests={**known.digests, "key": apart.hashed(["6419d58e-e96b-4de1-a54d-b68d80914b01"])})
+    assert keyed.touched({**row, "target": "6419d58e-e96b-4de1-a54d-b68d80914b01"}) == "key"
+
+    asked = apart.hashed([apart.asked(row["question"], row["target"])])
+    planted = replace(known, digests={**known.digests, "question": asked})
+    taken = iter(rows_of(known=planted))
+    assert next(taken)["id"] == rows_of()[1]["id"]
+    assert (taken.taken, taken.dropped) == (2, {"question": 1})
+    (tmp_path / "known").write_bytes(b"{}")
+    with pytest.raises(CorruptError, match="holds no digests"):
+        apart.read_known(tmp_path / "known")
+
+
+def test_every_task_is_streamed_or_kept_for_evaluation() -> None:
+    refused = set()
+    for family, subtask in TASKS:
+        try:
+            rows_of(f"{family}.{subtask}", length=32768)
+        except RecipeError:
+            refused.add(f"{family}.{subtask}")
+    kept = {"mrcr.transcript", "mrcr.chat", "idk.letters", "idk.stories", "summ.points", "longqa.turns"}
+    assert refused == kept
