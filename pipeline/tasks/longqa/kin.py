@@ -185,7 +185,7 @@ def _parents_again(world: Chronicle, rng: Random, of: Family) -> PlannedEntry:
 def _families(world: Chronicle, row_streams: Streams, path: Sequence[str], day: int, *, woman: bool) -> list[Family]:
     """Draw the asked family, and others whose first people have surnames of it."""
     for turn in count():
-        names = Names(row_streams.of("names", turn), set(world.population.names.taken))
+        names = world.newcomers(row_streams.of("names", turn))
         rng = row_streams.of("families", turn)
         try:
             mine = family(rng, names, path, day, "relevant", woman=woman)

@@ -141,7 +141,7 @@ def source_digest() -> str:
 
 FIRST_DAY, LAST_DAY = date(1790, 1, 1).toordinal(), date(1839, 12, 31).toordinal()
 """The span of the annals, as days: short enough that who buys a property at its start can own it at its end."""
-FEWEST, MOST = 24, 58
+FEWEST, MOST = 24, 55
 """Words of an entry without its date, about."""
 FIRST_SAID = 0.35
 """The share of entries before whose event there stands something else of the day."""
