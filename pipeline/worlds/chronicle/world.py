@@ -271,7 +271,7 @@ FEWEST_PROPERTIES, LIKE = 60, 3
 BETWEEN = 16
 """A day at a depth is drawn between the days of entries that stand so far apart."""
 SOME_YEARS = 5
-"""The surnames of newcomers are those of everybody grown in every so manyth year."""
+"""The surnames of newcomers are those of everybody who is grown in years that lie so far apart."""
 STONES = "stones"
 OTHERS = ("election", "jury", STONES, "move", "debt", "price", "works")
 STEPS = (SALE, SALE, SALE, SALE, UNNAMED, UNDO, UNDO, UNDO, REDO, REDO, UNDO2)
@@ -315,9 +315,7 @@ class Chronicle:
 
     def newcomers(self, rng: Random) -> Names:
         """Return names that nobody in the annals has, with surnames as frequent as they are in the annals."""
-        grown = self.population.grown
-        surnames = [name.split(" ")[1] for now in range(FIRST_YEAR, LAST_YEAR + 1, SOME_YEARS) for name in grown[now]]
-        return Names(rng, set(self.population.names.taken), surnames)
+        return Names(rng, set(self.population.names.taken), _surnames(self))
 
     def able(self, day: int) -> list[str]:
         """Return the names of all who may buy a property in the year of a day, and are alive when the annals end."""
@@ -330,6 +328,13 @@ class Chronicle:
     def write(self, rng: Random, day: int, kind: str, about: Mapping[str, str]) -> Entry:
         """Write an entry that is not of the world."""
         return entry(rng, day, kind, about, self.living(day))
+
+
+@lru_cache(maxsize=2)
+def _surnames(world: Chronicle) -> Sequence[str]:
+    """Return the surnames of everybody grown in some years, each as often as there are people who have it."""
+    years = range(FIRST_YEAR, LAST_YEAR + 1, SOME_YEARS)
+    return [name.split(" ")[1] for now in years for name in world.population.grown[now]]
 
 
 def chronicle(streams: Streams, tier: str) -> Chronicle:
