@@ -150,6 +150,8 @@ NUMBERS = {
     12: "twelve", 13: "thirteen", 14: "fourteen", 15: "fifteen", 16: "sixteen", 20: "twenty", 30: "thirty",
     40: "forty", 50: "fifty",
 }  # fmt: skip
+ON_ROLL = range(4, 7)
+"""How many people are named in an entry that lists some."""
 MOST_COUNTED = 30
 """The highest number of what is counted: only prices are higher."""
 WORTH = range(200, 810, 10)
@@ -275,7 +277,7 @@ def _drawn(rng: Random, slot: str, people: Sequence[str], kind: str, told: Value
         unit, low, high = goods()[ware]
         return f"{rng.choice([word for number, word in NUMBERS.items() if low <= number <= high])} shillings the {unit}"
     if slot == "names":
-        return listed(rng.sample(people, min(len(people), rng.randrange(4, 7))))
+        return listed(rng.sample(people, min(len(people), rng.choice(ON_ROLL))))
     return _other(rng, people, told)
 
 

@@ -23,6 +23,7 @@ from pipeline.typed import (
 from pipeline.worlds.chronicle.entries import (
     FIRST_DAY,
     LAST_DAY,
+    ON_ROLL,
     Entry,
     deeds,
     entry,
@@ -368,7 +369,7 @@ def _other(rng: Random, people: Population) -> Draft:
     return (
         day,
         kind,
-        {"names": listed(rng.sample(people.dead[year(day)], rng.randrange(4, 7)))} if kind == STONES else {},
+        {"names": listed(rng.sample(people.dead[year(day)], rng.choice(ON_ROLL)))} if kind == STONES else {},
     )
 
 
