@@ -32,7 +32,7 @@ from pipeline.tasks.longqa.base import LongQa, plan_entry
 from pipeline.tasks.longqa.kin import paths
 from pipeline.verify.row import answer_faults, cell_place
 from pipeline.worlds.chronicle import chronicle
-from pipeline.worlds.chronicle.entries import LAST_DAY, words_of
+from pipeline.worlds.chronicle.entries import LAST_DAY, ON_ROLL, words_of
 
 SUBTASKS = ("state", "kin", "when", "choice", "unanswerable", "turns")
 ROWS = 10
@@ -367,6 +367,8 @@ def look(said: str) -> list[float]:
 
 
 PERSON = re.compile(r"\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
+LISTED = re.compile(r": ((?:[A-Z][a-z]+ [A-Z][a-z]+, )*[A-Z][a-z]+ [A-Z][a-z]+ and [A-Z][a-z]+ [A-Z][a-z]+)\.")
+"""A list of people at the end of a sentence."""
 FIRST_NAMES = {*words_of("women"), *words_of("men")}
 DATED = re.compile(r"^(?:\[\d+\] )?(\d+ \w+ \d{4})\. .*$", re.MULTILINE)
 
@@ -396,6 +398,17 @@ def test_sessions_about_what_is_asked_span_as_many_days_as_others(rows: list[Row
                 at_once[bool({said.start(), said.start(1)} & spans)].append(days[0] == days[1])
     assert len(at_once[True]) > 200
     assert fmean(at_once[True]) <= fmean(at_once[False]) + 0.06
+
+
+def test_lists_of_people_that_are_written_for_a_row_are_as_long_as_others(rows: list[Row]) -> None:
+    sizes: dict[bool, Counter[int]] = {False: Counter(), True: Counter()}
+    for row in rows:
+        spans = [(n["char_start"], n["char_end"]) for n in row["needles"]]
+        for found in LISTED.finditer(row["prompt"]):
+            written = any(start <= found.start() < end for start, end in spans)
+            sizes[written][found[1].count(",") + 2] += 1
+    assert sizes[True].total() > 100
+    assert set(sizes[True]) <= set(sizes[False]) == set(ON_ROLL)
 
 
 def test_families_that_are_asked_about_have_surnames_of_the_town(rows: list[Row]) -> None:
