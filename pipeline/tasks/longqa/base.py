@@ -15,7 +15,7 @@ from pipeline.tasks.annals.haystack import PlannedEntry, dated, days_at, filler
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Sample, Task, Unit, unit
 from pipeline.tasks.longqa import text
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, happenings, listed, source_digest
-from pipeline.worlds.chronicle.entries import LAST_DAY
+from pipeline.worlds.chronicle.entries import LAST_DAY, ON_ROLL
 
 ROWS = 1024
 """Rows of which what is told is kept: a shard is sampled, packed and proven in turn."""
@@ -149,6 +149,6 @@ def _later_roll(world: Chronicle, rng: Random, some: Sequence[str], first: int) 
 
 def roll(world: Chronicle, rng: Random, some: Sequence[str], day: int) -> tuple[int, str, Mapping[str, str]]:
     """Return the day, the kind and the slots of an entry that names some people, with others of the time."""
-    more = [one for one in rng.sample(world.living(day), 3) if one not in some]
-    every = [*some, *more[: max(2 - len(some), rng.randrange(2))]]
+    more = [one for one in rng.sample(world.living(day), max(ON_ROLL) + len(some)) if one not in some]
+    every = [*some, *more[: max(0, rng.choice(ON_ROLL) - len(some))]]
     return day, ROLL, {"names": listed(rng.sample(every, len(every)))}

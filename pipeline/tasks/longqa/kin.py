@@ -19,7 +19,7 @@ from pipeline.tasks.longqa import solve as proof
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, roll
 from pipeline.worlds.chronicle import Chronicle, listed
-from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
+from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY, ON_ROLL
 from pipeline.worlds.chronicle.world import STONES, YEAR, Names, parents, sex
 
 FATHER, MOTHER, SPOUSE = "father", "mother", "spouse"
@@ -178,14 +178,14 @@ def _parents_again(world: Chronicle, rng: Random, of: Family) -> PlannedEntry:
     if first <= last:
         return PlannedEntry(*roll(world, rng, two, rng.randrange(first, last + 1)), "anchor")
     day = rng.randrange(max(of.bore + DEAD, FIRST_DAY), LAST_DAY + 1)
-    every = [*two, *rng.sample(world.dead(day), rng.randrange(2, 4))]
+    every = [*two, *rng.sample(world.dead(day), rng.choice(ON_ROLL) - len(two))]
     return PlannedEntry(day, STONES, {"names": listed(rng.sample(every, len(every)))}, "anchor")
 
 
 def _families(world: Chronicle, row_streams: Streams, path: Sequence[str], day: int, *, woman: bool) -> list[Family]:
     """Draw the asked family, and others whose first people have surnames of it."""
     for turn in count():
-        names = Names(row_streams.of("names", turn), set(world.population.names.taken))
+        names = world.newcomers(row_streams.of("names", turn))
         rng = row_streams.of("families", turn)
         try:
             mine = family(rng, names, path, day, "relevant", woman=woman)

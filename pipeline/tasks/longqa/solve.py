@@ -195,7 +195,10 @@ def name_faults(found: Sequence[Line], sales: Sequence[Event]) -> Iterator[str]:
 ENTRY = re.compile(rf"^{DATE}\. (.+)$", re.MULTILINE)
 USER, MODEL = "User: ", "Model: "
 QUESTIONS = {
-    "information": rf"(?:Who was|Whom did I name as) the next to buy (?P<prop>the \w+ \w+) after (?P<name>{NAME})\?",
+    "information": (
+        rf"Who (?:was the next to buy|made the next purchase of) (?P<prop>the \w+ \w+) after "
+        rf"(?:that of )?(?P<name>{NAME})\?"
+    ),
     "update": r"(?:Who owns|To whom does) (?P<prop>the \w+ \w+)(?: belong)? now, after all that I have told you\?",
     "temporal": (
         r"(?:Who owned|Whose property was) (?P<prop>the \w+ \w+) on (?P<day>\d+) (?P<month>\w+) (?P<year>\d{4})\?"

@@ -33,7 +33,7 @@ ON, END_OF = "on {day}", "at the end of {year}"
 TALKED = {
     "information": (
         "Who was the next to buy {prop} after {name}?",
-        "Whom did I name as the next to buy {prop} after {name}?",
+        "Who made the next purchase of {prop} after that of {name}?",
     ),
     "update": (
         "Who owns {prop} now, after all that I have told you?",

@@ -40,16 +40,19 @@ from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, source_digest
 from pipeline.worlds.chronicle import written as dated
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY, talked, write
 from pipeline.worlds.chronicle.entries import talk as wording_talk
-from pipeline.worlds.chronicle.world import SALE, UNNAMED, Names
+from pipeline.worlds.chronicle.world import SALE, UNNAMED
 
 ENTRIES = 2
 """Entries of a session."""
+LATER, WEEK = 14, 7
+"""A session is held on a Sunday, so many days after its last entry or later: what its entries tell of is over."""
 
 
 def session(rng: Random, day: int, entries: Sequence[str], role: Role = "filler", facts: tuple[str, ...] = ()) -> Unit:
-    """Return a session: what is dictated on a day, and what is replied."""
-    opening, reply = (talked(rng, name, day) for name in ("opening", "reply"))
-    said = "\n".join([f"{dated(day)}. {opening}", *(entry.rstrip("\n") for entry in entries)])
+    """Return a session: what is dictated some time after the day of its last entry, and what is replied."""
+    held = -(-(day + LATER) // WEEK) * WEEK
+    opening, reply = (talked(rng, name, held) for name in ("opening", "reply"))
+    said = "\n".join([f"{dated(held)}. {opening}", *(entry.rstrip("\n") for entry in entries)])
     return Unit((Piece(said, role, "user"), Piece(reply, "filler", "assistant")), facts)
 
 
@@ -252,7 +255,7 @@ def _plot(world: Chronicle, rng: Random, kind: str, prop: str, shape: int, *, st
 
 def _married(world: Chronicle, rng: Random, whole: Past, prop: str, *, stated: bool) -> Plot:
     """Draw weddings of two buyers, of whom the owner is one where it is stated. All of them are new to the town."""
-    fresh = Names(rng, set(world.population.names.taken))
+    fresh = world.newcomers(rng)
     men = {old: fresh.new(woman=False) for old in whole.buyers}
     found = Past([(kind, men.get(buyer, "")) for kind, buyer in whole.steps], whole.days, whole.needed)
     told, wives = found.told(prop, found.needed), dict[str, int]()

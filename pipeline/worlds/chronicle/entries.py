@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from random import Random
+from zlib import crc32
 
 from pipeline.caches import cache
 from pipeline.worlds.people import MONTHS
@@ -14,6 +16,10 @@ from pipeline.worlds.words import pool_digest
 
 FILES = tuple(f"chronicle/{name}" for name in ("events", "happenings", "deeds", "colour", "phrases", "names", "talk"))
 ASKED = "? "
+TAG = re.compile(r"<([^>]+)> ")
+"""Stands before a sentence that fits some months alone (`<11-2>`), or some kinds of events (`<fire flood>`)."""
+EVENTS = ("events", "happenings", "deeds")
+"""Files whose sentences tell of events, each with a section of its own for each kind."""
 FLEETING = ("somebody", "elsewhere")
 """Slots of people and of streets of which nothing is stated: others wherever the words stand in an entry."""
 
@@ -47,27 +53,50 @@ class Values(dict[str, str]):
 
     __slots__ = ("_draw",)
 
-    def __init__(self, given: Mapping[str, str], draw: Callable[[str, Collection[str]], str]) -> None:
+    def __init__(self, given: Mapping[str, str], draw: Callable[[str, Values], str]) -> None:
         super().__init__(given)
         self._draw = draw
 
     def __missing__(self, slot: str) -> str:
         """Draw the value of a slot, and keep it unless it is another one wherever the word stands."""
-        value = self._draw(slot, self.values())
+        value = self._draw(slot, self)
         self[f"{slot} {len(self)}" if slot in FLEETING else slot] = value
         return value
 
 
+@cache
 def lines(name: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the lines of a file of the annals by the names of its sections."""
-    return sections(f"chronicle/{name}")
+    """Return the lines of a file of the annals by the names of its sections, without their tags."""
+    return {kind: tuple(TAG.sub("", one) for one in some) for kind, some in sections(f"chronicle/{name}").items()}
 
 
 @cache
-def wordings() -> Mapping[str, Sequence[Phrase]]:
-    """Return the sentences of every kind of event, happenings and deeds among them."""
-    said = {**lines("events"), **lines("happenings"), **lines("deeds")}
-    return {kind: [parse(one) for one in some if not one.startswith(ASKED)] for kind, some in said.items()}
+def wordings(kind: str, month: int) -> Sequence[Phrase]:
+    """Return the sentences that tell of a kind of event, happenings and deeds among them, in a month."""
+    (some,) = (found[kind] for name in EVENTS if kind in (found := sections(f"chronicle/{name}")))
+    return _fitting([one for one in some if not one.startswith(ASKED)], month, kind)
+
+
+@cache
+def colours(group: str, month: int, kind: str = "") -> Sequence[Phrase]:
+    """Return the sentences of a group that state nothing, and can stand in a month beside an event of a kind."""
+    return _fitting(sections("chronicle/colour")[group], month, kind)
+
+
+def _fitting(some: Sequence[str], month: int, kind: str) -> Sequence[Phrase]:
+    return [parse(TAG.sub("", one)) for one in some if not (tag := TAG.match(one)) or _allows(tag[1], month, kind)]
+
+
+def _allows(tag: str, month: int, kind: str) -> bool:
+    """Return whether a tag allows a month and a kind.
+
+    >>> [month for month in range(1, 13) if _allows("11-2", month, "")], _allows("fire flood", 7, "duel")
+    ([1, 2, 11, 12], False)
+    """
+    if not tag[0].isdigit():
+        return kind in tag.split(" ")
+    first, _, last = tag.partition("-")
+    return (month - int(first)) % 12 <= (int(last or first) - int(first)) % 12
 
 
 @cache
@@ -83,12 +112,6 @@ def happenings() -> Mapping[str, Sequence[str]]:
 def deeds() -> tuple[str, ...]:
     """Return the kinds of things that somebody does for a property, or in vain, but for buying it."""
     return tuple(lines("deeds"))
-
-
-@cache
-def colours() -> Mapping[str, Sequence[Phrase]]:
-    """Return the sentences that state nothing, by the group of kinds that they go with."""
-    return {group: [parse(one) for one in some] for group, some in lines("colour").items()}
 
 
 @cache
@@ -118,31 +141,33 @@ def source_digest() -> str:
 
 FIRST_DAY, LAST_DAY = date(1790, 1, 1).toordinal(), date(1839, 12, 31).toordinal()
 """The span of the annals, as days: short enough that who buys a property at its start can own it at its end."""
-FEWEST, MOST = 24, 58
+FEWEST, MOST = 24, 55
 """Words of an entry without its date, about."""
-NUMBERS = [
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "twenty",
-    "thirty",
-]
-MEASURES = ("stone", "load", "sack", "measure", "hundredweight")
+FIRST_SAID = 0.35
+"""The share of entries before whose event there stands something else of the day."""
+NUMBERS = {
+    3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten", 11: "eleven",
+    12: "twelve", 13: "thirteen", 14: "fourteen", 15: "fifteen", 16: "sixteen", 20: "twenty", 30: "thirty",
+    40: "forty", 50: "fifty",
+}  # fmt: skip
+ON_ROLL = range(4, 7)
+"""How many people are named in an entry that lists some."""
+MOST_COUNTED = 30
+"""The highest number of what is counted: only prices are higher."""
+WORTH = range(200, 810, 10)
+"""What properties are worth in pounds, of which each has one."""
+SHARES = {
+    "sale": (85, 120), "unnamed": (85, 120), "bid": (45, 75), "loan": (25, 65), "plea": (25, 65), "lease": (4, 9),
+    "repairs": (4, 22), "keeper": (2, 5),
+}  # fmt: skip
+"""How many hundredths of a property's worth are paid, by the kind of event."""
+SUMS = {"debt": (6, 160)}
+"""Pounds in other events, of `ANY_SUM` where none are given here."""
+ANY_SUM = (4, 40)
 GROUPS = {
     "sale": "sale", "unnamed": "sale", "undo": "court", "undo2": "court", "redo": "court", "birth": "birth",
     "bride": "wedding", "groom": "wedding", "wedding": "wedding", "death": "death", "burial": "death",
-    "election": "vote", "jury": "vote", "stones": "street", "move": "street", "works": "street",
+    "election": "vote", "jury": "roll", "stones": "stones", "move": "street", "works": "street",
     "debt": "money", "price": "money", "lease": "deed", "repairs": "deed", "keeper": "deed", "loan": "deed",
     "bid": "vain", "plea": "vain",
 }  # fmt: skip
@@ -189,12 +214,14 @@ def new_year(number: int) -> int:
 
 def entry(rng: Random, day: int, kind: str, about: Mapping[str, str], people: Sequence[str]) -> Entry:
     """Write an entry; whoever else it names is one of some people."""
-    values = Values({**about, **_capitals(about)}, lambda slot, told: _drawn(rng, slot, people, told))
-    said = [write(rng, rng.choice(wordings()[kind]), values)]
+    month = date.fromordinal(day).month
+    values = Values({**about, **_capitals(about)}, lambda slot, told: _drawn(rng, slot, people, kind, told))
+    said = [write(rng, rng.choice(wordings(kind, month)), values)]
     length = said[0].count(" ") + 1
-    own = colours()["house" if kind in happenings() else GROUPS[kind]]
+    own = colours("house" if kind in happenings() else GROUPS[kind], month, kind)
     goal, used = rng.randrange(FEWEST, MOST - 8), list[Phrase]()
-    for some, first in ((own, False), (_weather(day), rng.random() < 0.35), (own, False), (_anything(day), False)):
+    weather = rng.random() < FIRST_SAID
+    for some, first in ((own, False), (_of_month(month), weather), (own, False), (_behind(month), False)):
         if length >= goal:
             break
         more = _colour(rng, some, values, used)
@@ -207,7 +234,7 @@ def entry(rng: Random, day: int, kind: str, about: Mapping[str, str], people: Se
 def talked(rng: Random, name: str, day: int) -> str:
     """Write what is said around the entries of a day in a chat: the opening, or the reply."""
     leaf = {"leaf": str((day - FIRST_DAY) // DAYS_A_LEAF + 1)}
-    return write(rng, rng.choice(talk()[name]), Values(leaf, lambda slot, told: _drawn(rng, slot, (), told)))
+    return write(rng, rng.choice(talk()[name]), Values(leaf, lambda slot, told: _drawn(rng, slot, (), name, told)))
 
 
 def _colour(rng: Random, some: Sequence[Phrase], values: Values, used: list[Phrase]) -> str:
@@ -220,43 +247,60 @@ def _colour(rng: Random, some: Sequence[Phrase], values: Values, used: list[Phra
 
 
 @cache
-def _seasons() -> Mapping[str, Sequence[Phrase]]:
-    """Return what may stand before or behind an event, by the season."""
-    return {season: [*colours()["any"], *colours().get(season, ())] for season in ("winter", "summer", "between")}
+def _of_month(month: int) -> Sequence[Phrase]:
+    """Return what may stand before an event or behind it: what else there was in a month."""
+    return [*colours("any", month), *colours("season", month)]
 
 
-def _weather(day: int) -> Sequence[Phrase]:
-    month = date.fromordinal(day).month
-    return _seasons()["winter" if month in (11, 12, 1, 2) else "summer" if month in (5, 6, 7, 8) else "between"]
-
-
-def _anything(day: int) -> Sequence[Phrase]:
-    return [*_weather(day), *colours()["after"]]
+@cache
+def _behind(month: int) -> Sequence[Phrase]:
+    """Return what may stand behind an event, what is said about it among that."""
+    return [*_of_month(month), *colours("after", month)]
 
 
 def _capitals(about: Mapping[str, str]) -> dict[str, str]:
     return {slot.capitalize(): value for slot, value in about.items()}
 
 
-def _drawn(rng: Random, slot: str, people: Sequence[str], told: Collection[str]) -> str:
+def _drawn(rng: Random, slot: str, people: Sequence[str], kind: str, told: Values) -> str:
     """Return a value of a slot; nobody and no street is drawn twice for one entry."""
     if slot in ("street", "street2", "elsewhere"):
         return _other(rng, words_of("streets"), told)
     if slot == "num":
-        return rng.choice(NUMBERS)
+        return rng.choice([word for number, word in NUMBERS.items() if number <= MOST_COUNTED])
     if slot == "sum":
-        return f"{rng.choice((10, 20, 5)) * rng.randrange(2, 40)} {rng.choice(('pounds', 'pounds', 'guineas'))}"
+        return _sum(rng, kind, told.get("prop", ""))
     if slot in ("goods", "Goods"):
-        return rng.choice(words_of("goods"))
+        return told.get("ware") or told.setdefault("ware", rng.choice(list(goods())))
     if slot == "price":
-        return f"{rng.choice(NUMBERS)} shillings the {rng.choice(MEASURES)}"
+        ware = told.get("ware") or told.setdefault("ware", rng.choice(list(goods())))
+        unit, low, high = goods()[ware]
+        return f"{rng.choice([word for number, word in NUMBERS.items() if low <= number <= high])} shillings the {unit}"
     if slot == "names":
-        return listed(rng.sample(people, min(len(people), rng.randrange(4, 7))))
+        return listed(rng.sample(people, min(len(people), rng.choice(ON_ROLL))))
     return _other(rng, people, told)
 
 
-def _other(rng: Random, some: Sequence[str], told: Collection[str]) -> str:
-    while (chosen := rng.choice(some)) in told:
+def _sum(rng: Random, kind: str, prop: str) -> str:
+    """Return a sum of money that fits the kind of event, and what the property is worth if there is one."""
+    low, high = SUMS.get(kind, ANY_SUM)
+    if prop:
+        worth = WORTH[crc32(prop.encode("ascii")) % len(WORTH)]
+        low, high = (worth * share // 100 for share in SHARES[kind])
+    pounds = rng.randrange(low, high + 1)
+    step = 1 if pounds < 40 else 5 if pounds < 150 else 10
+    return f"{pounds // step * step} {rng.choice(('pounds', 'pounds', 'guineas'))}"
+
+
+@cache
+def goods() -> Mapping[str, tuple[str, int, int]]:
+    """Return goods, each with the unit that it is sold by, and the lowest and highest price in shillings."""
+    found = (one.split(" ") for one in words_of("goods"))
+    return {name: (unit, int(low), int(high)) for name, unit, low, high in found}
+
+
+def _other(rng: Random, some: Sequence[str], told: Values) -> str:
+    while (chosen := rng.choice(some)) in told.values():
         pass
     return chosen
 

@@ -23,6 +23,7 @@ from pipeline.typed import (
 from pipeline.worlds.chronicle.entries import (
     FIRST_DAY,
     LAST_DAY,
+    ON_ROLL,
     Entry,
     deeds,
     entry,
@@ -62,15 +63,16 @@ class Resident:
 
 @dataclass(slots=True)
 class Names:
-    """Draws names that nobody has yet."""
+    """Draws names that nobody has yet, with surnames as frequent as they are in a list, if there is one."""
 
     rng: Random
     taken: set[str] = field(default_factory=set)
+    surnames: Sequence[str] = ()
 
     def new(self, surname: str = "", *, woman: bool) -> str:
-        """Draw a name; with a surname, if there is one left that goes with it."""
+        """Draw a name; with a surname, if there is one left that goes with it, else with one of `surnames` or any."""
         for turn in range(10_000):
-            last = surname if surname and turn < 400 else self.rng.choice(words_of("surnames"))
+            last = surname if surname and turn < 400 else self.rng.choice(self.surnames or words_of("surnames"))
             name = f"{self.rng.choice(words_of('women' if woman else 'men'))} {last}"
             first = name.split(" ", 1)[0]
             if name not in self.taken and first != last:
@@ -267,6 +269,10 @@ TOKENS_PER_ENTRY = 22
 """One entry for so many tokens of the tier: about two and a half times what a prompt can hold."""
 FEWEST_PROPERTIES, LIKE = 60, 3
 """Properties of the smallest world, and of one first word."""
+BETWEEN = 16
+"""A day at a depth is drawn between the days of entries that stand so far apart."""
+SOME_YEARS = 5
+"""The surnames of newcomers are those of everybody who is grown in years that lie so far apart."""
 STONES = "stones"
 OTHERS = ("election", "jury", STONES, "move", "debt", "price", "works")
 STEPS = (SALE, SALE, SALE, SALE, UNNAMED, UNDO, UNDO, UNDO, REDO, REDO, UNDO2)
@@ -289,8 +295,16 @@ class Chronicle:
     about: Mapping[str, Sequence[int]]
 
     def day_at(self, depth: float) -> int:
-        """Return the day before which such a share of the entries falls."""
-        return int(self.days[min(len(self.days) - 1, int(depth * len(self.days)))])
+        """Return the day before which about such a share of the entries falls.
+
+        It lies between the days of entries some way apart, so that it is hardly ever the very day of one of them: two
+        entries of one day are as rare among those that are written for a row as among all others.
+        """
+        last = len(self.days) - 1
+        place = min(last, int(depth * len(self.days)))
+        first = place // BETWEEN * BETWEEN
+        start, stop = int(self.days[first]), int(self.days[min(last, first + BETWEEN)])
+        return start + int((depth * len(self.days) - first) / BETWEEN * (stop - start))
 
     def depth_of(self, day: int) -> float:
         """Return the share of the entries that are of earlier days."""
@@ -299,6 +313,10 @@ class Chronicle:
     def living(self, day: int) -> list[str]:
         """Return the names of all who are grown and live in the year of a day."""
         return self.population.living(day)
+
+    def newcomers(self, rng: Random) -> Names:
+        """Return names that nobody in the annals has, with surnames as frequent as they are in the annals."""
+        return Names(rng, set(self.population.names.taken), _surnames(self))
 
     def able(self, day: int) -> list[str]:
         """Return the names of all who may buy a property in the year of a day, and are alive when the annals end."""
@@ -311,6 +329,13 @@ class Chronicle:
     def write(self, rng: Random, day: int, kind: str, about: Mapping[str, str]) -> Entry:
         """Write an entry that is not of the world."""
         return entry(rng, day, kind, about, self.living(day))
+
+
+@lru_cache(maxsize=2)
+def _surnames(world: Chronicle) -> Sequence[str]:
+    """Return the surnames of everybody grown in some years, each as often as there are people who have it."""
+    years = range(FIRST_YEAR, LAST_YEAR + 1, SOME_YEARS)
+    return [name.split(" ")[1] for now in years for name in world.population.grown[now]]
 
 
 def chronicle(streams: Streams, tier: str) -> Chronicle:
@@ -344,7 +369,7 @@ def _other(rng: Random, people: Population) -> Draft:
     return (
         day,
         kind,
-        {"names": listed(rng.sample(people.dead[year(day)], rng.randrange(4, 7)))} if kind == STONES else {},
+        {"names": listed(rng.sample(people.dead[year(day)], rng.choice(ON_ROLL)))} if kind == STONES else {},
     )
 
 

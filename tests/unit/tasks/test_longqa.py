@@ -26,13 +26,13 @@ from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import Row
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS, task_of
-from pipeline.tasks.annals.solve import SALES, about, owner_asked, read
+from pipeline.tasks.annals.solve import SALES, about, day_of, owner_asked, read
 from pipeline.tasks.base import Sample
 from pipeline.tasks.longqa.base import LongQa, plan_entry
 from pipeline.tasks.longqa.kin import paths
 from pipeline.verify.row import answer_faults, cell_place
 from pipeline.worlds.chronicle import chronicle
-from pipeline.worlds.chronicle.entries import LAST_DAY
+from pipeline.worlds.chronicle.entries import LAST_DAY, ON_ROLL, words_of
 
 SUBTASKS = ("state", "kin", "when", "choice", "unanswerable", "turns")
 ROWS = 10
@@ -364,6 +364,64 @@ def test_a_classifier_that_reads_no_words_cannot_tell_relevant_entries(rows: lis
 
 def look(said: str) -> list[float]:
     return [float(len(said)), float(said.count(",")), float(said.count(". ")), float(sum(map(str.isdigit, said)))]
+
+
+PERSON = re.compile(r"\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
+LISTED = re.compile(r": ((?:[A-Z][a-z]+ [A-Z][a-z]+, )*[A-Z][a-z]+ [A-Z][a-z]+ and [A-Z][a-z]+ [A-Z][a-z]+)\.")
+"""A list of people at the end of a sentence."""
+FIRST_NAMES = {*words_of("women"), *words_of("men")}
+DATED = re.compile(r"^(?:\[\d+\] )?(\d+ \w+ \d{4})\. .*$", re.MULTILINE)
+
+
+def test_entries_of_one_day_do_not_tell_what_is_asked_about(rows: list[Row]) -> None:
+    """Two entries of one day are as rare among those that are written for a row as among all others."""
+    doubled: dict[bool, list[bool]] = {False: [], True: []}
+    for row in (row for row in rows if row["subtask"] != "turns"):
+        spans = {n["char_start"] for n in row["needles"]}
+        found = list(DATED.finditer(row["prompt"], 0, row["question_start"]))
+        times = Counter(one[1] for one in found)
+        for one in found:
+            doubled[one.start() in spans].append(times[one[1]] > 1)
+    assert len(doubled[True]) > 1000
+    assert fmean(doubled[True]) <= fmean(doubled[False]) + 0.02
+
+
+def test_sessions_about_what_is_asked_span_as_many_days_as_others(rows: list[Row]) -> None:
+    """Their two entries are as seldom of one day; a session is held when all that they tell of is over."""
+    at_once: dict[bool, list[bool]] = {False: [], True: []}
+    for row in (row for row in rows if row["subtask"] == "turns"):
+        spans = {n["char_start"] for n in row["needles"]}
+        for said in re.finditer(r"^User: (\d.+(?:\n.+)*)", row["prompt"], re.MULTILINE):
+            held, *days = (day_of(*one) for one in re.findall(r"^(\d+) (\w+) (\d{4})\.", said[1], re.MULTILINE))
+            assert 14 <= held - max(days) <= 20
+            if len(days) == 2:
+                at_once[bool({said.start(), said.start(1)} & spans)].append(days[0] == days[1])
+    assert len(at_once[True]) > 200
+    assert fmean(at_once[True]) <= fmean(at_once[False]) + 0.06
+
+
+def test_lists_of_people_that_are_written_for_a_row_are_as_long_as_others(rows: list[Row]) -> None:
+    sizes: dict[bool, Counter[int]] = {False: Counter(), True: Counter()}
+    for row in rows:
+        spans = [(n["char_start"], n["char_end"]) for n in row["needles"]]
+        for found in LISTED.finditer(row["prompt"]):
+            written = any(start <= found.start() < end for start, end in spans)
+            sizes[written][found[1].count(",") + 2] += 1
+    assert sizes[True].total() > 100
+    assert set(sizes[True]) <= set(sizes[False]) == set(ON_ROLL)
+
+
+def test_families_that_are_asked_about_have_surnames_of_the_town(rows: list[Row]) -> None:
+    rare = list[bool]()
+    for row in (row for row in rows if row["subtask"] == "kin"):
+        spans = {n["char_start"]: n["role"] for n in row["needles"]}
+        found = list(DATED.finditer(row["prompt"], 0, row["question_start"]))
+        common = {name for one in found if one.start() not in spans for name in re.findall("[A-Z][a-z]+", one[0])}
+        for one in found:
+            if spans.get(one.start()) in ("relevant", "decoy"):
+                rare += [last not in common for first, last in PERSON.findall(one[0]) if first in FIRST_NAMES]
+    assert len(rare) > 300
+    assert fmean(rare) <= 0.3
 
 
 def test_sessions_with_and_without_what_is_told_have_one_form(rows: list[Row]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import date
 from functools import cache
 
 import pytest
@@ -14,9 +16,22 @@ from pipeline.streams import Streams, stream
 from pipeline.tasks.annals.solve import SENTENCE, Event, Line, _pattern, _patterns, whose
 from pipeline.tasks.longqa.steps import changes, history
 from pipeline.worlds.chronicle import Chronicle, chronicle, happenings
-from pipeline.worlds.chronicle.entries import colours, lines, wordings, words_of, write
+from pipeline.worlds.chronicle.entries import (
+    EVENTS,
+    GROUPS,
+    TAG,
+    colours,
+    deeds,
+    lines,
+    phrases,
+    wordings,
+    words_of,
+    write,
+)
 from pipeline.worlds.chronicle.world import Title, owner
+from pipeline.worlds.wording import parse, sections
 
+MONTHS = range(1, 13)
 SLOT = re.compile(r"\{(\w+)\}")
 CHOICE = re.compile(r"\[([^\]]*)\]")
 ESTATE = ("sale", "unnamed", "undo", "undo2", "redo")
@@ -28,15 +43,57 @@ def world(tier: str = "32k") -> Chronicle:
 
 
 def test_every_kind_is_told_in_many_wordings() -> None:
-    for kind, said in wordings().items():
+    for kind, some in ((kind, some) for name in EVENTS for kind, some in lines(name).items()):
+        said = [one for one in some if not one.startswith("? ")]
         assert len(said) >= (5 if kind in happenings() else 6), kind
+        assert all(len(wordings(kind, month)) >= 4 for month in MONTHS), kind
     assert len(happenings()) == 20
     assert all(len(asked) >= 2 for asked in happenings().values())
-    assert sum(map(len, colours().values())) >= 140
+    assert sum(map(len, lines("colour").values())) >= 140
+    for kind in (*GROUPS, *happenings()):
+        assert len(colours(GROUPS.get(kind, "house"), 1, kind)) >= 7, kind
+    assert all(len([*colours("any", month), *colours("season", month)]) >= 32 for month in MONTHS)
     for name in ("events", "happenings", "colour"):
         for line in (line for some in lines(name).values() for line in some if not line.startswith("? ")):
             assert line.endswith((".", "{end}")), line
             assert line.count("[") == line.count("]")
+
+
+def test_what_fits_a_season_or_a_kind_alone_stands_there_alone() -> None:
+    """A tag names months or known kinds, and an entry has no word that belongs to another season."""
+    every = [some for name in (*EVENTS, "colour") for some in sections(f"chronicle/{name}").values()]
+    tags = [tag[1] for some in every for tag in tagged(some)]
+    assert len(tags) > 60
+    kinds = {word for tag in tags if not tag[0].isdigit() for word in tag.split(" ")}
+    assert kinds <= {*GROUPS, *happenings(), *deeds()}
+    out_of_season = {
+        r"\b(?:the ice|icicles|skaters|in a drift|snow lay|slush|chilblains)\b": {1, 2, 11, 12},
+        r"hoar frost": {1, 2, 3, 11, 12},
+        r"\b(?:swarm|haymaking|swallows|swifts|sheep-washing|greenfly|foxgloves)\b": {5, 6, 7, 8},
+        r"christmas (?:gift|eve)|candlemas|easter gift|birthday": set(),
+    }
+    for one in world().entries:
+        said, month = one.text.lower(), date.fromordinal(one.day).month
+        wrong = [word for word, months in out_of_season.items() if re.search(word, said) and month not in months]
+        assert not wrong, said
+
+
+def tagged(some: Iterable[str]) -> Iterator[re.Match[str]]:
+    return (found for one in some if (found := TAG.match(one)))
+
+
+def test_every_slot_of_colour_is_a_phrase_or_a_value() -> None:
+    values = {"street", "elsewhere", "somebody", "clerk", "clerk2", "num", "leaf"}
+    for some in (*lines("colour").values(), *lines("phrases").values(), *lines("talk").values()):
+        assert {slot for line in some for slot in SLOT.findall(line)} <= {*phrases(), *values}
+
+
+def test_a_property_is_sold_for_about_as_much_each_time() -> None:
+    paid = defaultdict(list)
+    for one in world().entries:
+        if one.kind == "sale" and (found := re.search(r"(\d+) (pounds|guineas)", one.text)):
+            paid[one.about["prop"]].append(int(found[1]))
+    assert all(max(some) <= 1.5 * min(some) for some in paid.values())
 
 
 def test_a_question_about_a_happening_has_no_word_of_its_tellings() -> None:
@@ -133,8 +190,8 @@ def test_patterns_take_all_that_wordings_write() -> None:
     values = {slot: "Ann Tuck" for some in lines("events").values() for line in some for slot in SLOT.findall(line)}
     values |= {"prop": "the Weir Mill", "Prop": "the Weir Mill", "son": "daughter", "sum": "5 pounds", "num": "nine"}
     values |= {"price": "two shillings", "goods": "wheat", "Goods": "wheat", "names": "Ann Tuck and Bo Lee"}
-    for kind, some in lines("events").items():
-        for line, wording in zip(some, wordings()[kind], strict=True):
+    for some in lines("events").values():
+        for line, wording in ((line, parse(line)) for line in some):
             for seed in range(4):
                 said = write(stream("write", seed), wording, values)
                 assert _pattern(line).fullmatch(said) or said[0] != line[0], said
