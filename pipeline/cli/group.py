@@ -105,6 +105,9 @@ EXAMPLES = {name: entry.example for name, entry in COMMANDS.items()} | {
     "corpus import": "corpus import documents texts --out corpora",
     "corpus show": "corpus show corpora/documents.parquet",
     "corpus write": "corpus write letters.jsonl --format letter --texts 12",
+    "train write": "train write rl --task bio.multihop --tokenizer qwen3 --length 8192 --rows 1000 --ids",
+    "train verify": "train verify rl",
+    "train prove": "train prove outputs/v3.0.0 --out apart.bin",
 }
 """An example of the use of each command, and of each command of a group."""
 
