@@ -13,60 +13,21 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
-from pipeline.errors import ExportError, adding
+from pipeline.errors import ExportError
 from pipeline.rows import Row
+from pipeline.training.iterable import JUDGED, judged, messages
 from pipeline.training.mixing import Mix
 from pipeline.training.reward import reward
 from pipeline.training.stream import Stream, stream
 
-JUDGED = (
-    *("id", "subtask", "scorer", "question", "target", "answers", "choices", "random_string_to_prepend"),
-    *("evidence", "evidence_form"),
-)
-"""The columns that `reward` reads beside the text, and the id that is reported."""
 Source = Stream | Mix
 """What rows come from."""
-
-
-def messages(row: Row) -> list[dict[str, str]]:
-    """Return what is sent: the row's turns, or its prompt as one."""
-    return row["messages"] or [{"role": "user", "content": row["prompt"]}]
-
-
-def judged(row: Row) -> Row:
-    """Return what `reward` needs of a row: its text only where evidence is found by characters."""
-    return {**{name: row[name] for name in JUDGED}, "text": "" if row["evidence_form"] == "ids" else row["prompt"]}
 
 
 def _row(kept: Row) -> Row:
     """Return a row of which `judged` was kept."""
     lists = {name: None if kept[name] is None else list(kept[name]) for name in ("answers", "choices", "evidence")}
     return {**kept, **lists, "prompt": kept["text"]}
-
-
-def to_iterable(source: Source, shards: int = 1) -> Any:
-    """Return rows as an endless `datasets.IterableDataset`, with the columns that TRL and `rewarder` read.
-
-    Args:
-        source: a stream or a mixture.
-        shards: among how many workers of a loader a stream is split; a mixture is one.
-
-    Raises:
-        ExportError: if `datasets` is not installed, or a mixture is to be split.
-    """
-    try:
-        kind = import_module("datasets").IterableDataset
-    except ImportError:
-        raise ExportError(f"to_iterable needs the package datasets: {adding('hub')}") from None
-    if shards > 1 and isinstance(source, Mix):
-        raise ExportError("a mixture is not split among workers, since its weights move: give shards=1")
-    parts = [source.shard(rank, shards) for rank in range(shards)] if isinstance(source, Stream) else [source]
-    return kind.from_generator(_lines, gen_kwargs={"parts": parts})
-
-
-def _lines(parts: Sequence[Source]) -> Iterator[Row]:
-    for part in parts:
-        yield from ({"prompt": messages(row), **judged(row)} for row in part)
 
 
 def rewarder(source: Source | None = None, mode: str | None = None) -> Callable[..., list[float]]:

@@ -24,6 +24,7 @@ from pipeline.streams import words
 from pipeline.tasks import TASKS
 from pipeline.training.apart import Known, read_known
 from pipeline.training.epochs import EPOCH
+from pipeline.training.iterable import to_iterable
 from pipeline.training.stream import Stream, stream
 
 ALL = 1 << 32
@@ -187,9 +188,7 @@ class Mix:
 
     def to_iterable(self) -> Any:
         """Return the rows as an endless `datasets.IterableDataset` for trainers such as TRL."""
-        from pipeline.training.adapters import to_iterable
-
-        return to_iterable(self)
+        return to_iterable([self])
 
 
 def mix(

@@ -12,6 +12,7 @@ from pipeline.recipe import Knob
 from pipeline.rows import Row
 from pipeline.training.apart import Known, read_known
 from pipeline.training.epochs import EPOCH, Spec, cell_of, checked, epoch_of
+from pipeline.training.iterable import to_iterable
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,7 @@ class Stream:
 
     def to_iterable(self, shards: int = 1) -> Any:
         """Return the rows as an endless `datasets.IterableDataset`, split among `shards` workers of a loader."""
-        from pipeline.training.adapters import to_iterable
-
-        return to_iterable(self, shards)
+        return to_iterable([self.shard(rank, shards) for rank in range(shards)])
 
 
 class Rows(Iterator[Row]):
