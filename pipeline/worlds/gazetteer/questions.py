@@ -9,7 +9,7 @@ from random import Random
 from pipeline.caches import cache
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
 from pipeline.worlds.gazetteer.documents import BESIDE, masked, naming, slot_of
-from pipeline.worlds.gazetteer.things import EVER, QUALIFIED, apart, era_of
+from pipeline.worlds.gazetteer.things import EVER, QUALIFIED, SPOUSE, apart, era_of
 from pipeline.worlds.wording import sections
 
 TRIES = 400
@@ -325,6 +325,7 @@ def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> I
             fixed, wanted = _named(world, rng, form, relation, named, era, number // 2, (kept, asked.relation))
             fixed, drawn = {**fixed, kept: value}, [missed, asked.relation]
         thing = _sibling(world, rng, form, min(era, last), fixed, drawn, out, taken, last)
+        out |= {value for name, value in thing.facts.items() if name == SPOUSE}
         yield world.write(rng, thing, form.name, [*wanted, (BESIDE + asked.relation, "")])
 
 
@@ -341,7 +342,7 @@ def listed(
     for number in range(count + decoys):
         era = world.cast.era(rng, form.kind, {relation.name: value})
         base = era if base is None else base
-        era = era if abs(era - base) <= 2 * APART else _near(rng, form, base)
+        era = era if abs(era - base) <= 2 * APART else _near_in_time(world, rng, form, relation, value, base)
         if number < count:
             fixed, wanted, drawn, out = {relation.name: value}, list[tuple[str, str]](), list[str](), set[str]()
         else:
@@ -392,6 +393,15 @@ def _in_time(world: Gazetteer, form: Form, relation: Relation, value: str, era: 
     return soonest <= era - world.thing(value).era <= latest
 
 
+def _near_in_time(world: Gazetteer, rng: Random, form: Form, relation: Relation, value: str, era: int) -> int:
+    """Draw a year near another in which things of a form can begin, and have a value if any year near it will do."""
+    for _ in range(FEW):
+        year = _near(rng, form, era)
+        if _in_time(world, form, relation, value, year):
+            break
+    return year
+
+
 FEW = 40
 """Draws before the nearest in time is taken for one of the time."""
 
@@ -429,7 +439,7 @@ def _sibling(
             relation = form.relation(each)
             value = str(begun) if relation is known else world.cast.value(rng, thing, relation, fixed)
             if value in {None, *out} and tried > FEW and relation.type in world.cast.things and not relation.of:
-                value = world.cast.anyone(thing, relation.type, {*out, *fixed.values()})
+                value = world.cast.nearest(thing, relation, {*out, *fixed.values()})
             fixed[each] = fixed.get(each) or value or ""
         if all(fixed[each] and fixed[each] not in out for each in drawn):
             world.cast.state(rng, thing, fixed)

@@ -285,6 +285,16 @@ def qualified(kind: str, names: Sequence[str], towns: Sequence[str], every: Sequ
         yield full, town
 
 
+def based(kind: str) -> Callable[[str], str]:
+    """Return what takes the town from the name of a thing of a kind, if it has one.
+
+    >>> based("bridge")("the Walton Bridge at Ames")
+    'the Walton Bridge'
+    """
+    word = f" {QUALIFIED[kind]} "
+    return lambda name: name.split(word)[0]
+
+
 def bare(name: str) -> str:
     """Return a name as titles have it: without an article that is no part of it.
 
@@ -306,6 +316,9 @@ PRESENT = {
     "river": (-EVER, EVER),
 }
 """From when and to when a thing is sure to be there, in years after its first one; others are there from then on."""
+MAKERS = frozenset({"person", "firm"})
+LASTING = frozenset({"person", "town", "river"})
+"""Kinds that have to do with people and firms in all their years; other kinds have in their first one."""
 DATE_TRIES = 16
 """Draws before those that are taken are sorted out."""
 SPOUSE = "spouse"
@@ -367,11 +380,14 @@ def apart(kind: str, relation: Relation) -> Years:
 def together(kind: str, other: str) -> Years:
     """Return how many years the first one of a thing may lie after that of another, if both are to be there at once.
 
-    >>> together("firm", "firm"), together("person", "firm")
-    ((-25, 25), (-50, 3))
+    People and firms are there when a work is begun: what is told of them and it may be of that time.
+
+    >>> together("firm", "firm"), together("person", "firm"), together("bridge", "firm")
+    ((-25, 25), (-50, 3), (0, 25))
     """
+    begun = other in MAKERS and kind not in {*LASTING, other}
     (from_one, to_one), (from_other, to_other) = (PRESENT.get(one, (0, EVER)) for one in (kind, other))
-    return from_other - to_one, to_other - from_one
+    return (from_other, to_other) if begun else (from_other - to_one, to_other - from_one)
 
 
 MORE = (4, 5, 6)
@@ -406,6 +422,8 @@ class Cast:
     eras: dict[str, Eras]
     stock: Stock
     by_name: dict[str, Thing]
+    married: set[str] = field(default_factory=set)
+    """Whoever is married by what a passage of the world states: nobody marries twice, and one page of two says so."""
 
     def value(self, rng: Random, thing: Thing, relation: Relation, facts: Mapping[str, str]) -> str | None:
         """Draw the value of a relation of a thing, none if there is none of its time.
@@ -422,18 +440,30 @@ class Cast:
         if relation.type in words_of():
             return rng.choice(words_of()[relation.type])
         years, taken = apart(thing.kind, relation), {thing.name, *facts.values()}
-        said = self._of_its_time(rng, thing, relation.type, years, taken)
         if relation.name == SPOUSE:
-            for _ in range(DATE_TRIES):
-                if said is None or gender_of(said) != gender_of(thing.name):
-                    return said
-                said = self._of_its_time(rng, thing, relation.type, years, taken)
+            return self._spouse(rng, thing, relation, taken)
+        return self._of_its_time(rng, thing, relation.type, years, taken)
+
+    def _spouse(self, rng: Random, thing: Thing, relation: Relation, taken: Collection[str]) -> str | None:
+        """Draw whom somebody married: of those of the time who are not married, none if there is nobody."""
+        if thing.name in self.married:
             return None
-        return said
+        for _ in range(DATE_TRIES):
+            said = self._of_its_time(rng, thing, relation.type, apart(thing.kind, relation), {*taken, *self.married})
+            if said is None or gender_of(said) != gender_of(thing.name):
+                return said
+        return None
 
     def another(self, rng: Random, thing: Thing, kind: str, taken: Collection[str] = ()) -> str | None:
         """Draw the name of another thing of a kind that was there when a thing was, none if all those are `taken`."""
         return self._of_its_time(rng, thing, kind, together(thing.kind, kind), {thing.name, *taken})
+
+    def nearest(self, thing: Thing, relation: Relation, taken: Collection[str]) -> str:
+        """Return the thing nearest in time that can be the value of a relation, if none is of the time."""
+        if relation.name == SPOUSE:
+            alike = {one.name for one in self.things["person"] if gender_of(one.name) == gender_of(thing.name)}
+            taken = {*taken, *self.married, *alike}
+        return self.anyone(thing, relation.type, taken)
 
     def anyone(self, thing: Thing, kind: str, taken: Collection[str] = ()) -> str:
         """Return the name of the other thing of a kind that is nearest in time."""
@@ -532,6 +562,8 @@ def cast(rng: Random, stock: Stock, counts: Mapping[str, int]) -> Cast:
         places = located.get(kind, ())
         for number, thing in enumerate(some):
             found.state(rng, thing, {"town": places[number]} if places else None)
+            if SPOUSE in thing.facts:
+                found.married |= {thing.name, thing.facts[SPOUSE]}
     return found
 
 

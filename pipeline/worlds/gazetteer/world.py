@@ -7,8 +7,8 @@ relation.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -18,7 +18,7 @@ from pipeline.typed import (
     TIERS,
 )
 from pipeline.worlds.gazetteer.documents import Passage, Wanted, Writer
-from pipeline.worlds.gazetteer.things import DRAWS, QUALIFIED, Cast, Stock, Thing, cast, kinds, parts
+from pipeline.worlds.gazetteer.things import DRAWS, QUALIFIED, Cast, Stock, Thing, based, cast, kinds, parts
 from pipeline.worlds.ids import numbers
 
 WORLD = "gazetteer@3"
@@ -30,13 +30,15 @@ TOKENS_PER_PASSAGE = 43
 class Gazetteer:
     """All passages of a world, in order: of one thing they stand together.
 
-    `about` gives the passages of a thing by its name, `holding` those that state or name a value.
+    `about` gives the passages of a thing by its name, `holding` those that state or name a value; `bases` are the names
+    of things, without their towns, by kind.
     """
 
     cast: Cast
     passages: Sequence[Passage]
     about: Mapping[str, Sequence[int]]
     holding: Mapping[str, Sequence[int]]
+    bases: Mapping[str, Counter[str]]
 
     def thing(self, name: str) -> Thing:
         """Return the thing of a name."""
@@ -46,22 +48,44 @@ class Gazetteer:
         """Return the passage that states a relation of a thing, if one does."""
         return next((one for one in self.about[name] if relation in self.passages[one].facts), None)
 
-    def invent(self, rng: Random, kind: str, fixed: Mapping[str, str], taken: Container[str] = ()) -> Thing:
-        """Draw a thing that is not of the world, with some facts in any case and a name that is not taken either."""
+    def invent(
+        self, rng: Random, kind: str, fixed: Mapping[str, str], taken: Collection[str] = (), era: int | None = None
+    ) -> Thing:
+        """Draw a thing that is not of the world, with some facts in any case and a name that is not taken either.
+
+        Its first year is `era`, if that is given.
+        """
         name, town = self.christen(rng, kind, fixed.get("town", ""), taken)
-        thing = Thing(kind, name, self.cast.era(rng, kind, fixed))
+        thing = Thing(kind, name, self.cast.era(rng, kind, fixed) if era is None else era)
         self.cast.state(rng, thing, {**fixed, "town": town} if kind in QUALIFIED else fixed)
         return thing
 
-    def christen(self, rng: Random, kind: str, town: str = "", taken: Container[str] = ()) -> tuple[str, str]:
-        """Draw a name for a thing that is not of the world, and its town: the one given, or any if the name has one."""
-        stock, name = replace(self.cast.stock, rng=rng), ""
-        while not name or name in self.about or name in taken:
-            name = DRAWS[kind](stock)
-            if kind in QUALIFIED:
-                town = town or rng.choice(stock.towns)
-                name = f"{name} {QUALIFIED[kind]} {town}"
-        return name, town
+    def christen(self, rng: Random, kind: str, town: str = "", taken: Collection[str] = ()) -> tuple[str, str]:
+        """Draw a name for a thing that is not of the world, and its town: the one given, or any if its kind has one.
+
+        Of kinds that towns tell apart as many have a town in their names as in the world; no name of one without is a
+        part of the name of another one.
+        """
+        stock = replace(self.cast.stock, rng=rng)
+        if kind not in QUALIFIED:
+            while True:
+                name = DRAWS[kind](stock)
+                if name not in self.about and name not in taken:
+                    return name, town
+        town, bases = town or rng.choice(stock.towns), self.bases[kind]
+        alone = rng.random() < self._alone(kind)
+        while True:
+            base = DRAWS[kind](stock)
+            name = f"{base} {QUALIFIED[kind]} {town}"
+            others = [one for one in taken if one.startswith(base)]
+            if alone and not bases[base] and not others:
+                return base, town
+            if base not in self.about and base not in others and name not in self.about and name not in taken:
+                return name, town
+
+    def _alone(self, kind: str) -> float:
+        """Return which share of the things of a kind have names without a town."""
+        return sum(one == 1 for one in self.bases[kind].values()) / self.bases[kind].total()
 
     def write(
         self, rng: Random, thing: Thing, form: str, wanted: Wanted = (), stating: Mapping[str, str] | None = None
@@ -86,7 +110,9 @@ def _gazetteer(world: Streams, size: int) -> Gazetteer:
         about[passage.thing.name].append(number)
         for value in passage.words:
             holding[value].append(number)
-    return Gazetteer(found, passages, dict(about), dict(holding))
+    located = [kind for kind in found.things if kind in QUALIFIED]
+    bases = {kind: Counter(map(based(kind), (one.name for one in found.things[kind]))) for kind in located}
+    return Gazetteer(found, passages, dict(about), dict(holding), bases)
 
 
 def counts(size: int) -> dict[str, int]:
