@@ -153,7 +153,7 @@ def in_words(rng: Random, thing: Thing, places: Sequence[Place]) -> str:
 
     >>> from pipeline.streams import stream
     >>> in_words(stream("one"), Thing("bridge", "the Walton Bridge"), [("bridge", "designer"), ("bridge", "paid")])
-    'Tell who drew the plans for the Walton Bridge, and who bore its cost.'
+    'Tell me who drew the plans for the Walton Bridge, and who bore its cost.'
     """
     pronouns = pronouns_of(thing)
     first = rng.choice(by_name(places[0]) or clauses()[places[0]])

@@ -183,13 +183,18 @@ def _length(sentence: str) -> int:
     return len(sentence.split())
 
 
-def stating_sentence(rng: Random, thing: Thing, form: Form, relation: str, *, by_name: bool) -> str:
-    """Return a sentence that states one fact of a thing: with its name, or else with a pronoun."""
+def plainest(rng: Random, form: Form, relation: str, *, by_name: bool) -> str:
+    """Draw a wording of a relation that says nothing beside it, if there is one, of those that have a subject."""
     wordings = form.relation(relation).wordings
     if by_name:
         wordings = tuple(one for one in wordings if SUBJECT.intersection(wording.slots(one))) or wordings
     wordings = tuple(one for one in wordings if {*map(str.lower, slots(one))} <= {"value", "a_value"}) or wordings
-    said, value = rng.choice(wordings), thing.stated[form.name][relation]
+    return rng.choice([one for one in wordings if "[" not in one] or wordings)
+
+
+def stating_sentence(rng: Random, thing: Thing, form: Form, relation: str, said: str, *, by_name: bool) -> str:
+    """Return a wording that states one fact of a thing as a sentence: with its name, or else with a pronoun."""
+    value = thing.stated[form.name][relation]
     return _sentence(rng, said, {"value": value}, thing.name, pronouns_of(thing), thing.name if by_name else "")
 
 

@@ -449,7 +449,7 @@ def _sibling(
 
 
 CLAUSES = "cite/clauses"
-OPENINGS = ("Tell {clauses}.", "Say {clauses}.", "Find out {clauses}.", "I should like to know {clauses}.")
+OPENINGS = ("Tell me {clauses}.", "Say {clauses}.", "Find out {clauses}.", "I should like to know {clauses}.")
 """How a question begins that asks for several facts."""
 LAST = ", and "
 """What stands before the last clause; before the others stands a comma."""

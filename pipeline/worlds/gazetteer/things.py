@@ -222,8 +222,8 @@ def _firm(stock: Stock) -> str:
 
 def _novel(stock: Stock) -> str:
     one, other = stock.rng.sample(words_of()["thing"], 2)
-    said = (f"The {one} and the {other}", f"The {one} of {stock.town()}", f"A {stock.word('craft')} in {stock.town()}")
-    return stock.rng.choice(said).replace("A A", "An A").replace("A I", "An I")
+    days = f"{stock.word('count').capitalize()} {stock.rng.choice(('Days', 'Nights', 'Winters'))} in {stock.town()}"
+    return stock.rng.choice((f"{one} and {other}", days))
 
 
 def _named(noun: str) -> Draw:
@@ -238,13 +238,13 @@ DRAWS: Mapping[str, Draw] = {
     "ship": lambda stock: f"the {stock.word('adj')} {stock.word('noun')}",
     "inn": lambda stock: f"the {stock.word('adj')} {stock.word('noun')} Inn",
     "novel": _novel,
-    "opera": lambda stock: f"The {stock.word('craft')}'s {stock.word('thing')}",
+    "opera": lambda stock: f"{stock.surname()}'s {stock.word('thing')}",
     "painting": lambda stock: f"{stock.word('moment')} at {stock.town()}",
     "festival": lambda stock: f"the {stock.town()} {stock.word('event')}",
     "school": lambda stock: f"the {stock.surname()} {stock.rng.choice(('Academy', 'School', 'Institute'))}",
     **{kind: _named(kind.capitalize()) for kind in ("bridge", "museum", "lighthouse", "mill", "theatre")},
 }
-"""How the names of each kind are drawn."""
+"""How the names of each kind are drawn: titles have no article, so that none can be left out."""
 
 
 def gender_of(person: str) -> str:
@@ -298,8 +298,8 @@ def based(kind: str) -> Callable[[str], str]:
 def bare(name: str) -> str:
     """Return a name as titles have it: without an article that is no part of it.
 
-    >>> bare("the Walton Bridge"), bare("The Miller's Quilt")
-    ('Walton Bridge', "The Miller's Quilt")
+    >>> bare("the Walton Bridge"), bare("Walton's Quilt")
+    ('Walton Bridge', "Walton's Quilt")
     """
     return name.removeprefix("the ")
 
@@ -445,8 +445,12 @@ class Cast:
         return self._of_its_time(rng, thing, relation.type, years, taken)
 
     def _spouse(self, rng: Random, thing: Thing, relation: Relation, taken: Collection[str]) -> str | None:
-        """Draw whom somebody married: of those of the time who are not married, none if there is nobody."""
-        if thing.name in self.married:
+        """Draw whom somebody married: of those of the time who are not married, none if there is nobody.
+
+        Half of the people of a world stay free for those who are written for a row.
+        """
+        enough = thing.name in self.by_name and 2 * len(self.married) >= len(self.things["person"])
+        if enough or thing.name in self.married:
             return None
         for _ in range(DATE_TRIES):
             said = self._of_its_time(rng, thing, relation.type, apart(thing.kind, relation), {*taken, *self.married})
@@ -462,7 +466,8 @@ class Cast:
         """Return the thing nearest in time that can be the value of a relation, if none is of the time."""
         if relation.name == SPOUSE:
             alike = {one.name for one in self.things["person"] if gender_of(one.name) == gender_of(thing.name)}
-            taken = {*taken, *self.married, *alike}
+            free = {one.name for one in self.things["person"]} - {*taken, *self.married, *alike}
+            taken = {*taken, *alike, *(self.married if free else ())}
         return self.anyone(thing, relation.type, taken)
 
     def anyone(self, thing: Thing, kind: str, taken: Collection[str] = ()) -> str:
