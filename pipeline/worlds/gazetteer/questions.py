@@ -282,6 +282,8 @@ _DRAWS = {"single": _single, "described": _descr, "bridge": _bridge, "compare": 
 
 MENTIONS = 2
 """How often a near miss names what the question asks about."""
+TWICE = 0.25
+"""How often a near miss of what is described names the value that it has not twice, so that a search ranks it high."""
 APART = 8
 """How many years a near miss may lie before or after what it looks like."""
 BESIDES = 2
@@ -324,6 +326,8 @@ def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> I
                 era -= rng.randint(1, APART)
             fixed, wanted = _named(world, rng, form, relation, named, era, number // 2, (kept, asked.relation))
             fixed, drawn = {**fixed, kept: value}, [missed, asked.relation]
+            if rng.random() < TWICE and len(naming(form.name, slot_of(form, relation))) > MENTIONS:
+                wanted = [*wanted, (slot_of(form, relation), named)]
         thing = _sibling(world, rng, form, min(era, last), fixed, drawn, out, taken, last)
         out |= {value for name, value in thing.facts.items() if name == SPOUSE}
         yield world.write(rng, thing, form.name, [*wanted, (BESIDE + asked.relation, "")])
