@@ -266,7 +266,7 @@ class Facets(Cite):
         return Drawn(asked.question, facts, golds, list(near), anchors)
 
     def example(self, world: Gazetteer, rng: Random, numbers: Iterator[str], known: Sequence[str]) -> Example:
-        """Draw a demonstration: two facts of a thing that is not of the world either, told as its documents tell them."""
+        """Draw a demonstration: two facts of a thing that is not of the world either, in the words of its documents."""
         asked = text.ask(world, rng, rng.choice(self.places), IN_EXAMPLES)
         writer = Writer(rng, world.cast, settled=True)
         wordings = [

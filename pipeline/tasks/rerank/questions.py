@@ -150,7 +150,8 @@ def _years(
 ) -> tuple[int, int] | None:
     """Return the years between which things can meet conditions as one does, or none if they are too few.
 
-    Who is named must have lived at the time, wherever the document names them; and where a year is a condition, things of other years name it as past.
+    Who is named must have lived at the time, wherever a document names them; and where a year is a condition, things of
+    other years name it as past.
     """
     first, last = thing.era - WINDOW, thing.era + WINDOW
     era = era_of(form)

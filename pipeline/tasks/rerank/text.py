@@ -172,7 +172,8 @@ class Author:
         """Draw the rest of a thing's facts, and write a document in which values stand in their spots."""
         placed = {spot: value for value, spot in mentions if not spot.startswith(COLOUR)}
         wanted = [(spot.removeprefix(COLOUR), value) for value, spot in mentions if spot.startswith(COLOUR)]
-        self._world.cast.state(self._rng, thing, {**dict(thing.facts), **fixed, **placed})
+        named = {value for _, value in wanted}
+        self._world.cast.state(self._rng, thing, {**dict(thing.facts), **fixed, **placed}, named)
         return self._writer.write(thing, form.name, wanted)
 
     def _another(self, thing: Thing, relation: Relation) -> str:
@@ -209,12 +210,14 @@ class Author:
     ) -> Iterator[Spot]:
         """Yield the spots in which a document of a form can name a value."""
         slot, coloured = slot_of(form, relation), sum(spot == COLOUR + slot_of(form, relation) for spot in taken)
-        stated = [one for one in form.relations if one.name in gone]
+        stated, same_form = [one for one in form.relations if one.name in gone], form.name == self._asked.form
         if self._room(form, slot, stated) > coloured and self._alive(form, era, value):
             yield COLOUR + slot
         for one in form.relations:
-            same = form.name == self._asked.form and one.name == relation.name
+            same = same_form and one.name == relation.name
             if one.type != relation.type or one.type == "year" or one.of or one.name in gone or same:
+                continue
+            if one.name == "heir" and same_form and relation.name in gone:  # nobody takes over from themselves
                 continue
             once = f"{form.name}.{one.name}" in ONCE and self._used[form.name, one.name, value]
             soonest, latest = bounds(self._world, form, one, value) or (era, era)

@@ -184,12 +184,16 @@ def _length(sentence: str) -> int:
 
 
 def plainest(rng: Random, form: Form, relation: str, *, by_name: bool) -> str:
-    """Draw a wording of a relation that says nothing beside it, if there is one, of those that have a subject."""
+    """Draw one of the two shortest wordings of a relation that say nothing beside it, if some do.
+
+    Where it has to name the thing, it is one that has a subject.
+    """
     wordings = form.relation(relation).wordings
     if by_name:
         wordings = tuple(one for one in wordings if SUBJECT.intersection(wording.slots(one))) or wordings
     wordings = tuple(one for one in wordings if {*map(str.lower, slots(one))} <= {"value", "a_value"}) or wordings
-    return rng.choice([one for one in wordings if "[" not in one] or wordings)
+    wordings = tuple(one for one in wordings if "[" not in one) or wordings
+    return rng.choice(sorted(wordings, key=_length)[:2])
 
 
 def stating_sentence(rng: Random, thing: Thing, form: Form, relation: str, said: str, *, by_name: bool) -> str:

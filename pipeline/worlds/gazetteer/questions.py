@@ -286,6 +286,8 @@ TWICE = 0.25
 """How often a near miss of what is described names the value that it has not twice, so that a search ranks it high."""
 APART = 8
 """How many years a near miss may lie before or after what it looks like."""
+CLOSE = 6
+"""How many years the things of a list may lie before or after the first one: they name each other."""
 BESIDES = 2
 """Sentences in a document that is needed that speak of what has to be read in it, with values of something else."""
 
@@ -328,7 +330,7 @@ def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> I
             fixed, drawn = {**fixed, kept: value}, [missed, asked.relation]
             if rng.random() < TWICE and len(naming(form.name, slot_of(form, relation))) > MENTIONS:
                 wanted = [*wanted, (slot_of(form, relation), named)]
-        thing = _sibling(world, rng, form, min(era, last), fixed, drawn, out, taken, last)
+        thing = _sibling(world, rng, form, min(era, last), fixed, drawn, out, taken, last, {each for _, each in wanted})
         out |= {value for name, value in thing.facts.items() if name == SPOUSE}
         yield world.write(rng, thing, form.name, [*wanted, (BESIDE + asked.relation, "")])
 
@@ -346,13 +348,13 @@ def listed(
     for number in range(count + decoys):
         era = world.cast.era(rng, form.kind, {relation.name: value})
         base = era if base is None else base
-        era = era if abs(era - base) <= 2 * APART else _near_in_time(world, rng, form, relation, value, base)
+        era = era if abs(era - base) <= CLOSE else _near_in_time(world, rng, form, relation, value, base)
         if number < count:
             fixed, wanted, drawn, out = {relation.name: value}, list[tuple[str, str]](), list[str](), set[str]()
         else:
             fixed, wanted = _named(world, rng, form, relation, value, era, number - count, ())
             drawn, out = [relation.name], {value}
-        thing = _sibling(world, rng, form, era, fixed, drawn, out, taken)
+        thing = _sibling(world, rng, form, era, fixed, drawn, out, taken, named={each for _, each in wanted})
         written.append((thing, wanted or [(BESIDE + relation.name, "")]))
     order = rng.sample(range(len(written)), len(written))
     after = dict(zip(order, [*order[1:], order[0]], strict=True))
@@ -400,7 +402,7 @@ def _in_time(world: Gazetteer, form: Form, relation: Relation, value: str, era: 
 def _near_in_time(world: Gazetteer, rng: Random, form: Form, relation: Relation, value: str, era: int) -> int:
     """Draw a year near another in which things of a form can begin, and have a value if any year near it will do."""
     for _ in range(FEW):
-        year = _near(rng, form, era)
+        year = _near(rng, form, era, CLOSE)
         if _in_time(world, form, relation, value, year):
             break
     return year
@@ -427,10 +429,11 @@ def _sibling(
     out: Collection[str],
     taken: set[str],
     last: int = EVER,
+    named: Collection[str] = (),
 ) -> Thing:
     """Invent a thing of about a year that has some values, and of the relations `drawn` others than are `out`.
 
-    Its name, which joins those that are `taken`, is new.
+    Its name, which joins those that are `taken`, is new. It states nothing that is `named` in another role.
     """
     known = era_of(form)
     for tried in range(TRIES):
@@ -446,7 +449,7 @@ def _sibling(
                 value = world.cast.nearest(thing, relation, {*out, *fixed.values()})
             fixed[each] = fixed.get(each) or value or ""
         if all(fixed[each] and fixed[each] not in out for each in drawn):
-            world.cast.state(rng, thing, fixed)
+            world.cast.state(rng, thing, fixed, named)
             taken.add(name)
             return thing
     raise ValueError(f"the world holds nothing like a {form.noun} with {dict(kept)}")

@@ -358,10 +358,10 @@ class Eras:
         free = [one.name for one in self._things[start:stop] if one.name not in taken]
         return rng.choice(free) if free else None
 
-    def nearest(self, year: int, taken: Collection[str]) -> str:
-        """Return the thing whose first year is nearest to a year, the first of equals, but for those that are taken."""
+    def nearest(self, first: int, last: int, taken: Collection[str]) -> str:
+        """Return the thing that begins least before or after some years, the first of equals, of those not taken."""
         free = (one for one in self._things if one.name not in taken)
-        return min(free, key=lambda one: abs(one.era - year)).name
+        return min(free, key=lambda one: max(first - one.era, one.era - last, 0)).name
 
 
 def apart(kind: str, relation: Relation) -> Years:
@@ -425,10 +425,12 @@ class Cast:
     married: set[str] = field(default_factory=set)
     """Whoever is married by what a passage of the world states: nobody marries twice, and one page of two says so."""
 
-    def value(self, rng: Random, thing: Thing, relation: Relation, facts: Mapping[str, str]) -> str | None:
+    def value(
+        self, rng: Random, thing: Thing, relation: Relation, facts: Mapping[str, str], gone: Collection[str] = ()
+    ) -> str | None:
         """Draw the value of a relation of a thing, none if there is none of its time.
 
-        `facts` are those of the passage so far, which name other things.
+        `facts` are those of the passage so far, which name other things, and `gone` are things that it names otherwise.
         """
         first, last = relation.span or (0, 0)
         if relation.of:
@@ -439,7 +441,7 @@ class Cast:
             return f"{rng.randint(first, last):,}"
         if relation.type in words_of():
             return rng.choice(words_of()[relation.type])
-        years, taken = apart(thing.kind, relation), {thing.name, *facts.values()}
+        years, taken = apart(thing.kind, relation), {thing.name, *facts.values(), *gone}
         if relation.name == SPOUSE:
             return self._spouse(rng, thing, relation, taken)
         return self._of_its_time(rng, thing, relation.type, years, taken)
@@ -472,7 +474,8 @@ class Cast:
 
     def anyone(self, thing: Thing, kind: str, taken: Collection[str] = ()) -> str:
         """Return the name of the other thing of a kind that is nearest in time."""
-        return self.eras[kind].nearest(thing.era, {thing.name, *taken})
+        least, most = together(thing.kind, kind)
+        return self.eras[kind].nearest(thing.era - most, thing.era - least, {thing.name, *taken})
 
     def _of_its_time(self, rng: Random, thing: Thing, kind: str, years: Years, taken: Collection[str]) -> str | None:
         return self.eras[kind].draw(rng, thing.era - years[1], thing.era - years[0], taken)
@@ -507,30 +510,43 @@ class Cast:
                 return year
         return year
 
-    def state(self, rng: Random, thing: Thing, fixed: Mapping[str, str] | None = None) -> None:
-        """Draw what the passages of a thing state; what is `fixed` is stated in any case."""
+    def state(
+        self, rng: Random, thing: Thing, fixed: Mapping[str, str] | None = None, gone: Collection[str] = ()
+    ) -> None:
+        """Draw what the passages of a thing state; what is `fixed` is stated in any case, and no thing that is `gone`.
+
+        Those are things that its passages are to name in other roles, so that none takes back what it states.
+        """
         fixed = fixed or {}
         for form in kinds()[thing.kind]:
-            thing.stated[form.name] = self._stated(rng, thing, form, fixed)
+            thing.stated[form.name] = self._stated(rng, thing, form, fixed, gone)
 
-    def _stated(self, rng: Random, thing: Thing, form: Form, fixed: Mapping[str, str]) -> dict[str, str]:
+    def _stated(
+        self, rng: Random, thing: Thing, form: Form, fixed: Mapping[str, str], gone: Collection[str]
+    ) -> dict[str, str]:
         must = [one for one in form.relations[1:] if one.name in fixed]
         rest = [one for one in form.relations[1:] if one.name not in fixed]
         wanted = 1 + max(len(must), rng.choice(MORE))
         facts: dict[str, str] = {}
         for relation in (form.lead, *must, *rng.sample(rest, len(rest))):
-            if len(facts) < wanted and (said := self._said(rng, thing, form, relation, {**fixed, **facts})):
+            if len(facts) < wanted and (said := self._said(rng, thing, form, relation, {**fixed, **facts}, gone)):
                 facts[relation.name] = said
         return {one.name: facts[one.name] for one in form.relations if one.name in facts}
 
-    def _said(self, rng: Random, thing: Thing, form: Form, relation: Relation, facts: Mapping[str, str]) -> str | None:
+    def _said(
+        self, rng: Random, thing: Thing, form: Form, relation: Relation, facts: Mapping[str, str], gone: Collection[str]
+    ) -> str | None:
         """Return what a passage states of a relation: what is fixed, or a value that is drawn."""
         if relation.name in facts:
             return facts[relation.name]
         if relation is era_of(form):
             return str(thing.era)
-        said = self.value(rng, thing, relation, facts)
-        return self.anyone(thing, relation.type, facts.values()) if said is None and relation is form.lead else said
+        said = self.value(rng, thing, relation, facts, gone)
+        return (
+            self.anyone(thing, relation.type, {*facts.values(), *gone})
+            if said is None and relation is form.lead
+            else said
+        )
 
 
 def era_of(form: Form) -> Relation | None:
