@@ -131,7 +131,10 @@ class Writer:
                 known = [one for one in known if one not in taken] or naming(form.name, slot)
             free = [one for one in known if one not in taken]
             calm = [one for one in free if one not in _denied(thing, form, value)]
-            sentence = self._rng.choice(calm or free)
+            idle = (
+                [one for one in calm if one not in _spoken(form)] if value in thing.stated[form.name].values() else calm
+            )
+            sentence = self._rng.choice(idle or calm or free)
             taken.add(sentence)
             yield sentence, self._filled(thing, form, sentence, {slot: value} if value else {})
 
@@ -260,6 +263,12 @@ def _denied(thing: Thing, form: Form, value: str) -> set[str]:
     """Return the sentences that would take back what a thing states: that its founder did not found it."""
     stated = thing.stated[form.name]
     return {said for one in form.relations if stated.get(one.name) == value for said in one.beside}
+
+
+@cache
+def _spoken(form: Form) -> frozenset[str]:
+    """Return the sentences that speak of any relation: whoever stands in one role seldom fits into another one."""
+    return frozenset(said for one in form.relations for said in one.beside)
 
 
 @cache

@@ -282,8 +282,8 @@ _DRAWS = {"single": _single, "described": _descr, "bridge": _bridge, "compare": 
 
 MENTIONS = 2
 """How often a near miss names what the question asks about."""
-TWICE = 0.25
-"""How often a near miss of what is described names the value that it has not twice, so that a search ranks it high."""
+AGAIN = 0.35
+"""How often a near miss names what it is to name once more than it has to, so that a search ranks it high."""
 APART = 8
 """How many years a near miss may lie before or after what it looks like."""
 CLOSE = 6
@@ -317,8 +317,8 @@ def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> I
         if asked.about:
             about = asked.about[number % len(asked.about)]
             era = _near(rng, form, world.thing(about).era)
-            last = EVER
-            fixed, wanted, drawn = dict[str, str](), [("other", about)] * MENTIONS, [asked.relation]
+            last, times = EVER, MENTIONS + (rng.random() < AGAIN)
+            fixed, wanted, drawn = dict[str, str](), [("other", about)] * times, [asked.relation]
         else:
             (kept, value), (missed, named) = asked.given if number % 2 else asked.given[::-1]
             relation, era = form.relation(missed), world.cast.era(rng, form.kind, dict(asked.given))
@@ -328,7 +328,7 @@ def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> I
                 era -= rng.randint(1, APART)
             fixed, wanted = _named(world, rng, form, relation, named, era, number // 2, (kept, asked.relation))
             fixed, drawn = {**fixed, kept: value}, [missed, asked.relation]
-            if rng.random() < TWICE and len(naming(form.name, slot_of(form, relation))) > MENTIONS:
+            if rng.random() < AGAIN and len(naming(form.name, slot_of(form, relation))) > MENTIONS:
                 wanted = [*wanted, (slot_of(form, relation), named)]
         thing = _sibling(world, rng, form, min(era, last), fixed, drawn, out, taken, last, {each for _, each in wanted})
         out |= {value for name, value in thing.facts.items() if name == SPOUSE}
