@@ -255,7 +255,7 @@ class Facets(Cite):
         """Ask for facts of a thing that is written for the row."""
         place, _ = self.place(stratum, index, stratum_streams)
         asked = text.ask(world, row_streams.of("question"), place, stratum.complexity)
-        writer = Writer(row_streams.of("texts"), world.cast, settled=True)
+        writer = Writer(row_streams.of("texts"), world.cast, settled=True, out=asked.thing.facts.values())
         golds, stated = text.golds(writer, row_streams.of("golds"), asked)
         near = text.near_misses(world, writer, row_streams.of("decoys"), asked, self.decoys(stratum))
         rng, anchors = row_streams.of("anchors"), list[int]()
@@ -268,7 +268,7 @@ class Facets(Cite):
     def example(self, world: Gazetteer, rng: Random, numbers: Iterator[str], known: Sequence[str]) -> Example:
         """Draw a demonstration: two facts of a thing that is not of the world either, in the words of its documents."""
         asked = text.ask(world, rng, rng.choice(self.places), IN_EXAMPLES)
-        writer = Writer(rng, world.cast, settled=True)
+        writer = Writer(rng, world.cast, settled=True, out=asked.thing.facts.values())
         wordings = [
             plainest(rng, forms()[form], relation, by_name=at == 0) for at, (form, relation) in enumerate(asked.places)
         ]

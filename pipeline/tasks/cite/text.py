@@ -227,7 +227,7 @@ def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: Query, wan
         if number % 2 == 0:
             other = _other(world, rng, asked, names)
             names.append(other.name)
-            writer = Writer(rng, world.cast, settled=True)
+            writer = Writer(rng, world.cast, settled=True, out=other.facts.values())
         form, relation = asked.places[number % len(asked.places)]
         told = part(rng, other, form, [relation], asked.places)
         yield writer.write(told, form, [("other", asked.thing.name)] * MENTIONS + [(BESIDE + relation, "")])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -76,11 +76,11 @@ class Writer:
     """Writes the passages of a world; all draws are from `rng`.
 
     Where it is `settled`, a sentence about a thing that comes again says the same again: for several passages of one
-    form about it, which must not differ.
+    form about it, which must not differ. Colour names nothing that is `out`: what other passages state of the thing.
     """
 
-    def __init__(self, rng: Random, cast: Cast, *, settled: bool = False) -> None:
-        self._rng, self._cast, self._settled = rng, cast, settled
+    def __init__(self, rng: Random, cast: Cast, *, settled: bool = False, out: Iterable[str] = ()) -> None:
+        self._rng, self._cast, self._settled, self._out = rng, cast, settled, frozenset(out)
         self._dealt: dict[str, list[str]] = {}
         self._said: dict[tuple[str, str], dict[str, str]] = {}
         self._gone: set[str] = set()
@@ -90,7 +90,7 @@ class Writer:
     ) -> Passage:
         """Write one passage; its colour names what is `wanted`, and `stating` has the wordings of some relations."""
         form, rng = forms()[form_name], self._rng
-        self._gone = {*thing.facts.values(), *(value for _, value in wanted)}
+        self._gone = {*self._out, *thing.facts.values(), *(value for _, value in wanted)}
         wanted = wanted or [(BESIDE + rng.choice([*thing.stated[form_name]]), "")]
         said = [
             ((stating or {}).get(name) or rng.choice(form.relation(name).wordings), value)

@@ -454,8 +454,9 @@ class Cast:
         enough = thing.name in self.by_name and 2 * len(self.married) >= len(self.things["person"])
         if enough or thing.name in self.married:
             return None
+        gone = {*taken, *self.married}
         for _ in range(DATE_TRIES):
-            said = self._of_its_time(rng, thing, relation.type, apart(thing.kind, relation), {*taken, *self.married})
+            said = self._of_its_time(rng, thing, relation.type, apart(thing.kind, relation), gone)
             if said is None or gender_of(said) != gender_of(thing.name):
                 return said
         return None

@@ -22,6 +22,8 @@ from pipeline.worlds.gazetteer.things import DRAWS, QUALIFIED, Cast, Stock, Thin
 from pipeline.worlds.ids import numbers
 
 WORLD = "gazetteer@3"
+TRIES = 200
+"""Draws of a name without a town before one with a town is taken."""
 TOKENS_PER_PASSAGE = 43
 """One passage for so many tokens of the tier: about three times what a prompt can hold."""
 
@@ -31,7 +33,7 @@ class Gazetteer:
     """All passages of a world, in order: of one thing they stand together.
 
     `about` gives the passages of a thing by its name, `holding` those that state or name a value; `bases` are the names
-    of things, without their towns, by kind.
+    of things, without their towns, by kind, and `alone` says which share of a kind has no town in its name.
     """
 
     cast: Cast
@@ -39,6 +41,7 @@ class Gazetteer:
     about: Mapping[str, Sequence[int]]
     holding: Mapping[str, Sequence[int]]
     bases: Mapping[str, Counter[str]]
+    alone: Mapping[str, float]
 
     def thing(self, name: str) -> Thing:
         """Return the thing of a name."""
@@ -73,19 +76,15 @@ class Gazetteer:
                 if name not in self.about and name not in taken:
                     return name, town
         town, bases = town or rng.choice(stock.towns), self.bases[kind]
-        alone = rng.random() < self._alone(kind)
+        left = TRIES if rng.random() < self.alone[kind] else 0
         while True:
             base = DRAWS[kind](stock)
-            name = f"{base} {QUALIFIED[kind]} {town}"
-            others = [one for one in taken if one.startswith(base)]
-            if alone and not bases[base] and not others:
+            name, others = f"{base} {QUALIFIED[kind]} {town}", [one for one in taken if one.startswith(base)]
+            if left and not bases[base] and not others:
                 return base, town
-            if base not in self.about and base not in others and name not in self.about and name not in taken:
+            if not left and not any(one in self.about or one in others for one in (base, name)):
                 return name, town
-
-    def _alone(self, kind: str) -> float:
-        """Return which share of the things of a kind have names without a town."""
-        return sum(one == 1 for one in self.bases[kind].values()) / self.bases[kind].total()
+            left = max(0, left - 1)
 
     def write(
         self, rng: Random, thing: Thing, form: str, wanted: Wanted = (), stating: Mapping[str, str] | None = None
@@ -112,7 +111,8 @@ def _gazetteer(world: Streams, size: int) -> Gazetteer:
             holding[value].append(number)
     located = [kind for kind in found.things if kind in QUALIFIED]
     bases = {kind: Counter(map(based(kind), (one.name for one in found.things[kind]))) for kind in located}
-    return Gazetteer(found, passages, dict(about), dict(holding), bases)
+    alone = {kind: sum(one == 1 for one in some.values()) / some.total() for kind, some in bases.items()}
+    return Gazetteer(found, passages, dict(about), dict(holding), bases, alone)
 
 
 def counts(size: int) -> dict[str, int]:
