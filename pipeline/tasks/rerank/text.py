@@ -140,6 +140,10 @@ class Author:
         elif soonest <= latest:
             late = soonest > last
             first, last = (soonest, min(latest, soonest + SPREAD)) if late else (max(soonest, latest - SPREAD), latest)
+        known = era_of(form)
+        if known and known.span:
+            first, last = max(first, known.span[0]), min(last, known.span[1])
+            first, last = (first, last) if first <= last else known.span
         return self._rng.randint(first, last)
 
     def _again(self) -> dict[str, str]:
