@@ -221,9 +221,9 @@ def _firm(stock: Stock) -> str:
 
 
 def _novel(stock: Stock) -> str:
-    one, other = stock.rng.sample(words_of()["thing"], 2)
-    days = f"{stock.word('count').capitalize()} {stock.rng.choice(('Days', 'Nights', 'Winters'))} in {stock.town()}"
-    return stock.rng.choice((f"{one} and {other}", days))
+    town, days = stock.town(), f"{stock.word('count').capitalize()} {stock.rng.choice(('Days', 'Nights', 'Winters'))}"
+    own = "'" if town.endswith("s") else "'s"
+    return stock.rng.choice((f"{days} in {town}", f"{town}{own} {stock.word('thing')}"))
 
 
 def _named(noun: str) -> Draw:
@@ -244,7 +244,7 @@ DRAWS: Mapping[str, Draw] = {
     "school": lambda stock: f"the {stock.surname()} {stock.rng.choice(('Academy', 'School', 'Institute'))}",
     **{kind: _named(kind.capitalize()) for kind in ("bridge", "museum", "lighthouse", "mill", "theatre")},
 }
-"""How the names of each kind are drawn: titles have no article, so that none can be left out."""
+"""How the names of each kind are drawn: titles have no article that could be left out."""
 
 
 def gender_of(person: str) -> str:
