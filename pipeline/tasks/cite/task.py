@@ -17,7 +17,7 @@ from pipeline.tasks.cite import text
 from pipeline.tasks.documents import haystack
 from pipeline.tasks.documents.asking import unlike
 from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, fresh, gazetteer, ids
-from pipeline.worlds.gazetteer.documents import Writer, stating_sentence
+from pipeline.worlds.gazetteer.documents import Writer, plainest, stating_sentence
 from pipeline.worlds.gazetteer.questions import Place, Question, clauses, listed, lists
 
 DECOYS = (4, 0, 16)
@@ -255,7 +255,7 @@ class Facets(Cite):
         """Ask for facts of a thing that is written for the row."""
         place, _ = self.place(stratum, index, stratum_streams)
         asked = text.ask(world, row_streams.of("question"), place, stratum.complexity)
-        writer = Writer(row_streams.of("texts"), world.cast, settled=True)
+        writer = Writer(row_streams.of("texts"), world.cast, settled=True, out=asked.thing.facts.values())
         golds, stated = text.golds(writer, row_streams.of("golds"), asked)
         near = text.near_misses(world, writer, row_streams.of("decoys"), asked, self.decoys(stratum))
         rng, anchors = row_streams.of("anchors"), list[int]()
@@ -266,17 +266,20 @@ class Facets(Cite):
         return Drawn(asked.question, facts, golds, list(near), anchors)
 
     def example(self, world: Gazetteer, rng: Random, numbers: Iterator[str], known: Sequence[str]) -> Example:
-        """Draw a demonstration: two facts of a thing that is not of the world either."""
+        """Draw a demonstration: two facts of a thing that is not of the world either, in the words of its documents."""
         asked = text.ask(world, rng, rng.choice(self.places), IN_EXAMPLES)
-        writer = Writer(rng, world.cast, settled=True)
+        writer = Writer(rng, world.cast, settled=True, out=asked.thing.facts.values())
+        wordings = [
+            plainest(rng, forms()[form], relation, by_name=at == 0) for at, (form, relation) in enumerate(asked.places)
+        ]
         golds = [
-            writer.write(text.part(rng, asked.thing, form, [relation], asked.places), form)
-            for form, relation in asked.places
+            writer.write(text.part(rng, asked.thing, form, [relation], asked.places), form, (), {relation: wording})
+            for (form, relation), wording in zip(asked.places, wordings, strict=True)
         ]
         own = [(one, next(numbers)) for one in golds]
         said = [
-            stating_sentence(rng, asked.thing, forms()[form], relation, by_name=at == 0)
-            for at, (form, relation) in enumerate(asked.places)
+            stating_sentence(rng, asked.thing, forms()[form], relation, wording, by_name=at == 0)
+            for at, ((form, relation), wording) in enumerate(zip(asked.places, wordings, strict=True))
         ]
         answer = " ".join(
             f"{one.removesuffix('.')} {text.label(number)}." for one, (_, number) in zip(said, own, strict=True)

@@ -11,7 +11,7 @@ from pipeline.tasks.documents.text import EXAMPLE, START, TAIL, accepted, number
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Thing, forms, kinds
 from pipeline.worlds.gazetteer.documents import BESIDE, Writer, masked, pronouns_of
 from pipeline.worlds.gazetteer.questions import BESIDES, LAST, OPENINGS, Place, clauses
-from pipeline.worlds.gazetteer.things import era_of
+from pipeline.worlds.gazetteer.things import YEARS, era_of
 from pipeline.worlds.wording import Slot, parse, slots, write
 
 __all__ = ["EXAMPLE", "INTRODUCTION", "ITEMS", "SENTENCES", "START", "TAIL", "accepted", "numbered", "plain"]
@@ -72,6 +72,8 @@ MORE = (4, 5)
 """How many facts a document about the thing states beside the leading one, if there are so many to be told."""
 OWN_DECOYS = 4
 """The most near misses about the thing itself."""
+NEAR = 12
+"""Years between the first ones of a thing and a near miss at first; where nothing fits, there may be more of them."""
 MENTIONS = 2
 """How often a near miss about another thing names the one that is asked about."""
 
@@ -106,10 +108,12 @@ def ask(world: Gazetteer, rng: Random, first: Place, facts: int) -> Query:
     raise AssertionError
 
 
-def whole(world: Gazetteer, rng: Random, kind: str, taken: Sequence[str] = ()) -> Thing:
-    """Invent a thing of which every relation has a value that no other has."""
+def whole(
+    world: Gazetteer, rng: Random, kind: str, taken: Sequence[str] = (), years: tuple[int, int] | None = None
+) -> Thing:
+    """Invent a thing of which every relation has a value that no other has; it begins in some `years`, if given."""
     for _ in count():
-        thing = world.invent(rng, kind, {}, taken)
+        thing = world.invent(rng, kind, {}, taken, rng.randint(*years) if years else None)
         values = [value for form in kinds()[kind] for value in _completed(world, rng, thing, form)]
         if None not in values and len({*values}) == len(values):
             return thing
@@ -149,7 +153,7 @@ def in_words(rng: Random, thing: Thing, places: Sequence[Place]) -> str:
 
     >>> from pipeline.streams import stream
     >>> in_words(stream("one"), Thing("bridge", "the Walton Bridge"), [("bridge", "designer"), ("bridge", "paid")])
-    'Tell who drew the plans for the Walton Bridge, and who bore its cost.'
+    'Tell me who drew the plans for the Walton Bridge, and who bore its cost.'
     """
     pronouns = pronouns_of(thing)
     first = rng.choice(by_name(places[0]) or clauses()[places[0]])
@@ -223,16 +227,24 @@ def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: Query, wan
         if number % 2 == 0:
             other = _other(world, rng, asked, names)
             names.append(other.name)
-            writer = Writer(rng, world.cast, settled=True)
+            writer = Writer(rng, world.cast, settled=True, out=other.facts.values())
         form, relation = asked.places[number % len(asked.places)]
         told = part(rng, other, form, [relation], asked.places)
         yield writer.write(told, form, [("other", asked.thing.name)] * MENTIONS + [(BESIDE + relation, "")])
 
 
+def years_near(thing: Thing, most: int) -> tuple[int, int]:
+    """Return the years near the first one of a thing in which things of its kind can begin."""
+    known = next(filter(None, map(era_of, kinds()[thing.kind])), None)
+    first, last = known.span if known and known.span else YEARS
+    return max(first, thing.era - most), min(last, thing.era + most)
+
+
 def _other(world: Gazetteer, rng: Random, asked: Query, taken: Sequence[str]) -> Thing:
-    """Invent another thing of the kind, with another value for each fact that is asked."""
-    for _ in count():
-        other = whole(world, rng, asked.thing.kind, taken)
+    """Invent another thing of the kind and the time, with another value for each fact that is asked."""
+    for turn in count(NEAR):
+        years = years_near(asked.thing, turn)
+        other = whole(world, rng, asked.thing.kind, taken, years)
         if not any(other.stated[form][name] == asked.thing.stated[form][name] for form, name in asked.places):
             return other
     raise AssertionError

@@ -10,7 +10,7 @@ from random import Random
 from pipeline.caches import cache
 from pipeline.worlds.gazetteer import Form, Gazetteer, Relation, Thing, forms
 from pipeline.worlds.gazetteer.documents import naming, since, slot_of
-from pipeline.worlds.gazetteer.things import QUALIFIED, apart, bare, era_of
+from pipeline.worlds.gazetteer.things import MAKERS, QUALIFIED, apart, bare, era_of, together
 from pipeline.worlds.words import pool
 
 CONDITIONS = 3
@@ -150,7 +150,8 @@ def _years(
 ) -> tuple[int, int] | None:
     """Return the years between which things can meet conditions as one does, or none if they are too few.
 
-    Who is named must have lived at the time; and where a year is a condition, things of other years name it as past.
+    Who is named must have lived at the time, wherever a document names them; and where a year is a condition, things of
+    other years name it as past.
     """
     first, last = thing.era - WINDOW, thing.era + WINDOW
     era = era_of(form)
@@ -162,8 +163,20 @@ def _years(
             soonest, latest = since(form)
             first, last = max(first, int(value) - latest), min(last, int(value) - soonest)
         elif known := bounds(world, form, relation, value):
-            first, last = max(first, known[0]), min(last, known[1])
-    return (first, last) if last - first >= least else None
+            begun, (soonest, latest) = world.thing(value).era, together(form.kind, relation.type)
+            first, last = max(first, known[0], begun + soonest), min(last, known[1], begun + latest)
+    return (first, last) if last - first >= least and _of_one_time(world, [value for _, value in given]) else None
+
+
+WORK = "mill"
+"""A kind of thing that people and firms have to do with when it is begun, as most kinds."""
+
+
+def _of_one_time(world: Gazetteer, values: Sequence[str]) -> bool:
+    """Return whether all people and firms among some values can be named in a document about one work."""
+    makers = [one for one in map(world.cast.by_name.get, values) if one and one.kind in MAKERS]
+    windows = [(one.era + least, one.era + most) for one in makers for least, most in [together(WORK, one.kind)]]
+    return not windows or max(first for first, _ in windows) <= min(last for _, last in windows)
 
 
 def bounds(world: Gazetteer, form: Form, relation: Relation, value: str) -> tuple[int, int] | None:

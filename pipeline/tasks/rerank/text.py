@@ -11,7 +11,7 @@ from pipeline.tasks.base import Key
 from pipeline.tasks.rerank.questions import ONCE, Question, bounds
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
 from pipeline.worlds.gazetteer.documents import BESIDE, Writer, naming, slot_of
-from pipeline.worlds.gazetteer.things import QUALIFIED, era_of
+from pipeline.worlds.gazetteer.things import EVER, QUALIFIED, era_of, together
 
 GRADES = """\
 Below are documents about an invented land, one paragraph each, in no particular order. Each has its number in \
@@ -21,8 +21,8 @@ names what a condition asks for in another role gets no point for it, and a docu
 """
 ORDERS = """\
 Below are documents about an invented land, one paragraph each, in no particular order. Each has its number in \
-brackets. The question at the end names a kind of thing and a condition, and says by what those that meet it are to be \
-put in order. A document that names what the condition asks for in another role does not meet it, and a document about \
+brackets. The question at the end names a kind of thing and a condition, and asks for those that meet it in a certain \
+order. A document that names what the condition asks for in another role does not meet it, and a document about \
 anything else does not count.
 """
 EXAMPLE = "Example {number}, with documents of its own:\n{documents}Question: {question}\nAnswer: {answer}\n"
@@ -67,6 +67,8 @@ def best(ranks: Sequence[Sequence[str]]) -> list[str]:
 TRIES = 1000
 GROWN = 40
 """Years from a birth to what somebody does."""
+SPREAD = 20
+"""The most years between things that are drawn for what they name alone."""
 COLOUR = "colour: "
 Spot = str
 """Where a document can name a value: a relation of its form, `COLOUR` and a slot, or `COLOUR` and what asks for a
@@ -114,18 +116,35 @@ class Author:
 
     def stranger(self) -> Passage:
         """Write a document of another kind, which states or names all that is asked."""
-        asked, kind = self._asked, forms()[self._asked.form].kind
-        values = dict(asked.conditions)
+        kind, values = forms()[self._asked.form].kind, dict(self._asked.conditions)
         for _ in range(TRIES):
             form = self._rng.choice([one for one in forms().values() if one.kind != kind])
-            grown = GROWN * ((kind == "person") - (form.kind == "person"))
-            era, mentions = self._rng.randint(*asked.years) + grown, list[Mention]()
+            era, mentions = self._time(form), list[Mention]()
             self._mention(form, era, values, set(), mentions)
             if len(mentions) == len(values):
                 self._mention(form, era, self._again(), set(), mentions)
                 town = next((value for value, spot in mentions if spot == "town"), "")
                 return self._written(self._begun(form, era, town), form, {}, mentions)
         raise ValueError(f"no other kind of thing can name {list(values.values())}")
+
+    def _time(self, form: Form) -> int:
+        """Draw the first year of a thing of another kind: all that is asked for was there then, if that can be."""
+        grown = GROWN * ((forms()[self._asked.form].kind == "person") - (form.kind == "person"))
+        first, last = (year + grown for year in self._asked.years)
+        named = (self._world.cast.by_name.get(value) for _, value in self._asked.conditions)
+        windows = [(one.era, together(form.kind, one.kind)) for one in named if one]
+        soonest = max((era + least for era, (least, _) in windows), default=-EVER)
+        latest = min((era + most for era, (_, most) in windows), default=EVER)
+        if max(first, soonest) <= min(last, latest):
+            first, last = max(first, soonest), min(last, latest)
+        elif soonest <= latest:
+            late = soonest > last
+            first, last = (soonest, min(latest, soonest + SPREAD)) if late else (max(soonest, latest - SPREAD), latest)
+        known = era_of(form)
+        if known and known.span:
+            first, last = max(first, known.span[0]), min(last, known.span[1])
+            first, last = (first, last) if first <= last else known.span
+        return self._rng.randint(first, last)
 
     def _again(self) -> dict[str, str]:
         """Draw what a document names once more than it has to: one of the values, or none."""
@@ -157,7 +176,8 @@ class Author:
         """Draw the rest of a thing's facts, and write a document in which values stand in their spots."""
         placed = {spot: value for value, spot in mentions if not spot.startswith(COLOUR)}
         wanted = [(spot.removeprefix(COLOUR), value) for value, spot in mentions if spot.startswith(COLOUR)]
-        self._world.cast.state(self._rng, thing, {**dict(thing.facts), **fixed, **placed})
+        named = {value for _, value in wanted}
+        self._world.cast.state(self._rng, thing, {**dict(thing.facts), **fixed, **placed}, named)
         return self._writer.write(thing, form.name, wanted)
 
     def _another(self, thing: Thing, relation: Relation) -> str:
@@ -169,7 +189,7 @@ class Author:
             value = self._world.cast.value(self._rng, thing, relation, thing.facts)
             if value is not None and value not in out:
                 return value
-        return self._world.cast.anyone(thing, relation.type, out)
+        return self._world.cast.nearest(thing, relation, out)
 
     def _mention(
         self, form: Form, era: int, values: Mapping[str, str], gone: set[str], mentions: list[Mention]
@@ -179,7 +199,7 @@ class Author:
             relation, value = forms()[self._asked.form].relation(name), values[name]
             taken = [spot for _, spot in mentions]
             spoken = f"{COLOUR}{BESIDE}{name}"
-            missed = form.name == self._asked.form and name not in gone
+            missed = form.name == self._asked.form and name not in gone and self._alive(form, era, value)
             if missed and spoken not in taken and self._rng.random() < SPOKEN:
                 mentions.append((value, spoken))
                 continue
@@ -194,17 +214,25 @@ class Author:
     ) -> Iterator[Spot]:
         """Yield the spots in which a document of a form can name a value."""
         slot, coloured = slot_of(form, relation), sum(spot == COLOUR + slot_of(form, relation) for spot in taken)
-        stated = [one for one in form.relations if one.name in gone]
-        if self._room(form, slot, stated) > coloured:
+        stated, same_form = [one for one in form.relations if one.name in gone], form.name == self._asked.form
+        if self._room(form, slot, stated) > coloured and self._alive(form, era, value):
             yield COLOUR + slot
         for one in form.relations:
-            same = form.name == self._asked.form and one.name == relation.name
+            same = same_form and one.name == relation.name
             if one.type != relation.type or one.type == "year" or one.of or one.name in gone or same:
+                continue
+            if one.name == "heir" and same_form and relation.name in gone:  # nobody takes over from themselves
                 continue
             once = f"{form.name}.{one.name}" in ONCE and self._used[form.name, one.name, value]
             soonest, latest = bounds(self._world, form, one, value) or (era, era)
             if not once and soonest <= era <= latest and self._room(form, slot, [*stated, one]) >= coloured:
                 yield one.name
+
+    def _alive(self, form: Form, era: int, value: str) -> bool:
+        """Return whether what a value names was there when a thing of a form and a year was; words always are."""
+        thing = self._world.cast.by_name.get(value)
+        soonest, latest = together(form.kind, thing.kind) if thing else (0, 0)
+        return not thing or soonest <= era - thing.era <= latest
 
     @staticmethod
     def _room(form: Form, slot: str, stated: Sequence[Relation]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -76,11 +76,11 @@ class Writer:
     """Writes the passages of a world; all draws are from `rng`.
 
     Where it is `settled`, a sentence about a thing that comes again says the same again: for several passages of one
-    form about it, which must not differ.
+    form about it, which must not differ. Colour names nothing that is `out`: what other passages state of the thing.
     """
 
-    def __init__(self, rng: Random, cast: Cast, *, settled: bool = False) -> None:
-        self._rng, self._cast, self._settled = rng, cast, settled
+    def __init__(self, rng: Random, cast: Cast, *, settled: bool = False, out: Iterable[str] = ()) -> None:
+        self._rng, self._cast, self._settled, self._out = rng, cast, settled, frozenset(out)
         self._dealt: dict[str, list[str]] = {}
         self._said: dict[tuple[str, str], dict[str, str]] = {}
         self._gone: set[str] = set()
@@ -90,7 +90,7 @@ class Writer:
     ) -> Passage:
         """Write one passage; its colour names what is `wanted`, and `stating` has the wordings of some relations."""
         form, rng = forms()[form_name], self._rng
-        self._gone = {*thing.facts.values(), *(value for _, value in wanted)}
+        self._gone = {*self._out, *thing.facts.values(), *(value for _, value in wanted)}
         wanted = wanted or [(BESIDE + rng.choice([*thing.stated[form_name]]), "")]
         said = [
             ((stating or {}).get(name) or rng.choice(form.relation(name).wordings), value)
@@ -131,7 +131,10 @@ class Writer:
                 known = [one for one in known if one not in taken] or naming(form.name, slot)
             free = [one for one in known if one not in taken]
             calm = [one for one in free if one not in _denied(thing, form, value)]
-            sentence = self._rng.choice(calm or free)
+            idle = (
+                [one for one in calm if one not in _spoken(form)] if value in thing.stated[form.name].values() else calm
+            )
+            sentence = self._rng.choice(idle or calm or free)
             taken.add(sentence)
             yield sentence, self._filled(thing, form, sentence, {slot: value} if value else {})
 
@@ -183,13 +186,22 @@ def _length(sentence: str) -> int:
     return len(sentence.split())
 
 
-def stating_sentence(rng: Random, thing: Thing, form: Form, relation: str, *, by_name: bool) -> str:
-    """Return a sentence that states one fact of a thing: with its name, or else with a pronoun."""
+def plainest(rng: Random, form: Form, relation: str, *, by_name: bool) -> str:
+    """Draw one of the two shortest wordings of a relation that say nothing beside it, if some do.
+
+    Where it has to name the thing, it is one that has a subject.
+    """
     wordings = form.relation(relation).wordings
     if by_name:
         wordings = tuple(one for one in wordings if SUBJECT.intersection(wording.slots(one))) or wordings
     wordings = tuple(one for one in wordings if {*map(str.lower, slots(one))} <= {"value", "a_value"}) or wordings
-    said, value = rng.choice(wordings), thing.stated[form.name][relation]
+    wordings = tuple(one for one in wordings if "[" not in one) or wordings
+    return rng.choice(sorted(wordings, key=_length)[:2])
+
+
+def stating_sentence(rng: Random, thing: Thing, form: Form, relation: str, said: str, *, by_name: bool) -> str:
+    """Return a wording that states one fact of a thing as a sentence: with its name, or else with a pronoun."""
+    value = thing.stated[form.name][relation]
     return _sentence(rng, said, {"value": value}, thing.name, pronouns_of(thing), thing.name if by_name else "")
 
 
@@ -251,6 +263,12 @@ def _denied(thing: Thing, form: Form, value: str) -> set[str]:
     """Return the sentences that would take back what a thing states: that its founder did not found it."""
     stated = thing.stated[form.name]
     return {said for one in form.relations if stated.get(one.name) == value for said in one.beside}
+
+
+@cache
+def _spoken(form: Form) -> frozenset[str]:
+    """Return the sentences that speak of any relation: whoever stands in one role seldom fits into another one."""
+    return frozenset(said for one in form.relations for said in one.beside)
 
 
 @cache

@@ -9,7 +9,7 @@ from random import Random
 from pipeline.caches import cache
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
 from pipeline.worlds.gazetteer.documents import BESIDE, masked, naming, slot_of
-from pipeline.worlds.gazetteer.things import EVER, QUALIFIED, apart, era_of
+from pipeline.worlds.gazetteer.things import EVER, QUALIFIED, SPOUSE, apart, era_of
 from pipeline.worlds.wording import sections
 
 TRIES = 400
@@ -282,8 +282,12 @@ _DRAWS = {"single": _single, "described": _descr, "bridge": _bridge, "compare": 
 
 MENTIONS = 2
 """How often a near miss names what the question asks about."""
+AGAIN = 0.35
+"""How often a near miss names what it is to name once more than it has to, so that a search ranks it high."""
 APART = 8
 """How many years a near miss may lie before or after what it looks like."""
+CLOSE = 6
+"""How many years the things of a list may lie before or after the first one: they name each other."""
 BESIDES = 2
 """Sentences in a document that is needed that speak of what has to be read in it, with values of something else."""
 
@@ -313,8 +317,8 @@ def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> I
         if asked.about:
             about = asked.about[number % len(asked.about)]
             era = _near(rng, form, world.thing(about).era)
-            last = EVER
-            fixed, wanted, drawn = dict[str, str](), [("other", about)] * MENTIONS, [asked.relation]
+            last, times = EVER, MENTIONS + (rng.random() < AGAIN)
+            fixed, wanted, drawn = dict[str, str](), [("other", about)] * times, [asked.relation]
         else:
             (kept, value), (missed, named) = asked.given if number % 2 else asked.given[::-1]
             relation, era = form.relation(missed), world.cast.era(rng, form.kind, dict(asked.given))
@@ -324,7 +328,10 @@ def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> I
                 era -= rng.randint(1, APART)
             fixed, wanted = _named(world, rng, form, relation, named, era, number // 2, (kept, asked.relation))
             fixed, drawn = {**fixed, kept: value}, [missed, asked.relation]
-        thing = _sibling(world, rng, form, min(era, last), fixed, drawn, out, taken, last)
+            if rng.random() < AGAIN and len(naming(form.name, slot_of(form, relation))) > MENTIONS:
+                wanted = [*wanted, (slot_of(form, relation), named)]
+        thing = _sibling(world, rng, form, min(era, last), fixed, drawn, out, taken, last, {each for _, each in wanted})
+        out |= {value for name, value in thing.facts.items() if name == SPOUSE}
         yield world.write(rng, thing, form.name, [*wanted, (BESIDE + asked.relation, "")])
 
 
@@ -341,13 +348,13 @@ def listed(
     for number in range(count + decoys):
         era = world.cast.era(rng, form.kind, {relation.name: value})
         base = era if base is None else base
-        era = era if abs(era - base) <= 2 * APART else _near(rng, form, base)
+        era = era if abs(era - base) <= CLOSE else _near_in_time(world, rng, form, relation, value, base)
         if number < count:
             fixed, wanted, drawn, out = {relation.name: value}, list[tuple[str, str]](), list[str](), set[str]()
         else:
             fixed, wanted = _named(world, rng, form, relation, value, era, number - count, ())
             drawn, out = [relation.name], {value}
-        thing = _sibling(world, rng, form, era, fixed, drawn, out, taken)
+        thing = _sibling(world, rng, form, era, fixed, drawn, out, taken, named={each for _, each in wanted})
         written.append((thing, wanted or [(BESIDE + relation.name, "")]))
     order = rng.sample(range(len(written)), len(written))
     after = dict(zip(order, [*order[1:], order[0]], strict=True))
@@ -392,6 +399,15 @@ def _in_time(world: Gazetteer, form: Form, relation: Relation, value: str, era: 
     return soonest <= era - world.thing(value).era <= latest
 
 
+def _near_in_time(world: Gazetteer, rng: Random, form: Form, relation: Relation, value: str, era: int) -> int:
+    """Draw a year near another in which things of a form can begin, and have a value if any year near it will do."""
+    for _ in range(FEW):
+        year = _near(rng, form, era, CLOSE)
+        if _in_time(world, form, relation, value, year):
+            break
+    return year
+
+
 FEW = 40
 """Draws before the nearest in time is taken for one of the time."""
 
@@ -413,10 +429,11 @@ def _sibling(
     out: Collection[str],
     taken: set[str],
     last: int = EVER,
+    named: Collection[str] = (),
 ) -> Thing:
     """Invent a thing of about a year that has some values, and of the relations `drawn` others than are `out`.
 
-    Its name, which joins those that are `taken`, is new.
+    Its name, which joins those that are `taken`, is new. It states nothing that is `named` in another role.
     """
     known = era_of(form)
     for tried in range(TRIES):
@@ -429,17 +446,17 @@ def _sibling(
             relation = form.relation(each)
             value = str(begun) if relation is known else world.cast.value(rng, thing, relation, fixed)
             if value in {None, *out} and tried > FEW and relation.type in world.cast.things and not relation.of:
-                value = world.cast.anyone(thing, relation.type, {*out, *fixed.values()})
+                value = world.cast.nearest(thing, relation, {*out, *fixed.values()})
             fixed[each] = fixed.get(each) or value or ""
         if all(fixed[each] and fixed[each] not in out for each in drawn):
-            world.cast.state(rng, thing, fixed)
+            world.cast.state(rng, thing, fixed, named)
             taken.add(name)
             return thing
     raise ValueError(f"the world holds nothing like a {form.noun} with {dict(kept)}")
 
 
 CLAUSES = "cite/clauses"
-OPENINGS = ("Tell {clauses}.", "Say {clauses}.", "Find out {clauses}.", "I should like to know {clauses}.")
+OPENINGS = ("Tell me {clauses}.", "Say {clauses}.", "Find out {clauses}.", "I should like to know {clauses}.")
 """How a question begins that asks for several facts."""
 LAST = ", and "
 """What stands before the last clause; before the others stands a comma."""

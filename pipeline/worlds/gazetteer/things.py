@@ -221,9 +221,9 @@ def _firm(stock: Stock) -> str:
 
 
 def _novel(stock: Stock) -> str:
-    one, other = stock.rng.sample(words_of()["thing"], 2)
-    said = (f"The {one} and the {other}", f"The {one} of {stock.town()}", f"A {stock.word('craft')} in {stock.town()}")
-    return stock.rng.choice(said).replace("A A", "An A").replace("A I", "An I")
+    town, days = stock.town(), f"{stock.word('count').capitalize()} {stock.rng.choice(('Days', 'Nights', 'Winters'))}"
+    own = "'" if town.endswith("s") else "'s"
+    return stock.rng.choice((f"{days} in {town}", f"{town}{own} {stock.word('thing')}"))
 
 
 def _named(noun: str) -> Draw:
@@ -238,13 +238,13 @@ DRAWS: Mapping[str, Draw] = {
     "ship": lambda stock: f"the {stock.word('adj')} {stock.word('noun')}",
     "inn": lambda stock: f"the {stock.word('adj')} {stock.word('noun')} Inn",
     "novel": _novel,
-    "opera": lambda stock: f"The {stock.word('craft')}'s {stock.word('thing')}",
+    "opera": lambda stock: f"{stock.surname()}'s {stock.word('thing')}",
     "painting": lambda stock: f"{stock.word('moment')} at {stock.town()}",
     "festival": lambda stock: f"the {stock.town()} {stock.word('event')}",
     "school": lambda stock: f"the {stock.surname()} {stock.rng.choice(('Academy', 'School', 'Institute'))}",
     **{kind: _named(kind.capitalize()) for kind in ("bridge", "museum", "lighthouse", "mill", "theatre")},
 }
-"""How the names of each kind are drawn."""
+"""How the names of each kind are drawn: titles have no article that could be left out."""
 
 
 def gender_of(person: str) -> str:
@@ -285,11 +285,21 @@ def qualified(kind: str, names: Sequence[str], towns: Sequence[str], every: Sequ
         yield full, town
 
 
+def based(kind: str) -> Callable[[str], str]:
+    """Return what takes the town from the name of a thing of a kind, if it has one.
+
+    >>> based("bridge")("the Walton Bridge at Ames")
+    'the Walton Bridge'
+    """
+    word = f" {QUALIFIED[kind]} "
+    return lambda name: name.split(word)[0]
+
+
 def bare(name: str) -> str:
     """Return a name as titles have it: without an article that is no part of it.
 
-    >>> bare("the Walton Bridge"), bare("The Miller's Quilt")
-    ('Walton Bridge', "The Miller's Quilt")
+    >>> bare("the Walton Bridge"), bare("Walton's Quilt")
+    ('Walton Bridge', "Walton's Quilt")
     """
     return name.removeprefix("the ")
 
@@ -306,6 +316,9 @@ PRESENT = {
     "river": (-EVER, EVER),
 }
 """From when and to when a thing is sure to be there, in years after its first one; others are there from then on."""
+MAKERS = frozenset({"person", "firm"})
+LASTING = frozenset({"person", "town", "river"})
+"""Kinds that have to do with people and firms in all their years; other kinds have in their first one."""
 DATE_TRIES = 16
 """Draws before those that are taken are sorted out."""
 SPOUSE = "spouse"
@@ -345,10 +358,10 @@ class Eras:
         free = [one.name for one in self._things[start:stop] if one.name not in taken]
         return rng.choice(free) if free else None
 
-    def nearest(self, year: int, taken: Collection[str]) -> str:
-        """Return the thing whose first year is nearest to a year, the first of equals, but for those that are taken."""
+    def nearest(self, first: int, last: int, taken: Collection[str]) -> str:
+        """Return the thing that begins least before or after some years, the first of equals, of those not taken."""
         free = (one for one in self._things if one.name not in taken)
-        return min(free, key=lambda one: abs(one.era - year)).name
+        return min(free, key=lambda one: max(first - one.era, one.era - last, 0)).name
 
 
 def apart(kind: str, relation: Relation) -> Years:
@@ -367,11 +380,14 @@ def apart(kind: str, relation: Relation) -> Years:
 def together(kind: str, other: str) -> Years:
     """Return how many years the first one of a thing may lie after that of another, if both are to be there at once.
 
-    >>> together("firm", "firm"), together("person", "firm")
-    ((-25, 25), (-50, 3))
+    People and firms are there when a work is begun: what is told of them and it may be of that time.
+
+    >>> together("firm", "firm"), together("person", "firm"), together("bridge", "firm")
+    ((-25, 25), (-50, 3), (0, 25))
     """
+    begun = other in MAKERS and kind not in {*LASTING, other}
     (from_one, to_one), (from_other, to_other) = (PRESENT.get(one, (0, EVER)) for one in (kind, other))
-    return from_other - to_one, to_other - from_one
+    return (from_other, to_other) if begun else (from_other - to_one, to_other - from_one)
 
 
 MORE = (4, 5, 6)
@@ -406,11 +422,15 @@ class Cast:
     eras: dict[str, Eras]
     stock: Stock
     by_name: dict[str, Thing]
+    married: set[str] = field(default_factory=set)
+    """Whoever is married by what a passage of the world states: nobody marries twice, and one page of two says so."""
 
-    def value(self, rng: Random, thing: Thing, relation: Relation, facts: Mapping[str, str]) -> str | None:
+    def value(
+        self, rng: Random, thing: Thing, relation: Relation, facts: Mapping[str, str], gone: Collection[str] = ()
+    ) -> str | None:
         """Draw the value of a relation of a thing, none if there is none of its time.
 
-        `facts` are those of the passage so far, which name other things.
+        `facts` are those of the passage so far, which name other things, and `gone` are things that it names otherwise.
         """
         first, last = relation.span or (0, 0)
         if relation.of:
@@ -421,23 +441,42 @@ class Cast:
             return f"{rng.randint(first, last):,}"
         if relation.type in words_of():
             return rng.choice(words_of()[relation.type])
-        years, taken = apart(thing.kind, relation), {thing.name, *facts.values()}
-        said = self._of_its_time(rng, thing, relation.type, years, taken)
+        years, taken = apart(thing.kind, relation), {thing.name, *facts.values(), *gone}
         if relation.name == SPOUSE:
-            for _ in range(DATE_TRIES):
-                if said is None or gender_of(said) != gender_of(thing.name):
-                    return said
-                said = self._of_its_time(rng, thing, relation.type, years, taken)
+            return self._spouse(rng, thing, relation, taken)
+        return self._of_its_time(rng, thing, relation.type, years, taken)
+
+    def _spouse(self, rng: Random, thing: Thing, relation: Relation, taken: Collection[str]) -> str | None:
+        """Draw whom somebody married: of those of the time who are not married, none if there is nobody.
+
+        Half of the people of a world stay free for those who are written for a row.
+        """
+        enough = thing.name in self.by_name and 2 * len(self.married) >= len(self.things["person"])
+        if enough or thing.name in self.married:
             return None
-        return said
+        gone = {*taken, *self.married}
+        for _ in range(DATE_TRIES):
+            said = self._of_its_time(rng, thing, relation.type, apart(thing.kind, relation), gone)
+            if said is None or gender_of(said) != gender_of(thing.name):
+                return said
+        return None
 
     def another(self, rng: Random, thing: Thing, kind: str, taken: Collection[str] = ()) -> str | None:
         """Draw the name of another thing of a kind that was there when a thing was, none if all those are `taken`."""
         return self._of_its_time(rng, thing, kind, together(thing.kind, kind), {thing.name, *taken})
 
+    def nearest(self, thing: Thing, relation: Relation, taken: Collection[str]) -> str:
+        """Return the thing nearest in time that can be the value of a relation, if none is of the time."""
+        if relation.name == SPOUSE:
+            alike = {one.name for one in self.things["person"] if gender_of(one.name) == gender_of(thing.name)}
+            free = {one.name for one in self.things["person"]} - {*taken, *self.married, *alike}
+            taken = {*taken, *alike, *(self.married if free else ())}
+        return self.anyone(thing, relation.type, taken)
+
     def anyone(self, thing: Thing, kind: str, taken: Collection[str] = ()) -> str:
         """Return the name of the other thing of a kind that is nearest in time."""
-        return self.eras[kind].nearest(thing.era, {thing.name, *taken})
+        least, most = together(thing.kind, kind)
+        return self.eras[kind].nearest(thing.era - most, thing.era - least, {thing.name, *taken})
 
     def _of_its_time(self, rng: Random, thing: Thing, kind: str, years: Years, taken: Collection[str]) -> str | None:
         return self.eras[kind].draw(rng, thing.era - years[1], thing.era - years[0], taken)
@@ -472,30 +511,43 @@ class Cast:
                 return year
         return year
 
-    def state(self, rng: Random, thing: Thing, fixed: Mapping[str, str] | None = None) -> None:
-        """Draw what the passages of a thing state; what is `fixed` is stated in any case."""
+    def state(
+        self, rng: Random, thing: Thing, fixed: Mapping[str, str] | None = None, gone: Collection[str] = ()
+    ) -> None:
+        """Draw what the passages of a thing state; what is `fixed` is stated in any case, and no thing that is `gone`.
+
+        Those are things that its passages are to name in other roles, so that none takes back what it states.
+        """
         fixed = fixed or {}
         for form in kinds()[thing.kind]:
-            thing.stated[form.name] = self._stated(rng, thing, form, fixed)
+            thing.stated[form.name] = self._stated(rng, thing, form, fixed, gone)
 
-    def _stated(self, rng: Random, thing: Thing, form: Form, fixed: Mapping[str, str]) -> dict[str, str]:
+    def _stated(
+        self, rng: Random, thing: Thing, form: Form, fixed: Mapping[str, str], gone: Collection[str]
+    ) -> dict[str, str]:
         must = [one for one in form.relations[1:] if one.name in fixed]
         rest = [one for one in form.relations[1:] if one.name not in fixed]
         wanted = 1 + max(len(must), rng.choice(MORE))
         facts: dict[str, str] = {}
         for relation in (form.lead, *must, *rng.sample(rest, len(rest))):
-            if len(facts) < wanted and (said := self._said(rng, thing, form, relation, {**fixed, **facts})):
+            if len(facts) < wanted and (said := self._said(rng, thing, form, relation, {**fixed, **facts}, gone)):
                 facts[relation.name] = said
         return {one.name: facts[one.name] for one in form.relations if one.name in facts}
 
-    def _said(self, rng: Random, thing: Thing, form: Form, relation: Relation, facts: Mapping[str, str]) -> str | None:
+    def _said(
+        self, rng: Random, thing: Thing, form: Form, relation: Relation, facts: Mapping[str, str], gone: Collection[str]
+    ) -> str | None:
         """Return what a passage states of a relation: what is fixed, or a value that is drawn."""
         if relation.name in facts:
             return facts[relation.name]
         if relation is era_of(form):
             return str(thing.era)
-        said = self.value(rng, thing, relation, facts)
-        return self.anyone(thing, relation.type, facts.values()) if said is None and relation is form.lead else said
+        said = self.value(rng, thing, relation, facts, gone)
+        return (
+            self.anyone(thing, relation.type, {*facts.values(), *gone})
+            if said is None and relation is form.lead
+            else said
+        )
 
 
 def era_of(form: Form) -> Relation | None:
@@ -532,6 +584,8 @@ def cast(rng: Random, stock: Stock, counts: Mapping[str, int]) -> Cast:
         places = located.get(kind, ())
         for number, thing in enumerate(some):
             found.state(rng, thing, {"town": places[number]} if places else None)
+            if SPOUSE in thing.facts:
+                found.married |= {thing.name, thing.facts[SPOUSE]}
     return found
 
 

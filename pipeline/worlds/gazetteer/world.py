@@ -7,8 +7,8 @@ relation.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -18,10 +18,12 @@ from pipeline.typed import (
     TIERS,
 )
 from pipeline.worlds.gazetteer.documents import Passage, Wanted, Writer
-from pipeline.worlds.gazetteer.things import DRAWS, QUALIFIED, Cast, Stock, Thing, cast, kinds, parts
+from pipeline.worlds.gazetteer.things import DRAWS, QUALIFIED, Cast, Stock, Thing, based, cast, kinds, parts
 from pipeline.worlds.ids import numbers
 
 WORLD = "gazetteer@3"
+TRIES = 200
+"""Draws of a name without a town before one with a town is taken."""
 TOKENS_PER_PASSAGE = 43
 """One passage for so many tokens of the tier: about three times what a prompt can hold."""
 
@@ -30,13 +32,16 @@ TOKENS_PER_PASSAGE = 43
 class Gazetteer:
     """All passages of a world, in order: of one thing they stand together.
 
-    `about` gives the passages of a thing by its name, `holding` those that state or name a value.
+    `about` gives the passages of a thing by its name, `holding` those that state or name a value; `bases` are the names
+    of things, without their towns, by kind, and `alone` says which share of a kind has no town in its name.
     """
 
     cast: Cast
     passages: Sequence[Passage]
     about: Mapping[str, Sequence[int]]
     holding: Mapping[str, Sequence[int]]
+    bases: Mapping[str, Counter[str]]
+    alone: Mapping[str, float]
 
     def thing(self, name: str) -> Thing:
         """Return the thing of a name."""
@@ -46,22 +51,40 @@ class Gazetteer:
         """Return the passage that states a relation of a thing, if one does."""
         return next((one for one in self.about[name] if relation in self.passages[one].facts), None)
 
-    def invent(self, rng: Random, kind: str, fixed: Mapping[str, str], taken: Container[str] = ()) -> Thing:
-        """Draw a thing that is not of the world, with some facts in any case and a name that is not taken either."""
+    def invent(
+        self, rng: Random, kind: str, fixed: Mapping[str, str], taken: Collection[str] = (), era: int | None = None
+    ) -> Thing:
+        """Draw a thing that is not of the world, with some facts in any case and a name that is not taken either.
+
+        Its first year is `era`, if that is given.
+        """
         name, town = self.christen(rng, kind, fixed.get("town", ""), taken)
-        thing = Thing(kind, name, self.cast.era(rng, kind, fixed))
+        thing = Thing(kind, name, self.cast.era(rng, kind, fixed) if era is None else era)
         self.cast.state(rng, thing, {**fixed, "town": town} if kind in QUALIFIED else fixed)
         return thing
 
-    def christen(self, rng: Random, kind: str, town: str = "", taken: Container[str] = ()) -> tuple[str, str]:
-        """Draw a name for a thing that is not of the world, and its town: the one given, or any if the name has one."""
-        stock, name = replace(self.cast.stock, rng=rng), ""
-        while not name or name in self.about or name in taken:
-            name = DRAWS[kind](stock)
-            if kind in QUALIFIED:
-                town = town or rng.choice(stock.towns)
-                name = f"{name} {QUALIFIED[kind]} {town}"
-        return name, town
+    def christen(self, rng: Random, kind: str, town: str = "", taken: Collection[str] = ()) -> tuple[str, str]:
+        """Draw a name for a thing that is not of the world, and its town: the one given, or any if its kind has one.
+
+        Of kinds that towns tell apart as many have a town in their names as in the world; no name of one without is a
+        part of the name of another one.
+        """
+        stock = replace(self.cast.stock, rng=rng)
+        if kind not in QUALIFIED:
+            while True:
+                name = DRAWS[kind](stock)
+                if name not in self.about and name not in taken:
+                    return name, town
+        town, bases = town or rng.choice(stock.towns), self.bases[kind]
+        left = TRIES if rng.random() < self.alone[kind] else 0
+        while True:
+            base = DRAWS[kind](stock)
+            name, others = f"{base} {QUALIFIED[kind]} {town}", [one for one in taken if one.startswith(base)]
+            if left and not bases[base] and not others:
+                return base, town
+            if not left and not any(one in self.about or one in others for one in (base, name)):
+                return name, town
+            left = max(0, left - 1)
 
     def write(
         self, rng: Random, thing: Thing, form: str, wanted: Wanted = (), stating: Mapping[str, str] | None = None
@@ -86,7 +109,10 @@ def _gazetteer(world: Streams, size: int) -> Gazetteer:
         about[passage.thing.name].append(number)
         for value in passage.words:
             holding[value].append(number)
-    return Gazetteer(found, passages, dict(about), dict(holding))
+    located = [kind for kind in found.things if kind in QUALIFIED]
+    bases = {kind: Counter(map(based(kind), (one.name for one in found.things[kind]))) for kind in located}
+    alone = {kind: sum(one == 1 for one in some.values()) / some.total() for kind, some in bases.items()}
+    return Gazetteer(found, passages, dict(about), dict(holding), bases, alone)
 
 
 def counts(size: int) -> dict[str, int]:

@@ -116,6 +116,19 @@ def test_one_of_two_that_share_a_name_is_never_without_its_town() -> None:
         assert all(f" {word} " in name for name in own if bases[name.split(f" {word} ")[0]] > 1)
 
 
+def test_names_made_up_for_a_row_have_a_town_as_often_as_those_of_the_world() -> None:
+    """Else the length of a title would tell what is written for a row; and no name is the beginning of another one."""
+    rng = Streams((2,)).of("row")
+    for kind, word in (("bridge", "at"), ("museum", "of"), ("mill", "at"), ("school", "of")):
+        own, made = [one.name for one in world().cast.things[kind]], list[str]()
+        for _ in range(100):
+            made.append(world().christen(rng, kind, "", made)[0])
+        shares = [sum(f" {word} " in name for name in some) / len(some) for some in (own, made)]
+        assert abs(shares[0] - shares[1]) < 0.15
+        every = {*own, *made}
+        assert not [name for name in every if name.split(f" {word} ")[0] in every - {name}]
+
+
 def test_no_place_of_note_is_in_it() -> None:
     made = {*pool("gazetteer/towns"), *pool("gazetteer/rivers")}
     assert len(made) == len(pool("gazetteer/towns")) + len(pool("gazetteer/rivers"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from pipeline.streams import Streams
 from pipeline.worlds.gazetteer import Gazetteer, Thing, forms, gazetteer
+from pipeline.worlds.gazetteer.things import together
 
 SEED = 7
 EVER = 10_000
@@ -70,6 +72,29 @@ def contradictions(world: Gazetteer) -> Iterator[str]:
 @pytest.mark.parametrize(("tier", "seed"), [("32k", 8), ("32k", 9), ("128k", SEED)])
 def test_no_dates_of_two_passages_contradict_each_other(tier: str, seed: int) -> None:
     assert list(contradictions(gazetteer(Streams((seed, "any row")), tier))) == []
+
+
+def test_people_and_firms_that_colour_names_are_of_the_time_of_a_work() -> None:
+    """Nobody shares a house with a painter who died before, and nobody offers to build what stood before they did."""
+    world, times = gazetteer(Streams((SEED, "any row")), "128k"), Counter[bool]()
+    for passage in world.passages:
+        for _, value in passage.named:
+            other = world.cast.by_name.get(value)
+            if other is not None and other.kind in ("person", "firm"):
+                least, most = together(passage.thing.kind, other.kind)
+                times[least <= passage.thing.era - other.era <= most] += 1
+    assert times[False] <= 0.003 * times.total()
+
+
+def test_nobody_marries_twice() -> None:
+    """One page of a couple states the marriage; whoever is written for a row marries somebody else."""
+    world = gazetteer(Streams((SEED, "any row")), "128k")
+    couples = [(one.name, one.facts["spouse"]) for one in world.cast.things["person"] if "spouse" in one.facts]
+    married = [name for couple in couples for name in couple]
+    assert len({*married}) == len(married) > 40
+    rng = Streams((SEED,)).of("row")
+    for _ in range(30):
+        assert world.invent(rng, "person", {}).facts.get("spouse") not in married
 
 
 def test_dates_that_contradict_each_other_are_found() -> None:
