@@ -21,6 +21,7 @@ from pipeline.caches import lru_cache
 from pipeline.corpora.reading import holds, plain, rarest, searched, with_words
 from pipeline.errors import BuildError, PoolError
 from pipeline.storage import StoreError, parse_location, readable, write_file
+from pipeline.storage.inflated import largest_piece
 from pipeline.worlds.writing.corpus import corpus_digest, freeze, frozen, read_corpus
 
 SCHEMA = pa.schema(
@@ -158,6 +159,7 @@ class Corpus:
         found: dict[str, list[Any]] = {name: [] for name in KINDS}
         try:
             with pq.ParquetFile(readable(path)) as file:
+                largest_piece(path, file.metadata, file.schema_arrow.names)
                 for batch in file.iter_batches(GROUP):
                     for record in batch.to_pylist():
                         found[record["table"]].append(KINDS[record["table"]](record))

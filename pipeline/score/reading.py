@@ -7,7 +7,7 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,6 +19,7 @@ from pipeline.errors import PredictionsError, first_line
 from pipeline.score.formats import HELMET, LIGHTEVAL, LONGBIO, SHAPES, Entry, Shape, shape_of
 from pipeline.score.results import Fault
 from pipeline.storage import readable, streamed
+from pipeline.storage.inflated import largest_piece
 
 LONGEST_LINE = 256 * 1024 * 1024
 """Bytes of a line that are read; a logged sample of a million tokens takes up to 20 MB."""
@@ -49,8 +50,8 @@ def misfit(where: str, shape: Shape) -> Fault:
 
 
 ZSTD, ENCRYPTED = 93, 1
-INFLATED, PACKED = 2000, 200
-"""Times its size that a log, and a Parquet file, may grow; Deflate reaches 1,032, and replies 10 to 50."""
+INFLATED = 2000
+"""Times its size that a log may grow; Deflate reaches 1,032, and replies 10 to 50."""
 SAMPLE = re.compile(r"samples/[A-Za-z0-9][\w .,:=@+~-]*\.json", re.ASCII)
 """Names of samples in a log: no folder below, and nothing that a terminal would act upon."""
 INSPECT = next(shape for shape in SHAPES if shape.name == "Inspect")
@@ -250,7 +251,7 @@ def _parquet(path: Path) -> Iterator[Found]:
                 raise PredictionsError(
                     f"{str(path)!r} has the columns {', '.join(names[:8])}: it must have id and prediction"
                 )
-            number, most = 0, LONGEST_LINE // _largest(path, file, columns)
+            number, most = 0, LONGEST_LINE // largest_piece(path, file.metadata, columns)
             for batch in file.iter_batches(max(1, min(most, 256 if shape is PLAIN else 8)), columns=columns):
                 for body in batch.to_pylist():
                     number += 1
@@ -260,27 +261,6 @@ def _parquet(path: Path) -> Iterator[Found]:
         if isinstance(fault, MemoryError):
             raise
         raise PredictionsError(f"{str(path)!r} cannot be read ({first_line(fault)}): write it again") from None
-
-
-def _largest(path: Path, file: pq.ParquetFile, columns: Collection[str]) -> int:
-    """Return the most bytes that one value may have: those of the largest piece of a column.
-
-    Raises:
-        PredictionsError: if the file claims more rows or more bytes than its own bytes can be.
-    """
-    size, told = path.stat().st_size, file.metadata
-    if told.num_rows > size:
-        raise PredictionsError(f"{str(path)!r} claims {told.num_rows:,} rows in {size:,} bytes: write it again")
-    groups = (told.row_group(number) for number in range(told.num_row_groups))
-    pieces = [group.column(number) for group in groups for number in range(group.num_columns)]
-    sizes: list[int] = [
-        each.total_uncompressed_size for each in pieces if each.path_in_schema.partition(".")[0] in columns
-    ]
-    if sum(sizes) > max(LONGEST_LINE, PACKED * size):
-        raise PredictionsError(
-            f"{str(path)!r} would decompress to more than {PACKED} times: write it with less compression"
-        )
-    return max(1, *sizes)
 
 
 def _is_indented(start: bytes) -> bool:

@@ -76,6 +76,14 @@ def test_predictions_that_inflate(kind: str, tmp_path: Path) -> None:
     line(held(tmp_path, "score", "o200k", "p.parquet", "--workers", 1), "claims" if kind == "rows" else "200 times")
 
 
+def test_a_corpus_that_inflates(tmp_path: Path) -> None:
+    texts = [f"{n:03}" + "x" * 1_000_000 for n in range(400)]
+    whole = pa.table({"format": ["letter"] * 400, "topic": ["moss"] * 400, "text": texts})
+    pq.write_table(whole, tmp_path / "c.parquet", compression="zstd")
+    ended = held(tmp_path, "build", "smoke", "--family", "mrcr", "--corpus", "c.parquet", "--out", "out")
+    line(ended, "200 times")
+
+
 def test_one_long_value_of_many_rows(tmp_path: Path) -> None:
     """A dictionary holds it once; read at once, the rows would take gigabytes."""
     hostile.split(tmp_path / "o200k")

@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import BuildError, PoolError
 from pipeline.storage import readable, write_file
+from pipeline.storage.inflated import largest_piece
 
 LONGEST = 2000
 """Bytes of a text: about 512 tokens, which the longest reply has to hold."""
@@ -168,6 +169,7 @@ def _table(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 fault = f"has two columns {name!r}" if name in names else f"lacks the column {name!r}"
                 raise PoolError(f"corpus {str(path)!r} {fault}: it has {', '.join(names[:12])}")
         columns = [name for name in COLUMNS if name in names]
+        largest_piece(path, file.metadata, columns)
         yield from enumerate(file.read(columns=columns).to_pylist(), start=1)
 
 
