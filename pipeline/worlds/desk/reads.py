@@ -290,9 +290,7 @@ def ping(said: Speaker) -> Shown:
     """Return what ``ping`` shows."""
     host, times = _host(said), [said.rng.uniform(0.2, 40) for _ in range(3)]
     address = said.fill("10.{o}.{o}.{o}")
-    lines = [
-        f"64 bytes from {address}: icmp_seq={at + 1} ttl=64 time={each:.2f} ms" for at, each in enumerate(times)
-    ]
+    lines = [f"64 bytes from {address}: icmp_seq={at + 1} ttl=64 time={each:.2f} ms" for at, each in enumerate(times)]
     last = (
         f"3 packets transmitted, 3 received, rtt min/avg/max {min(times):.2f}/{sum(times) / 3:.2f}/{max(times):.2f} ms"
     )
