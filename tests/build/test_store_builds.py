@@ -168,12 +168,12 @@ def test_two_recipes_at_a_time(
     monkeypatch.setattr(leases, "WATCHED", 0.0)
     seeded = written(tmp_path / "seeded.toml", seed=8)
     ours, theirs = (builds.stages(each, OUT) for each in (recipe, seeded))
-    with theirs._alone():
+    with theirs._holding_folder():
         with pytest.raises(BuildError, match=r"another recipe is being built in .* \(process \d+ on .*\): wait for it"):
             ours.build()
         with pytest.raises(BuildError, match=r"is being built \(process \d+ on .*\): verify it when that has ended"):
             ours.verify()
-        with theirs._alone():  # parts of one recipe go together
+        with theirs._holding_folder():  # parts of one recipe go together
             pass
     dead = Lease(OUT / f"{HOLD_NAME}00000000-32k-000000000000")
     dead.path.write_bytes(dead.content.replace(b'"started": "', b'"started": "0'))
