@@ -50,6 +50,8 @@ KNOWING = ("unordered", "one_condition", "surroundings", "forgetful", "ever_held
 SETS = {"members": ", ", "route": ", ", "ndcg": " > ", "cited": "\n", "key_points": "\n", "pair": " and "}
 """Scorers of replies that name several things, with what joins them."""
 ORDERED = ("route", "ndcg")
+PAIRS = re.compile(r": (\w+ and \w+), or (\w+ and \w+)\?$")
+"""Two pairs that a question offers."""
 MOST, MOST_OF_SETS = 60, 120
 WORDS, KEPT, RARE = 3000, 160, 4
 """Features of words that are looked at, that learners get, and the candidates that one must have."""
@@ -180,6 +182,9 @@ class Sweep:
             ]
         if self.scorer == "mrcr":
             return list(replies_in(row, prompt))
+        if pairs := PAIRS.search(prompt.question):
+            named = [[at for one in pair.split(" and ") for at in mentioned(prompt, one)] for pair in pairs.groups()]
+            return [Candidate(pair, pair, "pair", named[at], at) for at, pair in enumerate(pairs.groups())]
         shared = [
             Candidate(item, item, "shared", mentioned(prompt, item), max(prompt.question.find(item), 0))
             for item in self.shared
