@@ -392,5 +392,5 @@ class Described(Single):
     """A relation of a thing that two attributes tell from all others."""
 
     subtask = "described"
-    title = "a fact about a thing that is described by two others"
+    title = "a fact about a thing that is described, not named"
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, **grid.DEPTH, **grid.CROSSED})

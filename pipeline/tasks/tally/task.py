@@ -182,7 +182,7 @@ class Users(TallyTask):
 
     subtask = "users"
     version = 3
-    title = "the clerks who received messages of both of two kinds"
+    title = "the clerks who received messages of two given kinds"
     scorer = "members"
     max_new_tokens = 128
     complexities = (2, 4, 8)
