@@ -126,9 +126,12 @@ def test_the_flow_is_drawn_as_it_is() -> None:
 
 
 def test_every_family_of_a_recipe_and_every_harness_has_a_page() -> None:
+    index = (ROOT / "docs" / "tasks" / "index.md").read_text(encoding="utf-8")
     for family, subtask in tool("write_tables").TASKS:
         page = (ROOT / "docs" / "tasks" / f"{family}.md").read_text(encoding="utf-8")
+        assert f"<!-- table: tasks_{family} -->" in page, f"{family}.md has no table of its subtasks"
         assert f"`{subtask}`" in page, f"{family}.md does not name {subtask}"
+        assert f"({family}.md)" in index, f"index.md does not name {family}"
     for harness in HARNESSES:
         assert (ROOT / "docs" / "harnesses" / f"{harness.name}.md").is_file()
 
