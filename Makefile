@@ -189,6 +189,7 @@ docs-gallery: setup  ## write the gallery of the docs again, from the smoke reci
 readers-table: $(VENV)/.ready-report  ## what simulated readers score on SPLIT, into docs/readers.md, and the picture of the README
 	@$(INSTALL) --editable '.[frames]'
 	@$(BIN)/python tools/read_all.py '$(SPLIT)' '$(READINGS)' && $(BIN)/python tools/draw_front.py '$(SPLIT)' '$(READINGS)'
+	@$(BIN)/python tools/write_tables.py
 
 shortcuts: setup  ## readers fitted to half of SPLIT that beat what is published on the rest: SELECT="--task tally" WORKERS=2
 	@$(BIN)/python tools/find_shortcuts.py '$(SPLIT)' $(if $(WORKERS),--workers $(WORKERS)) $(SELECT)

@@ -10,6 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from math import sqrt
 from pathlib import Path
 
@@ -36,16 +37,24 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
-def tasks() -> str:
-    """Every task with what it asks."""
+def tasks_of(family: str) -> str:
+    """Every subtask of a family with what it asks and what a guess scores."""
+    own = [task for task in TASKS.values() if task.family == family]
     return table(
-        ("family", "subtask", "what is asked", "complexity", "reply tokens", "scorer"),
-        ((f"[`{t.family}`]({t.family}.md)", f"`{t.subtask}`", t.title, *_asked(t)) for t in TASKS.values()),
+        ("subtask", "what is asked", "complexity", "scorer", "chance"),
+        ((f"`{t.subtask}`", t.title, *_asked(t), _chance(f"{family}.{t.subtask}")) for t in own),
     )
 
 
 def _asked(task: Task) -> tuple[object, ...]:
-    return _list(task.complexities), task.max_new_tokens, f"`{task.scorer}`"
+    return _list(task.complexities), f"`{task.scorer}`"
+
+
+def _chance(task: str) -> str:
+    """Return what the last column of docs/readers.md says of a task, or a dash."""
+    page = (ROOT / "docs" / "readers.md").read_text(encoding="utf-8")
+    found = re.search(rf"^\| `{task}` \|.* (\S+) \|$", page, re.MULTILINE)
+    return found[1] if found else "-"
 
 
 def families() -> tuple[str, ...]:
@@ -181,7 +190,6 @@ def _list(values: Iterable[object]) -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "tasks": tasks,
     "families": families_table,
     "recipes": recipes,
     "costs": costs,
@@ -190,6 +198,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "columns": columns,
     "harnesses": harnesses,
     "commands": commands,
+    **{f"tasks_{family}": partial(tasks_of, family) for family in families()},
 }
 
 

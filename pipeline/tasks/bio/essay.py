@@ -152,7 +152,7 @@ def among_essays(plain: Plain, whom: str, more: str = "", *, lists: bool = False
         plain=plain,
         subtask=plain.subtask + SUFFIX,
         twin=plain.subtask,
-        title=f"{plain.title}, in a haystack of prose",
+        title=f"the same as `{plain.subtask}`, among essays",
         version=plain.version,
         scorer=plain.scorer,
         shots=plain.shots,

@@ -130,7 +130,7 @@ class Kin(LongQa):
 
     subtask = "kin"
     version = 3
-    title = "a relative of somebody, over steps that births, marriages and deaths tell"
+    title = "a relative of somebody, through births, marriages and deaths"
     complexities = (2, 3, 4)
 
     def drawn(

@@ -50,7 +50,7 @@ class Unanswerable(LongQa):
     __slots__ = ()
 
     subtask = "unanswerable"
-    title = "who owned a property on a day, in pairs of rows with and without the name that tells"
+    title = "who owned a property on a day, in pairs of rows with and without the decisive name"
     scorer = "idk_pair"
     complexities = (0, 1)
     paired = True

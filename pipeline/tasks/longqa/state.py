@@ -43,7 +43,7 @@ class State(LongQa):
 
     subtask = "state"
     version = 3
-    title = "who owned a property on a day, as sales are made, set aside and restored"
+    title = "who owned a property on a day, after sales that are set aside and restored"
     complexities: tuple[int, ...] = (1, 5, 20)
     shortest = 8192
 
@@ -123,7 +123,7 @@ class Choice(State):
 
     subtask = "choice"
     version = 3
-    title = "which of four owners of a property it belonged to on a day"
+    title = "who owned a property on a day, from four choices"
     scorer = "choice"
     complexities = (5, 20)
     reply = text.LETTER

@@ -35,7 +35,7 @@ class When(LongQa):
 
     subtask = "when"
     version = 3
-    title = "the year in which something befell a property, described in other words than the annals have"
+    title = "the year of an event at a property, named in other words than in the annals"
     reply = text.YEAR
 
     def drawn(

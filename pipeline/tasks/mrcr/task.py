@@ -237,8 +237,7 @@ def _guesses(
     return guesses(asked.texts, place, one, hard, some(easy, DRAWN), turns, cap)
 
 
-SAID = "one reply of a long conversation again, word for word; the conversation "
 TASKS = (
-    Mrcr("transcript", SAID + "as one string", shots=2, most_shots=2),
-    Mrcr("chat", SAID + "as real turns in `messages`", shots=0, most_shots=0),
+    Mrcr("transcript", "one reply, word for word, of a long conversation in one string", shots=2, most_shots=2),
+    Mrcr("chat", "one reply, word for word, of a long conversation in real turns (`messages`)", shots=0, most_shots=0),
 )

@@ -290,7 +290,7 @@ class Compare(Rag):
     """A fact about that one of two named things which has the smaller or the larger number or year."""
 
     subtask = "compare"
-    title = "a fact about that one of two named things which is older, longer or larger"
+    title = "a fact about the older, longer or larger of two named things"
     complexities = (2,)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
@@ -364,7 +364,7 @@ class Single(Rag):
     """A relation of a thing that is named."""
 
     subtask = "single"
-    title = "a fact about a named thing, among documents that a search finds for it"
+    title = "a fact about a named thing"
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType(
         {**KNOBS, **grid.DEPTH, **grid.CROSSED, "corpus": ANSWERED}
     )
@@ -392,5 +392,5 @@ class Described(Single):
     """A relation of a thing that two attributes tell from all others."""
 
     subtask = "described"
-    title = "a fact about a thing that is described by two others, among documents that a search finds for it"
+    title = "a fact about a thing that is described, not named"
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, **grid.DEPTH, **grid.CROSSED})

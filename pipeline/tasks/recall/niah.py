@@ -342,33 +342,33 @@ def _spread(stratum: Stratum, index: int, count: int, stratum_streams: Streams) 
 
 
 NIAH = (
-    Niah("niah_s1", "the number filed under one key, in a haystack of noise", haystacks=("noise",), near=(0,)),
-    Niah("niah_s2", "the number filed under one key, in a haystack of prose", near=(0,)),
-    Niah("niah_s3", "the UUID filed under one key, in a haystack of prose", near=(0,), uuids=(False, True)),
-    Niah("niah_mk1", "the number filed under one key of several, in a haystack of prose", unlike=UNLIKE),
+    Niah("niah_s1", "the number filed under one key, in noise", haystacks=("noise",), near=(0,)),
+    Niah("niah_s2", "the number filed under one key, in prose", near=(0,)),
+    Niah("niah_s3", "the UUID filed under one key, in prose", near=(0,), uuids=(False, True)),
+    Niah("niah_mk1", "the number filed under one key of several, in prose", unlike=UNLIKE),
     Niah(
         "niah_mk2",
-        "the number filed under one key, in a haystack of such lines",
+        "the number filed under one key, among such lines",
         haystacks=("words",),
         distractors=(0,),
     ),
     Niah(
         "niah_mk3",
-        "the UUID filed under one UUID, in a haystack of such lines",
+        "the UUID filed under one UUID, among such lines",
         haystacks=("uuids",),
         uuids=(True, True),
         distractors=(0,),
     ),
     Niah(
         "niah_mv",
-        "all numbers filed under one key, in a haystack of prose",
+        "all numbers filed under one key, in prose",
         form="values",
         scorer="members",
         complexities=(2, 4, 8),
     ),
     Niah(
         "niah_mq",
-        "the numbers filed under several keys, in a haystack of prose",
+        "the numbers filed under several keys, in prose",
         form="keys",
         scorer="members",
         complexities=(2, 4, 8),

@@ -300,7 +300,7 @@ class Points(Task):
 
     family = "summ"
     subtask = "points"
-    title = "a summary of who did what for a property and when, with the entries that tell of it"
+    title = "a summary: who did what for a property, in which year, and by which entry"
     scorer = "key_points"
     complexities = (5, 10, 20)
     max_new_tokens = 960

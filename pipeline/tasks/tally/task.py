@@ -123,7 +123,7 @@ class When(OfOneClerk):
 
     subtask = "when"
     version = 3
-    title = "in which month one clerk received so many messages of one kind"
+    title = "the month in which a clerk received the nth message of one kind"
     scorer = "exact"
     complexities = (5, 20)
     fits = MappingProxyType({20: 8192})
@@ -182,7 +182,7 @@ class Users(TallyTask):
 
     subtask = "users"
     version = 3
-    title = "the clerks who received messages of two kinds"
+    title = "the clerks who received messages of two given kinds"
     scorer = "members"
     max_new_tokens = 128
     complexities = (2, 4, 8)

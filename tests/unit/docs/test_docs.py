@@ -13,7 +13,7 @@ from types import ModuleType
 import click
 import pytest
 
-from pipeline.artifacts.split import Split
+from pipeline.artifacts.split import Split, open_split
 from pipeline.cli import cli
 from pipeline.cli.group import COMMANDS
 from pipeline.export import HARNESSES
@@ -126,11 +126,35 @@ def test_the_flow_is_drawn_as_it_is() -> None:
 
 
 def test_every_family_of_a_recipe_and_every_harness_has_a_page() -> None:
+    index = (ROOT / "docs" / "tasks" / "index.md").read_text(encoding="utf-8")
     for family, subtask in tool("write_tables").TASKS:
         page = (ROOT / "docs" / "tasks" / f"{family}.md").read_text(encoding="utf-8")
+        assert f"<!-- table: tasks_{family} -->" in page, f"{family}.md has no table of its subtasks"
         assert f"`{subtask}`" in page, f"{family}.md does not name {subtask}"
+        assert f"({family}.md)" in index, f"index.md does not name {family}"
     for harness in HARNESSES:
         assert (ROOT / "docs" / "harnesses" / f"{harness.name}.md").is_file()
+
+
+EXAMPLE = re.compile(
+    r"^From `([a-z_]+-\S+)`.*?\n```text\n(.*?)^(?:relevant:.*\n)?answer: +(.+?)\n```$", re.DOTALL | re.MULTILINE
+)
+EXAMPLES = [path for path in PAGES if path.parent.name == "tasks" and path.name != "index.md"]
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=[path.stem for path in EXAMPLES])
+def test_examples_of_tasks_are_rows_of_the_smoke_set(page: Path, release: Path) -> None:
+    found = EXAMPLE.search(page.read_text(encoding="utf-8"))
+    assert found, f"{page.name} has no example with the id of its row"
+    rows = open_split(release / "o200k").rows(["id", "prompt", "target"])
+    row = next((row for row in rows if row["id"] == found[1]), None)
+    assert row, f"{page.name}: the smoke set has no row {found[1]}"
+    prompt, place = " ".join(row["prompt"].split()), 0
+    for part in found[2].split("[...]"):
+        said = " ".join(part.split())
+        place = prompt.find(said, place)
+        assert place >= 0, f"{page.name}: not in the prompt of {row['id']}, or not there: {said}"
+    assert row["target"].startswith(found[3].removesuffix("[...]").strip())
 
 
 def test_errors_that_the_faq_quotes_are_in_the_code() -> None:
