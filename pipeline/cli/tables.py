@@ -232,12 +232,18 @@ def _chance_record(chance: Chance, names: Sequence[str]) -> dict[str, Any]:
 
 def _by_complexity(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dict[str, Any]]:
     for complexity in sorted({chance.complexity for chance in chances}):
-        rows, _, means = pool_chances([chance for chance in chances if chance.complexity == complexity])
-        yield {"complexity": complexity, "rows": rows, **{name: round(means.get(name, 0.0), 3) for name in names}}
+        own = [chance for chance in chances if chance.complexity == complexity]
+        rows, _, means = pool_chances(own)
+        everywhere = {name for name in names if all(name in chance.baselines for chance in own)}
+        shown = {name: round(means[name], 3) if name in everywhere else "-" for name in names}
+        yield {"complexity": complexity, "rows": rows, **shown}
 
 
 def _by_subtask(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Average over rows, and over complexities: where these are the classes of an answer, balanced accuracy."""
+    """Average over rows, and over complexities: where these are the classes of an answer, balanced accuracy.
+
+    A baseline that a subtask does not have is shown as a dash.
+    """
     for subtask in dict.fromkeys(chance.subtask for chance in chances):
         own = [chance for chance in chances if chance.subtask == subtask]
         by_class = [
@@ -245,8 +251,8 @@ def _by_subtask(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dic
             for complexity in sorted({each.complexity for each in own})
         ]
         rows, _, means = pool_chances(own)
-        plain = {name: fsum(each.get(name, 0.0) for each in by_class) / len(by_class) for name in names}
-        shown = {name: f"{means.get(name, 0.0):.3f} ({plain[name]:.3f})" for name in names}
+        plain = {name: fsum(each.get(name, 0.0) for each in by_class) / len(by_class) for name in means}
+        shown = {name: f"{means[name]:.3f} ({plain[name]:.3f})" if name in means else "-" for name in names}
         yield {"subtask": subtask, "rows": rows, **shown}
 
 
