@@ -36,6 +36,11 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
+def listed(rows: Iterable[tuple[str, str]]) -> str:
+    """Return a Markdown list of names with what is said of each."""
+    return "\n".join(f"- {name}: {said}" for name, said in rows)
+
+
 def tasks() -> str:
     """Every task with what it asks."""
     return table(
@@ -122,13 +127,18 @@ def _size(length: int) -> str:
 
 
 def profiles() -> str:
-    """Every shipped profile with its models, and the windows that are not the nominal ones."""
-    rows = []
+    """Every shipped profile with its models."""
+    return listed((f"`{name}`", load_profile(name).title) for name in shipped_profiles())
+
+
+def windows() -> str:
+    """The windows that are not the nominal ones, each with its profiles."""
+    found: dict[str, list[str]] = {}
     for name in shipped_profiles():
-        profile = load_profile(name)
-        odd = [f"{_size(length)} is {window:,}" for length, window in profile.windows if length != window]
-        rows.append((f"`{name}`", profile.title, "; ".join(odd)))
-    return table(("profile", "models", "other windows"), rows)
+        for length, window in load_profile(name).windows:
+            if length != window:
+                found.setdefault(f"{_size(length)} is {window:,}", []).append(f"`{name}`")
+    return listed((window, ", ".join(names)) for window, names in found.items())
 
 
 def knobs() -> str:
@@ -138,17 +148,17 @@ def knobs() -> str:
         found: dict[str, dict[str, list[str]]] = {}
         for task in (task for task in TASKS.values() if task.family == family):
             for name, allowed in task.knobs.items():
-                values = allowed.what if isinstance(allowed, CorpusKnob) else _list(allowed)
+                values = "" if isinstance(allowed, CorpusKnob) else _list(allowed)
                 found.setdefault(name, {}).setdefault(values, []).append(f"`{task.subtask}`")
         said = [_knob(name, values) for name, values in sorted(found.items())]
         if said:
             rows.append((f"[`{family}`](tasks/{family}.md)", "; ".join(said)))
-    return table(("family", "knobs"), rows)
+    return listed(rows)
 
 
 def _knob(name: str, values: dict[str, list[str]]) -> str:
     if len(values) == 1:
-        return f"`{name}` {next(iter(values))}"
+        return f"`{name}` {next(iter(values))}".strip()
     *few, most = sorted(values, key=lambda each: len(values[each]))
     other = (f"{each} in {', '.join(values[each])}" for each in few)
     return f"`{name}` {most} ({'; '.join(other)})"
@@ -156,14 +166,12 @@ def _knob(name: str, values: dict[str, list[str]]) -> str:
 
 def columns() -> str:
     """Every column of a row."""
-    return table(("column", "what it holds"), ((f"`{c.name}`", c.note) for c in COLUMNS))
+    return listed((f"`{c.name}`", c.note) for c in COLUMNS)
 
 
 def commands() -> str:
     """Every command, in the groups of the help."""
-    return table(
-        ("to", "commands"), ((title, ", ".join(f"`{name}`" for name in entries)) for title, entries in GROUPS.items())
-    )
+    return listed((title, ", ".join(f"`{name}`" for name in entries)) for title, entries in GROUPS.items())
 
 
 def folders(root: Path = ROOT) -> str:
@@ -178,7 +186,7 @@ def folders(root: Path = ROOT) -> str:
         return layers[name]
 
     names = sorted(trees, key=lambda name: (-layer(name), name))
-    return table(("folder", "what it holds"), ((f"`{n}/`", (ast.get_docstring(trees[n]) or "").split("\n")[0]) for n in names))
+    return listed((f"`{name}/`", (ast.get_docstring(trees[name]) or "").split("\n")[0]) for name in names)
 
 
 def imports(root: Path) -> dict[str, set[str]]:
@@ -207,6 +215,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "recipes": recipes,
     "costs": costs,
     "profiles": profiles,
+    "windows": windows,
     "knobs": knobs,
     "columns": columns,
     "commands": commands,

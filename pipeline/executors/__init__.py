@@ -1,4 +1,4 @@
-"""Runs jobs on any executor. Jobs are idempotent, so a broken pool is replaced."""
+"""Runs idempotent jobs on any executor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Scores of replies. Needs only the standard library, and is published beside the data as one file.
+r"""Scores replies with the standard library only.
 
 ``score(row, prediction)`` takes a row (or its key) and a model's reply, and returns a number from 0 to 1.
 

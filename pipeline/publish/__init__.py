@@ -1,1 +1,1 @@
-"""Publishes a split on the Hugging Face Hub: its card, the folder to upload, the upload."""
+"""Cards, folders and uploads for the Hugging Face Hub."""

@@ -1,1 +1,1 @@
-"""Scores of predictions: reading, joining, and averaging with intervals and chance."""
+"""Scores of predictions, with intervals and chance."""

@@ -1,4 +1,4 @@
-"""Every task, by family and subtask. A family is imported when it is asked for."""
+"""Every task, by family and subtask."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Proofs of shards, chance levels, manifests, and the verification of copies."""
+"""Proofs, chance levels, manifests, and checks of copies."""
 
 from __future__ import annotations
