@@ -62,15 +62,15 @@ COLUMNS = (
     Column("length", pa.int32(), "nominal length in tokens"),
     Column("context_tokens", pa.int32(), "true window: prompt_tokens + template_tokens + max_new_tokens"),
     Column(
-        "prompt_tokens", pa.int32(), "length of prompt in one encode (of the contents of messages, if any)"
+        "prompt_tokens", pa.int32(), "tokens of prompt in one encode (or of the contents of messages)"
     ),
     Column("template_tokens", pa.int32(), "tokens sent in addition to the prompt"),
     Column("max_new_tokens", pa.int32(), "tokens for the reply"),
     Column("complexity", pa.int32(), "number of relevant pieces"),
     Column("shots", pa.int32(), "demonstrations in the prompt"),
     Column("task_version", pa.int32(), "raised whenever a row of the task changes"),
-    Column("question", pa.string(), "the question apart from its context"),
-    Column("target", pa.string(), "the answer as one plain string"),
+    Column("question", pa.string(), "the question alone"),
+    Column("target", pa.string(), "the first accepted answer"),
     Column("answers", pa.list_(pa.string()), "every accepted answer"),
     Column("choices", pa.list_(pa.string()), "options, if any", nullable=True),
     Column("answer_prefix", pa.string(), "assistant prefill; empty in shipped rows"),
