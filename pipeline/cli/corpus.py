@@ -47,7 +47,7 @@ def corpus() -> None:
     help="Keep at most N passages: those that questions refer to, and others drawn at random.",
 )  # fmt: skip
 def import_(*, shape: str, folder: Path, out: Path, leave_out: bool, escape: bool, most: int) -> None:
-    r"""Read FOLDER and write each corpus in it as a Parquet file, frozen by its digest.
+    """Read FOLDER and write each corpus in it as a Parquet file, identified by its digest.
 
     \b
     helmet     HELMET's data: kilt, msmarco, alce
