@@ -55,7 +55,7 @@ def import_(*, shape: str, folder: Path, out: Path, leave_out: bool, escape: boo
     dpr        JSON with positive_ctxs or ctxs
     documents  .txt files, or .jsonl with text
     labelled   .jsonl or .csv with text and label
-    """
+    """  # noqa: D301 - click wants the character
     source = Source(folder, leave_out, escape, most)
     for one in import_corpora(shape, source, out):
         say(f"{one.path}: {describe_corpus(one.corpus)}")

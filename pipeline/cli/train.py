@@ -40,15 +40,27 @@ def train() -> None:
 
 @train.command("write")
 @click.argument("out", type=PLACE)
-@click.option("--task", "tasks", multiple=True, required=True, metavar="NAME", help="Task, such as bio.multihop. Repeatable.")
+@click.option(
+    "--task", "tasks", multiple=True, required=True, metavar="NAME", help="Task, such as bio.multihop. Repeatable."
+)
 @click.option("--tokenizer", required=True, metavar="NAME", help="Profile: a shipped one, or a TOML file.")
-@click.option("--length", "lengths", type=int, multiple=True, required=True, metavar="N", help="Length in tokens. Repeatable.")
-@click.option("--complexity", "complexities", type=int, multiple=True, metavar="N", help="Number of relevant pieces. Repeatable.")
-@click.option("--rows", type=click.IntRange(1), required=True, metavar="N", help="Rows of each task, length and complexity.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Any whole number; no two seeds share a row.")
+@click.option(
+    "--length", "lengths", type=int, multiple=True, required=True, metavar="N", help="Length in tokens. Repeatable."
+)
+@click.option(
+    "--complexity", "complexities", type=int, multiple=True, metavar="N", help="Number of relevant pieces. Repeatable."
+)
+@click.option(
+    "--rows", type=click.IntRange(1), required=True, metavar="N", help="Rows of each task, length and complexity."
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, metavar="N", help="Any whole number; no two seeds share a row."
+)
 @click.option("--ids", is_flag=True, help="Begin each passage with an id, and ask for the ids of the evidence.")
 @click.option("--quotes", is_flag=True, help="Ask for the evidence word for word.")
-@click.option("--reserve", type=click.IntRange(1), metavar="N", help="Tokens for the reply, instead of each task's own number.")
+@click.option(
+    "--reserve", type=click.IntRange(1), metavar="N", help="Tokens for the reply, instead of each task's own number."
+)
 @click.option("--set", "knobs", multiple=True, metavar="KNOB=VALUE", help="Set a knob of the tasks. Repeatable.")
 @click.option(
     "--apart",

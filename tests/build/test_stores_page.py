@@ -121,9 +121,7 @@ def test_an_upload_is_made_on_a_disk(proxy: Proxy, buckets: Buckets, recipe: Pat
     assert (recipe.parent / "published" / "o200k" / "README.md").is_file()
 
 
-def test_requests_are_no_more_than_a_command_needs(
-    proxy: Proxy, buckets: Buckets, recipe: Path, whole: Path
-) -> None:
+def test_requests_are_no_more_than_a_command_needs(proxy: Proxy, buckets: Buckets, recipe: Path, whole: Path) -> None:
     bucket = buckets.bucket()
     out, said = parse_location(f"s3://{bucket}/v1"), {}
     with settled(proxy.url):
