@@ -52,10 +52,10 @@ COLUMNS = (
         "at most 64 characters of [A-Za-z0-9._-]; the same in every profile",
         names=ROW_ID,
     ),
-    Column("family", pa.string(), "latent structure", names=IDENTIFIER),
-    Column("subtask", pa.string(), "way of asking in it", names=SUBTASK),
+    Column("family", pa.string(), "kind of text", names=IDENTIFIER),
+    Column("subtask", pa.string(), "way of asking about it", names=SUBTASK),
     Column("tier", pa.string(), "32k, 128k or 1m", names=TIER),
-    Column("bucket", pa.string(), "smallest tier that holds the length", names=TIER),
+    Column("bucket", pa.string(), "smallest tier that includes the length", names=TIER),
     Column("tokenizer", pa.string(), "profile that the row is built for", names=PLAIN),
     Column("frame", pa.string(), "chat: sent inside the chat template; raw: sent as a bare string", names=FRAME),
     Column("scorer", pa.string(), "rule in metrics.py", names=IDENTIFIER),
@@ -76,7 +76,7 @@ COLUMNS = (
     Column("question_start", pa.int64(), "character offset of the question in prompt"),
     Column("needles", pa.list_(NEEDLE), "marked segments with role, offsets and depth"),
     Column("metadata", pa.string(), "JSON object: knobs, latent structure, baselines, prompt sha256, canary"),
-    Column("messages", pa.list_(MESSAGE), "real turns; null means one user turn of prompt", nullable=True),
+    Column("messages", pa.list_(MESSAGE), "real turns; null means that prompt is one user turn", nullable=True),
     Column("prompt", pa.string(), "the whole text, byte-exact"),
 )
 
