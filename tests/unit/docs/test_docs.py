@@ -17,6 +17,7 @@ from pipeline.artifacts.split import Split
 from pipeline.cli import cli
 from pipeline.cli.group import COMMANDS
 from pipeline.export import HARNESSES
+from pipeline.recipe import load_recipe
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")] + sorted(
@@ -136,6 +137,12 @@ def test_errors_that_the_faq_quotes_are_in_the_code() -> None:
     assert quoted
     for error in quoted:
         assert error in code, f"no message says {error!r}"
+
+
+def test_the_recipe_behind_a_page_has_the_rows_that_it_states() -> None:
+    recipe = load_recipe(str(ROOT / "examples" / "weak.toml"))
+    page = (ROOT / "docs" / "which-weakness.md").read_text(encoding="utf-8")
+    assert f"on {sum(cell.rows for cell in recipe.strata)} rows" in page
 
 
 def test_the_site_lists_every_page() -> None:
