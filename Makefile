@@ -180,7 +180,7 @@ docs: $(VENV)/.ready-docs  ## the documentation as a site in outputs/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo outputs/site/index.html
 
 docs-tables: setup  ## write the tables and pictures of the docs again from the code
-	@$(BIN)/python tools/write_tables.py && $(BIN)/python tools/draw_architecture.py && $(BIN)/python tools/draw_flow.py
+	@$(BIN)/python tools/write_tables.py && $(BIN)/python tools/draw_flow.py
 
 docs-gallery: setup  ## write the gallery of the docs again, from the smoke recipe
 	@$(CARRARA) build smoke --tokenizer o200k --out outputs/v-gallery --quiet

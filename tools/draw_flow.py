@@ -1,4 +1,4 @@
-"""Draw how the data flow, as `docs/architecture.md` shows it: ``python tools/draw_flow.py``."""
+"""Draw how the data flow, as `docs/concepts.md` shows it: ``python tools/draw_flow.py``."""
 
 from __future__ import annotations
 

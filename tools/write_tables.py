@@ -6,6 +6,7 @@ and compares.
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections import Counter
@@ -17,8 +18,7 @@ from pathlib import Path
 from pipeline import tasks as registry
 from pipeline.artifacts.lite import lite_counts
 from pipeline.cli.group import GROUPS
-from pipeline.export import HARNESSES
-from pipeline.profiles import DEFAULT_PROFILES, load_profile, shipped_profiles
+from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.recipe import Recipe, load_recipe, shipped_recipes
 from pipeline.rows import COLUMNS
 from pipeline.tasks.base import CorpusKnob, Task
@@ -35,6 +35,11 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
     """Return a Markdown table."""
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def listed(rows: Iterable[tuple[str, str]]) -> str:
+    """Return a Markdown list of names with what is said of each."""
+    return "\n".join(f"- {name}: {said}" for name, said in rows)
 
 
 def tasks_of(family: str) -> str:
@@ -131,58 +136,82 @@ def _size(length: int) -> str:
 
 
 def profiles() -> str:
-    """Every shipped profile with its models and windows."""
-    rows = []
+    """Every shipped profile with its models."""
+    return listed((f"`{name}`", load_profile(name).title) for name in shipped_profiles())
+
+
+def windows() -> str:
+    """The windows that are not the nominal ones, each with its profiles."""
+    found: dict[str, list[str]] = {}
     for name in shipped_profiles():
-        profile = load_profile(name)
-        odd = [f"{_size(length)} is {window:,}" for length, window in profile.windows if length != window]
-        shown = "yes" if name in DEFAULT_PROFILES else ""
-        rows.append((f"`{name}`", profile.title, profile.template_kind, "; ".join(odd) or "as named", shown))
-    return table(("profile", "models", "template", "windows", "default"), rows)
+        for length, window in load_profile(name).windows:
+            if length != window:
+                found.setdefault(f"{_size(length)} is {window:,}", []).append(f"`{name}`")
+    return listed((window, ", ".join(names)) for window, names in found.items())
 
 
 def knobs() -> str:
-    """Every knob of every task."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for task in TASKS.values():
-        for name, allowed in task.knobs.items():
-            said = allowed.what if isinstance(allowed, CorpusKnob) else _list(allowed)
-            found.setdefault((name, said), []).append(f"{task.family}.{task.subtask}")
-    return table(
-        ("knob", "values", "tasks"),
-        ((f"`{name}`", said, _tasks(names)) for (name, said), names in sorted(found.items())),
-    )
+    """The knobs of every family; where its subtasks differ in the values of one, they are named."""
+    rows = []
+    for family in families():
+        found: dict[str, dict[str, list[str]]] = {}
+        for task in (task for task in TASKS.values() if task.family == family):
+            for name, allowed in task.knobs.items():
+                values = "" if isinstance(allowed, CorpusKnob) else _list(allowed)
+                found.setdefault(name, {}).setdefault(values, []).append(f"`{task.subtask}`")
+        said = [_knob(name, values) for name, values in sorted(found.items())]
+        if said:
+            rows.append((f"[`{family}`](tasks/{family}.md)", "; ".join(said)))
+    return listed(rows)
 
 
-def _tasks(names: list[str]) -> str:
-    own = {family: [n for n in names if n.startswith(family + ".")] for family in families()}
-    whole = {family for family in own if len(own[family]) == sum(f == family for f, _ in TASKS)}
-    said = [f"all of `{f}`" if f in whole else ", ".join(f"`{n}`" for n in own[f]) for f in own if own[f]]
-    return ", ".join(said)
+def _knob(name: str, values: dict[str, list[str]]) -> str:
+    if len(values) == 1:
+        return f"`{name}` {next(iter(values))}".strip()
+    *few, most = sorted(values, key=lambda each: len(values[each]))
+    other = (f"{each} in {', '.join(values[each])}" for each in few)
+    return f"`{name}` {most} ({'; '.join(other)})"
 
 
 def columns() -> str:
     """Every column of a row."""
-    return table(("column", "type", "what it holds"), ((f"`{c.name}`", f"`{c.type}`", c.note) for c in COLUMNS))
-
-
-def harnesses() -> str:
-    """Every export."""
-    return table(
-        ("harness", "what is written"), ((f"[`{each.name}`]({each.name}.md)", each.title) for each in HARNESSES)
-    )
+    return listed((f"`{c.name}`", c.note) for c in COLUMNS)
 
 
 def commands() -> str:
-    """Every command with its one-line help, in the groups of the help."""
-    return table(
-        ("to", "command", "what it does"),
-        (
-            (title if place == 0 else "", f"`carrara {name}`", entry.line)
-            for title, entries in GROUPS.items()
-            for place, (name, entry) in enumerate(entries.items())
-        ),
-    )
+    """Every command, in the groups of the help."""
+    return listed((title, ", ".join(f"`{name}`" for name in entries)) for title, entries in GROUPS.items())
+
+
+def folders(root: Path = ROOT) -> str:
+    """Every folder of the package with the first line of its docstring; each imports only folders further down."""
+    trees = {path.parent.name: ast.parse(path.read_text("utf-8")) for path in (root / "pipeline").glob("*/__init__.py")}
+    below = imports(root)
+    layers: dict[str, int] = {}
+
+    def layer(name: str) -> int:
+        if name not in layers:
+            layers[name] = 1 + max(map(layer, below[name]), default=0)
+        return layers[name]
+
+    names = sorted(trees, key=lambda name: (-layer(name), name))
+    return listed((f"`{name}/`", (ast.get_docstring(trees[name]) or "").split("\n")[0]) for name in names)
+
+
+def imports(root: Path) -> dict[str, set[str]]:
+    """Return the modules and folders of the package with those that they import; templates are none of them."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((root / "pipeline").rglob("*.py")):
+        own = path.relative_to(root / "pipeline").parts[0].removesuffix(".py")
+        if "templates" in path.parts or own == "__init__":
+            continue
+        names = found.setdefault(own, set())
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "pipeline":
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pipeline."):
+                names.add((node.module or "").split(".")[1])
+    return {name: (names & found.keys()) - {name} for name, names in found.items()}
 
 
 def _list(values: Iterable[object]) -> str:
@@ -194,10 +223,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "recipes": recipes,
     "costs": costs,
     "profiles": profiles,
+    "windows": windows,
     "knobs": knobs,
     "columns": columns,
-    "harnesses": harnesses,
     "commands": commands,
+    "folders": folders,
     **{f"tasks_{family}": partial(tasks_of, family) for family in families()},
 }
 

@@ -1,3 +1,3 @@
-"""What is kept, on a disk or in a store: files, Parquet, journals, manifests, splits, and the recipes of a release."""
+"""What a build keeps: Parquet files, journals, manifests, splits."""
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""From recipe to rows: ids, plan, pools, fit, packing, cutting, and the jobs that write them."""
+"""From recipe to rows: plan, pools, fit, packing, cutting."""

@@ -1,4 +1,4 @@
-"""Simulated readers: pure functions of the text that is sent, each with a stated weakness.
+"""Simulated readers: functions of the prompt, each with a stated weakness.
 
 They are the naive baselines of a split, the curves of its example report, and what tests hold a family against: a
 shortcut that scores above chance is to be mended, or named as a limit.

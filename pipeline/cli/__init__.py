@@ -1,4 +1,4 @@
-"""The command `carrara`: one module for each group of subcommands, loaded when it is called."""
+"""The command `carrara`: one module for each group of subcommands."""
 
 from pipeline.cli.group import cli
 

@@ -66,8 +66,8 @@ def show_plan(
 ) -> None:
     """Show what RECIPE would build, what already exists, and what running a model on it costs.
 
-    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written, except copies of the files of
-    --corpus and of a model's tokenizer.
+    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written except copies of
+    --corpus files and of a model's tokenizer.
     """
     check_fit(plan, plan.profiles)
     state = proven_shards(plan)

@@ -47,7 +47,7 @@ def corpus() -> None:
     help="Keep at most N passages: those that questions refer to, and others drawn at random.",
 )  # fmt: skip
 def import_(*, shape: str, folder: Path, out: Path, leave_out: bool, escape: bool, most: int) -> None:
-    r"""Read FOLDER and write each corpus in it as a Parquet file, frozen by its digest.
+    """Read FOLDER and write each corpus in it as a Parquet file, identified by its digest.
 
     \b
     helmet     HELMET's data: kilt, msmarco, alce
@@ -55,7 +55,7 @@ def import_(*, shape: str, folder: Path, out: Path, leave_out: bool, escape: boo
     dpr        JSON with positive_ctxs or ctxs
     documents  .txt files, or .jsonl with text
     labelled   .jsonl or .csv with text and label
-    """
+    """  # noqa: D301 - click wants the character
     source = Source(folder, leave_out, escape, most)
     for one in import_corpora(shape, source, out):
         say(f"{one.path}: {describe_corpus(one.corpus)}")

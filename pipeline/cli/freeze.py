@@ -65,7 +65,7 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Print what would be built and roughly how long it takes. A model is downloaded and kept even so.",
+    help="Print what would be built and roughly how long it takes. A model on the Hub is downloaded even so.",
 )
 @run_options
 def extend(

@@ -146,7 +146,7 @@ def _told(fault: Exception) -> str:
     if isinstance(fault, click.MissingParameter) and fault.ctx:
         name = fault.ctx.command_path.partition(" ")[2]
         wanted = _given(fault.param) if fault.param else ""
-        said = fault.format_message().rstrip(".").replace("'[", "'").replace("]'", "'")
+        said = fault.format_message().rstrip(".").replace("'[NAME=]", "'").replace("'[", "'").replace("]'", "'")
         return f"{said}: {wanted}for example, `carrara {EXAMPLES[name]}`"
     if isinstance(fault, click.ClickException):
         return fault.format_message()

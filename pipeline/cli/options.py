@@ -137,7 +137,7 @@ QUIRK = click.option(
     "--quirk",
     "quirks",
     multiple=True,
-    metavar="FAMILY=RULE",
+    metavar="SCORER=RULE",
     help="Use another published scoring rule, such as mrcr=starts (see docs/scores.md). Repeatable.",
 )
 
@@ -175,7 +175,7 @@ def selecting(command: Callable[..., None]) -> Callable[..., None]:
                 type=click.Choice([ALL, LITE]),
                 default=ALL,
                 show_default=True,
-                help="All rows, or the balanced subset 'lite' (see docs/costs.md).",
+                help="All rows, or the small balanced subset 'lite' (see docs/costs.md).",
             ),
         ]
     ):

@@ -204,8 +204,8 @@ def run(
     Rows with frame raw go to /completions. Every request asks for at most the row's max_new_tokens.
 
     If the run is interrupted, repeat the command: rows that have a reply are not sent again, nor are rows that the
-    server rejected because they exceed its window. Rows that failed for another reason are. Both are listed, and the
-    exit code is then 2. What was asked, and with which settings, is noted in OUT.asked.json.
+    server rejected because they exceed its window. Rows that failed for another reason are. All rows without a
+    reply are listed, and the exit code is then 2. OUT.asked.json records what was asked, and with which settings.
 
     The headline is printed at the end; `carrara score` prints everything else.
     """

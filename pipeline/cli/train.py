@@ -22,38 +22,51 @@ from pipeline.training.shards import verify_shards, write_shards
 from pipeline.training.stream import stream
 
 WORKERS = click.option(
-    "--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores",
+    "--workers", type=click.IntRange(1), metavar="N", default=os.cpu_count() or 1, show_default="all cores",
     help="Number of worker processes.",
 )  # fmt: skip
 DASK = click.option("--dask", "address", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.")
 WAITING = click.option(
     "--dask-wait", "wait", type=Number(0, min_open=True), default=WAIT, show_default=True, metavar="SECONDS",
-    help="How long to wait for a worker.",
+    help="Time to wait for a worker.",
 )  # fmt: skip
 QUIET = click.option("--quiet", is_flag=True, help="Do not show progress.")
 
 
 @cli.group()
 def train() -> None:
-    """Write rows to train on, exact and proven as in a build, and keep them apart from evaluation."""
+    """Write rows to train on, exact and proven like those of a build, and apart from every evaluation."""
 
 
 @train.command("write")
 @click.argument("out", type=PLACE)
-@click.option("--task", "tasks", multiple=True, required=True, help="Task, such as bio.multihop. Repeatable.")
-@click.option("--tokenizer", required=True, help="Profile: a shipped name, or a TOML file.")
-@click.option("--length", "lengths", type=int, multiple=True, required=True, help="Tokens of a row. Repeatable.")
-@click.option("--complexity", "complexities", type=int, multiple=True, help="Relevant updates. Repeatable.")
-@click.option("--rows", type=click.IntRange(1), required=True, help="Rows of each task, length and complexity.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Any whole number: no two share a row.")
-@click.option("--ids", is_flag=True, help="Begin each unit with an id, and ask for those of the evidence.")
+@click.option(
+    "--task", "tasks", multiple=True, required=True, metavar="NAME", help="Task, such as bio.multihop. Repeatable."
+)
+@click.option("--tokenizer", required=True, metavar="NAME", help="Profile: a shipped one, or a TOML file.")
+@click.option(
+    "--length", "lengths", type=int, multiple=True, required=True, metavar="N", help="Length in tokens. Repeatable."
+)
+@click.option(
+    "--complexity", "complexities", type=int, multiple=True, metavar="N", help="Number of relevant pieces. Repeatable."
+)
+@click.option(
+    "--rows", type=click.IntRange(1), required=True, metavar="N", help="Rows of each task, length and complexity."
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, metavar="N", help="Any whole number; no two seeds share a row."
+)
+@click.option("--ids", is_flag=True, help="Begin each passage with an id, and ask for the ids of the evidence.")
 @click.option("--quotes", is_flag=True, help="Ask for the evidence word for word.")
-@click.option("--reserve", type=click.IntRange(1), help="Tokens for the reply, in place of each task's own.")
-@click.option("--set", "knobs", multiple=True, metavar="KNOB=VALUE", help="Knob of the tasks. Repeatable.")
+@click.option(
+    "--reserve", type=click.IntRange(1), metavar="N", help="Tokens for the reply, instead of each task's own number."
+)
+@click.option("--set", "knobs", multiple=True, metavar="KNOB=VALUE", help="Set a knob of the tasks. Repeatable.")
 @click.option(
     "--apart",
     type=DISK,
-    help="File of digests that `carrara train prove` wrote: rows that touch one are left out, and counted.",
+    metavar="FILE",
+    help="Digests from `carrara train prove`: rows that match one are left out and counted.",
 )
 @WORKERS
 @DASK
@@ -78,7 +91,7 @@ def write(
     wait: float,
     quiet: bool,
 ) -> None:
-    """Write shards of rows below OUT, on a disk or in a store. Shards that are there already are kept."""
+    """Write shards of rows to OUT, on a disk or in a store. Finished shards are reused."""
     given = dict(map(_knob, knobs))
     specs = [
         stream(
@@ -93,7 +106,7 @@ def write(
     with meter("train", rows * len(specs), quiet=quiet) as shown:
         index = write_shards(specs, rows, out, engine, apart, lambda count: shown.advance(count, 0))
     left = ", ".join(f"{count} with a {kind}" for kind, count in sorted(index["dropped"].items())) or "none"
-    said = f"; left out since they touch {', '.join(index['apart_from'])}: {left}" if apart else ""
+    said = f"; left out because they match {', '.join(index['apart_from'])}: {left}" if apart else ""
     say(f"{out}: {index['rows']} rows, all proven{said}")
 
 
@@ -108,22 +121,21 @@ def _knob(given: str) -> tuple[str, Knob]:
 @train.command("verify")
 @click.argument("out", type=PLACE)
 def verify(*, out: Path) -> None:
-    """Make every row below OUT again from its stream, prove it, and compare it with the shards."""
-    say(f"{out}: {verify_shards(out)} rows are those of their streams, and proven")
+    """Make every row in OUT again from its stream, prove it, and compare it with the shards."""
+    say(f"{out}: {verify_shards(out)} rows match their streams, all proven")
 
 
 @train.command("prove")
 @click.argument("releases", type=PLACE, nargs=-1, required=True, metavar="LOCK|FOLDER...")
-@click.option("--out", type=DISK, required=True, help="File to write the digests to.")
+@click.option("--out", type=DISK, required=True, metavar="FILE", help="File to write the digests to.")
 @WORKERS
 @DASK
 @WAITING
 @QUIET
 def prove(*, releases: Sequence[Path], out: Path, workers: int, address: str | None, wait: float, quiet: bool) -> None:
-    """Take digests of the units, questions, names and keys of releases, for `carrara train write --apart`.
+    """Write digests of the texts, questions, names and keys of releases, for `carrara train write --apart`.
 
-    Each release is a lock or the folder of a build. It is made again from its recipes, so that its shards are not
-    needed.
+    Each release is a lock or the folder of a build. It is made again from its recipes, so its shards are not needed.
     """
     titles, jobs = know_jobs(releases)
     with meter("prove", len(jobs), quiet=quiet) as shown:

@@ -1,3 +1,3 @@
-"""Users' own corpora: passages with questions, documents, and labelled texts, from the shapes they have."""
+"""Users' own texts: passages with questions, documents, and labelled texts."""
 
 from __future__ import annotations

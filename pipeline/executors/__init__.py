@@ -1,4 +1,4 @@
-"""Running jobs on any executor. Jobs are idempotent, so a broken pool is replaced to finish the remaining jobs."""
+"""Runs idempotent jobs on any executor."""
 
 from __future__ import annotations
 

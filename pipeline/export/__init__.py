@@ -1,4 +1,4 @@
-"""Splits in the formats of other harnesses: one module for each, registered in ``MODULES``."""
+"""Splits in the formats of other harnesses, one module for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures in one style: of a build for its card and report, and of scores for the report."""
+"""Figures of builds and of scores."""
 
 from pipeline.figures.builds import figures_of
 from pipeline.figures.style import Picture

@@ -1,3 +1,3 @@
-"""Asking a model: the endpoint, runs over the rows of a split, and texts for a corpus."""
+"""Asking a model: the endpoint, and runs over a split."""
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ def run_rows(
                 on_count(off)
         on_done(row)
         if lost >= IN_A_ROW + workers:
-            raise EndpointError(f"{lost} consecutive rows without a reply, the last: {came}; what came is kept")
+            raise EndpointError(f"{lost} consecutive rows without a reply, the last: {came}; earlier replies are kept")
     return outcome
 
 

@@ -1,4 +1,4 @@
-r"""Scores of replies. Standard library alone: what is published beside the data is this, in one file.
+r"""Scores replies with the standard library only.
 
 ``score(row, prediction)`` takes a row (or its key) and a model's reply, and returns a number from 0 to 1.
 

@@ -13,7 +13,7 @@ from pipeline.metrics.text import CHOOSING, DENIALS, EXPLAINED, LONG_LINE, REFUS
 def choice(row: Row, prediction: str) -> float | None:
     """Score a choice among (A) to (D), none of which is that the text does not tell: see `choice_or_refusal`.
 
-    Judged is a reply that names a letter, has the words of a choice, or refuses.
+    Judges a reply that names a letter or the words of a choice, or refuses.
     """
     return choice_or_refusal(row, prediction, refuses=False)
 
@@ -41,7 +41,7 @@ def choice_or_refusal(row: Row, prediction: str, *, refuses: bool = True) -> flo
     after ``not`` score 0; letters after ``not`` beside another letter do not count. Unless it `refuses`,
     (D) is a choice as the others are, and a refusal chooses nothing.
 
-    Judged is a reply that names a letter, has the words of a choice, or refuses.
+    Judges a reply that names a letter or the words of a choice, or refuses.
     """
     choices = [_without_article(str(choice)) for choice in row["choices"]]
     refusal = LETTERS[-1] if refuses else "?"

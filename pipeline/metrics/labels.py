@@ -41,7 +41,7 @@ def label(row: Row, prediction: str) -> float | None:
     Other labels are of a user's own texts, like ``card_arrival``: the line that gives the label must be it and no more,
     letters and digits compared.
 
-    Judged is a reply that names a category or a label in words; for labels of a user's own any text.
+    Judges a reply that names a category or a label; for your own labels in words, any text.
     """
     asked = str(row.get("question") or "")
     names = {word for word in TOKEN.findall(asked) if word[0].isupper()} if asked.startswith("Which ") else set()

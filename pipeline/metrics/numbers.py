@@ -97,7 +97,7 @@ def last_integer(row: Row, prediction: str) -> float | None:
     Of several numbers of the sentence the last one counts, without explanations, arithmetic and brackets; one after
     ``not``, and alternatives like ``14 or 10``, score 0. Numbers may be grouped by commas or written in words.
 
-    Judged is a reply with a whole number, in digits or in words below a hundred.
+    Judges a reply with a whole number, in digits or in words below a hundred.
     """
     found = _number(row, prediction)
     return None if found is None else float(found == int(row["target"]))
@@ -110,7 +110,7 @@ def latent_list(row: Row, prediction: str, *, values: bool = False) -> float | N
     character for character, or with `values` in its numbers alone. Other views: the number g that the answering
     sentence gives (as in `last_integer`) against the target t, as ``1 - min(1, |t - g| / (1e-10 + |t|))``.
 
-    Judged is a reply with a whole number, or for ``print`` with a list of whole numbers in square brackets.
+    Judges a reply with a whole number, or for ``print`` with a list of them in square brackets.
     """
     if row["subtask"] != "print":
         given = _number(row, prediction)
@@ -162,8 +162,7 @@ def count(row: Row, prediction: str) -> float | None:
     answers if it is the number alone or speaks of how many there are, else the last one; ``of these`` goes on with a
     sentence, and the rest is as in `last_integer`.
 
-    Judged is a reply with a whole number, in digits or in words below a hundred, that is neither named in the
-    question nor a day.
+    Judges a reply with a whole number that is neither in the question nor a day.
     """
     asked = str(row.get("question") or "")
     named = "|".join(

@@ -87,7 +87,7 @@ def all_in_order(row: Row, prediction: str) -> float | None:
     place of the reply, one after the other, none of them twice, and what stands between them is judged as by `exact`;
     numbering and ages do not count, and ``than`` compares and lists nothing.
 
-    Judged is any reply that says more than ordinary words.
+    Judges any reply with more than ordinary words.
     """
     wordings = [str(answer).split(PART) for answer in row["answers"]]
     parts = [tuple(dict.fromkeys(forms)) for forms in zip(*wordings, strict=True)]
@@ -146,7 +146,7 @@ def pair(row: Row, prediction: str) -> float | None:
     fits is right, the first answer is one, and all answers after the second are people of the text with their ages,
     ``name, age``: the two named must be among them, and as far apart as those of the first answer.
 
-    Judged is any reply that says more than ordinary words.
+    Judges any reply with more than ordinary words.
     """
     target = str(row["answers"][0]).split(PAIR)
     known = dict(entry.rsplit(", ", 1) for entry in row["answers"][2:])
@@ -193,7 +193,7 @@ def citation(row: Row, prediction: str) -> float | None:
     answer has parts. What stands before a label (behind it, if the text starts with one) is the part's value and judged
     as by `exact`: neither values nor labels can be listed.
 
-    Judged is any reply that says more than ordinary words.
+    Judges any reply with more than ordinary words.
     """
     answers = [[_sourced(part)[0] for part in str(answer).split(PART)] for answer in row["answers"]]
     wanted = list(zip(*answers, strict=True))

@@ -19,7 +19,7 @@ def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = T
     texts the other way round, which may move the ratio a little (as openai/mrcr has it). `autojunk` is difflib's own
     default, as in both published metrics; without it chance is ten times as high. Unlike both, reasoning is dropped.
 
-    Judged is a reply that holds the code (with `anywhere` off, one that begins with it).
+    Judges a reply with the code.
     """
     reply = thought(prediction)
     code = str(row["random_string_to_prepend"])

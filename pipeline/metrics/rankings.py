@@ -35,7 +35,7 @@ def ndcg(row: Row, prediction: str) -> float | None:
     last chain (``12345 > 23456``), unless it is much shorter than another one; without chains, the numbers that lines
     begin with. A number that the key does not know, or that stood before, keeps its place and gains nothing.
 
-    Judged is a reply that gives a number of the form of those of documents.
+    Judges a reply with a number of the documents' form.
     """
     worth, gains, seen, ranking = worth_of(row), list[int](), set[str](), _ranking(row, prediction)
     if not ranking:

@@ -59,7 +59,7 @@ def members(row: Row, prediction: str) -> float | None:
     alone or that ordinary talk does not have; what the question names or ``not`` denies is none. An empty set must be
     said to be empty.
 
-    Judged is a final answer that gives items of the form of the members, or says that there are none.
+    Judges a final answer with items of the members' form, or that says there are none.
     """
     wanted = set(_members(row))
     given, said = _given(row, prediction)
@@ -76,7 +76,7 @@ def route(row: Row, prediction: str) -> float | None:
     Nodes are the items of `members` in their order; one that stands next to itself counts once, and those of the
     question do not count. Whoever gives more nodes than the route has is measured by the number given.
 
-    Judged is a final answer that gives items of the form of the nodes.
+    Judges a final answer with items of the nodes' form.
     """
     wanted, given = ([node for node, _ in groupby(nodes)] for nodes in (_members(row), _given(row, prediction)[0]))
     if not given:

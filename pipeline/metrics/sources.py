@@ -82,7 +82,7 @@ def cited(row: Row, prediction: str, *, alce: bool = False, figure: str = "mean"
     With `alce` the reply is taken apart as by ALCE's own code: its first line alone, by full stops or commas, ids only
     right behind a bracket, values as substrings, and an id that is not needed does not count.
 
-    Judged is a reply with a statement: a sentence or an item that has an id, or says more than ordinary words.
+    Judges a reply with a sentence or an item that has an id, or more than ordinary words.
     """
     facts, listing = _sourced_facts(row), "], " in str(row["target"])
     if alce:

@@ -106,7 +106,7 @@ def key_points(row: Row, prediction: str, *, sourced: bool = False, figure: str 
     - precision: key points, of all pairs that are told.
     - sources: those with the id of an entry that tells of them, of the key points that are told.
 
-    Judged is a reply with a sentence, an item or a row of a table that goes with a person and a year.
+    Judges a reply with a sentence, an item or a row of a table that goes with a person and a year.
     """
     sources, people = points_of(row)
     told = _told_points(row, prediction, people)

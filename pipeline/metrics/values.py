@@ -98,8 +98,8 @@ def exact(row: Row, prediction: str) -> float | None:
     sentence score 0; dates may be written in any way that is clear. If the answer is a UUID or a number, only another
     of its form is another value.
 
-    Judged is what follows a mark like ``Answer:``, else a sentence that holds an accepted answer, a bare value,
-    another value of its kind (a name, a date), or a refusal.
+    Judges what follows a mark like ``Answer:``, else a bare value, or a sentence with an accepted answer, another
+    value of its kind (a name, a date), or a refusal.
     """
     asked, answers = words_asked(row), [unaccented(str(answer)) for answer in row["answers"]]
     if form := form_of(answers):
@@ -153,8 +153,7 @@ def idk_pair(row: Row, prediction: str) -> float | None:
     A refusal is a sentence that says that the text does not tell, or that one cannot answer, without a guess
     (``probably``) or a value beside it. No reply scores in both forms; a pair is passed by who scores in both.
 
-    Judged is what follows a mark like ``Answer:``, else a sentence that refuses or says a value. A sentence of
-    ordinary words alone says nothing.
+    Judges what follows a mark like ``Answer:``, else a sentence that refuses or says a value.
     """
     if not REFUSAL.search(str(row["target"])):
         return exact(row, prediction)

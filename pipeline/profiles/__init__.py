@@ -1,4 +1,4 @@
-"""Profiles: tokenizers with their chat templates and true windows, one TOML file each.
+"""Tokenizers with their chat templates and true windows.
 
 >>> profile = load_profile("llama3.1")
 >>> profile.window(131072), profile.template_kind

@@ -1,1 +1,1 @@
-"""Publishing a split on the Hugging Face Hub: its card, the folder to upload, and the upload itself."""
+"""Cards, folders and uploads for the Hugging Face Hub."""

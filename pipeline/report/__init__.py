@@ -1,4 +1,4 @@
-"""Web pages: a report on a build, a gallery of tasks, and a report on scores."""
+"""Web pages: reports on builds and scores, and the gallery."""
 
 from pipeline.report.builds import build_page
 from pipeline.report.gallery import gallery_page

@@ -1,1 +1,1 @@
-"""Scoring predictions against a split: reading, joining, scoring, and averaging with intervals and chance."""
+"""Scores of predictions, with intervals and chance."""

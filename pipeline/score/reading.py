@@ -23,10 +23,7 @@ from pipeline.storage.inflated import largest_piece
 
 LONGEST_LINE = 256 * 1024 * 1024
 """Bytes of a line that are read; a logged sample of a million tokens takes up to 20 MB."""
-FORMS = (
-    "give JSON Lines or Parquet with id and prediction, or the output of carrara run, of a batch, or of a harness that "
-    "rows are exported to"
-)
+FORMS = "give JSON Lines or Parquet with id and prediction, or the output of carrara run, a batch or a harness"
 UNREADABLE = (ValueError, RecursionError)
 
 Found = Entry | Fault

@@ -1,4 +1,4 @@
-"""Paths that users give: on a disk of this machine, or in any store that fsspec reaches.
+"""Paths on a disk, or in any store that fsspec reaches.
 
 A place in a store is a `StorePath`, which is a `pathlib.Path` for whatever joins and takes apart names, and asks the
 store where a path of a disk would ask the kernel. `place` makes one of what a user typed.

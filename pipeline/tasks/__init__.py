@@ -1,4 +1,4 @@
-"""The registry: every task that Carrara knows, by family and subtask; a family is imported when it is asked for."""
+"""Every task, by family and subtask."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a person sees in a terminal, and the signals that a person sends from one."""
+"""Output to a terminal, and signals from one."""

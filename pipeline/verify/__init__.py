@@ -1,3 +1,3 @@
-"""Proofs of shards, chance levels, the manifest that seals them, and the verification of copies."""
+"""Proofs, chance levels, manifests, and checks of copies."""
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Worlds: what tasks are drawn from. Pools of words, people, list programs."""
+"""What tasks are drawn from: words, people, programs."""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pipeline.metrics import SCORERS, score, scorers_of
@@ -185,7 +187,10 @@ def test_every_quirk_is_explained() -> None:
     page = (ROOT / "docs" / "scores.md").read_text(encoding="ascii")
     for name, scorer in SCORERS.items():
         assert f"`{name}`" in page
-        assert [quirk for quirk in scorer.quirks if f"| `{name}={quirk}` |" not in page] == []
+        if scorer.quirks:
+            (told,) = re.findall(rf"^- `{name}`: (.*(?:\n  .*)*)$", page.split("## Quirks")[1], re.MULTILINE)
+            assert [quirk for quirk in scorer.quirks if f"`{quirk}`" not in told] == []
+            assert told.startswith(f"`{next(iter(scorer.quirks))}`"), "the default comes first"
 
 
 def test_a_target_of_zero_needs_zero() -> None:

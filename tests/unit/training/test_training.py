@@ -216,7 +216,7 @@ def test_shards_are_continued_and_proven_and_hold_no_evaluation(tmp_path: Path) 
     CliRunner().invoke(train, told, catch_exceptions=False)
     assert shard.stat().st_mtime_ns == before
     said = CliRunner().invoke(train, ["verify", str(out)], catch_exceptions=False).output
-    assert said == f"{out}: 3 rows are those of their streams, and proven\n"
+    assert said == f"{out}: 3 rows match their streams, all proven\n"
 
     rows = list(read_rows(shard))
     planted = [{**rows[0], "metadata": rows[0]["metadata"].replace(TRAIN_CANARY, CANARY)}, *rows[1:]]
