@@ -30,6 +30,7 @@ from pipeline.tasks.rerank import chance, text
 from pipeline.tasks.rerank import solve as reader
 from pipeline.tasks.rerank.questions import CONDITIONS, Question, ask_conditions, ask_order, asked_forms, scales
 from pipeline.tasks.rerank.text import Author
+from pipeline.tasks.solving import stands
 from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, fresh, gazetteer, ids
 
 KNOBS: Mapping[str, tuple[Any, ...]] = MappingProxyType({"decoys": (True, False), "negatives": haystack.NEGATIVES})
@@ -174,7 +175,8 @@ def _told(examples: Sequence[tuple[str, Sequence[Graded]]], numbers: Sequence[st
 DECOYS = {10: (10, 8), 30: (18, 18)}
 """Decoys of the kind that is asked about, and of others, by complexity: they name all that is asked.
 
-With graded documents each value then stands in other roles more than twice as often as where it meets its condition.
+With graded documents each value then nearly always stands in other roles twice as often as where it meets its
+condition; where a document of the kind had no place for one, more documents of other kinds are written.
 """
 LENGTHS = {10: 8192, 30: 16384}
 """The shortest lengths, by complexity."""
@@ -226,7 +228,10 @@ class Conditions(Rerank):
             found.append((author.kin(met, named=decoys), grade))
         kin, strangers = DECOYS[wanted] if decoys else (0, 0)
         found += [(author.kin([]), 0) for _ in range(kin)]
-        return found + [(author.stranger(), 0) for _ in range(strangers)]
+        found += [(author.stranger(), 0) for _ in range(strangers)]
+        while decoys and not _named_otherwise(asked, found):
+            found.append((author.stranger(), 0))
+        return found
 
     def shown(self, world: Gazetteer, rng: Random, asked: Question, taken: set[str]) -> tuple[str, list[Graded]]:
         """Draw three conditions on things of another form, and write six documents."""
@@ -245,6 +250,16 @@ class Conditions(Rerank):
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the form of the documents that are asked for."""
         return {"form": (sample.latent["asked"], len(asked_forms()))}
+
+
+def _named_otherwise(asked: Question, found: Sequence[Graded]) -> bool:
+    """Return whether each value stands in other roles in twice as many documents as where it meets its condition."""
+    for name, value in asked.conditions:
+        holding = [one for one, _ in found if stands(value, one.text)]
+        meeting = sum(one.form == asked.form and one.facts.get(name) == value for one in holding)
+        if len(holding) < 3 * meeting:
+            return False
+    return True
 
 
 class Order(Rerank):

@@ -27,6 +27,7 @@ from pipeline.streams import Streams, stream
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Sample
 from pipeline.tasks.documents.solve import Entry, read
+from pipeline.tasks.rerank import task
 from pipeline.tasks.rerank.questions import ask_conditions, ask_order, asked_forms, conditions, scales
 from pipeline.tasks.rerank.solve import solve, wanted
 from pipeline.verify.row import answer_faults, cell_place
@@ -128,6 +129,15 @@ def test_decoys_that_name_nothing_are_found(rows: list[Row]) -> None:
         for one in entries(row, "decoy"):
             changed = changed.replace(one.text, one.text.replace(value, "Nowhere Else"))
         assert blamed(row, row["prompt"], changed, "stands in")
+
+
+def test_more_documents_are_written_where_values_are_named_too_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = (6, 4)
+    monkeypatch.setattr(task, "DECOYS", {10: few})
+    _, rows = built(tmp_path, cells(2)[:1])  # proven, so each value is named often enough
+    assert all(sum(needle["role"] == "decoy" for needle in row["needles"]) > sum(few) for row in rows)
 
 
 def test_a_tie_in_an_order_is_found(rows: list[Row]) -> None:
