@@ -87,7 +87,7 @@ def query(dealer: Dealer, name: str, status: str) -> Query:
     teller, pages = dealer.teller(name), dealer.stratum.complexity
     rng, others = teller.rng, [one for one in words()["status"] if one != status]
     share, form = rng.uniform(0.02, 0.95), rng.randrange(len(FORMS))
-    steps, seen, last = list[Step](), list[Entry](), list[Entry]()
+    steps, seen, last, taken = list[Step](), list[Entry](), list[Entry](), set[str]()
     doubled = {rng.randrange(1, pages), *(at for at in range(1, pages) if rng.random() < REPEATED)}
     tries = {at for at in range(pages) if rng.random() < 0.3} if dealer.errors else set[int]()
     for at in range(pages):
@@ -95,7 +95,10 @@ def query(dealer: Dealer, name: str, status: str) -> Query:
         states[rng.randrange(BROKEN, SIZE - 1)] = status  # on no other page, nor in what comes of a broken call
         if at + 1 in doubled:
             states[-1] = status
-        rows = [entry(teller.said, state) for state in states]
+        rows = list[Entry]()
+        for state in states:
+            rows.append(entry(teller.said, state, taken))
+            taken.add(rows[-1].number)
         if at in doubled:
             rows[0] = last[-1]
         page = Page(name, at + 1, pages, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from pipeline.worlds.desk.calls import aligned
@@ -35,9 +35,11 @@ class Page(NamedTuple):
     rows: Sequence[Entry]
 
 
-def entry(said: Speaker, status: str) -> Entry:
-    """Draw a row of a status."""
-    return Entry(f"R{said.rng.randrange(100_000, 1_000_000)}", status, said.rng.randrange(2, 90), said.slot("person"))
+def entry(said: Speaker, status: str, taken: Collection[str] = ()) -> Entry:
+    """Draw a row of a status, with a number that is not taken."""
+    while (number := f"R{said.rng.randrange(100_000, 1_000_000)}") in taken:
+        pass
+    return Entry(number, status, said.rng.randrange(2, 90), said.slot("person"))
 
 
 def _markdown(page: Page, ref: str) -> str:

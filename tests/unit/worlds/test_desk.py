@@ -15,7 +15,7 @@ from pipeline.worlds.desk.calls import ENVELOPES, ERRORS, FAULTS, aligned
 from pipeline.worlds.desk.jobs import WEIGHTS, assign_act, batch_code, copy_act, install_act, move_act, set_act
 from pipeline.worlds.desk.lexicon import FAMILIES
 from pipeline.worlds.desk.reads import OPENING_FORMS, READS, opening, opening_of
-from pipeline.worlds.desk.tables import FORMS
+from pipeline.worlds.desk.tables import FORMS, entry
 
 STREAMS = Streams((5,))
 PROMPT = "Read this.\nTrace:\n{}This is the end of the trace.\n\nQuestion: What?\nAnswer:"
@@ -34,6 +34,13 @@ def log(jobs: list[str]) -> Log:
 def teller(purpose: str) -> Teller:
     world: Desk = desk(STREAMS, "32k")
     return Teller(Speaker(world, STREAMS.of(purpose)), world.refs(100_000))
+
+
+def test_no_two_rows_have_the_same_number() -> None:
+    said, taken = teller("rows").said, set[str]()
+    for _ in range(4000):  # by chance alone some nine of them would be equal
+        taken.add(entry(said, "open", taken).number)
+    assert len(taken) == 4000
 
 
 def test_there_are_as_many_tools_forms_and_errors_as_promised(log: Log) -> None:
