@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 
 from pipeline.metrics.dates import DATED
 from pipeline.metrics.forms import form_of, shaped
@@ -90,13 +91,59 @@ def _touches(tokens: Sequence[str], at: int) -> bool:
     return False
 
 
+ALTERNATIVES = re.compile(r"[,;?]\s*(?:or\s+)?|\s+or\s+")
+INTERROGATIVE = re.compile(r"(?:which|who|whom|whose|what|when|where|how|did|does|was|were|is|are)\b", re.IGNORECASE)
+ARTICLE = re.compile(r"^(?:either|whether|the|an?)\s+", re.IGNORECASE)
+COMPARING = re.compile(
+    r"\b(?:than|ahead of|followed by|behind|over|against|versus|vs|compared (?:with|to))\b|>", re.IGNORECASE
+)
+LOWERING = re.compile(r"\b(?:less|fewer|rarer|seldomer|lower|smaller|later|behind)\b", re.IGNORECASE)
+
+
+def offered(row: Row, answers: Collection[str]) -> list[str]:
+    """Return what a question offers beside its answer: ``the Y`` of "Which came first, the X or the Y?".
+
+    Pairs are returned in both orders. A question that does not name an answer offers nothing.
+    """
+    question = unaccented(str(row.get("question") or ""))
+    own = {answer.lower() for answer in answers}
+    pieces = [ARTICLE.sub("", piece.strip()) for piece in ALTERNATIVES.split(question.rpartition(":")[2])]
+    if own.isdisjoint(piece.lower() for piece in pieces):
+        return []
+    others = [each for each in pieces if each and not INTERROGATIVE.match(each) and each.lower() not in own]
+    return others + [" and ".join(reversed(each.split(" and "))) for each in others if each.count(" and ") == 1]
+
+
+def chooses(sentence: str, answers: Collection[str], others: Collection[str], asked: frozenset[str]) -> bool | None:
+    """Tell whether a sentence gives an answer and no other value, as `gives`, where the question offers several.
+
+    A sentence that names several of them gives the first, if it compares it with the rest: "A, more often than B".
+    """
+    rivals = [found.start() for other in others for found in phrase(other).finditer(sentence)]
+    if not rivals:
+        return gives(sentence, answers, asked)
+    own = [found.start() for answer in answers for found in phrase(answer).finditer(sentence)]
+    if not own:
+        return False
+    first, then = min(own + rivals), min(rivals) if min(own) < min(rivals) else min(own)
+    between = sentence[first:then]
+    ahead = bool(COMPARING.search(between)) and (min(own) < min(rivals)) is not bool(LOWERING.search(between))
+    return ahead and gives(sentence, answers, asked)
+
+
+def _counts(sentence: str) -> bool:
+    """Tell whether a text states a number of something and is no sentence."""
+    return any(map(str.isdigit, sentence)) and FINITE.isdisjoint(TOKEN.findall(sentence.lower()))
+
+
 def exact(row: Row, prediction: str) -> float | None:
     """Score one value: the sentence that answers must give an accepted answer as whole words, and no other value.
 
     Another value is a name (or a date, where the answer is one) that the question does not name, or words between
-    commas, ``and`` and the like that neither the question nor ordinary talk has. ``or``, ``not`` and a refusal in that
-    sentence score 0; dates may be written in any way that is clear. If the answer is a UUID or a number, only another
-    of its form is another value.
+    commas, ``and`` and the like that neither the question nor ordinary talk has. If the question offers the answer
+    among others, each of these is another value, unless the sentence says that the answer is more than it. ``or``,
+    ``not`` and a refusal in that sentence score 0; dates may be written in any way that is clear. If the answer is a
+    UUID or a number, only another of its form is another value.
 
     Judges what follows a mark like ``Answer:``, else a bare value, or a sentence with an accepted answer, another
     value of its kind (a name, a date), or a refusal.
@@ -105,25 +152,33 @@ def exact(row: Row, prediction: str) -> float | None:
     if form := form_of(answers):
         return shaped(row, prediction, form)
     text, marked = after_mark(plain(row, prediction))
+    others = offered(row, answers)
+    lines = sentences_of(text) if others else []
+    listing = not marked and any(_counts(each) and chooses(each, answers, others, asked) is False for each in lines)
+
+    def read(sentence: str) -> bool | None:
+        if listing and _counts(sentence):  # "refund: 30", on the way to the answer
+            return None
+        return chooses(sentence, answers, others, asked)
 
     def leads(sentence: str) -> bool:
-        return bool(gives(sentence, answers, asked) or is_bare(sentence) or REFUSAL.search(sentence))
+        return bool(read(sentence) or is_bare(sentence) or REFUSAL.search(sentence))
 
     def rival(sentence: str) -> bool:
         own = any(phrase(answer).search(sentence) for answer in answers)
         refused = REFUSAL.search(sentence) and is_idle(sentence)
         return bool(refused) or is_bare(sentence) or (not own and _answers_again(sentence, answers[0], asked))
 
-    found = settled_on(text, lambda each: gives(each, answers, asked), leads, marked=marked, bare=rival)
+    found = settled_on(text, read, leads, marked=marked, bare=rival)
     if found is None:
         return None
-    return float(found is True and (marked or not _ends_otherwise(text, answers, asked)))
+    return float(found is True and (marked or not _ends_otherwise(text, read, answers[0], asked)))
 
 
-def _ends_otherwise(text: str, answers: Sequence[str], asked: frozenset[str]) -> bool:
+def _ends_otherwise(text: str, read: Callable[[str], bool | None], answer: str, asked: frozenset[str]) -> bool:
     """Tell whether a text begins with a sentence and ends with another value, so that it would answer twice."""
-    said = [each for each in sentences_of(text) if gives(each, answers, asked) is not None]
-    other = gives(said[-1], answers, asked) is False and bool(alike(said[-1], answers[0], asked))
+    said = [each for each in sentences_of(text) if read(each) is not None]
+    other = read(said[-1]) is False and bool(alike(said[-1], answer, asked))
     return other and not is_bare(said[0])
 
 
@@ -188,10 +243,10 @@ def _names_value(piece: str, asked: frozenset[str]) -> bool:
     return any(is_strange(token, asked) and not token[0].islower() for token in tokens[1:])
 
 
-EXACT_SCORER = Scorer(exact, 3, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
+EXACT_SCORER = Scorer(exact, 4, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
 IDK_PAIR_SCORER = Scorer(
     idk_pair,
-    3,
+    4,
     "value",
     refuses=True,
     paired=True,
