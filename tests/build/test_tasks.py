@@ -31,8 +31,8 @@ from shared_folders import shared_folder
 Row = dict[str, Any]
 UNEVEN = ("bfs", "count")
 """Subtasks that have more relevant units in some rows of a stratum than in others."""
-INDENTED = ("trace",)
-"""Families whose prompts hold results of tools, in which spaces indent lines and align columns."""
+INDENTED = ("trace", "code")
+"""Families whose prompts hold results of tools or code, in which spaces indent lines and align columns."""
 PROFILES = ("gemma3", "llama3.1", "mistral-tekken", "o200k")
 """One profile of each kind of vocabulary and template; the sweeps of `test_sweep` go over all of them."""
 slow = pytest.mark.slow
