@@ -59,7 +59,7 @@ class Written(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a row asks, and what is written for it; `shown` stands in the metadata, with ``guesses`` of naive readers."""
+    """What a row asks and what is written for it; `shown` is published, with ``guesses`` of naive readers."""
 
     question: str
     key: Key

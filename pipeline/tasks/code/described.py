@@ -58,7 +58,10 @@ MEANINGS: Sequence[tuple[str, Act]] = (
     (r"the greatest of them, or 0|finds the maximum", lambda some, _: sorted([*some] or [0])[-1]),
     (r"the least of them, or 0|finds the minimum", lambda some, _: sorted([*some] or [0])[0]),
     (r"how many there are|counts them", lambda some, _: sum(1 for _one in some)),
-    (r"exceeds the least|between maximum and minimum", lambda some, _: max([0] if not some else some) - min(some or [0])),
+    (
+        r"exceeds the least|between maximum and minimum",
+        lambda some, _: max(some or [0]) - min(some or [0]),
+    ),
 )
 """Sentences, with ``#`` for a number, and what they mean."""
 PATTERNS = tuple((re.compile(said.replace("#", r"(\d)")), act) for said, act in MEANINGS)

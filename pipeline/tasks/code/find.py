@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -55,7 +56,7 @@ class Find(CodeTask):
             module = started(*packages.new())
             name = module.namer.function()
             doc = told_in_doc(module.namer.rng, some, docs)
-            beside(module, lambda module=module, name=name, some=some, doc=doc: list_function(module, name, some, doc))
+            beside(module, partial(list_function, module, name, some, doc))
             finish(module)
             files.append(Written(module.text, "decoy" if at else "relevant"))
             names.append(name)

@@ -40,15 +40,24 @@ OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.NotIn: lambda one, some: one not in some,
 }
 BUILTINS: Mapping[str, Callable[..., Any]] = {
-    **{"abs": abs, "enumerate": enumerate, "int": int, "len": len, "list": list, "max": max, "min": min},
-    **{"range": range, "reversed": reversed, "sorted": sorted, "str": str, "sum": sum, "zip": zip},
+    "abs": abs,
+    "enumerate": enumerate,
+    "int": int,
+    "len": len,
+    "list": list,
+    "max": max,
+    "min": min,
+    "range": range,
+    "reversed": reversed,
+    "sorted": sorted,
+    "str": str,
+    "sum": sum,
+    "zip": zip,
 }
 METHODS: Mapping[type, frozenset[str]] = {
     list: frozenset({"append", "sort"}),
     dict: frozenset({"get", "items", "values"}),
-    str: frozenset(
-        {"count", "join", "lower", "replace", "split", "startswith", "strip", "upper"}
-    ),
+    str: frozenset({"count", "join", "lower", "replace", "split", "startswith", "strip", "upper"}),
 }
 
 

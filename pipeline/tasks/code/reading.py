@@ -163,8 +163,7 @@ def calls(file: File, name: str) -> Sequence[ast.expr]:
         found = [
             node.func
             for node in ast.walk(function)
-            if isinstance(node, ast.Call)
-            and not (isinstance(root := _root(node.func), ast.Name) and root.id in own)
+            if isinstance(node, ast.Call) and not (isinstance(root := _root(node.func), ast.Name) and root.id in own)
         ]
         file.compiled["calls", name] = found  # type: ignore[index]
     return found  # type: ignore[no-any-return]

@@ -1,6 +1,17 @@
 """The world `forge`: small Python packages that nobody has seen, and the logs of their changes."""
 
 from pipeline.worlds.forge.bodies import list_function
+from pipeline.worlds.forge.commits import (
+    Codes,
+    Commit,
+    Setting,
+    history,
+    log_texts,
+    named_only,
+    set_to,
+    setting,
+    taken_back,
+)
 from pipeline.worlds.forge.modules import Module
 from pipeline.worlds.forge.names import (
     WORLD,
@@ -20,22 +31,26 @@ from pipeline.worlds.forge.packages import (
     finish,
     forge,
     import_one,
-    plain_function,
+    initial_of,
     pool_texts,
     started,
 )
 from pipeline.worlds.forge.scalars import Called, Number, scalar_function
 from pipeline.worlds.forge.steps import Step, draw_steps, near_misses
-from pipeline.worlds.forge.telling import told, told_in_doc
+from pipeline.worlds.forge.telling import NONE, told, told_in_doc
 
 __all__ = [
     "DOCS",
+    "NONE",
     "WORLD",
     "Called",
+    "Codes",
+    "Commit",
     "Domain",
     "Module",
     "Namer",
     "Number",
+    "Setting",
     "Step",
     "any_function",
     "beside",
@@ -44,16 +59,22 @@ __all__ = [
     "draw_steps",
     "finish",
     "forge",
+    "history",
     "import_one",
+    "initial_of",
     "is_of_row",
     "list_function",
+    "log_texts",
+    "named_only",
     "near_misses",
     "package_name",
-    "plain_function",
     "pool_texts",
     "scalar_function",
+    "set_to",
+    "setting",
     "source_digest",
     "started",
+    "taken_back",
     "told",
     "told_in_doc",
     "words",

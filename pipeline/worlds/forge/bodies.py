@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from pipeline.worlds.forge.modules import Module, TooLong, fitting
+from pipeline.worlds.forge.modules import Module, TooLongError, fitting
 from pipeline.worlds.forge.names import words
 from pipeline.worlds.forge.steps import Step
 
@@ -22,7 +22,7 @@ def list_function(module: Module, name: str, steps: Sequence[Step], doc: str = "
         try:
             body = Body(module, name, steps, doc)
             module.functions += [fitting(text) for text in (*body.helpers, body.text)]
-        except TooLong:
+        except TooLongError:
             module.constants, module.functions = constants, functions
         else:
             return
@@ -58,14 +58,14 @@ class Body:
         """Draw the name of a value that the function does not have yet.
 
         Raises:
-            TooLong: if there are hardly any left.
+            TooLongError: if there are hardly any left.
         """
         for _ in range(20):
             name = f"{self.rng.choice(words()[kind])}_{noun}"
             if name not in self.used:
                 self.used.add(name)
                 return name
-        raise TooLong(noun)
+        raise TooLongError(noun)
 
     def number(self, number: int) -> str:
         """Return a number as it is written: itself, or a constant of the module."""
@@ -182,7 +182,10 @@ class Body:
         source, number = self.kept("ordered" if self.source.startswith("sorted") else "kept"), self.number(step.number)
         one, place = self.one, "place"
         spelled = {
-            "first": (f"{source}[:{number}]", f"[{one} for {place}, {one} in enumerate({source}) if {place} < {number}]"),
+            "first": (
+                f"{source}[:{number}]",
+                f"[{one} for {place}, {one} in enumerate({source}) if {place} < {number}]",
+            ),
             "without": (
                 f"{source}[{number}:]",
                 f"[{one} for {place}, {one} in enumerate({source}) if {place} >= {number}]",

@@ -10,7 +10,7 @@ HEAD, TAIL = "==> ", " <=="
 """Around the path of a file, as ``tail`` prints it before each of several files."""
 
 
-class TooLong(Exception):
+class TooLongError(Exception):
     """A line does not fit: what is written is drawn again."""
 
 
@@ -32,6 +32,14 @@ class Module:
     def dotted(self) -> str:
         """The name that it is imported by."""
         return self.package if self.name == "__init__" else f"{self.package}.{self.name}"
+
+    @property
+    def bound(self) -> frozenset[str]:
+        """The names that its imports and functions have."""
+        defined = [
+            line[4 : line.index("(")] for text in self.functions for line in text.split("\n") if line[:4] == "def "
+        ]
+        return frozenset([*defined, *(line.split()[-1] for line in self.imports)])
 
     @property
     def text(self) -> str:
@@ -73,7 +81,7 @@ def wrapped(head: str, inner: str, tail: str) -> str:
     indent = " " * (len(line) - len(line.lstrip()))
     broken = f"{head}\n{indent}    {inner}\n{indent}{tail}"
     if max(map(len, broken.split("\n"))) > FITS:
-        raise TooLong(line)
+        raise TooLongError(line)
     return broken
 
 
@@ -81,8 +89,8 @@ def fitting(text: str) -> str:
     """Return code all of whose lines fit.
 
     Raises:
-        TooLong: if one does not.
+        TooLongError: if one does not.
     """
     if any(len(line) > FITS for line in text.split("\n")):
-        raise TooLong(text)
+        raise TooLongError(text)
     return text

@@ -65,6 +65,8 @@ class Namer:
         self.rng, self.domain, self.of_row = rng, domain, of_row
         self.taken: set[str] = set()
         """Names of functions that were drawn: none is twice in a package."""
+        self.own: list[str] = []
+        """Those that were drawn here, where several packages of a row share what is taken."""
 
     def function(self, label: str = "") -> str:
         """Draw the name of a function; `label` is the thing that it names, else any."""
@@ -83,6 +85,7 @@ class Namer:
             heads = [part[:4] for part in name.split("_")]
             if name not in self.taken and is_of_row(name) == self.of_row and len({*heads}) == len(heads):
                 self.taken.add(name)
+                self.own.append(name)
                 return name
 
     def thing(self) -> tuple[str, str]:

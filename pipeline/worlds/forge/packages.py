@@ -13,7 +13,7 @@ from pipeline.caches import lru_cache
 from pipeline.streams import Indices, Streams
 from pipeline.typed import TIERS
 from pipeline.worlds.forge.bodies import list_function
-from pipeline.worlds.forge.modules import Module, fitting
+from pipeline.worlds.forge.modules import HEAD, TAIL, Module, fitting
 from pipeline.worlds.forge.names import FITS, WORLD, Domain, Namer, domains, package_name, words
 from pipeline.worlds.forge.plain import plain_function
 from pipeline.worlds.forge.scalars import Called, scalar_function
@@ -24,10 +24,12 @@ TOKENS_PER_UNIT = 80
 """One file of the pool for so many tokens of the tier: about twice what a prompt can hold."""
 LONE, FILES_PER_LONE = 48, 16
 """Files of the smallest world that stand alone and import nothing; files of packages for each further one."""
+ALONE = 0.4
+"""The share of packages of which one file is shown, as of packages that rows have."""
 MOST = 860
 """Characters of a file, at most: larger units leave gaps in short prompts."""
-DESCRIBED = 0.45
-"""The share of modules with a docstring."""
+COMMENTED, DESCRIBED = 0.3, 0.45
+"""The shares of modules in which a comment names another function, and of those with a docstring."""
 DOCS = ("none", "true", "misleading")
 LAST = ("report", "summary", "overview", "main", "checks")
 """Modules that use what the package gives out."""
@@ -79,7 +81,9 @@ def _outline(rng: Random, taken: set[str]) -> Outline:
     domain = rng.choice(domains())
     name = next(name for name in iter(lambda: package_name(rng, domain, of_row=False), "") if name not in taken)
     taken.add(name)
-    files = [*rng.sample(domain.modules, rng.randrange(3, len(domain.modules) + 1)), "__init__"]
+    if rng.random() < ALONE:
+        return Outline(name, domain, [rng.choice(domain.modules)])
+    files = [*rng.sample(domain.modules, rng.randrange(2, len(domain.modules) + 1)), "__init__"]
     return Outline(name, domain, [*files, rng.choice(LAST)] if rng.random() < 0.6 else files)
 
 
@@ -101,8 +105,10 @@ def package(rng: Random, outline: Outline, docs: str) -> Iterator[str]:
     given: dict[str, Sequence[str]] = {}
     for name in outline.files:
         if name == "__init__":
-            shown = {module: rng.sample(names, rng.randrange(1, len(names) + 1)) for module, names in given.items() if names}
-            yield initial(outline, shown)
+            shown = {
+                module: rng.sample(names, rng.randrange(1, len(names) + 1)) for module, names in given.items() if names
+            }
+            yield initial(outline.name, shown)
             given = {"__init__": [one for names in shown.values() for one in names]}
             continue
         module = module_of(outline.name, name, namer, given, docs)
@@ -110,16 +116,22 @@ def package(rng: Random, outline: Outline, docs: str) -> Iterator[str]:
         yield module.text
 
 
-def initial(outline: Outline, shown: Mapping[str, Sequence[str]]) -> str:
-    """Return what a package gives out."""
-    rows = [f"from {outline.name}.{module} import {', '.join(sorted(names))}" for module, names in sorted(shown.items())]
-    rows = [row if len(row) <= FITS else _exploded_import(row) for row in rows]
+def initial(package: str, shown: Mapping[str, Sequence[str]]) -> str:
+    """Return the file of a package that gives out functions of its modules."""
+    rows = [f"from {package}.{module} import {', '.join(sorted(names))}" for module, names in sorted(shown.items())]
     names = sorted(name for some in shown.values() for name in some)
     line = "__all__ = [" + ", ".join(f'"{name}"' for name in names) + "]"
     if len(line) > FITS:
         line = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]"
-    module = Module(outline.name, "__init__", Namer(Random(0), outline.domain))
-    return fitting("\n".join([module.text.strip(), *rows, "", line, ""])) if rows else f"{module.text.strip()}\nVERSION = 1\n"
+    code = (
+        [*(row if len(row) <= FITS else _exploded_import(row) for row in rows), "", line] if rows else ["VERSION = 1"]
+    )
+    return fitting("\n".join([f"{HEAD}{package}/__init__.py{TAIL}", *code, ""]))
+
+
+def initial_of(module: Module, names: Sequence[str]) -> str:
+    """Return the file of a package that gives out functions of one module."""
+    return initial(module.package, {module.name: names})
 
 
 def _exploded_import(row: str) -> str:
@@ -127,13 +139,11 @@ def _exploded_import(row: str) -> str:
     return f"{head} import (\n" + "".join(f"    {name},\n" for name in names.split(", ")) + ")"
 
 
-def module_of(
-    package: str, name: str, namer: Namer, given: Mapping[str, Sequence[str]], docs: str
-) -> Module:
+def module_of(package: str, name: str, namer: Namer, given: Mapping[str, Sequence[str]], docs: str) -> Module:
     """Write a module of a package, which may use functions of one number that other modules have (`given`)."""
     rng = namer.rng
     while True:
-        taken = {*namer.taken}
+        taken, own = {*namer.taken}, [*namer.own]
         module = Module(package, name, namer, module_doc(namer) if rng.random() < DESCRIBED else "")
         callees = imported(module, given)
         for _ in range(rng.choice((1, 2, 2, 2, 3, 3))):
@@ -143,6 +153,7 @@ def module_of(
             return module
         namer.taken.clear()
         namer.taken.update(taken)
+        namer.own[:] = own
 
 
 def imported(module: Module, given: Mapping[str, Sequence[str]]) -> list[str]:
@@ -154,21 +165,26 @@ def imported(module: Module, given: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def import_one(module: Module, other: str, function: str, package: str = "") -> str:
-    """Import a function of a module, or of a package itself, and return how it is called."""
+    """Import a function of a module, or of a package itself, and return how it is called.
+
+    No name stands for two things: where one is taken, the function gets another.
+    """
     rng, package = module.namer.rng, package or module.package
     source = package if other == "__init__" else f"{package}.{other}"
     way = rng.random()
-    if way < 0.4 or (way >= 0.6 and other == "__init__"):
+    if way < 0.4 and function not in module.bound:
         module.imports.append(f"from {source} import {function}")
         return function
     if way < 0.6:
         alias = module.namer.function()
         module.imports.append(f"from {source} import {function} as {alias}")
         return alias
-    if way < 0.8 and not any(line.split()[-1] == other for line in module.imports):
+    if way < 0.8 and other != "__init__" and other not in module.bound:
         module.imports.append(f"from {package} import {other}")
         return f"{other}.{function}"
-    alias = f"{rng.choice(module.namer.domain.amounts)}_{other}"
+    parts = [*module.namer.domain.amounts, *words()["adjective"]]
+    last = package if other == "__init__" else other
+    alias = next(name for name in iter(lambda: f"{rng.choice(parts)}_{last}", "") if name not in module.bound)
     module.imports.append(f"import {source} as {alias}")
     return f"{alias}.{function}"
 
@@ -196,7 +212,7 @@ def started(package: str, namer: Namer) -> Module:
     return Module(package, namer.rng.choice(namer.domain.modules), namer, doc)
 
 
-def beside(module: Module, write: Callable[[], None], *, most: int = 2) -> None:
+def beside(module: Module, write: Callable[[], object], *, most: int = 2) -> None:
     """Write a function among up to so many others of any kind, all of which the pool has too."""
     rng = module.namer.rng
     others = rng.randrange(most + 1)
@@ -213,9 +229,9 @@ def finish(module: Module) -> None:
     rng, code = module.namer.rng, "\n".join(module.functions)
     module.imports = [line for line in module.imports if f"{line.split()[-1]}" in code]
     module.constants = {name: value for name, value in module.constants.items() if name in code}
-    others = sorted(name for name in module.namer.taken if not name.startswith("_"))
-    if module.functions and others and rng.random() < 0.3:
-        at = rng.randrange(len(module.functions))
+    at = rng.randrange(len(module.functions))
+    others = [name for name in module.namer.own if f"def {name}(" not in module.functions[at]]
+    if others and rng.random() < COMMENTED:
         module.functions[at] = commented(rng, module.functions[at], rng.choice(others))
 
 

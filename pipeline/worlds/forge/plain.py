@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pipeline.worlds.forge.modules import Module, TooLong, fitting, wrapped
+from pipeline.worlds.forge.modules import Module, TooLongError, fitting, wrapped
 from pipeline.worlds.forge.names import words
 
 
@@ -23,7 +23,7 @@ def plain_function(module: Module, name: str, callees: Sequence[str] = (), doc: 
                 head, lines = "\n".join([head, *lines[:2]]), lines[2:]
             told = [f'    """{doc}"""'] if doc else []
             module.functions.append(fitting("\n".join([head, *told, *lines])))
-        except TooLong:
+        except TooLongError:
             module.constants = constants
         else:
             return
@@ -39,7 +39,7 @@ def tally(module: Module, name: str, _: Sequence[str]) -> str:
             f"    for {one} in {label}s:\n        {counts}[{one}] = {counts}.get({one}, 0) + {rng.randrange(1, 4)}\n",
             f"    for {one} in {label}s:\n        if {one} not in {counts}:\n            {counts}[{one}] = 0\n"
             f"        {counts}[{one}] += len({one}) - {rng.randrange(1, 4)}\n",
-            f"    for place, {one} in enumerate({label}s):\n        if {one}.startswith(\"{_letters(module)}\"):\n"
+            f'    for place, {one} in enumerate({label}s):\n        if {one}.startswith("{_letters(module)}"):\n'
             f"            {counts}[{one}] = place\n",
         )
     )
@@ -126,7 +126,7 @@ def two_numbers(module: Module, name: str, _: Sequence[str]) -> str:
     """Work something out of two numbers."""
     rng, one, other = module.namer.rng, module.namer.amount(), module.namer.amount()
     if one == other:
-        raise TooLong(one)
+        raise TooLongError(one)
     share, limit = rng.randrange(2, 9), module.fresh_constant(rng.randrange(5, 80))
     head = wrapped(f"def {name}(", f"{one}: int, {other}: int", ") -> int:")
     return rng.choice(
@@ -159,7 +159,7 @@ def each_called(module: Module, name: str, callees: Sequence[str]) -> str:
     """Call another function for each of a list, with a further number."""
     rng, (one, many), amount = module.namer.rng, module.namer.thing(), module.namer.amount()
     if amount == many:
-        raise TooLong(amount)
+        raise TooLongError(amount)
     callee, share = rng.choice(callees), rng.randrange(2, 9)
     head = f"def {name}({many}: list[int], {amount}: int) -> "
     return rng.choice(
@@ -176,7 +176,7 @@ def called_twice(module: Module, name: str, callees: Sequence[str]) -> str:
     """Call one function or two, for two numbers."""
     rng, one, other = module.namer.rng, module.namer.amount(), module.namer.amount()
     if one == other:
-        raise TooLong(one)
+        raise TooLongError(one)
     first, second, limit = rng.choice(callees), rng.choice(callees), rng.randrange(4, 70)
     head = wrapped(f"def {name}(", f"{one}: int, {other}: int", ") -> int:")
     return rng.choice(
@@ -190,7 +190,12 @@ def called_twice(module: Module, name: str, callees: Sequence[str]) -> str:
 
 def labelled(module: Module, name: str, callees: Sequence[str]) -> str:
     """Show what another function returns."""
-    rng, label, amount, callee = module.namer.rng, _label(module), module.namer.amount(), module.namer.rng.choice(callees)
+    rng, label, amount, callee = (
+        module.namer.rng,
+        _label(module),
+        module.namer.amount(),
+        module.namer.rng.choice(callees),
+    )
     head = wrapped(f"def {name}(", f"{label}: str, {amount}: int", ") -> str:")
     return rng.choice(
         (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-from pipeline.worlds.forge.modules import Module, TooLong, fitting
+from pipeline.worlds.forge.modules import Module, TooLongError, fitting
 from pipeline.worlds.forge.names import words
 
 Number = Callable[[int], int]
@@ -28,7 +28,7 @@ def scalar_function(module: Module, name: str, called: Called | None = None, doc
         try:
             text, value = _drawn(module, name, called, doc)
             module.functions.append(fitting(text))
-        except TooLong:
+        except TooLongError:
             module.constants = constants
         else:
             return value
@@ -38,7 +38,7 @@ def _drawn(module: Module, name: str, called: Called | None, doc: str) -> tuple[
     rng, namer = module.namer.rng, module.namer
     given = namer.amount()
     lines = [f'    """{doc}"""'] if doc else []
-    text, value = given, _same
+    text, value = given, _same()
     if rng.random() < (0.5 if called else 0.7):
         text, value = operation(module, given)
     if called:
@@ -95,8 +95,8 @@ def operation(module: Module, text: str) -> tuple[str, Number]:
     return f"{text} + {name}[{text} % {len(table)}]", lambda one: one + table[one % len(table)]
 
 
-def _same(one: int) -> int:
-    return one
+def _same() -> Number:
+    return lambda one: one
 
 
 def _after(first: Number, then: Number) -> Number:

@@ -88,7 +88,7 @@ def behaviour(steps: Sequence[Step]) -> tuple[str, ...]:
 
 
 def draw_steps(rng: Random, count: int, *, of_row: bool) -> Sequence[Step]:
-    """Draw so many steps, each of which shows; their behaviour is one that rows keep to themselves, or one of others."""
+    """Draw so many steps, each of which shows; what they do is kept for rows, or for the pool."""
     while True:
         steps = _drawn(rng, count)
         told = behaviour(steps)
