@@ -63,7 +63,7 @@ class Callers(CodeTask):
     title = "all functions that call one, by whatever name they import it"
     scorer = "members"
     complexities = (1, 4, 16)
-    max_new_tokens = 384
+    max_new_tokens = 256
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({"within": WITHIN})
     reply = text.NAMES
     fits = MappingProxyType({16: 16384})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipeline.worlds.forge.names import FITS, Namer
@@ -44,11 +45,16 @@ class Module:
     @property
     def text(self) -> str:
         """The file as it stands in a prompt, below a line with its path."""
-        plain = sorted(line for line in self.imports if line.startswith("import "))
-        chosen = sorted(line for line in self.imports if not line.startswith("import "))
+        chosen: dict[str, list[str]] = {}
+        for line in self.imports:
+            if line.startswith("from "):
+                source, _, name = line.removeprefix("from ").partition(" import ")
+                chosen.setdefault(source, []).append(name)
+        rows = sorted(line for line in self.imports if line.startswith("import "))
+        rows += [import_line(source, names) for source, names in sorted(chosen.items())]
         parts = [
             f'"""{self.doc}"""' if self.doc else "",
-            "\n".join([*plain, *chosen]),
+            "\n".join(rows),
             "\n".join(f"{name} = {value}" for name, value in self.constants.items()),
         ]
         head = "\n\n".join(part for part in parts if part)
@@ -60,6 +66,14 @@ class Module:
         name = next(name for name in iter(self.namer.constant, "") if name not in self.constants)
         self.constants[name] = written(value)
         return name
+
+
+def import_line(source: str, names: Sequence[str]) -> str:
+    """Return an import of some names, one to a line where one line does not hold all."""
+    line = f"from {source} import {', '.join(sorted(names))}"
+    if len(line) <= FITS:
+        return line
+    return f"from {source} import (\n" + "".join(f"    {name},\n" for name in sorted(names)) + ")"
 
 
 def written(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from random import Random
 from zlib import crc32
 
@@ -68,25 +69,27 @@ class Namer:
         self.own: list[str] = []
         """Those that were drawn here, where several packages of a row share what is taken."""
 
-    def function(self, label: str = "") -> str:
-        """Draw the name of a function; `label` is the thing that it names, else any."""
+    def function(self, label: str = "", verbs: Sequence[str] = ()) -> str:
+        """Draw the name of a function; `label` is the thing that it names and `verbs` what it does, else any."""
         rng, domain, said = self.rng, self.domain, words()
         while True:
-            thing = label or rng.choice(rng.choice(domain.things))
-            name = rng.choice(
-                (
-                    f"{rng.choice(domain.verbs)}_{thing}",
-                    f"{rng.choice(domain.verbs)}_{rng.choice(said['adjective'])}_{thing}",
-                    f"{rng.choice(said['adjective'])}_{thing}_{rng.choice(domain.amounts)}",
-                    f"{thing}_{rng.choice(domain.amounts)}_{rng.choice(said['qualifier'])}",
-                    f"{rng.choice(domain.verbs)}_{thing}_{rng.choice(said['qualifier'])}",
-                )
-            )
+            thing, verb = label or rng.choice(rng.choice(domain.things)), rng.choice(verbs or domain.verbs)
+            adjective, amount = rng.choice(said["adjective"]), rng.choice(domain.amounts)
+            qualifier = rng.choice(said["qualifier"])
+            forms = [f"{verb}_{thing}", f"{verb}_{adjective}_{thing}", f"{verb}_{thing}_{qualifier}"]
+            if not verbs:
+                forms += [f"{adjective}_{thing}_{amount}", f"{thing}_{amount}_{qualifier}"]
+            name = rng.choice(forms)
             heads = [part[:4] for part in name.split("_")]
             if name not in self.taken and is_of_row(name) == self.of_row and len({*heads}) == len(heads):
                 self.taken.add(name)
                 self.own.append(name)
                 return name
+
+    @property
+    def values(self) -> frozenset[str]:
+        """What values of functions may be called, by one word."""
+        return frozenset([*self.domain.labels, *(f"{one}s" for one in self.domain.labels), *chain(*self.domain.things)])
 
     def thing(self) -> tuple[str, str]:
         """Draw a thing: one of it and many."""

@@ -13,7 +13,7 @@ from pipeline.caches import lru_cache
 from pipeline.streams import Indices, Streams
 from pipeline.typed import TIERS
 from pipeline.worlds.forge.bodies import list_function
-from pipeline.worlds.forge.modules import HEAD, TAIL, Module, fitting
+from pipeline.worlds.forge.modules import HEAD, TAIL, Module, fitting, import_line
 from pipeline.worlds.forge.names import FITS, WORLD, Domain, Namer, domains, package_name, words
 from pipeline.worlds.forge.plain import plain_function
 from pipeline.worlds.forge.scalars import Called, scalar_function
@@ -118,25 +118,18 @@ def package(rng: Random, outline: Outline, docs: str) -> Iterator[str]:
 
 def initial(package: str, shown: Mapping[str, Sequence[str]]) -> str:
     """Return the file of a package that gives out functions of its modules."""
-    rows = [f"from {package}.{module} import {', '.join(sorted(names))}" for module, names in sorted(shown.items())]
+    rows = [import_line(f"{package}.{module}", names) for module, names in sorted(shown.items())]
     names = sorted(name for some in shown.values() for name in some)
     line = "__all__ = [" + ", ".join(f'"{name}"' for name in names) + "]"
     if len(line) > FITS:
         line = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]"
-    code = (
-        [*(row if len(row) <= FITS else _exploded_import(row) for row in rows), "", line] if rows else ["VERSION = 1"]
-    )
+    code = [*rows, "", line] if rows else ["VERSION = 1"]
     return fitting("\n".join([f"{HEAD}{package}/__init__.py{TAIL}", *code, ""]))
 
 
 def initial_of(module: Module, names: Sequence[str]) -> str:
     """Return the file of a package that gives out functions of one module."""
     return initial(module.package, {module.name: names})
-
-
-def _exploded_import(row: str) -> str:
-    head, _, names = row.partition(" import ")
-    return f"{head} import (\n" + "".join(f"    {name},\n" for name in names.split(", ")) + ")"
 
 
 def module_of(package: str, name: str, namer: Namer, given: Mapping[str, Sequence[str]], docs: str) -> Module:
@@ -179,7 +172,7 @@ def import_one(module: Module, other: str, function: str, package: str = "") -> 
         alias = module.namer.function()
         module.imports.append(f"from {source} import {function} as {alias}")
         return alias
-    if way < 0.8 and other != "__init__" and other not in module.bound:
+    if way < 0.8 and other != "__init__" and other not in module.bound | module.namer.values:
         module.imports.append(f"from {package} import {other}")
         return f"{other}.{function}"
     parts = [*module.namer.domain.amounts, *words()["adjective"]]
@@ -192,18 +185,20 @@ def import_one(module: Module, other: str, function: str, package: str = "") -> 
 def any_function(module: Module, callees: list[str], docs: str) -> None:
     """Write a function of any kind into a module; those of one number can be called from then on."""
     rng, namer = module.namer.rng, module.namer
-    name, kind = namer.function(), rng.random()
+    kind = rng.random()
     if kind < 0.33:
+        name = namer.function()
         steps = draw_steps(rng, rng.choice((2, 3, 3, 4, 5)), of_row=False)
         list_function(module, name, steps, told_in_doc(rng, steps, docs))
     elif kind < 0.66:
+        name = namer.function()
         doc = function_doc(namer) if rng.random() < 0.3 else ""
         called = Called(rng.choice(callees), abs) if callees and rng.random() < 0.8 else None
         scalar_function(module, name, called, doc)
         module.given.append(name)
         callees.append(name)
     else:
-        plain_function(module, name, callees, function_doc(namer) if rng.random() < 0.3 else "")
+        plain_function(module, callees)
 
 
 def started(package: str, namer: Namer) -> Module:
