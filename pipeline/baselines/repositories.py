@@ -49,7 +49,7 @@ class Repositories(Reading):
         return self.guess()
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
-        """Return what has the short name, or the numbers that are asked for: of callers all files but where it stands."""
+        """Return what has the short name, or all numbers that are asked for; of callers, all files that name it."""
         if self.subtask == "find":
             wanted = {*NUMBER.findall(self.question)}
             found = [one for one in self.passages if wanted <= {*NUMBER.findall(one.text)}]

@@ -20,7 +20,6 @@ from pipeline.worlds.forge import (
     Commit,
     Setting,
     history,
-    is_of_row,
     log_texts,
     named_only,
     set_to,
@@ -66,7 +65,7 @@ class Changed(CodeTask):
         codes = world.codes(world.units * 4 + rng.randrange(1 << 30))
         packages, values = Packages(rng), rng.sample(VALUES, FEW)
         _, namer = packages.new()
-        name = next(name for name in iter(namer.constant, "") if is_of_row(name))
+        name = namer.constant(of_row=True)
         module = rng.choice(namer.domain.modules)
         places = [setting(rng, *packages.new(namer.domain), name, module) for _ in range(FILES)]
         ends = [dealer.deal("end", range(3)), *rng.choices(range(3), k=FILES - 1)]

@@ -14,7 +14,7 @@ from pipeline.tasks.code.reading import File, Name, Repository
 from pipeline.tasks.solving import ReadError
 
 ASKED = re.compile(r"Which function takes a list of whole numbers and does this: it (.+)\?")
-LISTS = 16
+LISTS = 32
 Act = Callable[[list[int], int], Any]
 
 
@@ -109,7 +109,7 @@ def _takes(node: ast.FunctionDef) -> Sequence[str]:
 
 
 def matching(repository: Repository) -> Sequence[Name]:
-    """Return the functions that do what the question says, as far as sixteen lists tell."""
+    """Return the functions that do what the question says, as far as all lists tell."""
     results, found = wanted(repository.question), list[Name]()
     order = sorted(range(LISTS), key=lambda at: -len(lists()[at]))
     for name in candidates(repository):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.code.reading import Name, Repository, calls, read
-from pipeline.tasks.solving import ReadError
+from pipeline.tasks.solving import ReadError, times
 
 ASKED = re.compile(
     r"Which functions call ([\w.]+)\.(\w+), by whatever name it is imported(, or call a function that calls it)?\? "
@@ -64,5 +64,5 @@ def named_elsewhere(row: Published) -> Iterator[str]:
     asked = ASKED.fullmatch(row.question)
     marked = {start for start, _ in row.spans("relevant", "decoy")}
     for module, file in repository.files.items():
-        if asked and asked[2] in file.text and repository.starts[module] not in marked:
+        if asked and times(asked[2], file.text) and repository.starts[module] not in marked:
             yield f"{module} is not marked, but names {asked[2]}"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.code.reading import ASKS
-from pipeline.tasks.solving import LINES, PROMPT, ReadError
+from pipeline.tasks.solving import LINES, PROMPT, ReadError, times
 
 COMMITS, END = "\nCommits:\n", "This is the end of the log."
 COMMIT = re.compile(
@@ -152,5 +152,5 @@ def faults(row: Published) -> Iterator[str]:
                     "another" if role == "decoy" else "the same"
                 )
     for one in log.commits:
-        if name in one.text and one.code not in marked:
+        if times(name, one.text) and one.code not in marked:
             yield f"commit {one.code} is not marked, but names {name}"

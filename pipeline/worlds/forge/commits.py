@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pipeline.caches import lru_cache
 from pipeline.streams import Permutation, Streams
 from pipeline.typed import TIERS
-from pipeline.worlds.forge.names import WORLD, Domain, Namer, domains, is_of_row, package_name, words
+from pipeline.worlds.forge.names import WORLD, Domain, Namer, domains, package_name, words
 
 TOKENS_PER_UNIT = 90
 """One unit of the pool of commits for so many tokens of the tier: about twice what a prompt can hold."""
@@ -64,11 +64,10 @@ class Commit:
 
 def setting(rng: Random, package: str, namer: Namer, name: str, module: str = "") -> Setting:
     """Draw where a constant of a name stands."""
-    before, behind = (f"{namer.constant()} = {rng.randrange(2, 90)}" for _ in range(2))
-    while before.split()[0] in (name, behind.split()[0]) or behind.split()[0] == name:
-        before, behind = (f"{namer.constant()} = {rng.randrange(2, 90)}" for _ in range(2))
+    before, behind = sorted({namer.constant(of_row=False) for _ in range(9)} - {name})[:2]
+    lines = [f"{one} = {rng.choice(VALUES)}" for one in (before, behind)]
     path = f"{package}/{module or rng.choice(namer.domain.modules)}.py"
-    return Setting(path, name, rng.randrange(3, 30), before, behind, namer)
+    return Setting(path, name, rng.randrange(3, 30), *lines, namer)
 
 
 def written(rng: Random, code: str, path: str, message: Sequence[str], line: int, hunk: Sequence[str]) -> str:
@@ -235,8 +234,7 @@ def log_texts(streams: Streams, tier: str) -> Iterator[str]:
 
 def _place(rng: Random, domain: Domain) -> Setting:
     namer = Namer(rng, domain)
-    name = next(name for name in iter(namer.constant, "") if not is_of_row(name))
-    return setting(rng, package_name(rng, domain, of_row=False), namer, name)
+    return setting(rng, package_name(rng, domain, of_row=False), namer, namer.constant(of_row=False))
 
 
 def _unit(rng: Random, codes: Codes, place: Setting) -> Iterator[Commit]:

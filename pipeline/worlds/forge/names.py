@@ -101,11 +101,15 @@ class Namer:
             return self.rng.choice(self.domain.things)[1]
         return f"{self.rng.choice(words()['adjective'])}_{self.rng.choice(self.domain.amounts)}"
 
-    def constant(self) -> str:
-        """Draw the name of a constant."""
+    def constant(self, *, of_row: bool | None = None) -> str:
+        """Draw the name of a constant; of one that commits change it is said whether rows keep it to themselves."""
         rng = self.rng
-        ahead = rng.choice((*self.domain.verbs, *words()["adjective"]))
-        return f"{ahead}_{rng.choice(self.domain.things)[0]}_{rng.choice(self.domain.amounts)}".upper()
+        while True:
+            ahead = rng.choice((*self.domain.verbs, *words()["adjective"]))
+            parts = [ahead, rng.choice(self.domain.things)[0], rng.choice(self.domain.amounts)]
+            name = "_".join(parts).upper()
+            if len({part[:4] for part in parts}) == len(parts) and of_row in (None, is_of_row(name)):
+                return name
 
 
 def package_name(rng: Random, domain: Domain, *, of_row: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import ne
 from random import Random
 from typing import NamedTuple
 
@@ -102,7 +103,7 @@ def is_sound(steps: Sequence[Step], told: Sequence[str]) -> bool:
         return False
     for at in range(len(steps)):
         without = behaviour([*steps[:at], *steps[at + 1 :]])
-        if sum(one != other for one, other in zip(told, without, strict=True)) < LEAST_SEEN:
+        if sum(map(ne, told, without)) < LEAST_SEEN:
             return False
     return True
 
@@ -128,14 +129,14 @@ def numbered(rng: Random, kind: str) -> int:
 
 def near_misses(rng: Random, steps: Sequence[Step], count: int) -> Sequence[Sequence[Step]]:
     """Return steps that differ from some in one way each, as many of every way; none does what another does."""
-    found, known = list[Sequence[Step]](), {behaviour(steps)}
+    found, known = list[Sequence[Step]](), [behaviour(steps)]
     for at in range(count):
         way = WAYS[at % len(WAYS)]
         some = chain(_changed(rng, steps, way), *(_changed(rng, steps, other) for other in ("step", "end")))
         for other in some:
             told = behaviour(other)
-            if told not in known:
-                known.add(told)
+            if all(sum(map(ne, told, one)) >= LEAST_SEEN for one in known):
+                known.append(told)
                 found.append(other)
                 break
     return found
