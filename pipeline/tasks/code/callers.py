@@ -29,7 +29,7 @@ from pipeline.worlds.forge import (
     words,
 )
 
-SAME = 3
+SAME, NO_ROOT = 3, -1
 """Functions of one name, each in a package of its own."""
 SHOWN = 0.35
 """The share of packages that give the function out themselves."""
@@ -73,9 +73,11 @@ class Callers(CodeTask):
         rng, size, within = dealer.rng("functions"), dealer.stratum.complexity, self.knob(dealer.stratum, "within")
         packages = Packages(rng)
         targets = same_named(packages)
+        sibling = Target(targets[0].module, sibling_of(targets[0].module), NO_ROOT)
         name, further = targets[0].name, size // 2 if within > 1 else 0
         callers = call_all(packages, targets * (size - further))
         callers += call_all(packages, [one for root in range(SAME) for one in of_root(rng, callers, root, further)])
+        callers += call_all(packages, [sibling] * (size // 2 + 1))
         mentions = [mention(packages, name) for _ in range(size // 2 + 1)]
         own = [one for one in callers if one.root == 0]
         needed = {id(one.module) for one in (targets[0], *own)}
@@ -90,7 +92,8 @@ class Callers(CodeTask):
                 used = target is targets[0] and any(one.by_package for one in own)
                 files.append(Written(initial_of(target.module, [name]), "relevant" if used else "decoy"))
         key = sorted(one.name for one in own)
-        grep = [one for one in callers if name in one.spelled]
+        same = [one for one in callers if one.root != NO_ROOT]
+        grep = [one for one in same if name in one.spelled]
         right = sum(one.root == 0 for one in grep)
         shown = {
             "asked": "callers",
@@ -99,7 +102,7 @@ class Callers(CodeTask):
             "guesses": {
                 "uniform": 0.0,
                 "grep": 2 * right / (len(key) + len(grep) + len(mentions)),
-                "any_of_the_name": 2 * len(key) / (len(key) + len(callers)),
+                "any_of_the_name": 2 * len(key) / (len(key) + len(same)),
             },
         }
         wording = text.REACHED if within > 1 else text.CALLED
@@ -125,6 +128,13 @@ def same_named(packages: Packages) -> list[Target]:
         beside(module, partial(scalar_function, module, name), most=1)
         found.append(Target(module, name, root, packages.rng.random() < SHOWN))
     return found
+
+
+def sibling_of(module: Module) -> str:
+    """Write another function into the module of the one that is asked about, which other files import."""
+    name = module.namer.function()
+    scalar_function(module, name)
+    return name
 
 
 def of_root(rng: Random, callers: Sequence[Caller], root: int, count: int) -> Sequence[Caller]:

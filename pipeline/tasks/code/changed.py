@@ -33,6 +33,8 @@ FILES = 3
 NEEDED = {1: (1,), 5: (5,), 20: (19, 21)}
 """How many commits decide, by complexity: the one that is asked for, and pairs behind it."""
 VALUES = range(2, 90)
+SHARE = (False, True, True)
+"""How often the last value is set once more and reverted, and how often the commit that counts is reapplied."""
 FEW = 4
 """Values that a constant goes through: each comes again."""
 
@@ -68,10 +70,13 @@ class Changed(CodeTask):
         name = namer.constant(of_row=True)
         module = rng.choice(namer.domain.modules)
         places = [setting(rng, *packages.new(namer.domain), name, module) for _ in range(FILES)]
-        ends = [dealer.deal("end", range(3)), *rng.choices(range(3), k=FILES - 1)]
+        turns = [(dealer.deal("again", SHARE), dealer.deal("reapplied", SHARE))]
+        turns += [(rng.choice(SHARE), rng.choice(SHARE)) for _ in range(FILES - 1)]
         histories = [
-            told(rng, codes, place, values, rng.choice(NEEDED[dealer.stratum.complexity]), end)
-            for place, end in zip(places, ends, strict=True)
+            Telling(rng, codes, place, values).told(
+                rng.choice(NEEDED[dealer.stratum.complexity]), again=again, reapplied=reapplied
+            )
+            for place, (again, reapplied) in zip(places, turns, strict=True)
         ]
         own = histories[0]
         files = list(own.units)
@@ -142,85 +147,90 @@ def _spread(rng: Random, units: Sequence[Written], needed: Sequence[float]) -> I
             yield edges[at]
 
 
-def told(rng: Random, codes: Codes, place: Setting, values: Sequence[int], needed: int, end: int) -> Told:
-    """Write how a constant came to its value, and what was changed, tried and taken back before and behind that.
+class Telling:
+    """Writes how a constant came to its value, and what was changed, tried and taken back before and behind that.
 
     Each of few values comes again: the last one may have been set before, and behind by a commit that is reverted.
     """
-    units, commits = list[Written](), list[Commit]()
-    final, *others = rng.sample(values, len(values))
-    now = rng.choice(others)
 
-    def write(*some: Commit, role: bool = False) -> None:
-        nonlocal now
-        commits.extend(some)
-        units.append(Written("".join(one.text for one in some), "relevant" if role else "decoy"))
-        now = some[-1].new
+    def __init__(self, rng: Random, codes: Codes, place: Setting, values: Sequence[int]) -> None:
+        self.rng, self.codes, self.place = rng, codes, place
+        self.final, *self.others = rng.sample(values, len(values))
+        self.units, self.commits = list[Written](), list[Commit]()
 
-    def tried(value: int) -> None:
-        first = set_to(rng, codes, place, now, value)
-        write(first, taken_back(rng, codes, place, first))
+    def told(self, needed: int, *, again: bool, reapplied: bool) -> Told:
+        """Write all commits, of which so many are needed.
 
-    for value in early(rng, final, others, now):
-        write(set_to(rng, codes, place, now, value))
-    if rng.random() < 0.5:
-        tried(rng.choice([one for one in values if one != now]))
-    answer = set_to(rng, codes, place, now, final)
-    write(answer, role=True)
-    left = needed - 1
-    while left:
-        some = [*pairs(rng, codes, place, answer, [final, *others], left // 2, again=bool(end) and left == needed - 1)]
-        for commit in some:
-            write(commit, role=True)
-        left -= len(some)
-    if needed == 1 and end:
-        write(*nested(rng, codes, place, [final, rng.choice(others), final]))
-    elif needed == 1 and rng.random() < 0.5:
-        tried(rng.choice(others))
-    for _ in range(rng.randrange(1, 3)):
-        named = named_only(rng, codes, place)
-        commits.append(named)
-        units.append(Written(named.text, "decoy"))
-    return Told(units, answer.code, commits)
+        With `again` the last value is set once more behind the commit that counts, and reverted; with `reapplied` that
+        commit itself is reverted and reapplied. Where those commits are not needed, they stand in one unit.
+        """
+        rng = self.rng
+        self.before()
+        answer = self.set(self.commits[-1].new, self.final)
+        self.write(answer, needed=True)
+        left, parts = needed - 1, list[Sequence[Commit]]()
+        if reapplied:
+            gone = self.back(answer)
+            parts.append([gone, self.back(gone)])
+        if again:
+            parts.append(self.nested(rng.choice(self.others), self.final))
+        for part in rng.sample(parts, len(parts)):
+            if len(part) <= left:
+                left -= len(part)
+                for commit in part:
+                    self.write(commit, needed=True)
+            else:
+                self.write(*part)
+        while left:
+            some = self.tried(left)
+            left -= len(some)
+            for commit in some:
+                self.write(commit, needed=True)
+        for _ in range(rng.randrange(1, 3)):
+            self.write(named_only(rng, self.codes, self.place))
+        return Told(self.units, answer.code, self.commits)
 
+    def write(self, *some: Commit, needed: bool = False) -> None:
+        """Write commits as one unit."""
+        self.commits.extend(some)
+        self.units.append(Written("".join(one.text for one in some), "relevant" if needed else "decoy"))
 
-def early(rng: Random, final: int, others: Sequence[int], now: int) -> Sequence[int]:
-    """Draw the values before the last one, which may be among them; none stands twice in a row."""
-    found = [now]
-    for _ in range(rng.randrange(2, 5)):
-        found.append(rng.choice([one for one in (final, final, *others) if one != found[-1]]))
-    if found[-1] == final:
-        found.append(rng.choice(others))
-    return found[1:]
+    def set(self, old: int, new: int) -> Commit:
+        """Return a commit that sets the constant."""
+        return set_to(self.rng, self.codes, self.place, old, new)
 
+    def back(self, commit: Commit) -> Commit:
+        """Return a commit that reverts another."""
+        return taken_back(self.rng, self.codes, self.place, commit)
 
-def pairs(
-    rng: Random, codes: Codes, place: Setting, answer: Commit, values: Sequence[int], left: int, *, again: bool
-) -> Sequence[Commit]:
-    """Return commits that take one another back, one pair or two: of other changes, or of the one that stands.
+    def before(self) -> None:
+        """Write changes to values that do not stand, the last one among them."""
+        rng, now = self.rng, self.rng.choice(self.others)
+        for _ in range(rng.randrange(2, 5)):
+            new = rng.choice([one for one in (self.final, self.final, *self.others) if one != now])
+            self.write(self.set(now, new))
+            now = new
+        if now == self.final:
+            self.write(self.set(now, rng.choice(self.others)))
+        now = self.commits[-1].new
+        if rng.random() < 0.5:
+            one = self.set(now, rng.choice([value for value in (self.final, *self.others) if value != now]))
+            self.write(one, self.back(one))
 
-    With `again` the value that stands is set once more, and that is reverted.
-    """
-    final, *others = values
-    kind = 0 if again else rng.randrange(4)
-    if left > 1 and kind == 0:
-        one = rng.choice(others)
-        return nested(
-            rng, codes, place, [final, one, final if again else rng.choice([value for value in values if value != one])]
-        )
-    found = [set_to(rng, codes, place, final, rng.choice(others))]
-    if kind == 2 and not again and left < 9:
-        found = [taken_back(rng, codes, place, answer)]
-    for _ in range(3 if left > 1 and kind == 1 else 1):
-        found.append(taken_back(rng, codes, place, found[-1]))
-    return found
+    def nested(self, second: int, third: int) -> Sequence[Commit]:
+        """Return two changes, away from the last value, and their reverts, the last change first."""
+        one, other = self.set(self.final, second), self.set(second, third)
+        return [one, other, self.back(other), self.back(one)]
 
-
-def nested(rng: Random, codes: Codes, place: Setting, values: Sequence[int]) -> Sequence[Commit]:
-    """Return two changes, from the first value to the others, and their reverts, the last change first."""
-    first, second, third = values
-    one, other = set_to(rng, codes, place, first, second), set_to(rng, codes, place, second, third)
-    return [one, other, taken_back(rng, codes, place, other), taken_back(rng, codes, place, one)]
+    def tried(self, left: int) -> Sequence[Commit]:
+        """Return changes that are taken back: two commits or four; a revert may be reverted, and that again."""
+        rng, kind = self.rng, self.rng.randrange(3) if left > 2 else 0
+        if kind == 1:
+            return self.nested(*rng.sample(self.others, 2))
+        found = [self.set(self.final, rng.choice(self.others))]
+        for _ in range(3 if kind else 1):
+            found.append(self.back(found[-1]))
+        return found
 
 
 def guesses(own: Told) -> dict[str, float]:
@@ -228,10 +238,13 @@ def guesses(own: Told) -> dict[str, float]:
     sets = [one for one in own.commits if one.new and not one.subject.startswith(("Revert ", "Reapply "))]
     final = next(one.new for one in sets if one.code == own.answer)
     to_it = [one.code for one in sets if one.new == final]
+    reverted = "".join(one.text for one in own.commits if one not in sets)
+    standing = [code for code in to_it if code not in reverted]
     return {
         "uniform": 1 / len(sets),
         "last_named": float(own.commits[-1].code == own.answer),
         "last_set": float(sets[-1].code == own.answer),
         "first_of_the_value": float(to_it[0] == own.answer),
         "last_of_the_value": float(to_it[-1] == own.answer),
+        "never_reverted": float(bool(standing) and standing[-1] == own.answer),
     }

@@ -26,7 +26,7 @@ from pipeline.worlds.forge import (
     told_in_doc,
 )
 
-NEAR = (4, 0, 8)
+NEAR = (8, 0, 4)
 
 
 class Find(CodeTask):
