@@ -30,7 +30,7 @@ from pipeline.tasks.solving import ReadError
 from pipeline.verify.row import answer_faults, cell_place
 
 SUBTASKS = ("find", "call", "callers", "changed")
-ROWS, MANY = 2, 90
+ROWS, MANY = 2, 45
 FILES, COMMITS = "\nFiles:\n", "\nCommits:\n"
 
 
@@ -117,9 +117,10 @@ def test_two_functions_of_one_behaviour_are_found(rows: list[Row]) -> None:
 
 
 def test_a_shadowing_alias_is_found(rows: list[Row]) -> None:
-    row = next(row for row in rows if row["subtask"] == "call" and row["complexity"] > 1)
-    own, line = next(
-        (text, line)
+    row, own, line = next(
+        (row, text, line)
+        for row in rows
+        if row["subtask"] == "call"
         for text in marked(row, "relevant")
         for line in text.split("\n")
         if "\ndef " in text and line.startswith("from ") and "," not in line
@@ -231,7 +232,7 @@ def test_as_many_functions_and_commits_are_needed_as_the_complexity_says(samples
 
 def test_keys_are_spread(samples: dict[Stratum, list[Sample]]) -> None:
     for cell, some in samples.items():
-        assert Counter(sample.key.target for sample in some).most_common(1)[0][1] <= MANY * 0.12, str(cell)
+        assert Counter(sample.key.target for sample in some).most_common(1)[0][1] <= MANY * 0.16, str(cell)
 
 
 def test_depths_are_uniform_over_a_stratum(plan: Plan) -> None:
