@@ -14,7 +14,8 @@ from pipeline.tasks.code.reading import File, Name, Repository
 from pipeline.tasks.solving import ReadError
 
 ASKED = re.compile(r"Which function takes a list of whole numbers and does this: it (.+)\?")
-LISTS = 32
+LISTS, LISTED = 32, "of lists"
+"""How many lists functions are run on; where a file keeps which functions take one."""
 Act = Callable[[list[int], int], Any]
 
 
@@ -100,8 +101,11 @@ def candidates(repository: Repository) -> Sequence[Name]:
 
 
 def of_lists(file: File) -> Sequence[str]:
-    """Return the functions of a file that take one list of numbers."""
-    return [name for name, node in file.functions.items() if _takes(node) == ["list[int]"]]
+    """Return the functions of a file that take one list of numbers; they are looked for once."""
+    if LISTED not in file.compiled:
+        file.compiled[LISTED] = [name for name, node in file.functions.items() if _takes(node) == ["list[int]"]]
+    found: Sequence[str] = file.compiled[LISTED]
+    return found
 
 
 def _takes(node: ast.FunctionDef) -> Sequence[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.code.reading import Name, Repository, calls, read
+from pipeline.tasks.code.reading import Name, Repository, called_names, calls, read
 from pipeline.tasks.solving import ReadError, times
 
 ASKED = re.compile(
@@ -40,7 +40,7 @@ def callers(repository: Repository, target: Name) -> Iterator[Name]:
     """Yield the functions that call a function."""
     names = known_as(repository, target.own)
     for module, file in repository.files.items():
-        if any(name in file.text for name in names):
+        if not names.isdisjoint(called_names(file)):
             for name in file.functions:
                 if any(repository.called(file, node) == target for node in calls(file, name)):
                     yield Name(module, name)

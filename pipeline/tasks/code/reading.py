@@ -13,6 +13,7 @@ from pipeline.tasks.solving import LINES, PROMPT, ReadError
 FILES, END = "\nFiles:\n", "This is the end of the files."
 ASKS = re.compile(r"\nQuestion: (.+)\nAnswer:\Z", re.DOTALL)
 PATH = re.compile(r"==> ([a-z]+)/(\w+)\.py <==")
+CALLED = "called names"
 MODULE_LEVEL = (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign, ast.FunctionDef)
 
 
@@ -156,17 +157,28 @@ def bound(function: ast.FunctionDef) -> frozenset[str]:
 
 def calls(file: File, name: str) -> Sequence[ast.expr]:
     """Return what a function calls by a name that it does not bind itself, as it is written."""
-    found = file.compiled.get(("calls", name))  # type: ignore[call-overload]
-    if found is None:
+    place = f"{name} calls"
+    if place not in file.compiled:
         function = file.functions[name]
         own = bound(function)
-        found = [
+        file.compiled[place] = [
             node.func
             for node in ast.walk(function)
             if isinstance(node, ast.Call) and not (isinstance(root := _root(node.func), ast.Name) and root.id in own)
         ]
-        file.compiled["calls", name] = found  # type: ignore[index]
-    return found  # type: ignore[no-any-return]
+    found: Sequence[ast.expr] = file.compiled[place]
+    return found
+
+
+def called_names(file: File) -> frozenset[str]:
+    """Return the last names of all that the functions of a file call, such as ``f`` of ``a.f(1)``; found once."""
+    if CALLED not in file.compiled:
+        nodes = [node for name in file.functions for node in calls(file, name)]
+        file.compiled[CALLED] = frozenset(
+            node.attr if isinstance(node, ast.Attribute) else ast.unparse(node) for node in nodes
+        )
+    found: frozenset[str] = file.compiled[CALLED]
+    return found
 
 
 def _root(node: ast.expr) -> ast.expr:

@@ -64,10 +64,10 @@ class Commit:
 
 def setting(rng: Random, package: str, namer: Namer, name: str, module: str = "") -> Setting:
     """Draw where a constant of a name stands."""
-    before, behind = sorted({namer.constant(of_row=False) for _ in range(9)} - {name})[:2]
-    lines = [f"{one} = {rng.choice(VALUES)}" for one in (before, behind)]
+    names = sorted({namer.constant(of_row=False) for _ in range(9)} - {name})
+    before, behind = (f"{one} = {rng.choice(VALUES)}" for one in names[:2])
     path = f"{package}/{module or rng.choice(namer.domain.modules)}.py"
-    return Setting(path, name, rng.randrange(3, 30), *lines, namer)
+    return Setting(path, name, rng.randrange(3, 30), before, behind, namer)
 
 
 def written(rng: Random, code: str, path: str, message: Sequence[str], line: int, hunk: Sequence[str]) -> str:
@@ -77,7 +77,7 @@ def written(rng: Random, code: str, path: str, message: Sequence[str], line: int
     return "\n".join(
         [
             f"commit {code}",
-            f"Author: {first} {last} <{first.lower()}.{last.lower()}@{path.split('/')[0]}.example>",
+            f"Author: {first} {last} <{first.lower()}.{last.lower()}@example.org>",
             "",
             *(f"    {row}" if row else "" for row in message),
             "",

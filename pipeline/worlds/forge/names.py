@@ -73,13 +73,17 @@ class Namer:
         """Draw the name of a function; `label` is the thing that it names and `verbs` what it does, else any."""
         rng, domain, said = self.rng, self.domain, words()
         while True:
-            thing, verb = label or rng.choice(rng.choice(domain.things)), rng.choice(verbs or domain.verbs)
-            adjective, amount = rng.choice(said["adjective"]), rng.choice(domain.amounts)
-            qualifier = rng.choice(said["qualifier"])
-            forms = [f"{verb}_{thing}", f"{verb}_{adjective}_{thing}", f"{verb}_{thing}_{qualifier}"]
-            if not verbs:
-                forms += [f"{adjective}_{thing}_{amount}", f"{thing}_{amount}_{qualifier}"]
-            name = rng.choice(forms)
+            thing = label or rng.choice(rng.choice(domain.things))
+            form = rng.randrange(3 if verbs else 5)
+            if form < 3:
+                parts = [rng.choice(verbs or domain.verbs), thing]
+                if form:
+                    parts.insert(form, rng.choice(said["adjective" if form == 1 else "qualifier"]))
+            elif form == 3:
+                parts = [rng.choice(said["adjective"]), thing, rng.choice(domain.amounts)]
+            else:
+                parts = [thing, rng.choice(domain.amounts), rng.choice(said["qualifier"])]
+            name = "_".join(parts)
             heads = [part[:4] for part in name.split("_")]
             if name not in self.taken and is_of_row(name) == self.of_row and len({*heads}) == len(heads):
                 self.taken.add(name)

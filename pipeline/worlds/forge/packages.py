@@ -79,7 +79,8 @@ def _forge(world: Streams, units: int) -> Forge:
 
 def _outline(rng: Random, taken: set[str]) -> Outline:
     domain = rng.choice(domains())
-    name = next(name for name in iter(lambda: package_name(rng, domain, of_row=False), "") if name not in taken)
+    while (name := package_name(rng, domain, of_row=False)) in taken:
+        domain = rng.choice(domains())
     taken.add(name)
     if rng.random() < ALONE:
         return Outline(name, domain, [rng.choice(domain.modules)])
