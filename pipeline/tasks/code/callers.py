@@ -66,7 +66,7 @@ class Callers(CodeTask):
     max_new_tokens = 256
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({"within": WITHIN})
     reply = text.NAMES
-    fits = MappingProxyType({16: 16384})
+    fits = MappingProxyType({4: 8192, 16: 16384})
 
     def drawn(self, dealer: Dealer) -> Drawn:
         """Draw a function and its callers, as many of two others of its name, and texts that name it."""
