@@ -35,6 +35,8 @@ NEEDED = {1: (1,), 5: (5,), 20: (19, 21)}
 VALUES = range(2, 90)
 SHARE = (False, True, True)
 """How often the last value is set once more and reverted, and how often the commit that counts is reapplied."""
+BETWEEN = 0.2
+"""How much nearer the next change is to the one that counts, or to where all is taken back again, than by chance."""
 FEW = 4
 """Values that a constant goes through: each comes again."""
 
@@ -99,6 +101,8 @@ class Changed(CodeTask):
         files = iter(plan_row(self, stratum, sample.index, row_streams, stratum_streams).files)
         wanted = sorted(depths(stratum_streams, row_streams, stratum.rows, sample.index, len(sample.relevant)))
         rng, lines = row_streams.of("decoys"), list[tuple[float, Written]]()
+        for at in range(0, len(wanted) - 1, 2):  # who stops early seldom stops where all before is taken back
+            wanted[at] += (1 - BETWEEN) * (wanted[at + 1] - wanted[at])
         for count in sample.latent["histories"]:
             some = [next(files) for _ in range(count)]
             lines += zip(_spread(rng, some, wanted), some, strict=True)
@@ -159,33 +163,23 @@ class Telling:
         self.units, self.commits = list[Written](), list[Commit]()
 
     def told(self, needed: int, *, again: bool, reapplied: bool) -> Told:
-        """Write all commits, of which so many are needed.
+        """Write all commits, of which so many are needed: the one that counts, and pairs that take one another back.
 
-        With `again` the last value is set once more behind the commit that counts, and reverted; with `reapplied` that
-        commit itself is reverted and reapplied. Where those commits are not needed, they stand in one unit.
+        With `reapplied` one pair reverts the commit that counts and reapplies it; with `again` the last value is set
+        once more, and reverted. What is not needed stands in one unit, so that it can be left out.
         """
         rng = self.rng
         self.before()
         answer = self.set(self.commits[-1].new, self.final)
         self.write(answer, needed=True)
-        left, parts = needed - 1, list[Sequence[Commit]]()
-        if reapplied:
-            gone = self.back(answer)
-            parts.append([gone, self.back(gone)])
-        if again:
-            parts.append(self.nested(rng.choice(self.others), self.final))
-        for part in rng.sample(parts, len(parts)):
-            if len(part) <= left:
-                left -= len(part)
-                for commit in part:
-                    self.write(commit, needed=True)
-            else:
-                self.write(*part)
-        while left:
-            some = self.tried(left)
-            left -= len(some)
-            for commit in some:
-                self.write(commit, needed=True)
+        gone, left = self.back(answer), needed - 1
+        parts = [[gone, self.back(gone)]] if reapplied else []
+        while sum(map(len, parts)) < left:
+            parts.append(self.tried(left - sum(map(len, parts))))
+        needs = [(part, bool(left)) for part in parts] + ([(self.nested(), False)] if again else [])
+        for part, role in rng.sample(needs, len(needs)):
+            for some in [[commit] for commit in part] if role else [part]:
+                self.write(*some, needed=role)
         for _ in range(rng.randrange(1, 3)):
             self.write(named_only(rng, self.codes, self.place))
         return Told(self.units, answer.code, self.commits)
@@ -217,18 +211,16 @@ class Telling:
             one = self.set(now, rng.choice([value for value in (self.final, *self.others) if value != now]))
             self.write(one, self.back(one))
 
-    def nested(self, second: int, third: int) -> Sequence[Commit]:
-        """Return two changes, away from the last value, and their reverts, the last change first."""
-        one, other = self.set(self.final, second), self.set(second, third)
+    def nested(self) -> list[Commit]:
+        """Return two changes, to another value and back to the last one, and their reverts, the last change first."""
+        one = self.set(self.final, self.rng.choice(self.others))
+        other = self.set(one.new, self.final)
         return [one, other, self.back(other), self.back(one)]
 
-    def tried(self, left: int) -> Sequence[Commit]:
-        """Return changes that are taken back: two commits or four; a revert may be reverted, and that again."""
-        rng, kind = self.rng, self.rng.randrange(3) if left > 2 else 0
-        if kind == 1:
-            return self.nested(*rng.sample(self.others, 2))
-        found = [self.set(self.final, rng.choice(self.others))]
-        for _ in range(3 if kind else 1):
+    def tried(self, left: int) -> list[Commit]:
+        """Return a change and its revert, or with them a revert of the revert that is reverted too."""
+        found = [self.set(self.final, self.rng.choice(self.others))]
+        for _ in range(3 if left > 2 and self.rng.random() < 0.4 else 1):
             found.append(self.back(found[-1]))
         return found
 

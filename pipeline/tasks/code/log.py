@@ -12,9 +12,7 @@ from pipeline.tasks.code.reading import ASKS
 from pipeline.tasks.solving import LINES, PROMPT, ReadError, times
 
 COMMITS, END = "\nCommits:\n", "This is the end of the log."
-COMMIT = re.compile(
-    r"commit ([0-9a-f]{10})\nAuthor: [^\n]+ <[^\n]+>\n\n((?:    [^\n]+\n|\n)+)--- a/(\S+)\n\+\+\+ b/(\S+)\n"
-)
+COMMIT = re.compile(r"commit ([0-9a-f]{10})\nAuthor: [^\n]+\n\n((?:    [^\n]+\n|\n)+)--- a/(\S+)\n\+\+\+ b/(\S+)\n")
 HUNK = re.compile(r"@@ -(\d+),(\d+) \+(\d+),(\d+) @@\n")
 REVERTS = re.compile(r"    This reverts commit ([0-9a-f]{10})\.\n")
 SETS = re.compile(r"^-([A-Z_]+) = (\d+)\n\+\1 = (\d+)$", re.MULTILINE)

@@ -77,7 +77,7 @@ def written(rng: Random, code: str, path: str, message: Sequence[str], line: int
     return "\n".join(
         [
             f"commit {code}",
-            f"Author: {first} {last} <{first.lower()}.{last.lower()}@example.org>",
+            f"Author: {first} {last}",
             "",
             *(f"    {row}" if row else "" for row in message),
             "",

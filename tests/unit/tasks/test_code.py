@@ -175,7 +175,7 @@ def test_a_log_is_a_stack_of_what_stands() -> None:
     def log(*steps: str) -> list[str]:
         commits = [step.partition("-")[::2] for step in steps]
         text = "".join(
-            f"commit {code * 10}\nAuthor: A B <a.b@c.example>\n\n    change\n"
+            f"commit {code * 10}\nAuthor: A B\n\n    change\n"
             + (f"\n    This reverts commit {back * 10}.\n" if back else "")
             + "\n--- a/p/m.py\n+++ b/p/m.py\n@@ -1,1 +1,1 @@\n-ONE_A = 1\n+ONE_A = 2\n"
             for code, back in commits
