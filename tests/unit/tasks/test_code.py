@@ -30,7 +30,7 @@ from pipeline.tasks.solving import ReadError
 from pipeline.verify.row import answer_faults, cell_place
 
 SUBTASKS = ("find", "call", "callers", "changed")
-ROWS, MANY = 2, 45
+ROWS, MANY = 2, 30
 FILES, COMMITS = "\nFiles:\n", "\nCommits:\n"
 
 
@@ -236,7 +236,7 @@ def test_keys_are_spread(samples: dict[Stratum, list[Sample]]) -> None:
 
 
 def test_depths_are_uniform_over_a_stratum(plan: Plan) -> None:
-    for cell in (replace(cell, rows=24) for cell in cells()):
+    for cell in (replace(cell, rows=15) for cell in cells()):
         wanted = list[float]()
         for index in range(cell.rows):
             layout = TASKS["code", cell.subtask].layout(
