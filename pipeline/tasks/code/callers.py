@@ -73,7 +73,7 @@ class Callers(CodeTask):
         rng, size, within = dealer.rng("functions"), dealer.stratum.complexity, self.knob(dealer.stratum, "within")
         packages = Packages(rng)
         targets = same_named(packages)
-        sibling = Target(targets[0].module, sibling_of(targets[0].module), NO_ROOT)
+        sibling, *_ = [Target(one.module, sibling_of(one.module), NO_ROOT) for one in targets]
         name, further = targets[0].name, size // 2 if within > 1 else 0
         callers = call_all(packages, targets * (size - further))
         callers += call_all(packages, [one for root in range(SAME) for one in of_root(rng, callers, root, further)])
@@ -131,7 +131,7 @@ def same_named(packages: Packages) -> list[Target]:
 
 
 def sibling_of(module: Module) -> str:
-    """Write another function into the module of the one that is asked about, which other files import."""
+    """Write another function into a module: other files import that of the one that is asked about."""
     name = module.namer.function()
     scalar_function(module, name)
     return name
