@@ -121,7 +121,10 @@ def made(file: File, name: str) -> tuple[Sequence[str], Do]:
         args = function.args
         if function.decorator_list or args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs or args.defaults:
             raise ReadError(f"{name}: only plain parameters are allowed")
-        file.compiled[name] = ([one.arg for one in args.args], block(function.body))
+        try:
+            file.compiled[name] = ([one.arg for one in args.args], block(function.body))
+        except RecursionError as error:
+            raise ReadError(f"{name} is nested too deeply") from error
     found: tuple[Sequence[str], Do] = file.compiled[name]
     return found
 

@@ -115,7 +115,7 @@ def parse(text: str) -> File:
     module = path[1] if path[2] == "__init__" else f"{path[1]}.{path[2]}"
     try:
         tree = ast.parse(code)
-    except SyntaxError as error:
+    except (SyntaxError, RecursionError, MemoryError) as error:
         raise ReadError(f"{module}: {error}") from error
     functions, constants = dict[str, ast.FunctionDef](), dict[str, ast.expr]()
     imports, names = dict[str, Name](), list[str]()

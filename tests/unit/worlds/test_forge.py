@@ -205,6 +205,7 @@ def test_near_misses_do_other_things_than_what_they_are_near_to() -> None:
         "return n if n else missing",
         "del n\n    return 1",
         "return [one for one in range(9) for other in range(9)]",
+        "return " + " + ".join(["1"] * 2000),
     ],
 )
 def test_what_is_not_of_this_part_of_python_is_refused(body: str) -> None:
