@@ -51,6 +51,7 @@ SHAPES: dict[str, re.Pattern[str]] = {
     "two names": re.compile(rf"\b{NAME} {NAME}\b"),
     "category": re.compile(r"\bCategory \d+\b"),
     "title": re.compile(rf"\b(?:the )?{NAME}(?: (?:(?:of|at|the|and|&|in|on|near|to|for) )*{NAME})*"),
+    "function": re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b"),
     "line": re.compile(r"^[a-z]+$"),
     "last words": re.compile(r"\b[a-z]+(?=[.,;])|\b[a-z]+ [a-z]+(?=[.,;])"),
 }

@@ -13,6 +13,7 @@ from pipeline.baselines.documents import CitedDocuments, Documents, Rankings
 from pipeline.baselines.messages import Examples, Lines
 from pipeline.baselines.michelangelo import Program, Stories, Talk
 from pipeline.baselines.recall import Edges, Recall
+from pipeline.baselines.repositories import Repositories
 from pipeline.baselines.traces import Traces
 from pipeline.errors import CarraraError, unknown
 from pipeline.rows import Row
@@ -36,6 +37,7 @@ READINGS: dict[str, type[Reading]] = {
     "longqa": Annals,
     "summ": Summaries,
     "trace": Traces,
+    "code": Repositories,
 }
 
 

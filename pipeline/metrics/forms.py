@@ -30,6 +30,9 @@ UUID = re.compile(
     r"(?<![\w-])(?:[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}|[0-9a-f]{30,34})(?![\w-])", re.IGNORECASE
 )
 HEX = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
+FUNCTION_NAME = re.compile(r"(?<![A-Za-z0-9_])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?![A-Za-z0-9_]|\.[a-z_])")
+"""The name of a function of several words, also behind that of its module."""
+ARGUMENTS = re.compile(r"(?<=\w)\([^()\n]*\)")
 CLAUSES = re.compile(r"; |,? (?:but|while|whereas)\b")
 UNABLE = re.compile(
     r"\b(?:cannot|can't|could(?: not|n't)|unable|impossible|not possible|do(?: not|n't) (?:know|have)|no idea|unsure"
@@ -53,7 +56,7 @@ def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float | None:
     Without a mark the first clause answers if it says a value in words of the question and of ordinary talk alone, else
     the last one; no other clause may say another value in such words. ``or`` and a refusal score 0.
     """
-    talk = words_asked(row) | COUNTING
+    talk = words_asked(row) | COUNTING | named_in(str(row.get("question") or ""), form)
 
     def read(sentence: str) -> Hashable:
         items = frozenset(shaped_in(form, sentence, talk))
@@ -67,6 +70,11 @@ def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float | None:
     found = settled_on(CLAUSES.sub("\n", text), read, presents, marked=marked, bare=presents)
     wanted = [frozenset({compared(str(answer))}) for answer in row["answers"]]
     return None if found is None else float(found in wanted)
+
+
+def named_in(text: str, form: re.Pattern[str] | None) -> frozenset[str]:
+    """Return what has a form in a question, as it is compared: a reply may repeat it."""
+    return frozenset(compared(found[0]) for found in form.finditer(text)) if form else frozenset()
 
 
 def listed(row: Row) -> list[str]:
@@ -85,7 +93,7 @@ def ungrouped(text: str) -> str:
 
 
 def form_of(values: Sequence[str], text: str = "") -> re.Pattern[str] | None:
-    """Return a pattern of what has the form of some values: UUIDs, numbers, hexadecimal names; None for words.
+    """Return a pattern of what has the form of some values, as UUIDs, numbers, hexadecimal names; None for words.
 
     Words in capitals are a form too, where a text holds any.
     """
@@ -93,8 +101,9 @@ def form_of(values: Sequence[str], text: str = "") -> re.Pattern[str] | None:
         return None
     least, most = min(map(len, values)), max(map(len, values))
     same, about = f"{{{least},{most}}}", f"{{{max(2, least - 2)},{most + 2}}}"
-    if all(map(UUID.fullmatch, values)):
-        return UUID
+    for whole in (UUID, FUNCTION_NAME):
+        if all(map(whole.fullmatch, values)):
+            return whole
     if least > 4 and all(map(str.isdigit, values)):
         return re.compile(rf"(?<![\w.-])\d{about}(?![\w-]|[.,]\d{{1,3}}\b)")
     if least > 4 and any(map(HEX.fullmatch, values)) and re.fullmatch("[0-9a-f]+", "".join(values)):
@@ -105,6 +114,8 @@ def form_of(values: Sequence[str], text: str = "") -> re.Pattern[str] | None:
 
 def shaped_in(form: re.Pattern[str], text: str, talk: frozenset[str]) -> list[str]:
     """Return what has a form in a text, as it is compared, but for what is denied, neutral or of talk."""
+    if form is FUNCTION_NAME:
+        text = ARGUMENTS.sub("", text)
     pieces = (piece for piece in JOINTS.split(text) if WITHOUT.isdisjoint(TOKEN.findall(piece.lower())))
     found = (found[0] for piece in pieces for found in form.finditer(piece))
     return [compared(item) for item in found if not is_neutral(item.lower()) and item.lower() not in talk]

@@ -23,6 +23,8 @@ STOPS = (
         "\nMessages:\n",
         "\nTrace:\n",
         "\nReport:\n",
+        "\nFiles:\n",
+        "\nCommits:\n",
     ),
     *(
         "\nList:\n",

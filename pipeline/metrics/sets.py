@@ -17,6 +17,7 @@ from pipeline.metrics.forms import (
     form_of,
     is_talk,
     listed,
+    named_in,
     shaped_in,
     ungrouped,
 )
@@ -96,7 +97,7 @@ def _given(row: Row, prediction: str) -> tuple[list[str], str]:
     question = str(row.get("question") or "")
     text, marked = after_mark(ungrouped(TABLE_HEAD.sub("", EMPTY.sub(" none ", without_markup(row, prediction)))))
     form = form_of(listed(row) or [found[0] for kind in (UUID, HEX) for found in kind.finditer(question)][:1], text)
-    talk = words_of(question) | COUNTING
+    talk = words_of(question) | COUNTING | named_in(question, form)
 
     names = listed(row) if " " in row["target"].replace(MEMBERS, "") else []
 

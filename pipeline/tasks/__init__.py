@@ -25,6 +25,7 @@ FAMILIES = (
     "longqa",
     "summ",
     "trace",
+    "code",
 )
 """Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
 

@@ -1,0 +1,16 @@
+"""Repositories that nobody has seen: what code does, what it returns, what calls what, and how it came to be so."""
+
+from pipeline.tasks.code.call import Call
+from pipeline.tasks.code.callers import Callers
+from pipeline.tasks.code.changed import Changed
+from pipeline.tasks.code.find import Find
+
+NOTES = """\
+Files of small Python packages that are written for the set: modules that import one another, with functions over
+numbers, lists, texts and dictionaries; or the log of a repository with its changes. Functions of the same name stand in
+several modules, and only imports tell which is meant. What is asked is worked out by an interpreter of its own. Every
+file and commit that is marked as relevant is proven necessary.
+"""
+
+TASKS = (Find(), Call(), Callers(), Changed())
+"""All tasks of the family."""

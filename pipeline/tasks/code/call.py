@@ -1,0 +1,177 @@
+"""code.call: what a call returns, through functions of as many files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise, product
+from random import Random
+from types import MappingProxyType
+
+from pipeline.tasks.base import Key, Published, Role
+from pipeline.tasks.code import text
+from pipeline.tasks.code.base import CodeTask, Drawn, Packages, Written
+from pipeline.tasks.code.interpreter import Machine
+from pipeline.tasks.code.reading import Repository
+from pipeline.tasks.code.running import asked_call, same_named
+from pipeline.tasks.lines import Dealer
+from pipeline.worlds.forge import (
+    Called,
+    Module,
+    Number,
+    beside,
+    finish,
+    import_one,
+    initial_of,
+    scalar_function,
+    started,
+)
+
+SAME = 3
+"""Functions of each name, each in a package of its own."""
+SHOWN = 0.35
+"""The share of packages that give the function out themselves."""
+GIVEN = range(3, 60)
+SMALLEST, LARGEST = 2, 600
+TRIED = 243
+"""Combinations of functions of the right names that are tried out, at most."""
+
+
+@dataclass(eq=False)
+class Link:
+    """A function on the way, or one of its name: where it stands, what it does, and what it calls.
+
+    `calls` holds one function, which can be exchanged for another.
+    """
+
+    module: Module
+    name: str
+    given_out: bool
+    value: Number = abs
+    calls: list[Link] = field(default_factory=list)
+
+
+class Call(CodeTask):
+    """A value that functions of several files work out. `complexity` is how many functions."""
+
+    __slots__ = ()
+
+    subtask = "call"
+    title = "what a call returns, through imports and functions of as many files"
+    scorer = "last_integer"
+    complexities = (1, 4, 8)
+    max_new_tokens = 512
+    reply = text.NUMBER
+    fits = MappingProxyType({8: 8192})
+
+    def drawn(self, dealer: Dealer) -> Drawn:
+        """Draw functions that call one another, and for each two others of its name."""
+        rng = dealer.rng("functions")
+        while True:
+            levels, number = chain(rng, dealer.stratum.complexity), rng.choice(GIVEN)
+            own = [*_path(levels)]
+            if is_sound(levels, own, number):
+                break
+        value = own[0].value(number)
+        files = [one for level in levels for link in level for one in written(link, own)]
+        shown = {
+            "asked": "value",
+            "path": [f"{link.module.dotted}.{link.name}" for link in own],
+            "dealt": dealer.dealt,
+            "guesses": {"uniform": 0.0, "first_of_the_name": by_name_alone(rng, levels, own, number)},
+        }
+        question = text.VALUE.format(module=own[0].module.dotted, function=own[0].name, number=number)
+        return Drawn(question, Key.accepting(str(value)), files, shown)
+
+    def solved(self, repository: Repository) -> tuple[str, ...]:
+        """Interpret the call."""
+        name, number = asked_call(repository.question)
+        return (str(Machine(repository).call(name, number)),)
+
+    def faults(self, row: Published) -> Iterator[str]:
+        """Prove also that each function on the way is needed: with another of its name the answer is another."""
+        yield from super().faults(row)
+        yield from same_named(row, row.metadata["latent"]["path"], self.solved)
+
+
+def chain(rng: Random, size: int) -> list[list[Link]]:
+    """Write functions that call one another, the last ones first; those that are asked about are the first of each."""
+    packages, levels = Packages(rng), list[list[Link]]()
+    for _ in range(size):
+        _, namer = packages.new()
+        name = namer.function()
+        level = list[Link]()
+        for number in range(SAME):
+            module = started(*packages.new(namer.domain))
+            below = levels[0][0 if not number else rng.randrange(SAME)] if levels else None
+            link = Link(module, name, rng.random() < SHOWN)
+            beside(module, partial(_write, link, below), most=1)
+            finish(module)
+            level.append(link)
+        levels.insert(0, level)
+    return levels
+
+
+def _write(link: Link, below: Link | None) -> None:
+    called = None
+    if below:
+        link.calls.append(below)
+        source = "__init__" if below.given_out else below.module.name
+        spelled = import_one(link.module, source, below.name, below.module.package)
+        called = Called(spelled, lambda one: link.calls[0].value(one))
+    link.value = scalar_function(link.module, link.name, called)
+
+
+def _path(levels: Sequence[Sequence[Link]]) -> Iterator[Link]:
+    link = levels[0][0]
+    yield link
+    while link.calls:
+        link = link.calls[0]
+        yield link
+
+
+def is_sound(levels: Sequence[Sequence[Link]], own: Sequence[Link], number: int) -> bool:
+    """Return whether numbers stay small, and no other function of any name on the way leads to the same value."""
+    at = number
+    for link in reversed(own):
+        if not SMALLEST <= abs(link.value(at)) <= LARGEST:
+            return False
+    right = own[0].value(number)
+    if any(link.value(number) == right for link in levels[0][1:]):
+        return False
+    for before, level in zip(own, levels[1:], strict=False):
+        held = before.calls[0]
+        for other in level:
+            if other is not held:
+                before.calls[0] = other
+                same = own[0].value(number) == right
+                before.calls[0] = held
+                if same:
+                    return False
+    return True
+
+
+def by_name_alone(rng: Random, levels: Sequence[Sequence[Link]], own: Sequence[Link], number: int) -> float:
+    """Return how often the value is right if every function is one of those that have its name, by lot."""
+    right, hits = own[0].value(number), 0
+    every = [*product(range(SAME), repeat=len(levels))] if SAME ** len(levels) <= TRIED else None
+    tried = every or [tuple(rng.choices(range(SAME), k=len(levels))) for _ in range(TRIED)]
+    for choice in tried:
+        links = [level[at] for level, at in zip(levels, choice, strict=True)]
+        held = [(link, link.calls[0]) for link in links if link.calls]
+        for link, below in pairwise(links):
+            link.calls[0] = below
+        hits += links[0].value(number) == right
+        for link, below in held:
+            link.calls[0] = below
+    return hits / len(tried)
+
+
+def written(link: Link, own: Sequence[Link]) -> Iterator[Written]:
+    """Yield the file of a function, and that of its package where it is given out by that."""
+    role: Role = "relevant" if link in own else "decoy"
+    yield Written(link.module.text, role)
+    if link.given_out:
+        needed = role == "relevant" and link is not own[0]
+        yield Written(initial_of(link.module, [link.name]), "relevant" if needed else "decoy")

@@ -1,0 +1,185 @@
+"""code.callers: all functions that call one, by whatever name it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+from types import MappingProxyType
+from typing import Any
+
+from pipeline.tasks.base import CorpusKnob, Key, Published
+from pipeline.tasks.code import linking, text
+from pipeline.tasks.code.base import CodeTask, Drawn, Packages, Written
+from pipeline.tasks.code.reading import Repository
+from pipeline.tasks.lines import Dealer
+from pipeline.worlds.forge import (
+    NONE,
+    Called,
+    Module,
+    any_function,
+    beside,
+    commented,
+    finish,
+    import_one,
+    initial_of,
+    scalar_function,
+    started,
+    words,
+)
+
+SAME, NO_ROOT = 3, -1
+"""Functions of one name, each in a package of its own."""
+SHOWN = 0.35
+"""The share of packages that give the function out themselves."""
+WITHIN = (1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A function that others call, by its package too if `given_out`; `root` is the first one that it leads to."""
+
+    module: Module
+    name: str
+    root: int
+    given_out: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Caller(Target):
+    """A function that calls another, by its package where `by_package`, and by the name `spelled`."""
+
+    by_package: bool = False
+    spelled: str = ""
+
+
+class Callers(CodeTask):
+    """The functions that call one. `complexity` is how many."""
+
+    __slots__ = ()
+
+    subtask = "callers"
+    title = "all functions that call one, by whatever name they import it"
+    scorer = "members"
+    complexities = (1, 4, 16)
+    max_new_tokens = 256
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({"within": WITHIN})
+    reply = text.NAMES
+    fits = MappingProxyType({4: 8192, 16: 16384})
+
+    def drawn(self, dealer: Dealer) -> Drawn:
+        """Draw a function and its callers, as many of two others of its name, and texts that name it."""
+        rng, size, within = dealer.rng("functions"), dealer.stratum.complexity, self.knob(dealer.stratum, "within")
+        packages = Packages(rng)
+        targets = same_named(packages)
+        sibling, *_ = [Target(one.module, sibling_of(one.module), NO_ROOT) for one in targets]
+        name, further = targets[0].name, size // 2 if within > 1 else 0
+        callers = call_all(packages, targets * (size - further))
+        callers += call_all(packages, [one for root in range(SAME) for one in of_root(rng, callers, root, further)])
+        callers += call_all(packages, [sibling] * (size // 2 + 1))
+        mentions = [mention(packages, name) for _ in range(size // 2 + 1)]
+        own = [one for one in callers if one.root == 0]
+        needed = {id(one.module) for one in (targets[0], *own)}
+        files = [
+            Written(finished(module).text, "relevant" if id(module) in needed else "decoy")
+            for module in {
+                id(one): one for one in [*(some.module for some in (*targets, *callers)), *mentions]
+            }.values()
+        ]
+        for target in targets:
+            if target.given_out:
+                used = target is targets[0] and any(one.by_package for one in own)
+                files.append(Written(initial_of(target.module, [name]), "relevant" if used else "decoy"))
+        key = sorted(one.name for one in own)
+        same = [one for one in callers if one.root != NO_ROOT]
+        grep = [one for one in same if name in one.spelled]
+        right = sum(one.root == 0 for one in grep)
+        shown = {
+            "asked": "callers",
+            "name": name,
+            "dealt": dealer.dealt,
+            "guesses": {
+                "uniform": 0.0,
+                "grep": 2 * right / (len(key) + len(grep) + len(mentions)),
+                "any_of_the_name": 2 * len(key) / (len(key) + len(same)),
+            },
+        }
+        wording = text.REACHED if within > 1 else text.CALLED
+        question = wording.format(module=targets[0].module.dotted, function=name)
+        return Drawn(question, Key.accepting(", ".join(key)), files, shown)
+
+    def solved(self, repository: Repository) -> tuple[str, ...]:
+        """Go through all calls, and return who calls what is asked; order does not matter."""
+        return linking.answers(repository)
+
+    def faults(self, row: Published) -> Iterator[str]:
+        """Prove also that no other file names the function."""
+        yield from super().faults(row)
+        yield from linking.named_elsewhere(row)
+
+
+def same_named(packages: Packages) -> list[Target]:
+    """Write functions of one name, each in a package of its own: the first is the one that is asked about."""
+    _, namer = packages.new()
+    name, found = namer.function(), list[Target]()
+    for root in range(SAME):
+        module = started(*packages.new(namer.domain))
+        beside(module, partial(scalar_function, module, name), most=1)
+        found.append(Target(module, name, root, packages.rng.random() < SHOWN))
+    return found
+
+
+def sibling_of(module: Module) -> str:
+    """Write another function into a module: other files import that of the one that is asked about."""
+    name = module.namer.function()
+    scalar_function(module, name)
+    return name
+
+
+def of_root(rng: Random, callers: Sequence[Caller], root: int, count: int) -> Sequence[Caller]:
+    """Draw as many callers of one function as are to be called in turn."""
+    return rng.choices([one for one in callers if one.root == root], k=count)
+
+
+def call_all(packages: Packages, targets: Sequence[Target]) -> list[Caller]:
+    """Write a caller of each of some functions, in modules of one to three, which import what they call."""
+    rng, found = packages.rng, list[Caller]()
+    left = rng.sample(targets, len(targets))
+    while left:
+        module = started(*packages.new())
+        some, left = left[: (count := rng.randrange(1, 4))], left[count:]
+        known: dict[int, tuple[str, bool]] = {}
+        for target in some:
+            if id(target) not in known:
+                by_package = target.given_out and rng.random() < 0.5
+                source = "__init__" if by_package else target.module.name
+                known[id(target)] = import_one(module, source, target.name, target.module.package), by_package
+            spelled, by_package = known[id(target)]
+            name = module.namer.function()
+            scalar_function(module, name, Called(spelled, abs))
+            found.append(Caller(module, name, target.root, False, by_package, spelled))
+        if count < 3 and rng.random() < 0.5:
+            any_function(module, [], NONE)
+        rng.shuffle(module.functions)
+    return found
+
+
+def mention(packages: Packages, name: str) -> Module:
+    """Write a module that names a function and does not call it."""
+    module = started(*packages.new())
+    if packages.rng.random() < 0.5:
+        any_function(module, [], NONE)
+        module.functions[-1] = commented(packages.rng, module.functions[-1], name)
+    else:
+        wording = packages.rng.choice(words()["mention"])
+        scalar_function(module, module.namer.function(), None, wording.replace("NAME", name))
+    if packages.rng.random() < 0.5:
+        any_function(module, [], NONE)
+    return module
+
+
+def finished(module: Module) -> Module:
+    """Return a module without what it does not use."""
+    finish(module)
+    return module

@@ -1,0 +1,242 @@
+"""code.changed: which commit gave a constant its present value, behind all reverts and reapplied commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from types import MappingProxyType
+from typing import NamedTuple
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Shuffled, Streams
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, Plain, PoolSpec, Published, Sample, Unit, depths
+from pipeline.tasks.code import log, text
+from pipeline.tasks.code.base import SPARES, CodeTask, Drawn, Packages, Written, plan_row
+from pipeline.tasks.code.reading import Repository
+from pipeline.tasks.lines import Dealer
+from pipeline.worlds.forge import (
+    WORLD,
+    Codes,
+    Commit,
+    Setting,
+    history,
+    log_texts,
+    named_only,
+    set_to,
+    setting,
+    source_digest,
+    taken_back,
+)
+
+FILES = 3
+"""Files in which the same constant stands, with changes of the same kind."""
+NEEDED = {1: (1,), 5: (5,), 20: (19, 21)}
+"""How many commits decide, by complexity: the one that is asked for, and pairs behind it."""
+VALUES = range(2, 90)
+SHARE = (False, True, True)
+"""How often the last value is set once more and reverted, and how often the commit that counts is reapplied."""
+BETWEEN = 0.2
+"""How much nearer the next change is to the one that counts, or to where all is taken back again, than by chance."""
+FEW = 4
+"""Values that a constant goes through: each comes again."""
+
+
+class Told(NamedTuple):
+    """Commits about a constant as units in order, the code of the one that counts, and all of them in order."""
+
+    units: Sequence[Written]
+    answer: str
+    commits: Sequence[Commit]
+
+
+class Changed(CodeTask):
+    """Where the value of a constant comes from. `complexity` is about how many commits decide it."""
+
+    __slots__ = ()
+
+    subtask = "changed"
+    title = "the commit that gave a constant its present value, behind reverts and reapplied commits"
+    complexities = (1, 5, 20)
+    reply = text.COMMIT
+    fits = MappingProxyType({1: 8192, 5: 8192, 20: 16384})
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        return (PoolSpec(f"forge-commits-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_log),)
+
+    def drawn(self, dealer: Dealer) -> Drawn:
+        """Draw the history of a constant, and those of constants of the same name in two other files."""
+        rng, world = dealer.rng("commits"), history(dealer.row_streams, dealer.stratum.tier)
+        codes = world.codes(world.units * 4 + rng.randrange(1 << 30))
+        packages, values = Packages(rng), rng.sample(VALUES, FEW)
+        _, namer = packages.new()
+        name = namer.constant(of_row=True)
+        module = rng.choice(namer.domain.modules)
+        places = [setting(rng, *packages.new(namer.domain), name, module) for _ in range(FILES)]
+        turns = [(dealer.deal("again", SHARE), dealer.deal("reapplied", SHARE))]
+        turns += [(rng.choice(SHARE), rng.choice(SHARE)) for _ in range(FILES - 1)]
+        histories = [
+            Telling(rng, codes, place, values).told(
+                rng.choice(NEEDED[dealer.stratum.complexity]), again=again, reapplied=reapplied
+            )
+            for place, (again, reapplied) in zip(places, turns, strict=True)
+        ]
+        own = histories[0]
+        files = list(own.units)
+        shown = {
+            "asked": "commit",
+            "name": name,
+            "paths": [place.path for place in places],
+            "needed": sum(one.role == "relevant" for one in own.units),
+            "histories": [len(one.units) for one in histories],
+            "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
+            "guesses": guesses(own),
+        }
+        files += [Written(one.text, "decoy") for other in histories[1:] for one in other.units]
+        question = text.CHANGED.format(constant=name, path=places[0].path)
+        return Drawn(question, Key.accepting(own.answer), files, shown)
+
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
+        """Mingle the histories of a row, each in its order, among commits of the world."""
+        stratum = sample.stratum
+        files = iter(plan_row(self, stratum, sample.index, row_streams, stratum_streams).files)
+        wanted = sorted(depths(stratum_streams, row_streams, stratum.rows, sample.index, len(sample.relevant)))
+        rng, lines = row_streams.of("decoys"), list[tuple[float, Written]]()
+        for at in range(0, len(wanted) - 1, 2):  # who stops early seldom stops where all before is taken back
+            wanted[at] += (1 - BETWEEN) * (wanted[at + 1] - wanted[at])
+        for count in sample.latent["histories"]:
+            some = [next(files) for _ in range(count)]
+            lines += zip(_spread(rng, some, wanted), some, strict=True)
+            wanted = []
+        lines.sort(key=lambda one: one[0])
+        units = history(row_streams, stratum.tier).units
+        spares = Shuffled(row_streams.of("spares"), units).take(SPARES)
+        order = Shuffled(row_streams.of("filler"), units, frozenset(spares.tolist()))
+        return Layout(
+            head=(Piece(text.LOG_INTRODUCTION, "instruction"), Piece(text.LOG_START, "instruction")),
+            placed=tuple(
+                Placed.line(one.text, one.role, depth, rank=at) for at, (depth, one) in enumerate(lines, start=1)
+            ),
+            filler=Filler(self.pools(stratum)[0].name, order, spares),
+            tail=(Piece(text.LOG_TAIL.format(reply=self.reply, question=sample.question), "question"),),
+        )
+
+    def solved(self, repository: Repository) -> tuple[str, ...]:
+        """Refuse: there are no files."""
+        raise NotImplementedError
+
+    def answers(self, text: str) -> tuple[str, ...]:
+        """Go through the commits about the constant."""
+        return log.answers(log.read_log(text))
+
+    def faults(self, row: Published) -> Iterator[str]:
+        """Prove that each commit that is needed is, that no other is, and that values follow from one another."""
+        return log.faults(row)
+
+
+def make_log(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
+    """Write the commits of a pool."""
+    return iter(Plain(log_texts(streams, spec.tier)))
+
+
+def _spread(rng: Random, units: Sequence[Written], needed: Sequence[float]) -> Iterator[float]:
+    """Yield a depth for each unit of a history: those that are needed have theirs, others lie anywhere between."""
+    edges, at = [0.0, *needed, 1.0], 0
+    roles = [one.role == "relevant" and bool(needed) for one in units]
+    while roles:
+        run = next((count for count, role in enumerate(roles) if role), len(roles))
+        yield from sorted(rng.uniform(edges[at], edges[at + 1]) for _ in range(run))
+        roles = roles[run + 1 :] if run < len(roles) else []
+        if run < len(units) and at < len(needed):
+            at += 1
+            yield edges[at]
+
+
+class Telling:
+    """Writes how a constant came to its value, and what was changed, tried and taken back before and behind that.
+
+    Each of few values comes again: the last one may have been set before, and behind by a commit that is reverted.
+    """
+
+    def __init__(self, rng: Random, codes: Codes, place: Setting, values: Sequence[int]) -> None:
+        self.rng, self.codes, self.place = rng, codes, place
+        self.final, *self.others = rng.sample(values, len(values))
+        self.units, self.commits = list[Written](), list[Commit]()
+
+    def told(self, needed: int, *, again: bool, reapplied: bool) -> Told:
+        """Write all commits, of which so many are needed: the one that counts, and pairs that take one another back.
+
+        With `reapplied` one pair reverts the commit that counts and reapplies it; with `again` the last value is set
+        once more, and reverted. What is not needed stands in one unit, so that it can be left out.
+        """
+        rng = self.rng
+        self.before()
+        answer = self.set(self.commits[-1].new, self.final)
+        self.write(answer, needed=True)
+        gone, left = self.back(answer), needed - 1
+        parts = [[gone, self.back(gone)]] if reapplied else []
+        while sum(map(len, parts)) < left:
+            parts.append(self.tried(left - sum(map(len, parts))))
+        needs = [(part, bool(left)) for part in parts] + ([(self.nested(), False)] if again else [])
+        for part, role in rng.sample(needs, len(needs)):
+            for some in [[commit] for commit in part] if role else [part]:
+                self.write(*some, needed=role)
+        for _ in range(rng.randrange(1, 3)):
+            self.write(named_only(rng, self.codes, self.place))
+        return Told(self.units, answer.code, self.commits)
+
+    def write(self, *some: Commit, needed: bool = False) -> None:
+        """Write commits as one unit."""
+        self.commits.extend(some)
+        self.units.append(Written("".join(one.text for one in some), "relevant" if needed else "decoy"))
+
+    def set(self, old: int, new: int) -> Commit:
+        """Return a commit that sets the constant."""
+        return set_to(self.rng, self.codes, self.place, old, new)
+
+    def back(self, commit: Commit) -> Commit:
+        """Return a commit that reverts another."""
+        return taken_back(self.rng, self.codes, self.place, commit)
+
+    def before(self) -> None:
+        """Write changes to values that do not stand, the last one among them."""
+        rng, now = self.rng, self.rng.choice(self.others)
+        for _ in range(rng.randrange(2, 5)):
+            new = rng.choice([one for one in (self.final, self.final, *self.others) if one != now])
+            self.write(self.set(now, new))
+            now = new
+        if now == self.final:
+            self.write(self.set(now, rng.choice(self.others)))
+        now = self.commits[-1].new
+        if rng.random() < 0.5:
+            one = self.set(now, rng.choice([value for value in (self.final, *self.others) if value != now]))
+            self.write(one, self.back(one))
+
+    def nested(self) -> list[Commit]:
+        """Return two changes, to another value and back to the last one, and their reverts, the last change first."""
+        one = self.set(self.final, self.rng.choice(self.others))
+        other = self.set(one.new, self.final)
+        return [one, other, self.back(other), self.back(one)]
+
+    def tried(self, left: int) -> list[Commit]:
+        """Return a change and its revert, or with them a revert of the revert that is reverted too."""
+        found = [self.set(self.final, self.rng.choice(self.others))]
+        for _ in range(3 if left > 2 and self.rng.random() < 0.4 else 1):
+            found.append(self.back(found[-1]))
+        return found
+
+
+def guesses(own: Told) -> dict[str, float]:
+    """Return the scores of naive readers of the right file: the last commit that names the constant, or sets it."""
+    sets = [one for one in own.commits if one.new and not one.subject.startswith(("Revert ", "Reapply "))]
+    final = next(one.new for one in sets if one.code == own.answer)
+    to_it = [one.code for one in sets if one.new == final]
+    reverted = "".join(one.text for one in own.commits if one not in sets)
+    standing = [code for code in to_it if code not in reverted]
+    return {
+        "uniform": 1 / len(sets),
+        "last_named": float(own.commits[-1].code == own.answer),
+        "last_set": float(sets[-1].code == own.answer),
+        "first_of_the_value": float(to_it[0] == own.answer),
+        "last_of_the_value": float(to_it[-1] == own.answer),
+        "never_reverted": float(bool(standing) and standing[-1] == own.answer),
+    }

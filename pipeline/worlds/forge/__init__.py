@@ -1,0 +1,79 @@
+"""The world `forge`: small Python packages that nobody has seen, and the logs of their changes."""
+
+from pipeline.worlds.forge.bodies import list_function
+from pipeline.worlds.forge.commits import (
+    Codes,
+    Commit,
+    Setting,
+    history,
+    log_texts,
+    named_only,
+    set_to,
+    setting,
+    taken_back,
+)
+from pipeline.worlds.forge.modules import Module
+from pipeline.worlds.forge.names import (
+    WORLD,
+    Domain,
+    Namer,
+    domains,
+    package_name,
+    source_digest,
+    words,
+)
+from pipeline.worlds.forge.packages import (
+    DOCS,
+    any_function,
+    beside,
+    commented,
+    finish,
+    forge,
+    import_one,
+    initial_of,
+    pool_texts,
+    started,
+)
+from pipeline.worlds.forge.scalars import Called, Number, scalar_function
+from pipeline.worlds.forge.steps import Step, draw_steps, near_misses
+from pipeline.worlds.forge.telling import NONE, told, told_in_doc
+
+__all__ = [
+    "DOCS",
+    "NONE",
+    "WORLD",
+    "Called",
+    "Codes",
+    "Commit",
+    "Domain",
+    "Module",
+    "Namer",
+    "Number",
+    "Setting",
+    "Step",
+    "any_function",
+    "beside",
+    "commented",
+    "domains",
+    "draw_steps",
+    "finish",
+    "forge",
+    "history",
+    "import_one",
+    "initial_of",
+    "list_function",
+    "log_texts",
+    "named_only",
+    "near_misses",
+    "package_name",
+    "pool_texts",
+    "scalar_function",
+    "set_to",
+    "setting",
+    "source_digest",
+    "started",
+    "taken_back",
+    "told",
+    "told_in_doc",
+    "words",
+]

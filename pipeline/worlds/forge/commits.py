@@ -1,0 +1,250 @@
+"""Commits as a log shows them: who, why, and a hunk; those that set a constant, revert one another, or do neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple
+
+from pipeline.caches import lru_cache
+from pipeline.streams import Permutation, Streams
+from pipeline.typed import TIERS
+from pipeline.worlds.forge.names import WORLD, Domain, Namer, domains, package_name, words
+
+TOKENS_PER_UNIT = 90
+"""One unit of the pool of commits for so many tokens of the tier: about twice what a prompt can hold."""
+PER_UNIT = 4
+"""Codes that a unit of the pool may use: those of rows begin behind them."""
+CODES = 16**10
+VALUES = range(2, 90)
+
+
+class Codes:
+    """Codes of commits in an order of their own, none twice, each with a digit: a pool takes the first ones."""
+
+    def __init__(self, order: Permutation, first: int) -> None:
+        self._order, self._next = order, first
+
+    def new(self) -> str:
+        """Return the next code."""
+        while True:
+            self._next += 1
+            code = f"{self._order[self._next - 1]:010x}"
+            if not code.isalpha():
+                return code
+
+
+class Setting(NamedTuple):
+    """A constant in a file, with the lines around it, which stay as they are."""
+
+    path: str
+    name: str
+    line: int
+    before: str
+    behind: str
+    namer: Namer
+
+    @property
+    def package(self) -> str:
+        """The package of the file."""
+        return self.path.split("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit: its code and subject, what it sets a constant from and to, and its text."""
+
+    code: str
+    subject: str
+    old: int
+    new: int
+    text: str
+
+
+def setting(rng: Random, package: str, namer: Namer, name: str, module: str = "") -> Setting:
+    """Draw where a constant of a name stands."""
+    names = sorted({namer.constant(of_row=False) for _ in range(9)} - {name})
+    before, behind = (f"{one} = {rng.choice(VALUES)}" for one in names[:2])
+    path = f"{package}/{module or rng.choice(namer.domain.modules)}.py"
+    return Setting(path, name, rng.randrange(3, 30), before, behind, namer)
+
+
+def written(rng: Random, code: str, path: str, message: Sequence[str], line: int, hunk: Sequence[str]) -> str:
+    """Return a commit as the log shows it."""
+    first, last = rng.choice(words()["first_name"]), rng.choice(words()["last_name"])
+    old, new = (sum(row[0] != mark for row in hunk) for mark in "+-")
+    return "\n".join(
+        [
+            f"commit {code}",
+            f"Author: {first} {last}",
+            "",
+            *(f"    {row}" if row else "" for row in message),
+            "",
+            f"--- a/{path}",
+            f"+++ b/{path}",
+            f"@@ -{line},{old} +{line},{new} @@",
+            *hunk,
+            "",
+        ]
+    )
+
+
+def _hunk(place: Setting, old: int, new: int) -> Sequence[str]:
+    return [f" {place.before}", f"-{place.name} = {old}", f"+{place.name} = {new}", f" {place.behind}"]
+
+
+def set_to(rng: Random, codes: Codes, place: Setting, old: int, new: int) -> Commit:
+    """Write a commit that sets a constant."""
+    subject = _filled(rng, place, rng.choice(words()["subject"])).replace("OLD", str(old)).replace("NEW", str(new))
+    code = codes.new()
+    return Commit(
+        code, subject, old, new, written(rng, code, place.path, [subject], place.line, _hunk(place, old, new))
+    )
+
+
+def taken_back(rng: Random, codes: Codes, place: Setting, commit: Commit) -> Commit:
+    """Write a commit that reverts another; of a revert, one that reapplies what that had taken back."""
+    if commit.subject.startswith('Revert "'):
+        subject = f"Reapply {commit.subject.removeprefix('Revert ')}"
+    else:
+        subject = f'Revert "{commit.subject}"'
+    code, old, new = codes.new(), commit.new, commit.old
+    message = [subject, "", f"This reverts commit {commit.code}."]
+    return Commit(code, subject, old, new, written(rng, code, place.path, message, place.line, _hunk(place, old, new)))
+
+
+def named_only(rng: Random, codes: Codes, place: Setting) -> Commit:
+    """Write a commit that changes a line in which a constant stands, and not the constant."""
+    one, many = place.namer.thing()
+    mark, other = rng.choice(((">", ">="), ("<", "<="), (">=", ">"), ("<=", "<")))
+    shift = rng.randrange(1, 9)
+    return _plain(
+        rng,
+        codes,
+        place,
+        rng.choice(
+            (
+                [
+                    f"     for {one} in {many}:",
+                    f"-        if {one} {mark} {place.name}:",
+                    f"+        if {one} {other} {place.name}:",
+                    "             continue",
+                ],
+                [
+                    f"     {many} = sorted({many})",
+                    f"-    return {many}[0] + {place.name}",
+                    f"+    return {many}[0] + {place.name} - {shift}",
+                ],
+                [
+                    f"     # at most {place.name}",
+                    f"-    return max({one}, {place.name})",
+                    f"+    return min({one}, {place.name})",
+                ],
+            )
+        ),
+    )
+
+
+def _plain(rng: Random, codes: Codes, place: Setting, hunk: Sequence[str]) -> Commit:
+    code, subject = codes.new(), _filled(rng, place, rng.choice(words()["subject_plain"]))
+    return Commit(code, subject, 0, 0, written(rng, code, place.path, [subject], rng.randrange(20, 70), hunk))
+
+
+def changed_code(rng: Random, codes: Codes, place: Setting) -> Commit:
+    """Write a commit that changes code and names no constant that any commit sets."""
+    (one, many), amount, name = place.namer.thing(), place.namer.amount(), place.namer.function()
+    number, other, times = rng.randrange(2, 60), rng.randrange(2, 60), rng.randrange(2, 9)
+    hunk = rng.choice(
+        (
+            [
+                f" def {name}({many}: list[int]) -> int:",
+                f"-    return sum({many}) + {number}",
+                f"+    return sum({many}[{times}:]) + {number}",
+            ],
+            [
+                f"     kept = [{one} for {one} in {many} if {one} > {number}]",
+                f"-    return kept[:{times}]",
+                f"+    return sorted(kept)[:{times}]",
+            ],
+            [
+                f"     {amount} = len({many}) * {times}",
+                f"-    if {amount} > {number}:",
+                f"+    if {amount} > {other}:",
+                f"         return {amount}",
+            ],
+            [
+                f"     return {amount} % {number}",
+                "+",
+                "+",
+                f"+def {name}({many}: list[int]) -> int:",
+                f"+    return max({many}, default={other})",
+            ],
+            [f"-# {many} count from {number} on", f"+# {many} count from {other} on, whatever their {amount}"],
+        )
+    )
+    return _plain(rng, codes, place, hunk)
+
+
+def _filled(rng: Random, place: Setting, wording: str) -> str:
+    domain = place.namer.domain
+    return (
+        wording.replace("MODULE", place.path.split("/")[1].removesuffix(".py"))
+        .replace("NAME", place.name)
+        .replace("LABEL", rng.choice(domain.labels))
+        .replace("MANY", rng.choice(domain.things)[1])
+        .replace("AMOUNT", rng.choice(domain.amounts))
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """The log of a tier: how many units its pool has, and the order of codes."""
+
+    units: int
+    order: Permutation
+
+    def codes(self, first: int) -> Codes:
+        """Return codes from a place of their order on."""
+        return Codes(self.order, first)
+
+
+def history(streams: Streams, tier: str) -> History:
+    """Return the log of a tier; `streams` are any below the same seed."""
+    return _history(streams.world(WORLD, "commits", tier), TIERS[tier] // TOKENS_PER_UNIT)
+
+
+@lru_cache(maxsize=2)
+def _history(world: Streams, units: int) -> History:
+    return History(units, Permutation(world.of("codes"), CODES))
+
+
+def log_texts(streams: Streams, tier: str) -> Iterator[str]:
+    """Yield the units of a tier's log: a commit, or one with its revert, of a constant that no other unit sets."""
+    world, rng = history(streams, tier), streams.world("forge commits", tier).of("texts")
+    known = set[tuple[str, str]]()
+    for unit in range(world.units):
+        codes, domain = world.codes(unit * PER_UNIT), rng.choice(domains())
+        place = _place(rng, domain)
+        while (place.package, place.name) in known:
+            place = _place(rng, domain)
+        known.add((place.package, place.name))
+        yield from ("".join(commit.text for commit in _unit(rng, codes, place)),)
+
+
+def _place(rng: Random, domain: Domain) -> Setting:
+    namer = Namer(rng, domain)
+    return setting(rng, package_name(rng, domain, of_row=False), namer, namer.constant(of_row=False))
+
+
+def _unit(rng: Random, codes: Codes, place: Setting) -> Iterator[Commit]:
+    kind = rng.random()
+    if kind < 0.45:
+        old, new = rng.sample(VALUES, 2)
+        yield (first := set_to(rng, codes, place, old, new))
+        if kind < 0.15:
+            yield taken_back(rng, codes, place, first)
+    elif kind < 0.65:
+        yield named_only(rng, codes, place)
+    else:
+        yield changed_code(rng, codes, place)

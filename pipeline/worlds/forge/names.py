@@ -1,0 +1,124 @@
+"""What packages are about, and the names in them: of packages, modules, functions, values and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from random import Random
+from zlib import crc32
+
+from pipeline.caches import cache
+from pipeline.worlds.wording import sections
+from pipeline.worlds.words import pool_digest
+
+WORLD = "forge@1"
+SHARE = 8
+"""One name in so many is kept for rows, and one behaviour: no file of the pool has it."""
+FITS = 88
+"""Characters of a line, as formatters of Python leave it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """What a package is about: parts of its name, its modules, things as (one, many), amounts, labels and verbs."""
+
+    stems: Sequence[str]
+    modules: Sequence[str]
+    things: Sequence[tuple[str, str]]
+    amounts: Sequence[str]
+    labels: Sequence[str]
+    verbs: Sequence[str]
+
+
+def source_digest() -> str:
+    """Return the digest of the words that the world is made from."""
+    return pool_digest("forge/words")
+
+
+@cache
+def words() -> Mapping[str, Sequence[str]]:
+    """Return the lists of words by name."""
+    return sections("forge/words")
+
+
+@cache
+def domains() -> Sequence[Domain]:
+    """Return all that packages are about."""
+    return [_domain(line) for line in words()["domain"]]
+
+
+def _domain(line: str) -> Domain:
+    stems, modules, things, amounts, labels, verbs = (part.split() for part in line.split(";"))
+    pairs = [(one, many) for one, _, many in (thing.partition("/") for thing in things)]
+    return Domain(stems, modules, pairs, amounts, labels, verbs)
+
+
+def is_of_row(name: str) -> bool:
+    """Return whether a name or behaviour is kept for rows."""
+    return crc32(name.encode()) % SHARE == 0
+
+
+class Namer:
+    """Draws names for a package: those that rows keep to themselves, or those that the pool has."""
+
+    def __init__(self, rng: Random, domain: Domain, *, of_row: bool = False) -> None:
+        self.rng, self.domain, self.of_row = rng, domain, of_row
+        self.taken: set[str] = set()
+        """Names of functions that were drawn: none is twice in a package."""
+        self.own: list[str] = []
+        """Those that were drawn here, where several packages of a row share what is taken."""
+
+    def function(self, label: str = "", verbs: Sequence[str] = ()) -> str:
+        """Draw the name of a function; `label` is the thing that it names and `verbs` what it does, else any."""
+        rng, domain, said = self.rng, self.domain, words()
+        while True:
+            thing = label or rng.choice(rng.choice(domain.things))
+            form = rng.randrange(3 if verbs else 5)
+            if form < 3:
+                parts = [rng.choice(verbs or domain.verbs), thing]
+                if form:
+                    parts.insert(form, rng.choice(said["adjective" if form == 1 else "qualifier"]))
+            elif form == 3:
+                parts = [rng.choice(said["adjective"]), thing, rng.choice(domain.amounts)]
+            else:
+                parts = [thing, rng.choice(domain.amounts), rng.choice(said["qualifier"])]
+            name = "_".join(parts)
+            heads = [part[:4] for part in name.split("_")]
+            if name not in self.taken and is_of_row(name) == self.of_row and len({*heads}) == len(heads):
+                self.taken.add(name)
+                self.own.append(name)
+                return name
+
+    @property
+    def values(self) -> frozenset[str]:
+        """What values of functions may be called, by one word."""
+        return frozenset([*self.domain.labels, *(f"{one}s" for one in self.domain.labels), *chain(*self.domain.things)])
+
+    def thing(self) -> tuple[str, str]:
+        """Draw a thing: one of it and many."""
+        return self.rng.choice(self.domain.things)
+
+    def amount(self) -> str:
+        """Draw the name of a number."""
+        if self.rng.random() < 0.4:
+            return self.rng.choice(self.domain.things)[1]
+        return f"{self.rng.choice(words()['adjective'])}_{self.rng.choice(self.domain.amounts)}"
+
+    def constant(self, *, of_row: bool | None = None) -> str:
+        """Draw the name of a constant; of one that commits change it is said whether rows keep it to themselves."""
+        rng = self.rng
+        while True:
+            ahead = rng.choice((*self.domain.verbs, *words()["adjective"]))
+            parts = [ahead, rng.choice(self.domain.things)[0], rng.choice(self.domain.amounts)]
+            name = "_".join(parts).upper()
+            if len({part[:4] for part in parts}) == len(parts) and of_row in (None, is_of_row(name)):
+                return name
+
+
+def package_name(rng: Random, domain: Domain, *, of_row: bool) -> str:
+    """Draw the name of a package; it is one word."""
+    while True:
+        name = rng.choice(words()["brand"]) + rng.choice(domain.stems)
+        if is_of_row(name) == of_row:
+            return name

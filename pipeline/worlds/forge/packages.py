@@ -1,0 +1,264 @@
+"""Packages of the pool: modules that import one another, each file a unit, in an order in which any beginning runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from pipeline.caches import lru_cache
+from pipeline.streams import Indices, Streams
+from pipeline.typed import TIERS
+from pipeline.worlds.forge.bodies import list_function
+from pipeline.worlds.forge.modules import HEAD, TAIL, Module, fitting, import_line
+from pipeline.worlds.forge.names import FITS, WORLD, Domain, Namer, domains, package_name, words
+from pipeline.worlds.forge.plain import plain_function
+from pipeline.worlds.forge.scalars import Called, scalar_function
+from pipeline.worlds.forge.steps import draw_steps
+from pipeline.worlds.forge.telling import told_in_doc
+
+TOKENS_PER_UNIT = 80
+"""One file of the pool for so many tokens of the tier: about twice what a prompt can hold."""
+LONE, FILES_PER_LONE = 48, 16
+"""Files of the smallest world that stand alone and import nothing; files of packages for each further one."""
+ALONE = 0.4
+"""The share of packages of which one file is shown, as of packages that rows have."""
+MOST = 860
+"""Characters of a file, at most: larger units leave gaps in short prompts."""
+COMMENTED, DESCRIBED = 0.3, 0.45
+"""The shares of modules in which a comment names another function, and of those with a docstring."""
+DOCS = ("none", "true", "misleading")
+LAST = ("report", "summary", "overview", "main", "checks")
+"""Modules that use what the package gives out."""
+
+
+class Outline(NamedTuple):
+    """A package before it is written: its name, what it is about, and its files, in the order they are written in."""
+
+    name: str
+    domain: Domain
+    files: Sequence[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Forge:
+    """The packages of a tier, and of each the number of its first unit; behind them stand files without imports."""
+
+    outlines: Sequence[Outline]
+    starts: Sequence[int]
+    lone: int
+
+    @property
+    def units(self) -> int:
+        """How many files there are in packages."""
+        return self.starts[-1]
+
+    def order(self, rng: Random) -> Indices:
+        """Return the files of all packages: package by package in random order, each behind what it imports."""
+        places = rng.sample(range(len(self.outlines)), len(self.outlines))
+        return np.concatenate([np.arange(self.starts[at], self.starts[at + 1]) for at in places])
+
+
+def forge(streams: Streams, tier: str) -> Forge:
+    """Return the packages of a tier; `streams` are any below the same seed."""
+    return _forge(streams.world(WORLD, tier), TIERS[tier] // TOKENS_PER_UNIT)
+
+
+@lru_cache(maxsize=2)
+def _forge(world: Streams, units: int) -> Forge:
+    rng, taken = world.of("packages"), set[str]()
+    outlines, starts = list[Outline](), [0]
+    while starts[-1] < units:
+        outlines.append(_outline(rng, taken))
+        starts.append(starts[-1] + len(outlines[-1].files))
+    return Forge(outlines, starts, LONE + units // FILES_PER_LONE)
+
+
+def _outline(rng: Random, taken: set[str]) -> Outline:
+    domain = rng.choice(domains())
+    while (name := package_name(rng, domain, of_row=False)) in taken:
+        domain = rng.choice(domains())
+    taken.add(name)
+    if rng.random() < ALONE:
+        return Outline(name, domain, [rng.choice(domain.modules)])
+    files = [*rng.sample(domain.modules, rng.randrange(2, len(domain.modules) + 1)), "__init__"]
+    return Outline(name, domain, [*files, rng.choice(LAST)] if rng.random() < 0.6 else files)
+
+
+def pool_texts(streams: Streams, tier: str, docs: str) -> Iterator[str]:
+    """Yield the files of a tier's pool: those of packages, then those that stand alone."""
+    world = forge(streams, tier)
+    texts = streams.world("forge files", tier, docs)
+    for at, outline in enumerate(world.outlines):
+        yield from package(texts.of("package", at), outline, docs)
+    rng, taken = texts.of("lone"), {outline.name for outline in world.outlines}
+    for _ in range(world.lone):
+        outline = _outline(rng, taken)
+        yield from package(rng, outline._replace(files=outline.files[:1]), docs)
+
+
+def package(rng: Random, outline: Outline, docs: str) -> Iterator[str]:
+    """Yield the files of a package."""
+    namer = Namer(rng, outline.domain)
+    given: dict[str, Sequence[str]] = {}
+    for name in outline.files:
+        if name == "__init__":
+            shown = {
+                module: rng.sample(names, rng.randrange(1, len(names) + 1)) for module, names in given.items() if names
+            }
+            yield initial(outline.name, shown)
+            given = {"__init__": [one for names in shown.values() for one in names]}
+            continue
+        module = module_of(outline.name, name, namer, given, docs)
+        given[name] = [one for one in module.given if one]
+        yield module.text
+
+
+def initial(package: str, shown: Mapping[str, Sequence[str]]) -> str:
+    """Return the file of a package that gives out functions of its modules."""
+    rows = [import_line(f"{package}.{module}", names) for module, names in sorted(shown.items())]
+    names = sorted(name for some in shown.values() for name in some)
+    line = "__all__ = [" + ", ".join(f'"{name}"' for name in names) + "]"
+    if len(line) > FITS:
+        line = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]"
+    code = [*rows, "", line] if rows else ["VERSION = 1"]
+    return fitting("\n".join([f"{HEAD}{package}/__init__.py{TAIL}", *code, ""]))
+
+
+def initial_of(module: Module, names: Sequence[str]) -> str:
+    """Return the file of a package that gives out functions of one module."""
+    return initial(module.package, {module.name: names})
+
+
+def module_of(package: str, name: str, namer: Namer, given: Mapping[str, Sequence[str]], docs: str) -> Module:
+    """Write a module of a package, which may use functions of one number that other modules have (`given`)."""
+    rng = namer.rng
+    while True:
+        taken, own = {*namer.taken}, [*namer.own]
+        module = Module(package, name, namer, module_doc(namer) if rng.random() < DESCRIBED else "")
+        callees = imported(module, given)
+        for _ in range(rng.choice((1, 2, 2, 2, 3, 3))):
+            any_function(module, callees, docs)
+        finish(module)
+        if len(module.text) <= MOST:
+            return module
+        namer.taken.clear()
+        namer.taken.update(taken)
+        namer.own[:] = own
+
+
+def imported(module: Module, given: Mapping[str, Sequence[str]]) -> list[str]:
+    """Import functions of other modules of the package in some of the ways there are; return how they are called."""
+    rng = module.namer.rng
+    able = [(other, name) for other, names in given.items() for name in names]
+    wanted = 2 if module.name in LAST else rng.choice((0, 1, 1, 2))
+    return [import_one(module, *one) for one in rng.sample(able, min(len(able), wanted))]
+
+
+def import_one(module: Module, other: str, function: str, package: str = "") -> str:
+    """Import a function of a module, or of a package itself, and return how it is called.
+
+    No name stands for two things: where one is taken, the function gets another.
+    """
+    rng, package = module.namer.rng, package or module.package
+    source = package if other == "__init__" else f"{package}.{other}"
+    way = rng.random()
+    if way < 0.4 and function not in module.bound:
+        module.imports.append(f"from {source} import {function}")
+        return function
+    if way < 0.6:
+        alias = module.namer.function()
+        module.imports.append(f"from {source} import {function} as {alias}")
+        return alias
+    if way < 0.8 and other != "__init__" and other not in module.bound | module.namer.values:
+        module.imports.append(f"from {package} import {other}")
+        return f"{other}.{function}"
+    parts = [*module.namer.domain.amounts, *words()["adjective"]]
+    last = package if other == "__init__" else other
+    alias = next(name for name in iter(lambda: f"{rng.choice(parts)}_{last}", "") if name not in module.bound)
+    module.imports.append(f"import {source} as {alias}")
+    return f"{alias}.{function}"
+
+
+def any_function(module: Module, callees: list[str], docs: str) -> None:
+    """Write a function of any kind into a module; those of one number can be called from then on."""
+    rng, namer = module.namer.rng, module.namer
+    kind = rng.random()
+    if kind < 0.33:
+        name = namer.function()
+        steps = draw_steps(rng, rng.choice((2, 3, 3, 4, 5)), of_row=False)
+        list_function(module, name, steps, told_in_doc(rng, steps, docs))
+    elif kind < 0.66:
+        name = namer.function()
+        doc = function_doc(namer) if rng.random() < 0.3 else ""
+        called = Called(rng.choice(callees), abs) if callees and rng.random() < 0.8 else None
+        scalar_function(module, name, called, doc)
+        module.given.append(name)
+        callees.append(name)
+    else:
+        plain_function(module, callees)
+
+
+def started(package: str, namer: Namer) -> Module:
+    """Return a module of a row's own package, with nothing in it yet."""
+    doc = module_doc(namer) if namer.rng.random() < DESCRIBED else ""
+    return Module(package, namer.rng.choice(namer.domain.modules), namer, doc)
+
+
+def beside(module: Module, write: Callable[[], object], *, most: int = 2) -> None:
+    """Write a function among up to so many others of any kind, all of which the pool has too."""
+    rng = module.namer.rng
+    others = rng.randrange(most + 1)
+    place = rng.randrange(others + 1)
+    for at in range(others + 1):
+        if at == place:
+            write()
+        else:
+            any_function(module, [], DOCS[0])
+
+
+def finish(module: Module) -> None:
+    """Drop what no function uses, and let a comment name some other function of the package."""
+    rng, code = module.namer.rng, "\n".join(module.functions)
+    module.imports = [line for line in module.imports if f"{line.split()[-1]}" in code]
+    module.constants = {name: value for name, value in module.constants.items() if name in code}
+    at = rng.randrange(len(module.functions))
+    others = [name for name in module.namer.own if f"def {name}(" not in module.functions[at]]
+    if others and rng.random() < COMMENTED:
+        module.functions[at] = commented(rng, module.functions[at], rng.choice(others))
+
+
+def commented(rng: Random, function: str, name: str) -> str:
+    """Put a comment that names a function in front of the last line of another."""
+    lines = function.split("\n")
+    indent = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
+    comment = rng.choice(words()["comment"]).replace("NAME", name)
+    return "\n".join([*lines[:-1], f"{indent}# {comment}", lines[-1]])
+
+
+def module_doc(namer: Namer) -> str:
+    """Draw what is said of a module."""
+    return _filled(namer, namer.rng.choice(words()["module_doc"]))
+
+
+def function_doc(namer: Namer) -> str:
+    """Draw what is said of a function."""
+    return _filled(namer, namer.rng.choice(words()["function_doc"]))
+
+
+def _filled(namer: Namer, wording: str) -> str:
+    rng, domain = namer.rng, namer.domain
+    (one, many), (_, others) = rng.sample(domain.things, 2)
+    first, second = rng.sample(domain.amounts, 2)
+    filled = (
+        wording.replace("ONE", one)
+        .replace("MANY", many)
+        .replace("OTHERS", others)
+        .replace("AMOUNT", first)
+        .replace("SECOND", second)
+        .replace("LABEL", rng.choice(domain.labels))
+    )
+    return filled[0].upper() + filled[1:]

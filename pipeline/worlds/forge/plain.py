@@ -1,0 +1,381 @@
+"""Functions of every other kind: they count, look up, label, read and join, and call what the module has and imports.
+
+None of them takes one list of numbers alone: those are written from steps, so that it is known what they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from pipeline.worlds.forge.modules import Module, TooLongError, fitting, wrapped
+from pipeline.worlds.forge.names import words
+
+TOLD = 0.3
+"""The share of functions with a docstring."""
+
+
+class Plain(NamedTuple):
+    """A function: what its name may begin with and what it names, its parameters and return type, lines, docstring."""
+
+    verbs: Sequence[str]
+    thing: str
+    given: str
+    returns: str
+    lines: str
+    doc: str
+
+
+def plain_function(module: Module, callees: Sequence[str] = ()) -> None:
+    """Write a function into a module; `callees` are functions of one number that it may call."""
+    namer, rng = module.namer, module.namer.rng
+    while True:
+        constants, maker = dict(module.constants), rng.choice(MAKERS)
+        if callees and rng.random() < 0.75:
+            maker = rng.choice(CALLING)
+        found = rng.choice(maker(module, callees))
+        name = namer.function(found.thing, found.verbs)
+        told = f'\n    """{found.doc[0].upper()}{found.doc[1:]}"""' if rng.random() < TOLD else ""
+        lines = "".join(f"\n    {line}" for line in found.lines.split("\n"))
+        try:
+            head = wrapped(f"def {name}(", found.given, f") -> {found.returns}:")
+            module.functions.append(fitting(head + told + lines))
+            fitting("\n".join(f"{name} = {value}" for name, value in module.constants.items()))
+        except TooLongError:
+            module.constants = constants
+            namer.taken.discard(name)
+            namer.own.remove(name)
+        else:
+            return
+
+
+def tally(module: Module, _: Sequence[str]) -> Sequence[Plain]:
+    """Count words in a dictionary."""
+    rng, one = module.namer.rng, _label(module)
+    counts = f"{_adjective(module)}_{rng.choice(('counts', 'tally', 'totals'))}"
+    size, letters = rng.randrange(2, 9), _letters(module)
+    given, returns, start = f"{one}s: list[str]", "dict[str, int]", f"{counts}: dict[str, int] = {{}}\n"
+    many = f"{one}s"
+    return [
+        Plain(
+            ("count", "tally"),
+            many,
+            given,
+            returns,
+            f"{start}for {one} in {many}:\n    {counts}[{one}] = {counts}.get({one}, 0) + 1\nreturn {counts}",
+            f"count how often each {one} occurs.",
+        ),
+        Plain(
+            ("group", "count"),
+            many,
+            given,
+            returns,
+            f"{start}for {one} in {many}:\n    head = {one}[:{size}]\n    {counts}[head] = {counts}.get(head, 0) + 1\n"
+            f"return {counts}",
+            f"count {many} by their first {size} letters.",
+        ),
+        Plain(
+            ("index", "place"),
+            many,
+            given,
+            returns,
+            f'{start}for place, {one} in enumerate({many}):\n    if {one}.startswith("{letters}"):\n'
+            f"        {counts}[{one}] = place + {size}\nreturn {counts}",
+            f"return where each {one} stands that begins with {letters}.",
+        ),
+    ]
+
+
+def lookup(module: Module, _: Sequence[str]) -> Sequence[Plain]:
+    """Look a value up in a table of the module."""
+    rng, label, amount = module.namer.rng, _label(module), module.namer.amount()
+    table = {one: rng.randrange(3, 90) for one in rng.sample(words()["adjective"], rng.randrange(3, 5))}
+    constant, usual, share = module.fresh_constant(table), rng.randrange(2, 40), rng.randrange(2, 6)
+    known = rng.choice(module.namer.domain.amounts)
+    verbs, thing = (f"{known}_for", f"{known}_of"), label
+    return [
+        Plain(
+            verbs,
+            thing,
+            f"{label}: str",
+            "int",
+            f"return {constant}.get({label}, {usual})",
+            f"return the {known} for one {label}, or the usual one.",
+        ),
+        Plain(
+            verbs,
+            thing,
+            f"{label}: str, {amount}: int",
+            "int",
+            f"if {label} not in {constant}:\n    return {amount}\nreturn {constant}[{label}] + {amount} * {share}",
+            f"return the {known} for one {label}, if it is known.",
+        ),
+        Plain(
+            ("total", "sum"),
+            f"{label}s",
+            f"{label}s: list[str]",
+            "int",
+            f"return sum({constant}.get({label}, {usual}) for {label} in {label}s)",
+            f"add up the {known} of all {label}s.",
+        ),
+    ]
+
+
+def label_of(module: Module, _: Sequence[str]) -> Sequence[Plain]:
+    """Put a label together."""
+    rng, label, amount = module.namer.rng, _label(module), module.namer.amount()
+    size, mark, word, limit = rng.randrange(2, 9), rng.choice("-/:.#"), _adjective(module), rng.randrange(9, 90)
+    verbs, given = ("format", "label", "show"), f"{label}: str, {amount}: int"
+    return [
+        Plain(
+            verbs,
+            label,
+            given,
+            "str",
+            f'return {label}[:{size}].upper() + "{mark}" + str({amount})',
+            f"return a short name in capitals, with {amount}.",
+        ),
+        Plain(
+            ("shorten", "slug"),
+            label,
+            f"{label}: str",
+            "str",
+            f'parts = {label}.strip().lower().split(" ")\nreturn "{mark}".join(part[:{size}] for part in parts)',
+            f"join the first {size} letters of all words.",
+        ),
+        Plain(
+            verbs,
+            label,
+            given,
+            "str",
+            f'if {amount} > {limit}:\n    return "{word} " + {label}\n'
+            f'return {label} + "{mark}" + str({amount} + {size})',
+            f"call the {label} {word} beyond {limit}.",
+        ),
+        Plain(
+            verbs,
+            label,
+            given,
+            "str",
+            f'return f"{{{label}:>{size + 6}}}{mark}{{{amount}:0{size % 4 + 2}d}}"',
+            f"return a line of a list, {label} first.",
+        ),
+    ]
+
+
+def clock(module: Module, _: Sequence[str]) -> Sequence[Plain]:
+    """Read values from a text."""
+    rng, label, amount = module.namer.rng, _label(module), module.namer.amount()
+    one, other = rng.sample([many for _, many in module.namer.domain.things], 2)
+    mark, times, less = rng.choice(":/-x"), rng.choice((4, 6, 7, 12, 24, 60)), rng.randrange(2, 9)
+    letters, start = _letters(module), rng.randrange(1, 50)
+    return [
+        Plain(
+            ("parse", "read"),
+            label,
+            f"{label}: str",
+            "int",
+            f'{one}, {other} = {label}.split("{mark}")\nreturn int({one}) * {times} + int({other})',
+            f"read {one} and {other} with {mark} between them.",
+        ),
+        Plain(
+            ("parse", "read"),
+            label,
+            f"{label}: str",
+            "list[int]",
+            f'fields = {label}.replace(" ", "").split("{mark}")\n'
+            f"return [int(field) + {less} for field in fields if field]",
+            f"read numbers with {mark} between them.",
+        ),
+        Plain(
+            ("number", "parse"),
+            label,
+            f"{label}: str",
+            "dict[str, int]",
+            f"{one}: dict[str, int] = {{}}\n"
+            f'for line in {label}.split("{mark}"):\n    {one}[line.strip()] = len({one}) + {start}\nreturn {one}',
+            f"number what stands between two {mark}, from {start} on.",
+        ),
+        Plain(
+            ("check", "dock"),
+            label,
+            f"{label}: str, {amount}: int",
+            "int",
+            f'marks = {label}.count("{letters}")\nreturn {amount} - marks * {less}',
+            f"take off {less} for each {letters} in the {label}.",
+        ),
+    ]
+
+
+def pairs(module: Module, _: Sequence[str]) -> Sequence[Plain]:
+    """Go through two lists together."""
+    rng = module.namer.rng
+    (one, many), (other, others) = rng.sample(module.namer.domain.things, 2)
+    share, limit = rng.randrange(2, 9), rng.randrange(3, 60)
+    given = f"{many}: list[int], {others}: list[int]"
+    return [
+        Plain(
+            ("weigh", "match"),
+            many,
+            given,
+            "int",
+            f"joined = zip({many}, {others})\nreturn sum({one} * {other} + {share} for {one}, {other} in joined)",
+            f"weigh {many} by {others}.",
+        ),
+        Plain(
+            ("compare", "contrast"),
+            many,
+            given,
+            "int",
+            f"if len({many}) != len({others}):\n    return {limit}\n"
+            f"return max({many}, default={share}) - min({others}, default={share})",
+            f"return by how much {many} exceed {others} at most.",
+        ),
+        Plain(
+            ("balance", "compare"),
+            many,
+            given,
+            "int",
+            f"balance = {limit}\nfor {one}, {other} in zip({many}, {others}):\n"
+            f"    balance += {one} - {other} // {share}\nreturn balance",
+            f"set {many} off against {others}.",
+        ),
+    ]
+
+
+def two_numbers(module: Module, _: Sequence[str]) -> Sequence[Plain]:
+    """Work something out of two numbers."""
+    rng, (one, other) = module.namer.rng, _two_amounts(module)
+    share, limit = rng.randrange(2, 9), module.fresh_constant(rng.randrange(5, 80))
+    given, doc = f"{one}: int, {other}: int", f"work it out from {one} and {other}.".replace("_", " ")
+    bodies = (
+        f"if {one} >= {limit}:\n    return {other} // {share}\nreturn {one} * {other}",
+        f"return min({one} * {share}, {limit}) + {other}",
+        f"rest = max({one} - {other}, 0)\nreturn rest * {share} + {other} % {limit}",
+    )
+    return [Plain((), "", given, "int", body, doc) for body in bodies]
+
+
+def table(module: Module, _: Sequence[str]) -> Sequence[Plain]:
+    """Go through a dictionary."""
+    rng, label, (_, many) = module.namer.rng, _label(module), module.namer.thing()
+    limit, share = rng.randrange(2, 70), rng.randrange(2, 9)
+    given, labels = f"{many}: dict[str, int]", f"{label}s"
+    return [
+        Plain(
+            ("lift", "add_to"),
+            many,
+            given,
+            "dict[str, int]",
+            f"return {{{label}: {many}[{label}] + {share} for {label} in sorted({many})}}",
+            f"add {share} for every {label}.",
+        ),
+        Plain(
+            ("list", "busy"),
+            labels,
+            given,
+            "list[str]",
+            f"return [{label} for {label}, value in {many}.items() if value > {limit}]",
+            f"return each {label} with more than {limit} {many}.",
+        ),
+        Plain(
+            ("sum", "total"),
+            many,
+            given,
+            "int",
+            f"uneven = [value for value in {many}.values() if value % {share}]\nreturn sum(uneven) + {limit}",
+            f"add up {many} that are no multiples of {share}.",
+        ),
+        Plain(
+            ("show", "list"),
+            many,
+            given,
+            "list[str]",
+            f'rows = [{label} + "=" + str(value) for {label}, value in {many}.items()]\nreturn sorted(rows)[:{share}]',
+            f"return the first {share} rows, by {label}.",
+        ),
+    ]
+
+
+def each_called(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
+    """Call another function for each of a list, with a further number."""
+    rng, (one, many), callee = module.namer.rng, module.namer.thing(), module.namer.rng.choice(callees)
+    amount, share = _two_amounts(module)[0], rng.randrange(2, 9)
+    amount = amount if amount != many else f"other_{many}"
+    given = f"{many}: list[int], {amount}: int"
+    return [
+        Plain(
+            (),
+            many,
+            given,
+            "list[int]",
+            f"return [{callee}({one}) + {amount} for {one} in {many}]",
+            f"do so for all {many}.",
+        ),
+        Plain(
+            (),
+            many,
+            given,
+            "int",
+            f"return sum({callee}({one} + {amount}) for {one} in {many}[:{share}])",
+            f"add up the first {share} {many}.",
+        ),
+        Plain(
+            ("top", "highest"),
+            many,
+            given,
+            "int",
+            f"highest = {amount}\nfor {one} in {many}:\n    highest = max(highest, {callee}({one}))\n"
+            f"return highest * {share}",
+            f"return {share} times the highest of all {many}.",
+        ),
+    ]
+
+
+def called_twice(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
+    """Call one function or two, for two numbers."""
+    rng, (one, other) = module.namer.rng, _two_amounts(module)
+    first, second, limit = rng.choice(callees), rng.choice(callees), rng.randrange(4, 70)
+    given, doc = f"{one}: int, {other}: int", f"work it out from {one} and {other}.".replace("_", " ")
+    bodies = (
+        f"if {one} > {limit}:\n    return {first}({other})\nreturn {second}({one}) + {other}",
+        f"return {first}({one} + {limit}) - {second}({other})",
+        f"part = {first}({one})\nreturn part + {other} * {limit % 7 + 2}",
+    )
+    return [Plain((), "", given, "int", body, doc) for body in bodies]
+
+
+def labelled(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
+    """Show what another function returns."""
+    rng, label, amount = module.namer.rng, _label(module), module.namer.amount()
+    callee, mark, less = rng.choice(callees), rng.choice("-/:="), rng.randrange(2, 30)
+    wide, right = rng.randrange(6, 24), rng.randrange(2, 9)
+    bodies = (
+        f'return {label} + "{mark}" + str({callee}({amount}))',
+        f'shown = {callee}({amount} - {less})\nreturn f"{{{label}:<{wide}}}{{shown:>{right}}}"',
+    )
+    given, doc = f"{label}: str, {amount}: int", f"return a line of a list, {label} first."
+    return [Plain(("format", "label", "show"), label, given, "str", body, doc) for body in bodies]
+
+
+def _label(module: Module) -> str:
+    """Draw what a text of the package says."""
+    return module.namer.rng.choice(module.namer.domain.labels)
+
+
+def _two_amounts(module: Module) -> tuple[str, str]:
+    one = module.namer.amount()
+    return one, next(other for other in iter(module.namer.amount, "") if other != one)
+
+
+def _adjective(module: Module) -> str:
+    return module.namer.rng.choice(words()["adjective"])
+
+
+def _letters(module: Module) -> str:
+    return "".join(module.namer.rng.sample("abcdefghiklmnoprstuw", 2))
+
+
+Maker = Callable[[Module, Sequence[str]], Sequence[Plain]]
+MAKERS: Sequence[Maker] = (tally, lookup, label_of, clock, pairs, two_numbers, table)
+CALLING: Sequence[Maker] = (each_called, called_twice, labelled)

@@ -1,0 +1,107 @@
+"""Functions of one number: at most three small operations, one of which may be a call of another such function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import NamedTuple
+
+from pipeline.worlds.forge.modules import Module, TooLongError, fitting
+from pipeline.worlds.forge.names import words
+
+Number = Callable[[int], int]
+NAMED = 0.25
+"""The share of numbers that a constant of the module stands for."""
+
+
+class Called(NamedTuple):
+    """A function that is called: how a module names it, and what it makes of a number."""
+
+    name: str
+    value: Number
+
+
+def scalar_function(module: Module, name: str, called: Called | None = None, doc: str = "") -> Number:
+    """Write a function of one number into a module, and return what it does."""
+    while True:
+        constants = dict(module.constants)
+        try:
+            text, value = _drawn(module, name, called, doc)
+            module.functions.append(fitting(text))
+        except TooLongError:
+            module.constants = constants
+        else:
+            return value
+
+
+def _drawn(module: Module, name: str, called: Called | None, doc: str) -> tuple[str, Number]:
+    rng, namer = module.namer.rng, module.namer
+    given = namer.amount()
+    lines = [f'    """{doc}"""'] if doc else []
+    text, value = given, _same()
+    if rng.random() < (0.5 if called else 0.7):
+        text, value = operation(module, given)
+    if called:
+        text, value = f"{called.name}({text})", _after(value, called.value)
+    if not text.isidentifier() and (not called or rng.random() < 0.5):
+        fresh = _fresh(rng, module, given)
+        lines.append(f"    {fresh} = {text}")
+        text = fresh
+    if rng.random() < 0.4 and text.isidentifier():
+        limit, (over, more), (under, less) = rng.randrange(8, 60), operation(module, text), operation(module, text)
+        value = _after(value, _either(limit, more, less))
+        limited = module.fresh_constant(limit) if rng.random() < NAMED else str(limit)
+        if rng.random() < 0.6:
+            lines += [f"    if {text} > {limited}:", f"        return {over}", f"    return {under}"]
+        else:
+            lines.append(f"    return {over} if {text} > {limited} else {under}")
+    else:
+        text, last = operation(module, text)
+        lines.append(f"    return {text}")
+        value = _after(value, last)
+    return "\n".join([f"def {name}({given}: int) -> int:", *lines]), value
+
+
+def _fresh(rng: Random, module: Module, given: str) -> str:
+    """Draw the name of a value in between."""
+    while True:
+        name = f"{rng.choice(words()['mapped'])}_{rng.choice(module.namer.thing())}"
+        if name != given:
+            return name
+
+
+def operation(module: Module, text: str) -> tuple[str, Number]:
+    """Draw a small operation on a value, as code and as what it does; `text` binds as tightly as a name."""
+    rng = module.namer.rng
+    number, times, part = rng.randrange(2, 20), rng.randrange(2, 4), rng.randrange(5, 24)
+    said = module.fresh_constant(number) if rng.random() < NAMED else str(number)
+    kind = rng.randrange(9 if text.isidentifier() else 8)  # a table takes the value twice
+    if kind < 2:
+        return f"{text} + {said}", lambda one: one + number
+    if kind == 2:
+        return f"{text} * {times} + {said}", lambda one: one * times + number
+    if kind == 3:
+        return f"{text} * {times} - {said}", lambda one: one * times - number
+    if kind == 4:
+        return f"{text} % {part} + {said}", lambda one: one % part + number
+    if kind == 5:
+        return f"{text} // {times} + {said}", lambda one: one // times + number
+    if kind == 6:
+        return f"max({text} - {said}, {times})", lambda one: max(one - number, times)
+    if kind == 7:
+        return f"abs({text} - {said}) + {times}", lambda one: abs(one - number) + times
+    table = [rng.randrange(2, 30) for _ in range(rng.randrange(3, 5))]
+    name = module.fresh_constant(table)
+    return f"{text} + {name}[{text} % {len(table)}]", lambda one: one + table[one % len(table)]
+
+
+def _same() -> Number:
+    return lambda one: one
+
+
+def _after(first: Number, then: Number) -> Number:
+    return lambda one: then(first(one))
+
+
+def _either(limit: int, more: Number, less: Number) -> Number:
+    return lambda one: more(one) if one > limit else less(one)

@@ -1,0 +1,167 @@
+"""What a function does to a list of numbers, as steps: drawn, carried out, and changed into near misses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import ne
+from random import Random
+from typing import NamedTuple
+
+from pipeline.caches import cache
+from pipeline.streams import stream
+from pipeline.worlds.forge.names import is_of_row
+
+FILTERS = ("above", "below", "multiple", "uneven")
+MAPS = ("times", "plus", "minus", "over", "rest", "at_most", "at_least")
+ORDERS = ("rising", "falling", "turned")
+CUTS = ("first", "last", "without", "every")
+ENDS = ("total", "largest", "smallest", "number", "spread")
+KINDS = {"filter": FILTERS, "map": MAPS, "order": ORDERS, "cut": CUTS, "end": ENDS}
+SORT_OF = {kind: sort for sort, kinds in KINDS.items() for kind in kinds}
+NUMBERS = range(2, 10)
+WAYS = ("turned round", "numbers", "end", "step")
+"""How a near miss differs: two steps exchanged, two numbers exchanged, another end, another step."""
+LEAST_SEEN = 3
+"""In how many of the tried lists a step must show."""
+
+Value = int | list[int]
+
+
+class Step(NamedTuple):
+    """One step, with its number if it has one."""
+
+    kind: str
+    number: int = 0
+
+    @property
+    def sort(self) -> str:
+        """Whether it picks numbers, changes, orders or cuts them, or ends in one."""
+        return SORT_OF[self.kind]
+
+
+ACTS: Mapping[str, Callable[[list[int], int], Value]] = {
+    "above": lambda some, number: [one for one in some if one > number],
+    "below": lambda some, number: [one for one in some if one < number],
+    "multiple": lambda some, number: [one for one in some if one % number == 0],
+    "uneven": lambda some, number: [one for one in some if one % number],
+    "times": lambda some, number: [one * number for one in some],
+    "plus": lambda some, number: [one + number for one in some],
+    "minus": lambda some, number: [one - number for one in some],
+    "over": lambda some, number: [one // number for one in some],
+    "rest": lambda some, number: [one % number for one in some],
+    "at_most": lambda some, number: [min(one, number) for one in some],
+    "at_least": lambda some, number: [max(one, number) for one in some],
+    "rising": lambda some, _: sorted(some),
+    "falling": lambda some, _: sorted(some, reverse=True),
+    "turned": lambda some, _: some[::-1],
+    "first": lambda some, number: some[:number],
+    "last": lambda some, number: some[-number:],
+    "without": lambda some, number: some[number:],
+    "every": lambda some, number: some[::number],
+    "total": lambda some, _: sum(some),
+    "largest": lambda some, _: max(some, default=0),
+    "smallest": lambda some, _: min(some, default=0),
+    "number": lambda some, _: len(some),
+    "spread": lambda some, _: max(some, default=0) - min(some, default=0),
+}
+
+
+def result(steps: Sequence[Step], values: list[int]) -> Value:
+    """Return what steps make of a list."""
+    found: Value = values
+    for step in steps:
+        if isinstance(found, list):
+            found = ACTS[step.kind](found, step.number)
+    return found
+
+
+@cache
+def tried() -> Sequence[list[int]]:
+    """Return the lists that behaviours are told apart by."""
+    rng = stream("forge", "lists")
+    return [[rng.randrange(-3, 28) for _ in range(rng.randrange(9, 15))] for _ in range(6)]
+
+
+def behaviour(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Return what steps make of the tried lists."""
+    return tuple(str(result(steps, values)) for values in tried())
+
+
+def draw_steps(rng: Random, count: int, *, of_row: bool) -> Sequence[Step]:
+    """Draw so many steps, each of which shows; what they do is kept for rows, or for the pool."""
+    while True:
+        steps = _drawn(rng, count)
+        told = behaviour(steps)
+        if is_of_row("|".join(told)) == of_row and is_sound(steps, told):
+            return steps
+
+
+def is_sound(steps: Sequence[Step], told: Sequence[str]) -> bool:
+    """Return whether each step shows, and different lists come to different ends."""
+    if len({*told}) < len(told) - 2 or "[]" in told:
+        return False
+    for at in range(len(steps)):
+        without = behaviour([*steps[:at], *steps[at + 1 :]])
+        if sum(map(ne, told, without)) < LEAST_SEEN:
+            return False
+    return True
+
+
+def _drawn(rng: Random, count: int) -> Sequence[Step]:
+    sorts = list[str]()
+    ends = rng.random() < 0.65
+    while len(sorts) < count - ends:
+        sort = rng.choice(("filter", "filter", "map", "map", "order", "cut"))
+        last = sorts[-1] if sorts else ""
+        if sort != last and (sort in ("filter", "map") or sort not in sorts):
+            sorts.append(sort)
+    if ends:
+        sorts.append("end")
+    kinds = [rng.choice(KINDS[sort]) for sort in sorts]
+    return [Step(kind, numbered(rng, kind)) for kind in kinds]
+
+
+def numbered(rng: Random, kind: str) -> int:
+    """Draw the number of a step, or 0 where it has none."""
+    return 0 if SORT_OF[kind] in ("order", "end") else rng.choice(NUMBERS)
+
+
+def near_misses(rng: Random, steps: Sequence[Step], count: int) -> Sequence[Sequence[Step]]:
+    """Return steps that differ from some in one way each, as many of every way; none does what another does."""
+    found, known = list[Sequence[Step]](), [behaviour(steps)]
+    for at in range(count):
+        way = WAYS[at % len(WAYS)]
+        some = chain(_changed(rng, steps, way), *(_changed(rng, steps, other) for other in ("step", "end")))
+        for other in some:
+            told = behaviour(other)
+            if all(sum(map(ne, told, one)) >= LEAST_SEEN for one in known):
+                known.append(told)
+                found.append(other)
+                break
+    return found
+
+
+def _changed(rng: Random, steps: Sequence[Step], way: str) -> Iterator[Sequence[Step]]:
+    """Yield steps changed in one way, each way of doing so in random order."""
+    places = [(at, to) for at in range(len(steps)) for to in range(at + 1, len(steps))]
+    rng.shuffle(places)
+    body = len(steps) - (steps[-1].sort == "end")
+    if way == "turned round":
+        for at, to in (place for place in places if place[1] < body):
+            yield _exchanged(steps, at, to, steps[to], steps[at])
+    elif way == "numbers":
+        for at, to in places:
+            one, other = steps[at], steps[to]
+            if one.number and other.number and one.number != other.number:
+                yield _exchanged(steps, at, to, Step(one.kind, other.number), Step(other.kind, one.number))
+    else:
+        at = len(steps) - 1 if way == "end" else rng.randrange(body)
+        kinds = [kind for kind in KINDS[steps[at].sort] if kind != steps[at].kind]
+        for kind in rng.sample(kinds, len(kinds)):
+            number = steps[at].number or numbered(rng, kind)
+            yield [*steps[:at], Step(kind, number), *steps[at + 1 :]]
+
+
+def _exchanged(steps: Sequence[Step], at: int, to: int, one: Step, other: Step) -> Sequence[Step]:
+    return [*steps[:at], one, *steps[at + 1 : to], other, *steps[to + 1 :]]
