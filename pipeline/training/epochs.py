@@ -2,7 +2,8 @@
 
 There is no second engine: samples, layouts, pools, counts, cutting and proofs are the functions of a build. Only the
 root of their streams is another one. That of a build is a number, its seed; that of an epoch is a string. A path of
-streams holds the type of each of its parts, so that no seed of an evaluation leads to a stream of training.
+streams holds the type of each of its parts, so that no seed of an evaluation leads to a stream of training. Below such
+a root, surnames, towns, keys and the like come out of lists that evaluation never draws from.
 """
 
 from __future__ import annotations

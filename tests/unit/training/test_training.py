@@ -22,6 +22,7 @@ from pipeline.cli.train import train
 from pipeline.errors import CorruptError, RecipeError
 from pipeline.recipe import load_recipe
 from pipeline.rows import CANARY, DATA_SCHEMA, TRAIN_CANARY
+from pipeline.streams import Streams
 from pipeline.streams import stream as generator
 from pipeline.tasks import TASKS
 from pipeline.training import apart, evidence
@@ -30,6 +31,12 @@ from pipeline.training.mixing import Mix
 from pipeline.training.shards import TRAIN_SCHEMA
 from pipeline.training.stream import Stream
 from pipeline.verify.row import ShardReader
+from pipeline.worlds import needles
+from pipeline.worlds.chronicle import chronicle
+from pipeline.worlds.desk import desk
+from pipeline.worlds.gazetteer import Gazetteer, gazetteer
+from pipeline.worlds.identifying import every_word
+from pipeline.worlds.people import people
 
 Row = dict[str, Any]
 
@@ -118,6 +125,40 @@ def test_a_form_with_evidence_is_the_row_without_it_in_all_that_is_asked() -> No
     published = {name: plain[name] for name in DATA_SCHEMA.names}
     assert carrara.reward(published, plain["target"])["score"] == 1
     assert rows_of(length=4096, shots=0, reserve=marked["max_new_tokens"])[5]["evidence_form"] == ""
+
+
+IDENTIFYING = {
+    "people": lambda streams: {one.last for one in people(streams, "32k")},
+    "towns and rivers": lambda streams: {
+        thing.name.removeprefix("the ") for kind in ("town", "river") for thing in land(streams).cast.things[kind]
+    },
+    "surnames of firms": lambda streams: {thing.name.split(" ")[0] for thing in land(streams).cast.things["firm"]},
+    "ships": lambda streams: {thing.name.split(" ")[-1] for thing in land(streams).cast.things["ship"]},
+    "keys": lambda streams: {key.split(" ")[1] for key, _ in needles.pooled(streams, 2000)},
+    "properties": lambda streams: {name.split(" ")[1] for name in chronicle(streams, "32k").properties},
+    "residents": lambda streams: {name.split(" ")[1] for name in chronicle(streams, "32k").living(660_000)},
+    "staff": lambda streams: {name.split(" ")[1] for name in desk(streams, "32k").staff},
+}
+
+
+def land(streams: Streams) -> Gazetteer:
+    return gazetteer(streams, "32k")
+
+
+@pytest.mark.parametrize("kind", IDENTIFYING)
+def test_training_has_lists_of_its_own_for_what_identifies(kind: str) -> None:
+    ours, theirs = (IDENTIFYING[kind](Streams((root, "row"))) for root in ("train/7/0", 7))
+    written = every_word()
+    assert len(ours) > 12
+    assert {word.lower() for word in theirs} <= written
+    assert not {word.lower() for word in ours} & written
+
+
+def test_a_third_of_what_is_said_in_traces_is_for_evaluation() -> None:
+    ours, theirs = (desk(Streams((root, "row")), "32k").said for root in ("train/7/0", 7))
+    for name in ("aim_tickets", "rule_all", "remark"):
+        assert len(ours[name]) == math.ceil(2 * len(theirs[name]) / 3)
+        assert {*ours[name]} < {*theirs[name]}
 
 
 def test_what_is_kept_for_evaluation_or_takes_no_ids_is_refused_by_name() -> None:
