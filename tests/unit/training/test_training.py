@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import carrara
+from fake_stores import faulty
 from pipeline.artifacts.parquet import read_rows, write_rows
 from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import RowPlan, make_plan
@@ -22,13 +23,14 @@ from pipeline.cli.train import train
 from pipeline.errors import CorruptError, RecipeError
 from pipeline.recipe import load_recipe
 from pipeline.rows import CANARY, DATA_SCHEMA, TRAIN_CANARY
+from pipeline.storage import parse_location
 from pipeline.streams import Streams
 from pipeline.streams import stream as generator
 from pipeline.tasks import TASKS
 from pipeline.training import apart, evidence
 from pipeline.training.epochs import EPOCH, epoch_of
 from pipeline.training.mixing import Mix
-from pipeline.training.shards import TRAIN_SCHEMA
+from pipeline.training.shards import INDEX, TRAIN_SCHEMA
 from pipeline.training.stream import Stream
 from pipeline.verify.row import ShardReader
 from pipeline.worlds import needles
@@ -265,6 +267,24 @@ def test_shards_are_continued_and_proven_and_hold_no_evaluation(tmp_path: Path) 
         write_rows(shard, changed, TRAIN_SCHEMA, "key")
         with pytest.raises(CorruptError, match=fault):
             CliRunner().invoke(train, ["verify", str(out)], catch_exceptions=False)
+
+
+def test_shards_in_a_store_have_the_bytes_of_those_on_a_disk_and_a_stop_changes_nothing(tmp_path: Path) -> None:
+    told = ["--task", "bio.standard", "--tokenizer", "o200k", "--length", "2048", "--length", "4096", "--rows", "2"]
+    with faulty():
+        kept: list[dict[str, bytes]] = []
+        for out in (str(tmp_path / "rl"), "memory://bucket/rl"):
+            for _ in range(2):  # as after a stop: one shard is written again
+                said = CliRunner().invoke(train, ["write", out, *told, "--workers", "1", "--quiet"])
+                assert said.output == f"{out}: 4 rows, all proven\n"
+                folder = parse_location(out)
+                files = (*folder.glob("*/*"), folder / INDEX)
+                kept.append(
+                    {f"{path.parent.name}/{path.name}".removeprefix("rl/"): path.read_bytes() for path in files}
+                )
+                next(iter(folder.glob("bio.standard-4096-*/*.parquet"))).unlink()
+    assert len(kept[0]) == 5
+    assert kept == [kept[0]] * 4
 
 
 def test_verify_of_an_evaluation_refuses_a_row_to_train_on() -> None:
