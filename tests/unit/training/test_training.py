@@ -234,7 +234,10 @@ def test_a_mixture_is_repeated_from_its_log(tmp_path: Path) -> None:
     for _ in range(40):
         cell, _ = first._draw()
         first.report(f"row-{cell.rows.spec.tag}", 1.0)
+    with log.open("a", encoding="ascii") as file:
+        file.write('[41, "row-')  # as after a kill
     again, loaded = mixture(log=log), mixture()
+    assert len(log.read_text(encoding="ascii").splitlines()) == len(first.reported)
     loaded.load_state_dict(json.loads(json.dumps(first.state_dict())))
     drawn = [
         [(cell.rows.spec, index) for cell, index in (mixed._draw() for _ in range(30))]
