@@ -98,6 +98,7 @@ def main() -> None:
         learning_rate=told.rate,
         lr_scheduler_type="constant",
         dataloader_num_workers=0,  # a mixture must be read where rewards are reported
+        shuffle_dataset=False,  # else a thousand rows are drawn before the first reward
         bf16=on_gpu,
         use_cpu=not on_gpu,
         gradient_checkpointing=on_gpu,
