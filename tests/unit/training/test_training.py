@@ -259,8 +259,10 @@ def test_shards_are_continued_and_proven_and_hold_no_evaluation(tmp_path: Path) 
     assert CliRunner().invoke(train, told, catch_exceptions=False).output == f"{out}: 3 rows, all proven\n"
     (shard,) = out.glob("*/*.parquet")
     before = shard.stat().st_mtime_ns
+    (half := shard.with_name(f"{shard.name}.part-host-1234-99999999")).write_bytes(b"PAR1")  # as after a kill
     CliRunner().invoke(train, told, catch_exceptions=False)
     assert shard.stat().st_mtime_ns == before
+    assert not half.exists()
     said = CliRunner().invoke(train, ["verify", str(out)], catch_exceptions=False).output
     assert said == f"{out}: 3 rows are those of their streams, and proven\n"
 
