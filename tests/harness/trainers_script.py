@@ -35,7 +35,9 @@ def trl(model: Path) -> None:
     from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
     size = len(AutoTokenizer.from_pretrained(model))
-    told = LlamaConfig(size, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2)
+    told = LlamaConfig(
+        vocab_size=size, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2
+    )
     told.max_position_embeddings = 4096
     LlamaForCausalLM(told).save_pretrained(model)
     sys.argv = ["grpo.py", "--model", str(model), "--profile", str(model / "profile" / "profile.toml")]
