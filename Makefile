@@ -42,9 +42,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 LIGHT := lm-eval inspect
 MODEL := smollm2
-ALL := $(filter-out $(MODEL),$(basename $(notdir $(wildcard tests/harness/*.txt))))
+TRAINERS := trainers
+ALL := $(filter-out $(MODEL) $(TRAINERS),$(basename $(notdir $(wildcard tests/harness/*.txt))))
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m extras plan sample render pack verify publish export score report gallery bench test test-unit test-slow test-harnesses test-model test-croissant test-browser test-task test-faults lint golden docs docs-tables docs-gallery readers-table shortcuts repeats schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m extras plan sample render pack verify publish export score report gallery bench test test-unit test-slow test-harnesses test-model test-trainers test-croissant test-browser test-task test-faults lint golden docs docs-tables docs-gallery readers-table shortcuts repeats schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -163,6 +164,16 @@ test-harnesses: $(VENV)/.ready-test $(ALL:%=$(ENVS)/%/.ready)  ## every harness 
 
 test-model: $(VENV)/.ready-test $(ENVS)/$(MODEL)/.ready  ## a real model of 135M on the CPU, from build to report, in minutes
 	@$(BIN)/python -m pytest tests/harness/test_model.py -m model
+
+# These come with all that they need, torch among it: no other environment resolves anything.
+$(ENVS)/$(TRAINERS)/.ready: tests/harness/$(TRAINERS).txt pyproject.toml
+	@echo 'setting up $(TRAINERS) in $(@D) (once)' >&2
+	@rm -rf $(@D) && $(PYTHON) -m venv --without-pip $(@D)
+	@$(PYTHON) -m pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --requirement $< --editable '.[quick,tokenizers]'
+	@touch $@
+
+test-trainers: $(VENV)/.ready-test $(ENVS)/$(TRAINERS)/.ready  ## rows to train on in TRL, verl, verifiers, reasoning-gym and datasets themselves
+	@$(BIN)/python -m pytest tests/harness/test_trainers.py -m model
 
 test-slow: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## the full sweeps: all profiles, all lengths
 	@$(BIN)/python -m pytest -m slow

@@ -38,6 +38,11 @@ class Streams:
 
     path: tuple[str | int, ...]
 
+    @property
+    def training(self) -> bool:
+        """Whether these streams are below a root of training; that of an evaluation is a number."""
+        return str(self.path[0]).startswith("train/")
+
     def of(self, *purpose: str | int) -> Random:
         """Return the generator for one purpose."""
         return stream(*self.path, *purpose)

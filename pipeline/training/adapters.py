@@ -7,16 +7,18 @@ trainer is imported only by the function that needs it.
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from pipeline.errors import ExportError
+from pipeline.errors import ExportError, RecipeError
 from pipeline.rows import Row
 from pipeline.training.iterable import JUDGED, judged, messages
-from pipeline.training.mixing import Mix
+from pipeline.training.mixing import Curriculum, Mix, mix
 from pipeline.training.reward import reward
 from pipeline.training.stream import Stream, stream
 
@@ -69,27 +71,74 @@ def compute_score(
     return reward(_row({**extra_info, "target": ground_truth}), solution_str)
 
 
-class VerlRows:
-    """Rows for verl's `DynamicGenDataset`, whose `AbstractDataGen` has one method, `generate`.
+class Drawn:
+    """Rows as verl indexes them: whatever its sampler asks for, the next row is drawn, so that a mixture can move."""
 
-    ``class Rows(VerlRows, AbstractDataGen)`` in a file that ``data.datagen.path`` names is all that verl needs.
+    def __init__(self, source: Mix, rows: int) -> None:
+        self._source, self._rows = source, rows
 
-    Args:
-        config: ``data.datagen``: `task`, `tokenizer`, `length`, and what else `stream` takes; `rows` is the number of
-            rows that are added after each batch.
+    def __len__(self) -> int:
+        """Return how many rows a pass over the data has."""
+        return self._rows
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        """Return the next row."""
+        return verl_line(next(self._source), index)
+
+
+def told_mixture(path: str | Path) -> tuple[Mix, int]:
+    """Return a mixture that a TOML file describes, and how many of its rows make a pass.
+
+    The file has a table ``tasks`` and, at will, ``curriculum``; all else is what `mix` takes, and ``rows``.
+
+    Raises:
+        RecipeError: if the file cannot be read, or names something that `mix` does not take.
     """
+    try:
+        told = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        rows = int(told.pop("rows", 100_000))
+        rule = Curriculum(**told.pop("curriculum")) if "curriculum" in told else None
+        return mix(**told, curriculum=rule), rows
+    except (OSError, ValueError, TypeError) as fault:
+        raise RecipeError(f"{str(path)!r} describes no mixture ({fault}): give tasks, tokenizer, lengths") from None
 
-    def __init__(self, config: Any) -> None:
-        told = {name: config[name] for name in config if name not in ("path", "name", "rows")}
-        self.config, self._count = config, int(config["rows"])
-        self._rows = iter(stream(**told))
-        self._index = 0
 
-    def generate(self, dataset: object) -> Any:
-        """Return the next rows."""
-        lines = [verl_line(row, self._index + at) for at, row in enumerate(islice(self._rows, self._count))]
-        self._index += len(lines)
-        return import_module("datasets").Dataset.from_list(lines)
+def verl_dataset() -> type:
+    """Return the class of a data set for verl: a file that ``data.custom_cls`` names gives it a name of its own.
+
+    Files of ``data.train_files`` that end in .toml are mixtures (`told_mixture`); others, such as those to validate
+    on, are read as verl reads them. Rows are drawn as they are asked for (``data.dataloader_num_workers=0``), and after
+    each batch verl reports what their replies earned.
+
+    Raises:
+        ExportError: if verl is not installed.
+    """
+    try:
+        base: Any = import_module("verl.utils.dataset.rl_dataset").RLHFDataset
+    except ImportError:
+        raise ExportError("verl_dataset needs verl: pip install verl") from None
+
+    class Rows(base):  # type: ignore[misc]
+        """Rows of a mixture."""
+
+        source: Mix | None = None
+
+        def _read_files_and_tokenize(self) -> None:
+            if not any(str(path).endswith(".toml") for path in self.data_files):
+                super()._read_files_and_tokenize()
+                return
+            (path,) = self.data_files
+            self.source, rows = told_mixture(path)
+            self.dataframe = Drawn(self.source, rows)
+
+        def on_batch_end(self, batch: Any) -> None:
+            """Report what the replies of a batch earned."""
+            if self.source is not None:
+                earned = batch.batch["token_level_scores"].sum(-1).tolist()
+                for told, score in zip(batch.non_tensor_batch["extra_info"], earned, strict=True):
+                    self.source.report(told["id"], score)
+
+    return Rows
 
 
 def entry(row: Row) -> dict[str, Any]:

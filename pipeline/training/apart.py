@@ -42,7 +42,7 @@ NAME = re.compile(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+){2,}")
 anew in every world out of lists that are so short that any two worlds have some in common: they identify nothing."""
 KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9]{7,}|\b(?=[A-Za-z]*[0-9])[A-Za-z0-9]{10,}\b")
 """Answers that identify: UUIDs, numbers of seven digits or more, strings of letters and digits of ten or more."""
-NULL = "train/apart/null"
+NULL = "apart/null"
 """The root of the world beside which it is seen what all worlds have in common."""
 
 

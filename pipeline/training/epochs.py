@@ -2,7 +2,8 @@
 
 There is no second engine: samples, layouts, pools, counts, cutting and proofs are the functions of a build. Only the
 root of their streams is another one. That of a build is a number, its seed; that of an epoch is a string. A path of
-streams holds the type of each of its parts, so that no seed of an evaluation leads to a stream of training.
+streams holds the type of each of its parts, so that no seed of an evaluation leads to a stream of training. Below such
+a root, surnames, towns, keys and the like come out of lists that evaluation never draws from.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ EPOCH = 4096
 BLOCK = 256
 """Rows among which what is dealt is even, and questions differ where a task sees to it: as in a stratum of a build."""
 COLUMNS = (*DATA_SCHEMA.names, "evidence", "evidence_form")
-TRANSFER = {"mrcr": (), "idk": (), "summ": (), "longqa": ("turns",)}
-"""Families, or subtasks of them, that are kept for evaluation: nobody can have trained on their form here."""
+TRANSFER = {"mrcr": (), "idk": (), "summ": (), "longqa": ("turns",), "trace": ("constraint",)}
+"""Families, or subtasks of them, that are kept for evaluation, those of recipe `transfer`: nobody can have trained on
+their form here."""
 PER_UNIT, TAGS = 10, 48
 """Tokens of a reply that are kept for each id, and for the tags around ids and answer."""
 MOST_PLACED = 2048
@@ -82,7 +84,7 @@ def cell_of(task: str, length: int, complexity: int | None, shots: int | None, k
     if task not in names:
         raise RecipeError(unknown("task", task, names))
     family, subtask = names[task]
-    if family in TRANSFER and subtask in (TRANSFER[family] or (subtask,)):
+    if kept_for_evaluation(family, subtask):
         raise RecipeError(f"{task} is kept for evaluation and never streamed: train on another task")
     if not 1024 <= length <= 1 << 20:
         raise RecipeError(f"length {length}: give 1024 to {1 << 20} tokens")
@@ -90,6 +92,11 @@ def cell_of(task: str, length: int, complexity: int | None, shots: int | None, k
     cell = Stratum(family, subtask, bucket(length), length, chosen, BLOCK, shots, tuple(sorted(knobs.items())))
     check_stratum(cell)
     return cell
+
+
+def kept_for_evaluation(family: str, subtask: str) -> bool:
+    """Return whether a task is never streamed."""
+    return family in TRANSFER and subtask in (TRANSFER[family] or (subtask,))
 
 
 def checked(spec: Spec) -> Spec:

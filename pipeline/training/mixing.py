@@ -257,8 +257,12 @@ def _ladder(
 
 
 def _resumed(fresh: Mix) -> Mix:
-    """Return a mixture behind the reports that are in its log."""
+    """Return a mixture behind the reports that are in its log; a last line that was cut off is dropped."""
     if fresh.log and fresh.log.is_file():
-        lines = [json.loads(line) for line in fresh.log.read_text(encoding="ascii").splitlines()]
+        text = fresh.log.read_text(encoding="ascii")
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:
+            fresh.log.write_text(whole, encoding="ascii")
+        lines = [json.loads(line) for line in whole.splitlines()]
         fresh.load_state_dict({"drawn": lines[-1][0] if lines else 0, "reported": lines})
     return fresh

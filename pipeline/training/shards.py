@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.artifacts.files import atomic_write
+from pipeline.artifacts.files import atomic_write, remove_temporary
 from pipeline.artifacts.parquet import content_key, is_done, read_rows, write_rows
 from pipeline.errors import BuildError, CorruptError
 from pipeline.executors import run
@@ -125,6 +125,7 @@ def write_shards(
     written, dropped = 0, Counter[str]()
     for count in run(run_train, jobs, open_executor):
         done(count)
+    remove_temporary(file for job in jobs for file in (job.path, job.path.with_suffix(".json")))
     for aside in sorted(out.glob("*/train-*.json")):  # of streams that were written here before, too
         said = json.loads(aside.read_text(encoding="ascii"))
         written += said["rows"]

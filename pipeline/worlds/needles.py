@@ -14,6 +14,7 @@ from uuid import UUID
 
 from pipeline.caches import lru_cache
 from pipeline.streams import Permutation, Streams
+from pipeline.worlds.identifying import identifying
 from pipeline.worlds.words import pool, pool_digest
 
 WORLD = "needles@1"
@@ -31,9 +32,9 @@ class Key:
     adjective: int
     noun: int
 
-    def __str__(self) -> str:
-        """Return the key as texts have it."""
-        return f"{pool(ADJECTIVES)[self.adjective]} {pool(NOUNS)[self.noun]}"
+    def spelled(self, streams: Streams) -> str:
+        """Return the key as texts have it; `streams` are any below the same seed."""
+        return f"{pool(ADJECTIVES)[self.adjective]} {_nouns(streams)[self.noun]}"
 
 
 def source_digest() -> str:
@@ -45,7 +46,7 @@ def pooled(streams: Streams, count: int) -> Iterator[tuple[str, str]]:
     """Yield the keys and values of the first `count` entries of pools."""
     values = (FIRST + _values(streams).run(0, count)).tolist()
     for number, value in zip(_order(streams.world(WORLD)), values, strict=False):
-        yield str(_key(number)), str(value)
+        yield _key(number).spelled(streams), str(value)
 
 
 def asked_key(streams: Streams, *cell: str | int, number: int) -> Key:
@@ -88,7 +89,7 @@ def _words(rng: Random, known: int, count: int, first: int | None) -> list[int]:
 
 def places(streams: Streams, keys: Iterable[str]) -> frozenset[int]:
     """Return the places of keys in the order in which pools take them."""
-    words = {word: place for name in (ADJECTIVES, NOUNS) for place, word in enumerate(pool(name))}
+    words = {word: place for some in (pool(ADJECTIVES), _nouns(streams)) for place, word in enumerate(some)}
     held = _places(streams.world(WORLD))
     split = (key.split(" ") for key in keys)
     return frozenset(held[words[one] * len(pool(NOUNS)) + words[other]] for one, other in split)
@@ -113,6 +114,10 @@ def stem_of(uuid: str, digits: int) -> str:
 
 def _key(number: int) -> Key:
     return Key(*divmod(number, len(pool(NOUNS))))
+
+
+def _nouns(streams: Streams) -> Sequence[str]:
+    return identifying(pool(NOUNS), streams)
 
 
 @lru_cache(maxsize=2)

@@ -22,6 +22,7 @@ import numpy as np
 from pipeline.caches import cache, lru_cache
 from pipeline.streams import Indices, Shuffled, Streams, words
 from pipeline.typed import TIERS
+from pipeline.worlds.identifying import identifying
 from pipeline.worlds.wording import sections
 from pipeline.worlds.words import pool, pool_digest
 
@@ -119,7 +120,8 @@ def draw_people(world: Streams, count: int) -> list[Person]:
 def _clans(world: Streams, count: int) -> Iterator[tuple[Sequence[str], ...]]:
     """Yield the first, middle and last names of each clan: random cells of a Latin square of sets of names."""
     width = isqrt(count - 1) + 1
-    sets = [_cut(world.of(part).sample(pool(part), width * SIDE)) for part in NAMES]
+    names = {part: identifying(pool(part), world) if part == "last" else pool(part) for part in NAMES}
+    sets = [_cut(world.of(part).sample(names[part], width * SIDE)) for part in NAMES]
     for cell in Shuffled(world.of("clans"), width**2).take(count).tolist():
         row, column = divmod(cell, width)
         yield sets[0][row], sets[1][column], sets[2][(row + column) % width]

@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 import builds
+import carrara
 from dask_clusters import BARE, BARE_PATH, Cluster, writers
 from loopback.buckets import Buckets, settled
 from loopback.proxy import Proxy
@@ -31,6 +32,7 @@ from pipeline.errors import BuildError, ProfileError, RecipeError
 from pipeline.executors import LIVES, run
 from pipeline.executors.dask import dask, held_up, refuse_unfit, scheduler_at
 from pipeline.executors.memory import most_allowed
+from pipeline.executors.run import Inline
 from pipeline.executors.shared_folder import Marked
 from pipeline.executors.worker import (
     Failed,
@@ -44,6 +46,7 @@ from pipeline.executors.worker import (
 )
 from pipeline.profiles import load_profile
 from pipeline.storage import parse_location
+from pipeline.training.shards import write_shards
 from pipeline.version import __version__
 
 PAUSE = 0.05
@@ -181,6 +184,23 @@ def test_the_command_makes_the_same_bytes_in_a_relative_folder(
     assert {path: path.stat().st_mtime_ns for path in folders} == stood, (
         "comparing leaves nothing, not even for a moment"
     )
+
+
+@pytest.mark.slow
+def test_shards_to_train_on_are_the_same_from_two_workers_on_a_disk_and_in_a_store(
+    cluster: Cluster, store: Proxy, tmp_path: Path
+) -> None:
+    specs = [
+        carrara.stream(task, tokenizer="o200k", length=2048, seed=7, ids=True).spec
+        for task in ("bio.standard", "recall.niah_mk1", "graph.route")
+    ]
+    bucket, one, two = store.buckets.bucket(), tmp_path / "one", tmp_path / "two"
+    index = write_shards(specs, 4, one, Inline)
+    assert index["rows"] == 12
+    for out in (two, parse_location(f"s3://{bucket}/rl")):
+        assert write_shards(specs, 4, out, dask(cluster.address, out, 20)) == index
+    assert len(builds.contents(one)) == 7
+    assert builds.contents(one) == builds.contents(two) == store.buckets.contents(bucket, "rl/")
 
 
 def test_equal_jobs_are_different_jobs(cluster: Cluster, tmp_path: Path) -> None:

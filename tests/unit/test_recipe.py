@@ -72,7 +72,11 @@ def test_unknown_recipes_get_the_nearest_name() -> None:
         load_recipe("nowhere/mine.toml")
 
 
-SOME = {"ruler": ("recall", "rag"), "helmet": ("recall", "rag", "cite", "rerank", "icl", "longqa", "summ")}
+SOME = {
+    "ruler": ("recall", "rag"),
+    "helmet": ("recall", "rag", "cite", "rerank", "icl", "longqa", "summ"),
+    "transfer": ("mrcr", "idk", "longqa", "summ", "trace"),
+}
 """The families of recipes that have not all of them."""
 
 

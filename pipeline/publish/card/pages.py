@@ -25,6 +25,7 @@ from pipeline.publish.card.tables import Facts, papers_of
 from pipeline.recipe import SIZES, digest, load_recipe, shipped_recipes
 from pipeline.rows import Row
 from pipeline.tasks import NOTES, TASKS
+from pipeline.training.epochs import kept_for_evaluation
 
 LINE = 1 << 16
 """Characters of a line: none is folded."""
@@ -250,7 +251,11 @@ def _page(name: str, facts: Facts, **more: Any) -> str:
 def _said(facts: Facts) -> dict[str, Any]:
     """Return what the card's template says beside the facts."""
     plain = plain_config(facts)
+    names = dict.fromkeys((cell.family, cell.subtask) for cell in facts.split.strata)
+    kept = [name for name in names if kept_for_evaluation(*name)]
     return {
+        "kept": list(map(".".join, kept)),
+        "streamed": list(dict.fromkeys(name[0] for name in names if name not in kept)),
         "front": yaml_of(front_of(facts)) + lists_of(facts),
         "papers": papers_of(facts.all_families),
         "examples": examples_of(facts),

@@ -125,7 +125,7 @@ def _names(text: str, name: str) -> bool:
 def events(line: Line, name: str, kinds: Sequence[str]) -> Iterator[Event]:
     """Yield what the sentences of an entry tell that name something; each must be of one of some kinds."""
     for sentence in SENTENCE.split(line.text):
-        if name[1:] in sentence:
+        if name[1:] in sentence and _names(sentence, name):
             told = _told(sentence, tuple(kinds))
             if told is None:
                 raise ReadError(f"what is said of {name} cannot be read: {sentence!r}")

@@ -61,17 +61,17 @@ class Keys:
         return [*self.asked, *self.like, *self.unlike]
 
 
-def draw(rng: Random, asked: int, near: int, unlike: int, first: needles.Key | None = None) -> Keys:
+def draw(streams: Streams, asked: int, near: int, unlike: int, first: needles.Key | None = None) -> Keys:
     """Draw keys of words; each of a grid has as many near keys as the others.
 
     Args:
-        rng: what is drawn from.
+        streams: those of a row.
         asked: how many keys are asked about; no two share a word.
         near: how many keys share a word with each; if none do, there is no grid.
         unlike: how many more keys there are that share no word with any.
         first: the asked key, where one is asked about and it is given. Such a grid has all pairs of its words.
     """
-    size, degree = grid_size(asked, near), near // 2 + 1
+    rng, size, degree = streams.of("keys"), grid_size(asked, near), near // 2 + 1
     grid, others = needles.draw_grid(rng, size, degree, unlike, first)
     if first is None:
         rng.shuffle(grid)
@@ -79,7 +79,7 @@ def draw(rng: Random, asked: int, near: int, unlike: int, first: needles.Key | N
     found = [grid[0][row] for row in rows]
     like = [key for step in grid for key in step if key not in found]
     rng.shuffle(like)
-    return Keys([*map(str, found)], [*map(str, like)], [*map(str, others)])
+    return Keys(*([key.spelled(streams) for key in some] for some in (found, like, others)))
 
 
 def draw_uuids(rng: Random, near: int) -> Keys:
@@ -249,7 +249,7 @@ class Niah(Task):
         if self.form != "keys":
             number = question * len(self.complexities) + self.complexities.index(stratum.complexity)
             first = needles.asked_key(row_streams, self.subtask, stratum.tier, stratum.length, number=number)
-        return draw(row_streams.of("keys"), self._asked(stratum), near, self.unlike, first)
+        return draw(row_streams, self._asked(stratum), near, self.unlike, first)
 
     def _asked(self, stratum: Stratum) -> int:
         """Return how many keys are asked about."""

@@ -33,6 +33,7 @@ from pipeline.worlds.chronicle.entries import (
     words_of,
     year,
 )
+from pipeline.worlds.identifying import identifying
 
 FERTILE, GROWN, MARRIED_BY, LAST_CHILD = 20, 19, 38, 44
 """Years for which a couple has children; ages from which and up to which people marry, and up to which women bear."""
@@ -63,16 +64,16 @@ class Resident:
 
 @dataclass(slots=True)
 class Names:
-    """Draws names that nobody has yet, with surnames as frequent as they are in a list, if there is one."""
+    """Draws names that nobody has yet, with surnames as frequent as they are in a list."""
 
     rng: Random
+    surnames: Sequence[str]
     taken: set[str] = field(default_factory=set)
-    surnames: Sequence[str] = ()
 
     def new(self, surname: str = "", *, woman: bool) -> str:
-        """Draw a name; with a surname, if there is one left that goes with it, else with one of `surnames` or any."""
+        """Draw a name; with a surname, if there is one left that goes with it, else with one of `surnames`."""
         for turn in range(10_000):
-            last = surname if surname and turn < 400 else self.rng.choice(self.surnames or words_of("surnames"))
+            last = surname if surname and turn < 400 else self.rng.choice(self.surnames)
             name = f"{self.rng.choice(words_of('women' if woman else 'men'))} {last}"
             first = name.split(" ", 1)[0]
             if name not in self.taken and first != last:
@@ -99,10 +100,10 @@ class Population:
         return self.grown[year(day)]
 
 
-def populate(rng: Random, births: int) -> Population:
+def populate(world: Streams, births: int) -> Population:
     """Draw a population with about so many births in the years of the annals."""
-    rate = births / (LAST_YEAR - FIRST_YEAR + 1)
-    town, start = _Town(rng, Names(rng), rate), FIRST_YEAR - BEFORE
+    rng, rate = world.of("people"), births / (LAST_YEAR - FIRST_YEAR + 1)
+    town, start = _Town(rng, Names(rng, identifying(words_of("surnames"), world)), rate), FIRST_YEAR - BEFORE
     town.souls = [town.incomer(start, rng.randrange(20, 40)) for _ in range(24 + int(12 * rate))]
     for now in range(start, LAST_YEAR + 1):
         town.marry(now)
@@ -316,7 +317,7 @@ class Chronicle:
 
     def newcomers(self, rng: Random) -> Names:
         """Return names that nobody in the annals has, with surnames as frequent as they are in the annals."""
-        return Names(rng, set(self.population.names.taken), _surnames(self))
+        return Names(rng, _surnames(self), set(self.population.names.taken))
 
     def able(self, day: int) -> list[str]:
         """Return the names of all who may buy a property in the year of a day, and are alive when the annals end."""
@@ -346,8 +347,8 @@ def chronicle(streams: Streams, tier: str) -> Chronicle:
 @lru_cache(maxsize=2)
 def _chronicle(world: Streams, size: int) -> Chronicle:
     rng = world.of("facts")
-    people = populate(world.of("people"), size // 7)
-    properties = _properties(rng, max(FEWEST_PROPERTIES, size // 27))
+    people = populate(world, size // 7)
+    properties = _properties(rng, identifying(words_of("first"), world), max(FEWEST_PROPERTIES, size // 27))
     drafts = [*_families(rng, people.souls)]
     drafts += _estates(rng, people, properties, round(0.42 * size / len(properties)))
     drafts += [_other(rng, people) for _ in range(size - len(drafts))]
@@ -377,9 +378,9 @@ def _day(rng: Random) -> int:
     return rng.randrange(FIRST_DAY, LAST_DAY + 1)
 
 
-def _properties(rng: Random, count: int) -> list[str]:
+def _properties(rng: Random, words: Sequence[str], count: int) -> list[str]:
     """Draw names of properties: each shares its first word with two others at the least."""
-    firsts = rng.sample(words_of("first"), len(words_of("first")))
+    firsts = rng.sample(words, len(words))
     each = max(LIKE, -(-count // len(firsts)))
     named = [f"the {first} {kind}" for first in firsts for kind in rng.sample(words_of("kinds"), each)]
     return sorted(named[: -(-count // each) * each])

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from pipeline.caches import cache, lru_cache
 from pipeline.streams import Permutation, Streams
 from pipeline.typed import TIERS
+from pipeline.worlds.identifying import identifying
 from pipeline.worlds.wording import sections
 from pipeline.worlds.words import pool, pool_digest
 
@@ -45,6 +46,15 @@ def words() -> Mapping[str, Sequence[str]]:
     return sections("desk/words")
 
 
+@cache
+def words_for_training() -> Mapping[str, Sequence[str]]:
+    """Return the same lists, each third sentence of those that have more than two left out: it is for evaluation."""
+    return {
+        name: tuple(one for place, one in enumerate(some) if place % 3 < 2 or not any(map(SLOT.search, some)))
+        for name, some in words().items()
+    }
+
+
 def ref_code(number: int) -> str:
     """Return the code of a result.
 
@@ -72,7 +82,7 @@ class Refs:
 
 @dataclass(frozen=True, eq=False)
 class Desk:
-    """The firm of a tier: its people and the things that its filler is about, each in families of near codes."""
+    """The firm of a tier: its people, the things of its filler in families of near codes, and what is said there."""
 
     staff: Sequence[str]
     items: Sequence[Sequence[str]]
@@ -82,6 +92,7 @@ class Desk:
     order: Permutation
     units: int
     taken: frozenset[str]
+    said: Mapping[str, Sequence[str]]
 
     def refs(self, first: int) -> Refs:
         """Return codes of results from a place of their order on."""
@@ -104,11 +115,12 @@ def desk(streams: Streams, tier: str) -> Desk:
 def _desk(world: Streams, units: int) -> Desk:
     rng, count = world.of("things"), max(LEAST_THINGS, units // UNITS_PER_THING // 4)
     found = {kind: _families(draw, rng, count) for kind, draw in FAMILIES.items()}
-    firsts, lasts = rng.sample(_plain("first"), STAFF), rng.sample(_plain("last"), STAFF)
+    firsts, lasts = rng.sample(_plain("first"), STAFF), rng.sample(identifying(_plain("last"), world), STAFF)
     staff = [f"{first} {last}" for first, last in zip(firsts, lasts, strict=True)]
     taken = frozenset(one for families in found.values() for family in families for one in family)
     order = Permutation(world.of("refs"), REFS)
-    return Desk(staff, found["item"], found["ticket"], found["file"], found["host"], order, units, taken)
+    said = words_for_training() if world.training else words()
+    return Desk(staff, found["item"], found["ticket"], found["file"], found["host"], order, units, taken, said)
 
 
 @cache
@@ -179,11 +191,11 @@ class Speaker:
     """Draws sentences about the firm: names, numbers and dates fall into their slots."""
 
     def __init__(self, desk: Desk, rng: Random) -> None:
-        self.desk, self.rng, self._said = desk, rng, words()
+        self.desk, self.rng = desk, rng
 
     def pick(self, name: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
         """Return a word or sentence of a list, filled."""
-        return self.fill(self.rng.choice(self._said[name]), bound)
+        return self.fill(self.rng.choice(self.desk.said[name]), bound)
 
     def fill(self, wording: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
         """Fill the slots of a wording, some of them with what is given."""

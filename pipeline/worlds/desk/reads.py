@@ -111,7 +111,7 @@ def found(said: Speaker) -> Shown:
 
 def _line_with(said: Speaker, name: str, slot: str, word: str) -> str:
     """Return a sentence that holds a word in a slot."""
-    able = [one for one in words()[name] if "{" + slot + "}" in one]
+    able = [one for one in said.desk.said[name] if "{" + slot + "}" in one]
     text = said.fill(said.rng.choice(able), {slot: word})
     return text[0].upper() + text[1:]
 

@@ -11,7 +11,9 @@ from random import Random
 from typing import Protocol
 
 from pipeline.caches import cache
+from pipeline.streams import Streams
 from pipeline.worlds import wording
+from pipeline.worlds.identifying import identifying
 from pipeline.worlds.words import pool, pool_digest, pool_text, pools_in
 
 FOLDER = "gazetteer"
@@ -181,23 +183,32 @@ FIRST_NAMES = "writing/people"
 
 @dataclass(slots=True)
 class Stock:
-    """What names are made of: the surnames of a world, its towns, and names that towns and rivers may yet have."""
+    """What names are made of: surnames, nouns and towns of a world, and names that towns and rivers may yet have."""
 
     rng: Random
     surnames: Sequence[str]
+    nouns: Sequence[str]
     towns: Sequence[str]
     new_towns: Sequence[str]
     new_rivers: Sequence[str]
 
     @classmethod
-    def of(cls, rng: Random, passages: int) -> Stock:
+    def of(cls, world: Streams, passages: int) -> Stock:
         """Return the stock of a world: the more passages it has, the more surnames."""
-        surnames = rng.sample(pool("last"), min(len(pool("last")), max(FEW, passages // 20)))
-        return cls(rng, surnames, (), *map(pool, NAMES))
+        every, nouns, towns, rivers = (
+            identifying(some, world) for some in (pool("last"), words_of()["noun"], *map(pool, NAMES))
+        )
+        rng = world.of("names")
+        surnames = rng.sample(every, min(len(every), max(FEW, passages // 20)))
+        return cls(rng, surnames, nouns, (), towns, rivers)
 
     def word(self, name: str) -> str:
         """Draw a word of a list."""
         return self.rng.choice(words_of()[name])
+
+    def noun(self) -> str:
+        """Draw a noun of the names of ships and inns."""
+        return self.rng.choice(self.nouns)
 
     def surname(self) -> str:
         """Draw a surname."""
@@ -235,8 +246,8 @@ DRAWS: Mapping[str, Draw] = {
     "river": lambda stock: f"the {stock.rng.choice(stock.new_rivers)}",
     "person": _person,
     "firm": _firm,
-    "ship": lambda stock: f"the {stock.word('adj')} {stock.word('noun')}",
-    "inn": lambda stock: f"the {stock.word('adj')} {stock.word('noun')} Inn",
+    "ship": lambda stock: f"the {stock.word('adj')} {stock.noun()}",
+    "inn": lambda stock: f"the {stock.word('adj')} {stock.noun()} Inn",
     "novel": _novel,
     "opera": lambda stock: f"{stock.surname()}'s {stock.word('thing')}",
     "painting": lambda stock: f"{stock.word('moment')} at {stock.town()}",

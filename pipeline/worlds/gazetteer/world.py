@@ -101,7 +101,7 @@ def gazetteer(streams: Streams, tier: str) -> Gazetteer:
 @lru_cache(maxsize=2)
 def _gazetteer(world: Streams, size: int) -> Gazetteer:
     rng = world.of("facts")
-    found = cast(rng, Stock.of(world.of("names"), size), counts(size))
+    found = cast(rng, Stock.of(world, size), counts(size))
     writer = Writer(world.of("texts"), found)
     passages = [writer.write(thing, form) for thing, form in parts(found.things)]
     about, holding = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)

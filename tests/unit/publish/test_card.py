@@ -82,6 +82,14 @@ def test_the_front_is_what_the_hub_reads(card: str, split: Split) -> None:
     assert [config["config_name"] for config in found["configs"] if config.get("default")] == ["32k"]
 
 
+def test_it_says_what_a_model_trained_on_rows_may_be_scored_on(inline: Path) -> None:
+    said = (inline / "ABOUT.md").read_text(encoding="utf-8").partition("## Models trained on")[2].partition("\n## ")[0]
+    kept, streamed = re.findall(r"(?s)\bof (`.*?`)[:\s]+(?=a model|can have)", said)
+    assert {"`mrcr.chat`", "`longqa.turns`", "`trace.constraint`"} <= {*kept.split(", ")}
+    assert {"`bio`", "`longqa`", "`trace`"} <= {*streamed.split(", ")}
+    assert not {"`mrcr`", "`idk`", "`summ`"} & {*streamed.split(", ")}
+
+
 def test_every_shard_is_in_the_configurations_that_name_it(card: str, inline: Path) -> None:
     found: Counter[Path] = Counter()
     for config in front(card)["configs"]:

@@ -26,7 +26,7 @@ from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import Row
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS, task_of
-from pipeline.tasks.annals.solve import SALES, about, day_of, owner_asked, read
+from pipeline.tasks.annals.solve import SALES, Line, about, day_of, owner_asked, read, statements_about
 from pipeline.tasks.base import Sample
 from pipeline.tasks.longqa.base import LongQa, plan_entry
 from pipeline.tasks.longqa.kin import paths
@@ -431,3 +431,12 @@ def test_sessions_with_and_without_what_is_told_have_one_form(rows: list[Row]) -
         assert [turn["role"] for turn in row["messages"][:2]] == ["user", "assistant"]
         spread = {len(set(re.findall(r"^\d+ \w+ \d{4}", turn["content"], re.MULTILINE))) for turn in told}
         assert len(spread) > 1 or spread == {2}
+
+
+def test_a_name_that_ends_like_another_is_not_taken_for_it() -> None:
+    told = (
+        "The font was used for Nan Cobbold, two days old, daughter of Bertha Figg by her husband Eustace Cobbold. "
+        "The cradle was lent by Evan Cobbold, and nobody in Well Street was surprised."
+    )
+    (event,) = statements_about([Line(0, len(told), 0, told)], "Nan Cobbold")
+    assert event.kind == "birth"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from itertools import islice
-from types import ModuleType
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 import carrara
+from pipeline.errors import RecipeError
 from pipeline.training import adapters
 
 Row = dict[str, Any]
@@ -43,17 +45,53 @@ def test_a_mixture_hears_what_trl_is_told() -> None:
     assert mixed.reported == [(1, row["id"], 1.0)]
 
 
-def test_verl_adds_rows_and_judges_replies(rows: Any) -> None:
-    pytest.importorskip("datasets")
-    told = {"path": "rows.py", "name": "Rows", "rows": 2, "task": "bio.standard", "tokenizer": "o200k", "length": 2048}
-    source = adapters.VerlRows({**told, "seed": 7, "ids": True})
-    made = source.generate(None)
-    assert made.column_names == ["data_source", "prompt", "ability", "reward_model", "extra_info"]
-    assert [line["extra_info"]["id"] for line in made] == [rows[0]["id"], rows[1]["id"]]
-    assert source.generate(None)[0]["extra_info"]["index"] == 2
-    line = made[0]
-    told = (line["data_source"], right(rows[0]), line["reward_model"]["ground_truth"], line["extra_info"])
-    assert adapters.compute_score(*told)["score"] == 1
+class Scores:
+    """A tensor of one score a row, as far as verl's batches are read."""
+
+    def __init__(self, scores: list[float]) -> None:
+        self.scores = scores
+
+    def sum(self, _: int) -> Scores:
+        return self
+
+    def tolist(self) -> list[float]:
+        return self.scores
+
+
+def test_verl_draws_rows_and_reports_what_they_earn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Parquet:
+        """As verl 0.9.1 has it, in which the whole is run by `make test-trainers`."""
+
+        def __init__(self, data_files: list[str]) -> None:
+            self.data_files = data_files
+            self._read_files_and_tokenize()
+
+        def _read_files_and_tokenize(self) -> None:
+            self.dataframe = ["a row of a file"]
+
+    verl = ModuleType("verl.utils.dataset.rl_dataset")
+    verl.RLHFDataset = Parquet  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "verl.utils.dataset.rl_dataset", verl)
+    kind, path = adapters.verl_dataset(), tmp_path / "mixture.toml"
+    told = 'tokenizer = "o200k"\nlengths = [2048, 4096]\nseed = 7\nids = true\nrows = 64\n[tasks]\n"bio.standard" = 1\n'
+    path.write_text(f"{told}[curriculum]\nenough = 1\n", encoding="utf-8")
+    made, validated = kind([str(path)]), kind(["some.parquet"])
+    assert (validated.dataframe, validated.on_batch_end(None)) == (["a row of a file"], None)
+    assert len(made.dataframe) == 64
+    line = made.dataframe[5]
+    assert list(line) == ["data_source", "prompt", "ability", "reward_model", "extra_info"]
+    reply = right({**line["extra_info"], "target": line["reward_model"]["ground_truth"]})
+    judged = (line["data_source"], reply, line["reward_model"]["ground_truth"], line["extra_info"])
+    assert adapters.compute_score(*judged)["score"] == 1
+    batch = SimpleNamespace(
+        batch={"token_level_scores": Scores([1.0])}, non_tensor_batch={"extra_info": [line["extra_info"]]}
+    )
+    assert [cell.open for cell in made.source.cells] == [True, False]
+    made.on_batch_end(batch)
+    assert [cell.open for cell in made.source.cells] == [True, True]
+    path.write_text(f"colour = 1\n{told}", encoding="utf-8")
+    with pytest.raises(RecipeError, match="describes no mixture"):
+        kind([str(path)])
 
 
 def test_reasoning_gym_takes_a_data_set(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:

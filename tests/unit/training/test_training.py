@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import carrara
+from fake_stores import faulty
 from pipeline.artifacts.parquet import read_rows, write_rows
 from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import RowPlan, make_plan
@@ -22,14 +23,22 @@ from pipeline.cli.train import train
 from pipeline.errors import CorruptError, RecipeError
 from pipeline.recipe import load_recipe
 from pipeline.rows import CANARY, DATA_SCHEMA, TRAIN_CANARY
+from pipeline.storage import parse_location
+from pipeline.streams import Streams
 from pipeline.streams import stream as generator
 from pipeline.tasks import TASKS
 from pipeline.training import apart, evidence
 from pipeline.training.epochs import EPOCH, epoch_of
 from pipeline.training.mixing import Mix
-from pipeline.training.shards import TRAIN_SCHEMA
+from pipeline.training.shards import INDEX, TRAIN_SCHEMA
 from pipeline.training.stream import Stream
 from pipeline.verify.row import ShardReader
+from pipeline.worlds import needles
+from pipeline.worlds.chronicle import chronicle
+from pipeline.worlds.desk import desk
+from pipeline.worlds.gazetteer import Gazetteer, gazetteer
+from pipeline.worlds.identifying import every_word
+from pipeline.worlds.people import people
 
 Row = dict[str, Any]
 
@@ -120,8 +129,42 @@ def test_a_form_with_evidence_is_the_row_without_it_in_all_that_is_asked() -> No
     assert rows_of(length=4096, shots=0, reserve=marked["max_new_tokens"])[5]["evidence_form"] == ""
 
 
+IDENTIFYING = {
+    "people": lambda streams: {one.last for one in people(streams, "32k")},
+    "towns and rivers": lambda streams: {
+        thing.name.removeprefix("the ") for kind in ("town", "river") for thing in land(streams).cast.things[kind]
+    },
+    "surnames of firms": lambda streams: {thing.name.split(" ")[0] for thing in land(streams).cast.things["firm"]},
+    "ships": lambda streams: {thing.name.split(" ")[-1] for thing in land(streams).cast.things["ship"]},
+    "keys": lambda streams: {key.split(" ")[1] for key, _ in needles.pooled(streams, 2000)},
+    "properties": lambda streams: {name.split(" ")[1] for name in chronicle(streams, "32k").properties},
+    "residents": lambda streams: {name.split(" ")[1] for name in chronicle(streams, "32k").living(660_000)},
+    "staff": lambda streams: {name.split(" ")[1] for name in desk(streams, "32k").staff},
+}
+
+
+def land(streams: Streams) -> Gazetteer:
+    return gazetteer(streams, "32k")
+
+
+@pytest.mark.parametrize("kind", IDENTIFYING)
+def test_training_has_lists_of_its_own_for_what_identifies(kind: str) -> None:
+    ours, theirs = (IDENTIFYING[kind](Streams((root, "row"))) for root in ("train/7/0", 7))
+    written = every_word()
+    assert len(ours) > 12
+    assert {word.lower() for word in theirs} <= written
+    assert not {word.lower() for word in ours} & written
+
+
+def test_a_third_of_what_is_said_in_traces_is_for_evaluation() -> None:
+    ours, theirs = (desk(Streams((root, "row")), "32k").said for root in ("train/7/0", 7))
+    for name in ("aim_tickets", "rule_all", "remark"):
+        assert len(ours[name]) == math.ceil(2 * len(theirs[name]) / 3)
+        assert {*ours[name]} < {*theirs[name]}
+
+
 def test_what_is_kept_for_evaluation_or_takes_no_ids_is_refused_by_name() -> None:
-    for task in ("mrcr.chat", "idk.letters", "summ.points", "longqa.turns"):
+    for task in ("mrcr.chat", "idk.letters", "summ.points", "longqa.turns", "trace.constraint"):
         with pytest.raises(RecipeError, match=rf"{re.escape(task)} is kept for evaluation and never streamed"):
             rows_of(task, length=16384)
     for task in ("recall.json_kv", "latent_list.sum", "cite.facets", "rerank.order", "bio.citation", "recall.niah_s1"):
@@ -191,7 +234,10 @@ def test_a_mixture_is_repeated_from_its_log(tmp_path: Path) -> None:
     for _ in range(40):
         cell, _ = first._draw()
         first.report(f"row-{cell.rows.spec.tag}", 1.0)
+    with log.open("a", encoding="ascii") as file:
+        file.write('[41, "row-')  # as after a kill
     again, loaded = mixture(log=log), mixture()
+    assert len(log.read_text(encoding="ascii").splitlines()) == len(first.reported)
     loaded.load_state_dict(json.loads(json.dumps(first.state_dict())))
     drawn = [
         [(cell.rows.spec, index) for cell, index in (mixed._draw() for _ in range(30))]
@@ -213,8 +259,10 @@ def test_shards_are_continued_and_proven_and_hold_no_evaluation(tmp_path: Path) 
     assert CliRunner().invoke(train, told, catch_exceptions=False).output == f"{out}: 3 rows, all proven\n"
     (shard,) = out.glob("*/*.parquet")
     before = shard.stat().st_mtime_ns
+    (half := shard.with_name(f"{shard.name}.part-host-1234-99999999")).write_bytes(b"PAR1")  # as after a kill
     CliRunner().invoke(train, told, catch_exceptions=False)
     assert shard.stat().st_mtime_ns == before
+    assert not half.exists()
     said = CliRunner().invoke(train, ["verify", str(out)], catch_exceptions=False).output
     assert said == f"{out}: 3 rows match their streams, all proven\n"
 
@@ -224,6 +272,24 @@ def test_shards_are_continued_and_proven_and_hold_no_evaluation(tmp_path: Path) 
         write_rows(shard, changed, TRAIN_SCHEMA, "key")
         with pytest.raises(CorruptError, match=fault):
             CliRunner().invoke(train, ["verify", str(out)], catch_exceptions=False)
+
+
+def test_shards_in_a_store_have_the_bytes_of_those_on_a_disk_and_a_stop_changes_nothing(tmp_path: Path) -> None:
+    told = ["--task", "bio.standard", "--tokenizer", "o200k", "--length", "2048", "--length", "4096", "--rows", "2"]
+    with faulty():
+        kept: list[dict[str, bytes]] = []
+        for out in (str(tmp_path / "rl"), "memory://bucket/rl"):
+            for _ in range(2):  # as after a stop: one shard is written again
+                said = CliRunner().invoke(train, ["write", out, *told, "--workers", "1", "--quiet"])
+                assert said.output == f"{out}: 4 rows, all proven\n"
+                folder = parse_location(out)
+                files = (*folder.glob("*/*"), folder / INDEX)
+                kept.append(
+                    {f"{path.parent.name}/{path.name}".removeprefix("rl/"): path.read_bytes() for path in files}
+                )
+                next(iter(folder.glob("bio.standard-4096-*/*.parquet"))).unlink()
+    assert len(kept[0]) == 5
+    assert kept == [kept[0]] * 4
 
 
 def test_verify_of_an_evaluation_refuses_a_row_to_train_on() -> None:
@@ -272,5 +338,4 @@ def test_every_task_is_streamed_or_kept_for_evaluation() -> None:
             rows_of(f"{family}.{subtask}", length=32768)
         except RecipeError:
             refused.add(f"{family}.{subtask}")
-    kept = {"mrcr.transcript", "mrcr.chat", "idk.letters", "idk.stories", "summ.points", "longqa.turns"}
-    assert refused == kept
+    assert refused == {f"{cell.family}.{cell.subtask}" for cell in load_recipe("transfer").strata}

@@ -1,0 +1,74 @@
+"""Lists of words that identify, such as surnames: those of the files in an evaluation, others in training.
+
+A list for training has as many words as that of evaluation. They are put together from the beginnings and ends of its
+words, and none of them stands in any file of pools.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+from pipeline.caches import cache, lru_cache
+from pipeline.streams import Permutation, Streams, stream
+
+PARTED = re.compile("([A-Za-z][a-z]*?[aeiouy])([b-df-hj-np-tv-xz][a-z]+)")
+"""A word as it is parted: behind its first vowel that comes before a consonant."""
+UNFIT = re.compile("anus|arse|cock|cunt|dick|fag|fuck|nig|rape|shit|slut|spic|turd", re.IGNORECASE)
+"""What would be read as coarse in a word that is made."""
+
+
+def identifying(known: Sequence[str], streams: Streams) -> Sequence[str]:
+    """Return a list of words that identify: the one given, or below a root of training that of training.
+
+    Args:
+        known: the list of evaluation.
+        streams: any below the root.
+    """
+    return for_training(tuple(known)) if streams.training else known
+
+
+@lru_cache(maxsize=16)
+def for_training(known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return as many new words as a list has, none of which begins another one.
+
+    >>> for_training(("Archer", "Barlow", "Corbett", "Harrow"))
+    ('Harbett', 'Barbett', 'Corrow', 'Harlow')
+
+    Raises:
+        ValueError: if the list has too few words to make as many of.
+    """
+    parted = [found.groups() for word in known if (found := PARTED.fullmatch(word))]
+    heads, tails = (sorted({*parts}) for parts in zip(*parted, strict=True))
+    order = Permutation(stream("train/words", *known), len(heads) * len(tails))
+    longest, made, begun = max(map(len, known)), dict[str, None](), set[str]()
+    for place in range(len(heads) * len(tails)):
+        head, tail = divmod(order[place], len(tails))
+        word = heads[head] + tails[tail]
+        starts = {word[:end] for end in range(1, len(word) + 1)}
+        apart = word not in begun and starts.isdisjoint(made) and word.lower() not in every_word()
+        if apart and len(word) <= longest and not UNFIT.search(word):
+            made[word] = None
+            begun |= starts
+        if len(made) == len(known):
+            return tuple(made)
+    raise ValueError(f"a list of {len(known)} words such as {known[0]!r} is too short to make as many others of")
+
+
+@cache
+def every_word() -> frozenset[str]:
+    """Return every word of every file of pools in small letters."""
+    return frozenset(
+        word
+        for path in _files(resources.files("pipeline.worlds") / "pools")
+        for word in re.findall("[a-z]+", path.read_text(encoding="ascii").lower())
+    )
+
+
+def _files(folder: Traversable) -> list[Traversable]:
+    found = list[Traversable]()
+    for item in folder.iterdir():
+        found += _files(item) if item.is_dir() else [item] if item.name.endswith(".txt") else []
+    return found
