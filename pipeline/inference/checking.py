@@ -228,6 +228,6 @@ def _thinking(endpoint: Endpoint, profile: Profile | None, text: str | None) -> 
     fields = any(message.get(name) for name in ("reasoning_content", "reasoning"))
     opened = text is not None and OPENED.search(text[-SHOWN:]) is not None
     on = fields or opened or OPENED.match(content_of(body).lstrip()) is not None
-    fault = "replies begin with reasoning, but rows keep room for answers alone: switch it off, or build with a reserve"
+    fault = "replies begin with reasoning, and the profile keeps no room: switch it off, or build a -thinking recipe"
     expected = "on or off, there is room" if reserved else "off"
     return Finding("thinking", "a reply", expected, "on" if on else "off", fault if on and not reserved else "")

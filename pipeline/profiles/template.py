@@ -242,7 +242,10 @@ def given(template: Template) -> dict[str, Any]:
 
 def _only_content(messages: Messages) -> str:
     if len(messages) != 1:
-        raise ProfileError(f"frame raw sends one bare string, not {len(messages)} messages")
+        raise ProfileError(
+            f"frame raw sends one bare string, not {len(messages)} messages: leave out tasks with real turns, such as "
+            "mrcr.chat and longqa.turns"
+        )
     return messages[0][1]
 
 
