@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.errors import FitError, PoolError
+from pipeline.errors import BuildError, FitError, PoolError
 from pipeline.tasks.base import Filler
 
 Counts = NDArray[np.int64]
@@ -58,11 +58,14 @@ def pack(
     Raises:
         FitError: if the room is smaller than three of the filler's largest spare units, or nothing of this helps.
         PoolError: if the order runs out before the room is filled.
-        ValueError: if some placed units have a rank to stand at and others a depth, or the filler is not ranked.
+        BuildError: if some placed units have a rank to stand at and others a depth, or the filler is not ranked.
     """
     ranked = any(rank is not None for rank in at)
     if ranked and (filler.ranks is None or filler.policy != "ranked" or None in at):
-        raise ValueError("placed units stand at ranks: all of them, and among ranked filler")
+        raise BuildError(
+            "some of a task's placed units have a rank (`at` of a Line): give one to all of them, and filler with "
+            'policy="ranked" and ranks'
+        )
     if filler.fitted:
         filler = replace(filler, order=filler.fitted(room, pool))
     prefix, gap = _prefix(room, pool, filler)

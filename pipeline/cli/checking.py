@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,17 @@ import click
 
 from pipeline.artifacts.split import Selection, Split
 from pipeline.cli.group import REPORTED, cli
-from pipeline.cli.options import WHERE, Number, api_key, missing, selecting, selection_of, server_options
+from pipeline.cli.options import (
+    WHERE,
+    Number,
+    api_key,
+    extra_body,
+    extra_body_option,
+    missing,
+    selecting,
+    selection_of,
+    server_options,
+)
 from pipeline.errors import PredictionsError
 from pipeline.inference.checking import Finding, check_server
 from pipeline.inference.endpoint import Endpoint
@@ -33,6 +44,7 @@ from pipeline.terminal.text import table
 @click.option(
     "--timeout", type=Number(1, 86400), metavar="SECONDS", default=600.0, show_default=True, help="Limit for each row."
 )
+@extra_body_option
 def check(
     *,
     where: str,
@@ -42,6 +54,7 @@ def check(
     key_file: Path | None,
     rows: int,
     timeout: float,
+    options: Sequence[str],
     **chosen: Any,
 ) -> None:
     """Check how a server handles the rows of a split, before a long run.
@@ -56,7 +69,9 @@ def check(
     sizes = list(split.rows(["id", "length", "context_tokens"], selection))
     if not sizes:
         raise PredictionsError("no row matches: change --family, --length or the other options that choose rows")
-    asked = Endpoint(base_url, model, api_key(key_file, api_key_env), timeout, 1, {"temperature": 0})
+    asked = Endpoint(
+        base_url, model, api_key(key_file, api_key_env), timeout, 1, {"temperature": 0, **extra_body(options)}
+    )
     few = _few(split, sizes, rows)
     found = list(check_server(asked, few, profile_of(split), max(row["context_tokens"] for row in sizes)))
     say(table([_line(each) for each in found]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -74,6 +75,33 @@ def server_options(*, required: bool) -> Callable[[Callable[..., None]], Callabl
         return command
 
     return add
+
+
+extra_body_option = click.option(
+    "--extra-body",
+    "options",
+    multiple=True,
+    metavar="NAME=JSON",
+    help="Further field of each request, or a JSON object of several; null removes a field. Repeatable.",
+)
+
+
+def extra_body(given: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of some --extra-body.
+
+    Raises:
+        RecipeError: for one that cannot be read.
+    """
+    fields = dict[str, Any]()
+    for each in given:
+        name, _, value = each.partition("=")
+        try:
+            fields |= json.loads(each) if each.startswith("{") else {name: json.loads(value)}
+        except ValueError:
+            raise RecipeError(
+                f"--extra-body {each}: give NAME=JSON, such as top_p=0.9 or stop='[\"END\"]', or a JSON object"
+            ) from None
+    return fields
 
 
 def missing(**given: object) -> click.MissingParameter:

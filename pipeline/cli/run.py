@@ -31,6 +31,8 @@ from pipeline.cli.options import (
     WHERE,
     Number,
     api_key,
+    extra_body,
+    extra_body_option,
     missing,
     selecting,
     selection_of,
@@ -161,13 +163,7 @@ SAME = ("endpoint", "date")
 )
 @click.option("--again", is_flag=True, help="Also resend rows that were rejected for good or got an empty reply.")
 @click.option("--completion-tokens", is_flag=True, help="Send max_completion_tokens instead of max_tokens.")
-@click.option(
-    "--extra-body",
-    "options",
-    multiple=True,
-    metavar="NAME=JSON",
-    help="Further field of each request, or a JSON object of several; null removes a field. Repeatable.",
-)
+@extra_body_option
 @click.option("--dry-run", is_flag=True, help="Send nothing: print rows, tokens, time and money, and exit.")
 @rate_options
 @click.option("--quiet", is_flag=True, help="Do not show progress.")
@@ -330,17 +326,7 @@ def _options(temperature: str, seed: int | None, given: Sequence[str]) -> dict[s
     Raises:
         RecipeError: for one that cannot be read.
     """
-    options: dict[str, Any] = {"temperature": _temperature(temperature), "seed": seed}
-    for each in given:
-        name, _, value = each.partition("=")
-        try:
-            found = json.loads(each) if each.startswith("{") else {name: json.loads(value)}
-        except ValueError:
-            raise RecipeError(
-                f"--extra-body {each}: give NAME=JSON, such as top_p=0.9 or stop='[\"END\"]', or a JSON object"
-            ) from None
-        options |= found
-    return options
+    return {"temperature": _temperature(temperature), "seed": seed, **extra_body(given)}
 
 
 def _temperature(text: str) -> float | int | None:

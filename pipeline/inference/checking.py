@@ -21,6 +21,8 @@ from pipeline.rows import Row
 NOT_TOLD = "not reported"
 ROOM = 8
 """Tokens of the replies that are asked for; a reply that thinks begins with that."""
+THINKING = 4096
+"""Tokens for a reply with which a model can reason first; replies without reasoning have at most 1,024."""
 SHOWN = 40
 """Characters that are shown of templates where they begin to differ."""
 WINDOWS = (
@@ -72,7 +74,7 @@ def check_server(endpoint: Endpoint, rows: Sequence[Row], profile: Profile | Non
         text, means = _rendered(endpoint, small[0])
         yield _template(small[0], profile, text, means)
         yield _bos(endpoint, small[0], counts, profile)
-        yield _thinking(endpoint, profile, text)
+        yield _thinking(endpoint, text, room=min(row["max_new_tokens"] for row in small) >= THINKING)
     elif small:
         yield _bos(endpoint, small[0], counts, profile)
 
@@ -220,14 +222,13 @@ def _once(means: str) -> Finding:
     return Finding("BOS", means, "once", "once, or none")
 
 
-def _thinking(endpoint: Endpoint, profile: Profile | None, text: str | None) -> Finding:
-    """Tell whether replies begin with reasoning, which needs room that rows may not have."""
-    reserved = profile is not None and profile.reserve > 0
+def _thinking(endpoint: Endpoint, text: str | None, *, room: bool) -> Finding:
+    """Tell whether replies begin with reasoning, for which rows may not have room."""
     body = endpoint.ask([{"role": "user", "content": "Reply with the word yes."}], more={"max_tokens": ROOM})
     message = body["choices"][0]["message"]
     fields = any(message.get(name) for name in ("reasoning_content", "reasoning"))
     opened = text is not None and OPENED.search(text[-SHOWN:]) is not None
     on = fields or opened or OPENED.match(content_of(body).lstrip()) is not None
-    fault = "replies begin with reasoning, and the profile keeps no room: switch it off, or build a -thinking recipe"
-    expected = "on or off, there is room" if reserved else "off"
-    return Finding("thinking", "a reply", expected, "on" if on else "off", fault if on and not reserved else "")
+    fault = "replies begin with reasoning, and rows keep no room for it: switch it off, or build a -thinking recipe"
+    expected = "on or off, there is room" if room else "off"
+    return Finding("thinking", "a reply", expected, "on" if on else "off", fault if on and not room else "")

@@ -92,6 +92,7 @@ def _touches(tokens: Sequence[str], at: int) -> bool:
 
 
 ALTERNATIVES = re.compile(r"[,;?]\s*(?:or\s+)?|\s+or\s+")
+NAMED = re.compile(r"\b[A-Z][\w'-]*(?: [A-Z][\w'-]*)*")
 INTERROGATIVE = re.compile(r"(?:which|who|whom|whose|what|when|where|how|did|does|was|were|is|are)\b", re.IGNORECASE)
 ARTICLE = re.compile(r"^(?:either|whether|the|an?)\s+", re.IGNORECASE)
 COMPARING = re.compile(
@@ -103,14 +104,17 @@ LOWERING = re.compile(r"\b(?:less|fewer|rarer|seldomer|lower|smaller|later|behin
 def offered(row: Row, answers: Collection[str]) -> list[str]:
     """Return what a question offers beside its answer: ``the Y`` of "Which came first, the X or the Y?".
 
-    Pairs are returned in both orders. A question that does not name an answer offers nothing.
+    These are the alternatives that it lists, pairs in both orders, and other names. A question that does not name an
+    answer offers nothing.
     """
     question = unaccented(str(row.get("question") or ""))
-    own = {answer.lower() for answer in answers}
-    pieces = [ARTICLE.sub("", piece.strip()) for piece in ALTERNATIVES.split(question.rpartition(":")[2])]
-    if own.isdisjoint(piece.lower() for piece in pieces):
+    if not any(phrase(answer).search(question) for answer in answers):
         return []
-    others = [each for each in pieces if each and not INTERROGATIVE.match(each) and each.lower() not in own]
+    own = {ARTICLE.sub("", answer.lower()) for answer in answers}
+    pieces = [ARTICLE.sub("", piece.strip()) for piece in ALTERNATIVES.split(question.rpartition(":")[2])]
+    others = [each for each in pieces if each] if not own.isdisjoint(map(str.lower, pieces)) else []
+    others += [ARTICLE.sub("", name) for name in NAMED.findall(question)]
+    others = [each for each in others if not INTERROGATIVE.match(each) and each.lower() not in own]
     return others + [" and ".join(reversed(each.split(" and "))) for each in others if each.count(" and ") == 1]
 
 

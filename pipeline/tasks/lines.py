@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
+from pipeline.errors import RecipeError
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import Filler, Key, Layout, Placed, PoolSpec, Published, Role, Sample, Task
@@ -104,6 +105,10 @@ class LineTask(Task):
         """
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        if not hasattr(self, "haystack"):
+            raise RecipeError(
+                f"{self.family}.{self.subtask} has no filler: give `haystack`, or override `pools` and `filler`"
+            )
         return (self.haystack.pool(stratum),)
 
     def filler(self, sample: Sample, row_streams: Streams) -> Filler:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.assemble.packing import Counts, Packing, pack, subset_of_sum
-from pipeline.errors import FitError, PoolError
+from pipeline.errors import BuildError, FitError, PoolError
 from pipeline.streams import Indices, Shuffled, stream
 from pipeline.tasks.base import Filler
 
@@ -129,7 +129,7 @@ def test_units_stand_at_ranks_all_or_none_and_among_ranked_filler() -> None:
     plain = filler_of(300, 40)
     ranked = Filler("pool", plain.order, plain.spares, "ranked", np.arange(300))
     for filler, at in ((ranked, (3, None)), (plain, (3, 4)), (Filler("pool", plain.order, plain.spares), (3, 4))):
-        with pytest.raises(ValueError, match="placed units stand at ranks: all of them, and among ranked filler"):
+        with pytest.raises(BuildError, match="give one to all of them, and filler with"):
             pack(1500, pool_of(counts), filler, (0.2, 0.4), stream(1), at)
 
 

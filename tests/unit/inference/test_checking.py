@@ -113,11 +113,13 @@ def profile() -> Profile:
     return load_profile("qwen2.5")
 
 
-def found(serve: Callable[[Model], Endpoint], model: Model, *, told: bool = True) -> dict[str, Finding]:
+def found(
+    serve: Callable[[Model], Endpoint], model: Model, *, told: bool = True, reply: int = 64
+) -> dict[str, Finding]:
     counter = model.profile.counter()
     alone = counter.count(PROMPT)
     whole = model.profile.sent_tokens([("user", PROMPT)], "chat", counter)
-    row = handmade.row(0, prompt=PROMPT, prompt_tokens=alone, template_tokens=whole - alone)
+    row = handmade.row(0, prompt=PROMPT, prompt_tokens=alone, template_tokens=whole - alone, max_new_tokens=reply)
     return {each.check: each for each in check_server(serve(model), [row], model.profile if told else None, 2048)}
 
 
@@ -153,6 +155,11 @@ def test_what_is_wrong_is_named(
         assert made[check].fault
     others = {each.check for each in made.values() if each.fault} - named.keys()
     assert others <= {"tokens as sent"}
+
+
+def test_a_model_may_think_where_rows_have_room_for_it(serve: Callable[[Model], Endpoint], profile: Profile) -> None:
+    made = found(serve, Model(profile, kind="llama.cpp", thinks=True), reply=16384)
+    assert made["thinking"] == Finding("thinking", "a reply", "on or off, there is room", "on")
 
 
 def test_what_a_server_does_not_tell_is_not_guessed(serve: Callable[[Model], Endpoint], profile: Profile) -> None:
