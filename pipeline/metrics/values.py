@@ -92,7 +92,7 @@ def _touches(tokens: Sequence[str], at: int) -> bool:
 
 
 ALTERNATIVES = re.compile(r"[,;?]\s*(?:or\s+)?|\s+or\s+")
-NAMED = re.compile(r"\b[A-Z][\w'-]*(?: [A-Z][\w'-]*)*")
+PROPER = re.compile(r"\b[A-Z][\w'-]*(?: [A-Z][\w'-]*)*")
 INTERROGATIVE = re.compile(r"(?:which|who|whom|whose|what|when|where|how|did|does|was|were|is|are)\b", re.IGNORECASE)
 ARTICLE = re.compile(r"^(?:either|whether|the|an?)\s+", re.IGNORECASE)
 COMPARING = re.compile(
@@ -113,7 +113,7 @@ def offered(row: Row, answers: Collection[str]) -> list[str]:
     own = {ARTICLE.sub("", answer.lower()) for answer in answers}
     pieces = [ARTICLE.sub("", piece.strip()) for piece in ALTERNATIVES.split(question.rpartition(":")[2])]
     others = [each for each in pieces if each] if not own.isdisjoint(map(str.lower, pieces)) else []
-    others += [ARTICLE.sub("", name) for name in NAMED.findall(question)]
+    others += [ARTICLE.sub("", name) for name in PROPER.findall(question)]
     others = [each for each in others if not INTERROGATIVE.match(each) and each.lower() not in own]
     return others + [" and ".join(reversed(each.split(" and "))) for each in others if each.count(" and ") == 1]
 

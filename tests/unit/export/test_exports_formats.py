@@ -466,4 +466,5 @@ def test_what_substring_rules_grade_the_key_passes(rows: dict[str, Row]) -> None
         *("most", "compare", "when", "users"),
         *("state", "kin", "when"),
         *("which_call", "constraint", "audit", "resume"),
+        *("find", "callers", "changed"),
     }
