@@ -64,6 +64,15 @@ def test_every_row_of_a_million_tokens_in_the_default_profiles(tmp_path: Path) -
     prove(load_recipe("1m"), DEFAULT_PROFILES, tmp_path, processes(2))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [load_recipe("32k").seed, 7])
+def test_two_hundred_rows_of_every_cell(seed: int, tmp_path: Path) -> None:
+    """Draws that go wrong once in a hundred rows are met here, before a user's larger size or other seed meets them."""
+    recipe = replace(load_recipe("32k").sized("8"), seed=seed)
+    stages = Stages(make_plan(recipe, ("o200k",), tmp_path), processes(2), quiet=True)
+    assert all(stages.build())
+
+
 @pytest.mark.parametrize("part", one_for_every_run(4))
 def test_one_row_of_a_million_tokens_of_every_family(part: int, tmp_path: Path) -> None:
     cells = of_a_part("1m", 1048576, part)
