@@ -72,7 +72,7 @@ class Dealer:
         self.streams, self._shared = streams
         self.desk: Desk = desk(self.streams, stratum.tier)
         first = self.desk.units * PER_UNIT + self.rng("refs").randrange(1 << 17)
-        self.refs = self.desk.refs(first)
+        self.refs, self.batches = self.desk.refs(first), set[str]()
         self.dealt: dict[str, list[int]] = {}
 
     def rng(self, purpose: str) -> Random:
@@ -81,7 +81,8 @@ class Dealer:
 
     def teller(self, purpose: str) -> Teller:
         """Return what writes calls and results, with a generator for a purpose."""
-        return Teller(Speaker(self.desk, self.rng(purpose)), self.refs, verbose=self.knob("density") == VERBOSE)
+        said, verbose = Speaker(self.desk, self.rng(purpose)), self.knob("density") == VERBOSE
+        return Teller(said, self.refs, self.batches, verbose=verbose)
 
     def deal(self, thing: str, kinds: int) -> int:
         """Return which of so many kinds the row gets: each equally often in a stratum, within one."""

@@ -46,12 +46,20 @@ class Told(NamedTuple):
     """How many values it names."""
 
 
+def row_batch(teller: Teller) -> str:
+    """Draw the name of a batch that no other call of the row has."""
+    while (name := batch_code(teller.rng, row=True)) in teller.batches:
+        pass
+    teller.batches.add(name)
+    return name
+
+
 def nothing_pairs(teller: Teller, act: Act) -> list[Pair]:
     """Return a call that changes nothing: it fails in most cases, is a dry run, or is staged and left."""
     lot = teller.rng.random()
     if lot < 0.6:
         return [teller.failed(act)]
-    return [teller.tried(act)] if lot < 0.8 else [teller.staged(act, batch_code(teller.rng, row=True))]
+    return [teller.tried(act)] if lot < 0.8 else [teller.staged(act, row_batch(teller))]
 
 
 class Scribe:
@@ -70,7 +78,7 @@ class Scribe:
             pairs = nothing_pairs(self.teller, move.act)
             self._assume(move.act, pairs[-1].ref)
         elif move.joined.startswith("stage"):
-            code = self._joined.setdefault(move.joined, batch_code(self.rng, row=True))
+            code = self._joined.setdefault(move.joined, row_batch(self.teller))
             pairs = [self.teller.staged(move.act, code)]
             apply(self.true, _staged(move.act, code), pairs[0].ref)
             self._assume(move.act, pairs[0].ref)

@@ -55,10 +55,14 @@ def result_lines(text: str) -> str:
 
 
 class Teller:
-    """Writes pairs: draws the form of each result, and gives it a code of its own."""
+    """Writes pairs: draws the form of each result, and gives it a code of its own.
 
-    def __init__(self, said: Speaker, refs: Refs, *, verbose: bool = False) -> None:
+    `batches` are the names of batches that a row has drawn; all tellers of a row share them, as they do `refs`.
+    """
+
+    def __init__(self, said: Speaker, refs: Refs, batches: set[str] | None = None, *, verbose: bool = False) -> None:
         self.said, self.rng, self.refs, self._verbose = said, said.rng, refs, verbose
+        self.batches = set[str]() if batches is None else batches
 
     def _pair(self, tool: str, args: Mapping[str, str | int], result: str, ref: str, *, done: bool) -> Pair:
         if self._verbose:

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from pipeline.streams import Streams
+from pipeline.tasks.trace.histories import row_batch
 from pipeline.tasks.trace.log import Call, Log, about, read
 from pipeline.worlds.desk import Desk, Speaker, State, Teller, acts, apply, desk, pool_texts, words
 from pipeline.worlds.desk.calls import ENVELOPES, ERRORS, FAULTS, aligned
@@ -41,6 +42,13 @@ def test_no_two_rows_have_the_same_number() -> None:
     for _ in range(4000):  # by chance alone some nine of them would be equal
         taken.add(entry(said, "open", taken).number)
     assert len(taken) == 4000
+
+
+def test_no_two_batches_of_a_row_have_the_same_name() -> None:
+    one, batches = teller("batches"), set[str]()
+    for _ in range(1000):  # by chance alone some eleven would be equal
+        batches.add(row_batch(one))
+    assert len(batches) == 1000
 
 
 def test_there_are_as_many_tools_forms_and_errors_as_promised(log: Log) -> None:
