@@ -11,6 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -302,6 +303,22 @@ def depths(stratum_streams: Streams, row_streams: Streams, rows: int, index: int
     block, place = divmod(index, size)
     within = words(row_streams.of("depth"), count) / HALF
     found: list[float] = ((_orders(stratum_streams, size, block)[:count, place] + within) / size).tolist()
+    return found
+
+
+def history_depths(rng: Random, roles: Sequence[Role], needed: Sequence[float]) -> list[float]:
+    """Return a depth for each unit of a history, in order: ``relevant`` ones have those given, others lie between."""
+    edges, found, run = [0.0, *needed, 1.0], list[float](), 0
+    at = 0
+    for role in [*roles, None]:
+        if role is not None and role != "relevant":
+            run += 1
+            continue
+        found += sorted(rng.uniform(edges[at], edges[at + 1]) for _ in range(run))
+        run = 0
+        if role is not None:
+            at += 1
+            found.append(edges[at])
     return found
 
 

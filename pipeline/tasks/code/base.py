@@ -30,7 +30,7 @@ from pipeline.tasks.base import (
     Unit,
     depths,
 )
-from pipeline.tasks.code import proof, text
+from pipeline.tasks.code import solve, text
 from pipeline.tasks.code.reading import Repository, read
 from pipeline.tasks.lines import Dealer
 from pipeline.worlds.forge import (
@@ -98,7 +98,7 @@ def spec_of(tier: str, docs: str) -> PoolSpec:
 
 
 class CodeTask(Task):
-    """A question about code. `complexity` is how many steps, functions or commits its answer needs."""
+    """A question about files or commits. `complexity` is how many steps, functions or commits its answer needs."""
 
     __slots__ = ()
 
@@ -114,13 +114,6 @@ class CodeTask(Task):
         """Return a stratum of one row, at the shortest length at which the complexity fits."""
         return Stratum(self.family, self.subtask, "32k", self.fits.get(complexity, 4096), complexity, 1)
 
-    def docs(self, stratum: Stratum) -> str:
-        """Return what docstrings of functions over lists say."""
-        return str(self.knob(stratum, "docs")) if "docs" in self.knobs else DOCS[0]
-
-    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        return (spec_of(stratum.tier, self.docs(stratum)),)
-
     @abstractmethod
     def drawn(self, dealer: Dealer) -> Drawn:
         """Draw what a row asks, and what is written for it."""
@@ -130,6 +123,31 @@ class CodeTask(Task):
         drawn = plan_row(self, stratum, index, row_streams, stratum_streams)
         relevant = tuple(one.text for one in drawn.files if one.role == "relevant")
         return Sample("", stratum, index, drawn.shown, relevant, drawn.question, drawn.key)
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the scores of naive readers, which the row states."""
+        return dict(sample.latent["guesses"])
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return what the row was dealt."""
+        return {thing: (kind, kinds) for thing, (kind, kinds) in sample.latent["dealt"].items()}
+
+    def own_texts(self, sample: Sample) -> tuple[str, ...]:
+        """Return what was written for the row, but for files that only import: they are short."""
+        return tuple(text for text in sample.relevant if "/__init__.py" not in text[: text.index("\n")])
+
+
+class FilesTask(CodeTask):
+    """A question about files, among those of the world."""
+
+    __slots__ = ()
+
+    def docs(self, stratum: Stratum) -> str:
+        """Return what docstrings of functions over lists say."""
+        return str(self.knob(stratum, "docs")) if "docs" in self.knobs else DOCS[0]
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        return (spec_of(stratum.tier, self.docs(stratum)),)
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the files of a row among those of the world, all in random order."""
@@ -171,19 +189,7 @@ class CodeTask(Task):
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that each marked file that is needed is, that no other is, and that all that is imported is there."""
-        return proof.faults(row, self.solved)
-
-    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of naive readers, which the row states."""
-        return dict(sample.latent["guesses"])
-
-    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return what the row was dealt."""
-        return {thing: (kind, kinds) for thing, (kind, kinds) in sample.latent["dealt"].items()}
-
-    def own_texts(self, sample: Sample) -> tuple[str, ...]:
-        """Return what was written for the row, but for files that only import: they are short."""
-        return tuple(text for text in sample.relevant if "/__init__.py" not in text[: text.index("\n")])
+        return solve.faults(row, self.solved)
 
 
 @lru_cache(maxsize=ROWS)

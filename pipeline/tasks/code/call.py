@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 from pipeline.tasks.base import Key, Published, Role
 from pipeline.tasks.code import text
-from pipeline.tasks.code.base import CodeTask, Drawn, Packages, Written
+from pipeline.tasks.code.base import Drawn, FilesTask, Packages, Written
 from pipeline.tasks.code.interpreter import Machine
 from pipeline.tasks.code.reading import Repository
-from pipeline.tasks.code.running import asked_call, same_named
+from pipeline.tasks.code.solve import asked_call, same_named
 from pipeline.tasks.lines import Dealer
 from pipeline.worlds.forge import (
     Called,
@@ -52,7 +52,7 @@ class Link:
     calls: list[Link] = field(default_factory=list)
 
 
-class Call(CodeTask):
+class Call(FilesTask):
     """A value that functions of several files work out. `complexity` is how many functions."""
 
     __slots__ = ()

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pipeline.tasks.base import CorpusKnob, Key, Published
-from pipeline.tasks.code import linking, text
-from pipeline.tasks.code.base import CodeTask, Drawn, Packages, Written
+from pipeline.tasks.code import solve, text
+from pipeline.tasks.code.base import Drawn, FilesTask, Packages, Written
 from pipeline.tasks.code.reading import Repository
 from pipeline.tasks.lines import Dealer
 from pipeline.worlds.forge import (
@@ -54,7 +54,7 @@ class Caller(Target):
     spelled: str = ""
 
 
-class Callers(CodeTask):
+class Callers(FilesTask):
     """The functions that call one. `complexity` is how many."""
 
     __slots__ = ()
@@ -111,12 +111,12 @@ class Callers(CodeTask):
 
     def solved(self, repository: Repository) -> tuple[str, ...]:
         """Go through all calls, and return who calls what is asked; order does not matter."""
-        return linking.answers(repository)
+        return solve.callers_asked(repository)
 
     def faults(self, row: Published) -> Iterator[str]:
         """Prove also that no other file names the function."""
         yield from super().faults(row)
-        yield from linking.named_elsewhere(row)
+        yield from solve.named_elsewhere(row)
 
 
 def same_named(packages: Packages) -> list[Target]:

@@ -9,10 +9,22 @@ from typing import NamedTuple
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams
-from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, Plain, PoolSpec, Published, Sample, Unit, depths
+from pipeline.tasks.base import (
+    Filler,
+    Key,
+    Layout,
+    Piece,
+    Placed,
+    Plain,
+    PoolSpec,
+    Published,
+    Sample,
+    Unit,
+    depths,
+    history_depths,
+)
 from pipeline.tasks.code import log, text
 from pipeline.tasks.code.base import SPARES, CodeTask, Drawn, Packages, Written, plan_row
-from pipeline.tasks.code.reading import Repository
 from pipeline.tasks.lines import Dealer
 from pipeline.worlds.forge import (
     WORLD,
@@ -105,7 +117,7 @@ class Changed(CodeTask):
             wanted[at] += (1 - BETWEEN) * (wanted[at + 1] - wanted[at])
         for count in sample.latent["histories"]:
             some = [next(files) for _ in range(count)]
-            lines += zip(_spread(rng, some, wanted), some, strict=True)
+            lines += zip(history_depths(rng, [one.role for one in some], wanted), some, strict=True)
             wanted = []
         lines.sort(key=lambda one: one[0])
         units = history(row_streams, stratum.tier).units
@@ -120,10 +132,6 @@ class Changed(CodeTask):
             tail=(Piece(text.LOG_TAIL.format(reply=self.reply, question=sample.question), "question"),),
         )
 
-    def solved(self, repository: Repository) -> tuple[str, ...]:
-        """Refuse: there are no files."""
-        raise NotImplementedError
-
     def answers(self, text: str) -> tuple[str, ...]:
         """Go through the commits about the constant."""
         return log.answers(log.read_log(text))
@@ -136,19 +144,6 @@ class Changed(CodeTask):
 def make_log(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
     """Write the commits of a pool."""
     return iter(Plain(log_texts(streams, spec.tier)))
-
-
-def _spread(rng: Random, units: Sequence[Written], needed: Sequence[float]) -> Iterator[float]:
-    """Yield a depth for each unit of a history: those that are needed have theirs, others lie anywhere between."""
-    edges, at = [0.0, *needed, 1.0], 0
-    roles = [one.role == "relevant" and bool(needed) for one in units]
-    while roles:
-        run = next((count for count, role in enumerate(roles) if role), len(roles))
-        yield from sorted(rng.uniform(edges[at], edges[at + 1]) for _ in range(run))
-        roles = roles[run + 1 :] if run < len(roles) else []
-        if run < len(units) and at < len(needed):
-            at += 1
-            yield edges[at]
 
 
 class Telling:

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pipeline.tasks.base import CorpusKnob, Key
-from pipeline.tasks.code import described, text
-from pipeline.tasks.code.base import CodeTask, Drawn, Packages, Written
+from pipeline.tasks.code import solve, text
+from pipeline.tasks.code.base import Drawn, FilesTask, Packages, Written
 from pipeline.tasks.code.reading import Repository
 from pipeline.tasks.lines import Dealer
 from pipeline.tasks.solving import ReadError
@@ -29,7 +29,7 @@ from pipeline.worlds.forge import (
 NEAR = (8, 0, 4)
 
 
-class Find(CodeTask):
+class Find(FilesTask):
     """A function that is described by what it does. `complexity` is in how many steps."""
 
     __slots__ = ()
@@ -72,7 +72,7 @@ class Find(CodeTask):
 
     def solved(self, repository: Repository) -> tuple[str, ...]:
         """Run every function over a list, and return the one that does what is asked."""
-        found = described.matching(repository)
+        found = solve.matching(repository)
         if len(found) != 1:
             raise ReadError(f"{len(found)} functions do what is described")
         return (found[0].own,)

@@ -27,6 +27,7 @@ from pipeline.tasks.base import (
     Task,
     Unit,
     depths,
+    history_depths,
 )
 from pipeline.tasks.trace import proof, replay, text
 from pipeline.worlds.desk import WORLD, Desk, Speaker, Teller, desk, pool_size, pool_texts, source_digest
@@ -150,7 +151,9 @@ class TraceTask(Task):
         told, rng = list[tuple[float, Step]](), row_streams.of("decoys")
         for history in drawn.histories:
             needed = sum(step.role == "relevant" for step in history)
-            told += zip(_spread(rng, history, sorted(wanted[:needed])), history, strict=True)
+            told += zip(
+                history_depths(rng, [step.role for step in history], sorted(wanted[:needed])), history, strict=True
+            )
             wanted = wanted[needed:]
         told.sort(key=lambda one: one[0])
         units = self.pool_units(stratum, row_streams)
@@ -197,19 +200,3 @@ class TraceTask(Task):
 def plan_row(task: TraceTask, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Drawn:
     """Return what a row asks and tells; remembers the rows of a shard."""
     return task.drawn(Dealer(task, stratum, index, (row_streams, stratum_streams)))
-
-
-def _spread(rng: Random, history: Sequence[Step], needed: Sequence[float]) -> list[float]:
-    """Return a depth for each step of a history: those that are needed have theirs, others lie anywhere between."""
-    edges, at, found = [0.0, *needed, 1.0], 0, list[float]()
-    run = 0
-    for step in [*history, None]:
-        if step is not None and step.role != "relevant":
-            run += 1
-            continue
-        found += sorted(rng.uniform(edges[at], edges[at + 1]) for _ in range(run))
-        run = 0
-        if step is not None:
-            at += 1
-            found.append(edges[at])
-    return found

@@ -35,8 +35,7 @@ from pipeline.worlds.forge.packages import (
     started,
 )
 from pipeline.worlds.forge.scalars import Called, Number, scalar_function
-from pipeline.worlds.forge.steps import Step, draw_steps, near_misses
-from pipeline.worlds.forge.telling import NONE, told, told_in_doc
+from pipeline.worlds.forge.steps import NONE, Step, draw_steps, near_misses, told, told_in_doc
 
 __all__ = [
     "DOCS",

@@ -17,8 +17,7 @@ from pipeline.worlds.forge.modules import HEAD, TAIL, Module, fitting, import_li
 from pipeline.worlds.forge.names import FITS, WORLD, Domain, Namer, domains, package_name, words
 from pipeline.worlds.forge.plain import plain_function
 from pipeline.worlds.forge.scalars import Called, scalar_function
-from pipeline.worlds.forge.steps import draw_steps
-from pipeline.worlds.forge.telling import told_in_doc
+from pipeline.worlds.forge.steps import draw_steps, told_in_doc
 
 TOKENS_PER_UNIT = 80
 """One file of the pool for so many tokens of the tier: about twice what a prompt can hold."""

@@ -1,4 +1,4 @@
-"""What a function does to a list of numbers, as steps: drawn, carried out, and changed into near misses."""
+"""What a function does to a list of numbers, as steps: drawn, carried out, told, and changed into near misses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pipeline.caches import cache
 from pipeline.streams import stream
-from pipeline.worlds.forge.names import is_of_row
+from pipeline.worlds.forge.names import is_of_row, words
 
 FILTERS = ("above", "below", "multiple", "uneven")
 MAPS = ("times", "plus", "minus", "over", "rest", "at_most", "at_least")
@@ -24,6 +24,11 @@ WAYS = ("turned round", "numbers", "end", "step")
 """How a near miss differs: two steps exchanged, two numbers exchanged, another end, another step."""
 LEAST_SEEN = 3
 """In how many of the tried lists a step must show."""
+
+NONE, TRUE, MISLEADING = "none", "true", "misleading"
+JOINED = ", then "
+ROOM = 77
+"""Characters of what a docstring of one line says."""
 
 Value = int | list[int]
 
@@ -165,3 +170,22 @@ def _changed(rng: Random, steps: Sequence[Step], way: str) -> Iterator[Sequence[
 
 def _exchanged(steps: Sequence[Step], at: int, to: int, one: Step, other: Step) -> Sequence[Step]:
     return [*steps[:at], one, *steps[at + 1 : to], other, *steps[to + 1 :]]
+
+
+def told(rng: Random, steps: Sequence[Step]) -> str:
+    """Return steps in words, in their order."""
+    return JOINED.join(rng.choice(words()[f"say_{step.kind}"]).replace("N", str(step.number)) for step in steps)
+
+
+def told_in_doc(rng: Random, steps: Sequence[Step], docs: str) -> str:
+    """Return what a docstring says of steps: nothing, what they do, or what they do not.
+
+    One line has no room for all: it tells the first one and the last, or one of them.
+    """
+    if docs == NONE:
+        return ""
+    if docs == MISLEADING:
+        steps = near_misses(rng, steps, 1)[0]
+    parts = [[steps[0], steps[-1]], [steps[0]], [steps[-1]]]
+    said = next(said for said in (told(rng, part) for part in parts) if len(said) <= ROOM)
+    return f"{said[0].upper()}{said[1:]}."

@@ -18,12 +18,11 @@ from typing import Any
 import pytest
 
 from pipeline.streams import Streams
-from pipeline.tasks.code.described import lists as proof_lists
-from pipeline.tasks.code.described import wanted
 from pipeline.tasks.code.interpreter import Machine
 from pipeline.tasks.code.log import read_commit
-from pipeline.tasks.code.proof import lost
 from pipeline.tasks.code.reading import File, Name, Repository, bound, parse
+from pipeline.tasks.code.solve import lists as proof_lists
+from pipeline.tasks.code.solve import lost, wanted
 from pipeline.tasks.solving import ReadError
 from pipeline.worlds.forge import Namer, domains, draw_steps, forge, list_function, log_texts, pool_texts, told
 from pipeline.worlds.forge.modules import FITS, Module
