@@ -7,7 +7,6 @@ of the name had the same and as many others, and so had two more.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
@@ -17,15 +16,13 @@ from pipeline.tasks.base import Key, Published, Sample
 from pipeline.tasks.longqa import solve as proof
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, quiet
-from pipeline.worlds.chronicle import Chronicle, happenings, new_year, year
+from pipeline.worlds.chronicle import Chronicle, happenings, year
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
 
 OTHERS = 5
 """Other things that befell the property, and as many its twin."""
 SAME = 2
 """Further properties that the same befell."""
-ALSO = ("election", "move", "debt", "price", "works")
-"""Kinds of events of which one is told of the year asked for."""
 
 
 class When(LongQa):
@@ -34,7 +31,7 @@ class When(LongQa):
     __slots__ = ()
 
     subtask = "when"
-    version = 3
+    version = 4
     title = "the year of an event at a property, named in other words than in the annals"
     reply = text.YEAR
 
@@ -47,13 +44,16 @@ class When(LongQa):
         kind = kinds[deal(stratum_streams.of("kind"), stratum.rows, index, len(kinds))]
         day = world.day_at(spread(stratum_streams.of("depth"), stratum.rows, index))
         told = [PlannedEntry(day, kind, {"prop": prop}, "relevant")]
-        told += [_other(world, rng, one, prop, day) for one in quiet(rng, OTHERS, (kind,))]
-        near = [one for one in world.properties if one not in (prop, twin)]
-        told += [_other(world, rng, one, twin, day) for one in (kind, *quiet(rng, OTHERS, (kind,)))]
-        same = rng.sample(near, SAME)
-        told += [_other(world, rng, kind, one, day) for one in same]
-        inside = range(max(FIRST_DAY, new_year(year(day))), min(LAST_DAY + 1, new_year(year(day) + 1)))
-        told.append(PlannedEntry(rng.choice(inside), rng.choice(ALSO), {}, "anchor"))
+        same = rng.sample([one for one in world.properties if one not in (prop, twin)], SAME)
+        others = [(one, prop) for one in quiet(rng, OTHERS, (kind,))]
+        others += [(one, twin) for one in (kind, *quiet(rng, OTHERS, (kind,)))]
+        others += [(kind, one) for one in same]
+        years = {year(day)}
+        for other, place in others:  # each in a year of its own, or a year with more entries than others would tell
+            while year(at := world.day_at(rng.random())) in years:
+                pass
+            years.add(year(at))
+            told.append(PlannedEntry(at, other, {"prop": place}, "decoy"))
         answer = str(year(day))
         question = text.HAPPENED.format(asked=rng.choice(happenings()[kind]).format(prop=prop))
         shown = {"asked": kind, "property": prop, "twin": twin}
@@ -68,16 +68,9 @@ class When(LongQa):
         return proof.when_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of who takes any year of the annals, or any year in which something befell the property."""
+        """Return the scores of any year of the annals, and of any year in which something befell the property."""
         return {"uniform": 1 / (year(LAST_DAY) - year(FIRST_DAY) + 1), "any_event": 1 / (OTHERS + 1)}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return what is asked about."""
         return {"happening": (sample.latent["asked"], len(happenings()))}
-
-
-def _other(world: Chronicle, rng: Random, kind: str, prop: str, day: int) -> PlannedEntry:
-    """Return an entry of another year."""
-    while year(other := world.day_at(rng.random())) == year(day):
-        pass
-    return PlannedEntry(other, kind, {"prop": prop}, "decoy")

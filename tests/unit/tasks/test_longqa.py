@@ -31,7 +31,7 @@ from pipeline.tasks.base import Sample
 from pipeline.tasks.longqa.base import LongQa, plan_entry
 from pipeline.tasks.longqa.kin import paths
 from pipeline.verify.row import answer_faults, cell_place
-from pipeline.worlds.chronicle import chronicle
+from pipeline.worlds.chronicle import chronicle, year
 from pipeline.worlds.chronicle.entries import LAST_DAY, ON_ROLL, words_of
 
 SUBTASKS = ("state", "kin", "when", "choice", "unanswerable", "turns")
@@ -329,6 +329,23 @@ def test_depths_of_what_is_needed_are_uniform() -> None:
         below = [float(np.mean(np.array(found) < share)) for share in (0.25, 0.5, 0.75)]
         spare = 0.2 if cell.subtask in ("kin", "turns") else 0.1
         assert below == pytest.approx([0.25, 0.5, 0.75], abs=spare), str(cell)
+
+
+def test_the_year_asked_for_has_no_more_entries_than_others() -> None:
+    """Of the entries that are written for a row, as few share a year with the answer as with the property's others."""
+    cell = Stratum("longqa", "when", "32k", 4096, 1, 96)
+    plan = make_plan(Recipe("longqa", "0", 11, "32k", (cell,)), ("o200k",), Path("unused"))
+    beside: dict[bool, list[int]] = {True: [], False: []}
+    for index in range(cell.rows):
+        own, shared = row_streams(plan, cell, index)
+        sample = draw_sample(plan, RowPlan(cell, index, ""))
+        placed = task_of(cell).layout(sample, own, shared).placed
+        years = Counter(year(one.at or 0) for one in placed)
+        for one in placed:
+            if sample.latent["property"].lower() in "".join(piece.text for piece in one.unit.pieces).lower():
+                beside[year(one.at or 0) == int(sample.key.target)].append(years[year(one.at or 0)] - 1)
+    assert len(beside[True]) == cell.rows
+    assert abs(fmean(beside[True]) - fmean(beside[False])) < 0.15
 
 
 def test_letters_and_ends_of_lines_are_balanced(plan: Plan) -> None:
