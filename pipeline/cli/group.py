@@ -122,6 +122,9 @@ class OneLine(click.Group):
             with handled(signal.SIGTERM, terminate):
                 return super().main(args, **{**extra, "standalone_mode": False})
         except (KeyboardInterrupt, click.Abort) as fault:
+            if isinstance(fault.__cause__, EOFError):  # a file that ends early: click makes an Abort of that too
+                say(f"carrara: {_one_line(_told(fault.__cause__))}", err=True)
+                sys.exit(1)
             say(INTERRUPTED, err=True)
             if isinstance(fault.__cause__ or fault, Terminated):  # click makes an Abort of it
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)

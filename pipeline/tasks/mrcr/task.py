@@ -63,7 +63,7 @@ class Mrcr(Task):
     title: str
     shots: int
     most_shots: int
-    version = 2
+    version = 3
     scorer = "mrcr"
     max_new_tokens = 640
     complexities = (2, 4, 8)

@@ -15,10 +15,10 @@ from typing import Protocol
 from pipeline.caches import cache, lru_cache
 from pipeline.errors import PoolError
 from pipeline.storage import parse_location
-from pipeline.streams import Streams, deal, spread
+from pipeline.streams import Streams, deal
 from pipeline.worlds.writing.corpus import Writing, corpus_digest, frozen, has_doubled, runs_of, words_of
 from pipeline.worlds.writing.realise import Realiser, common, formats, source_digest, tones
-from pipeline.worlds.writing.topics import Topic, fits, place_of, sample, shares, topics
+from pipeline.worlds.writing.topics import Topic, fits, matched, sample, shares, topics
 
 SIZES = {"short": (340, 560), "long": (560, 1100)}
 """Characters of a text of each size: 60 to 300 tokens in every shipped vocabulary."""
@@ -180,6 +180,14 @@ def _library(world: Streams, tier: str, toned: bool) -> GrammarLibrary:  # noqa:
     return GrammarLibrary(world, tier, toned=toned)
 
 
+@lru_cache(maxsize=64)
+def _dealt(streams: Streams, rows: int, turn: int, about: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return format and topic of as many rows as there are topics: formats are dealt, and no topic is given twice."""
+    every, among = list(formats()), range(turn * len(about), (turn + 1) * len(about))
+    forms = [every[deal(streams.of("format"), rows, row, len(every))] for row in among]
+    return list(zip(forms, matched(streams.of("topic", turn), forms, about, fits), strict=True))
+
+
 class GrammarLibrary:
     """Texts that phrase grammars write."""
 
@@ -225,8 +233,9 @@ class GrammarLibrary:
         return sum(SIZES[self.entries[index].size]) / 2
 
     def asked(self, wanted: TextPlan) -> RequestedText:
-        """Deal formats, draw topics by their shares, and write texts for the row that the catalogue does not hold."""
-        form, topic = self._dealt(wanted)
+        """Deal formats and topics, and write texts for the row that the catalogue does not hold."""
+        turn, place = divmod(wanted.index, len(self.topics))
+        form, topic = _dealt(wanted.shared, wanted.rows, turn, tuple(self.topics))[place]
         names = self._tones(wanted.own, form, topic)
         label, *others = (Label(form, topic, name) for name in names)
         labels = [label] * wanted.count + [others[at % len(others)] for at in range(wanted.twins)]
@@ -235,12 +244,6 @@ class GrammarLibrary:
         texts = list(cell_texts(wanted.own, kinds, self._told(form, topic)))
         twins = zip(labels[wanted.count :], texts[wanted.count :], strict=True)
         return RequestedText(label, tuple(texts[: wanted.count]), tuple(twins))
-
-    def _dealt(self, wanted: TextPlan) -> tuple[str, str]:
-        forms = list(formats())
-        form = deal(wanted.shared.of("format"), wanted.rows, wanted.index, len(forms))
-        level = spread(wanted.shared.of("topic"), wanted.rows, wanted.index)
-        return forms[form], self.topics[place_of(level, self._shares[form])]
 
     def _tones(self, streams: Streams, form: str, topic: str) -> Sequence[str]:
         """Return the tones that a request may name, in random order."""

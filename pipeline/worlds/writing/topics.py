@@ -244,6 +244,37 @@ def place_of(level: float, line: Sequence[int]) -> int:
     return bisect_right(sums, int(level * sums[-1]))
 
 
+def matched(rng: Random, forms: Sequence[str], about: Sequence[str], fits: Callable[[str, str], bool]) -> list[str]:
+    """Return a topic for each of some formats, at random: no topic twice as far as there are enough that fit.
+
+    A format whose topics are all taken takes one from another format that can have a free one (augmenting paths: Kuhn
+    1955, The Hungarian method for the assignment problem).
+    """
+    free, holders = list(about), dict[str, int]()
+    rng.shuffle(free)
+
+    def placed(row: int, seen: set[str]) -> bool:
+        if (found := next((topic for topic in free if fits(forms[row], topic)), None)) is not None:
+            free.remove(found)
+            holders[found] = row
+            return True
+        for topic in [topic for topic in holders if fits(forms[row], topic)]:
+            if topic not in seen:
+                seen.add(topic)
+                if placed(holders[topic], seen):
+                    holders[topic] = row
+                    return True
+        return False
+
+    rows = list(range(len(forms)))
+    rng.shuffle(rows)
+    again = [row for row in rows if not placed(row, set())]
+    chosen = {row: topic for topic, row in holders.items()}
+    for row in again:
+        chosen[row] = rng.choice([topic for topic in about if fits(forms[row], topic)])
+    return [chosen[row] for row in range(len(forms))]
+
+
 def sample(rng: Random, line: Sequence[int], count: int) -> list[int]:
     """Return up to `count` places of a line, all different, each draw in proportion to the shares that are left."""
     left, drawn = list(line), list[int]()

@@ -54,6 +54,16 @@ def test_debug_shows_the_traceback() -> None:
     assert "Traceback" in seen.stderr
 
 
+def test_a_module_that_ends_early_is_no_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    def torn(*_: object) -> None:
+        raise EOFError("marshal data too short")
+
+    monkeypatch.setattr("pipeline.cli.group.import_module", torn)
+    result = carrara("recipes")
+    assert result.exit_code == 1
+    assert "EOFError: marshal data too short: unexpected; a file may be damaged" in result.output
+
+
 def test_plan_changes_nothing_and_says_what_would_be_made(tmp_path: Path) -> None:
     done = carrara("plan", "128k", "--family", "graph", "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
