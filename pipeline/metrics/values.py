@@ -98,6 +98,10 @@ ARTICLE = re.compile(r"^(?:either|whether|the|an?)\s+", re.IGNORECASE)
 COMPARING = re.compile(
     r"\b(?:than|ahead of|followed by|behind|over|against|versus|vs|compared (?:with|to))\b|>", re.IGNORECASE
 )
+OPPOSING = ("over", "against", "versus", "vs")
+"""What stands between alternatives that are not decided either."""
+TURNING = words_of("but however though although no not answer choose pick former latter first second wins")
+"""Words after a comparison that could turn what it says."""
 LOWERING = re.compile(r"\b(?:less|fewer|rarer|seldomer|lower|smaller|later|behind)\b", re.IGNORECASE)
 
 
@@ -131,13 +135,31 @@ def chooses(sentence: str, answers: Collection[str], others: Collection[str], as
         return False
     first, then = min(own + rivals), min(rivals) if min(own) < min(rivals) else min(own)
     between = sentence[first:then]
-    ahead = bool(COMPARING.search(between)) and (min(own) < min(rivals)) is not bool(LOWERING.search(between))
-    return ahead and gives(sentence, answers, asked)
+    compared = COMPARING.search(between)
+    if not compared or (min(own) < min(rivals)) is bool(LOWERING.search(between)):
+        return False
+    head, behind = sentence[: first + compared.start()], sentence[first + compared.end() :]
+    bare = compared[0].lower() in OPPOSING and not any(map(str.isdigit, head)) and _is_fragment(head)
+    if min(own) < min(rivals) and not bare and _only_compares(behind, others, asked):
+        return gives(head, answers, asked)
+    return gives(sentence, answers, asked)
+
+
+def _is_fragment(text: str) -> bool:
+    return FINITE.isdisjoint(TOKEN.findall(text.lower()))
+
+
+def _only_compares(text: str, others: Collection[str], asked: frozenset[str]) -> bool:
+    """Tell whether a text only names what the answer is compared with: "30 for B and 12 for C"."""
+    for other in others:
+        text = phrase(other).sub(" ", text)
+    words = [word for word in TOKEN.findall(text) if not any(map(str.isdigit, word))]
+    return not any(word.lower() in TURNING or is_strange(word, asked) for word in words)
 
 
 def _counts(sentence: str) -> bool:
     """Tell whether a text states a number of something and is no sentence."""
-    return any(map(str.isdigit, sentence)) and FINITE.isdisjoint(TOKEN.findall(sentence.lower()))
+    return any(map(str.isdigit, sentence)) and _is_fragment(sentence)
 
 
 def exact(row: Row, prediction: str) -> float | None:
@@ -247,7 +269,7 @@ def _names_value(piece: str, asked: frozenset[str]) -> bool:
     return any(is_strange(token, asked) and not token[0].islower() for token in tokens[1:])
 
 
-EXACT_SCORER = Scorer(exact, 4, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
+EXACT_SCORER = Scorer(exact, 5, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
 IDK_PAIR_SCORER = Scorer(
     idk_pair,
     4,

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import pickle
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from pipeline.tasks.latent_list.chance import _widths, named
 from pipeline.tasks.latent_list.sample import lengths
 from pipeline.tasks.latent_list.solve import demonstrations, read
 from pipeline.worlds.programs import DO_NOTHING, INSERT_AT, POP_AT, VIEWS
+from shared_folders import shared_folder
 from time_bounds import within
 
 TASK = {task.subtask: task for task in TASKS}
@@ -46,10 +49,26 @@ def many(view: str) -> int:
     return 80 if view in ("min", "max") else 200
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let all workers of a run share what `samples` draws: minima and maxima take a tenth of a second each."""
+    FACTORIES.append(tmp_path_factory)
+
+
+FACTORIES: list[pytest.TempPathFactory] = []
+
+
 @lru_cache
 def samples(view: str, complexity: int, rows: int) -> list[Sample]:
     stratum = cell(view, complexity, rows)
-    return [TASK[view].sample(stratum, index, *streams(stratum, index)) for index in range(rows)]
+
+    def draw(folder: Path) -> None:
+        drawn = [TASK[view].sample(stratum, index, *streams(stratum, index)) for index in range(rows)]
+        (folder / "samples").write_bytes(pickle.dumps(drawn))
+
+    folder = shared_folder(FACTORIES[0], f"latent_list-{view}-{complexity}-{rows}", draw)
+    found: list[Sample] = pickle.loads((folder / "samples").read_bytes())
+    return found
 
 
 def assemble(layout: Layout, count: int) -> tuple[str, tuple[Needle, ...]]:
