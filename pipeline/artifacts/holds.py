@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -117,8 +118,14 @@ P = TypeVar("P", bound=Path)
 
 def _hold_path(out: P, recipe: Recipe) -> P:
     """Return the file of a recipe that is being built, or the beginning of the name of its leases."""
+    return out / _hold_name(recipe)
+
+
+@lru_cache(maxsize=16)
+def _hold_name(recipe: Recipe) -> str:
+    """Return the name of a recipe's hold; every job asks for it."""
     release = digest([recipe.release, recipe.version, recipe.variant, recipe.frame])[:8]
-    return out / f"{HOLD_NAME}{release}-{recipe.tier}-{digest(recipe)[:12]}"
+    return f"{HOLD_NAME}{release}-{recipe.tier}-{digest(recipe)[:12]}"
 
 
 def _holds_beside(own: P, *, itself: bool) -> Iterator[P]:
