@@ -146,7 +146,7 @@ class Idk(Biographies):
     """
 
     subtask = "idk"
-    title = "one attribute of one person, in pairs of rows with and without the sentence that answers"
+    title = "one attribute of one person, in pairs of rows with and without the sentence that states it"
     scorer = "idk_pair"
     complexities = (0, 1)
     paired = True

@@ -58,7 +58,7 @@ class Call(FilesTask):
     __slots__ = ()
 
     subtask = "call"
-    title = "what a call returns, through imports and functions of as many files"
+    title = "what a call returns, through functions in different files and the imports between them"
     scorer = "last_integer"
     complexities = (1, 4, 8)
     max_new_tokens = 512

@@ -60,7 +60,7 @@ class Callers(FilesTask):
     __slots__ = ()
 
     subtask = "callers"
-    title = "all functions that call one, by whatever name they import it"
+    title = "all functions that call a given one, under whatever name they import it"
     scorer = "members"
     complexities = (1, 4, 16)
     max_new_tokens = 256

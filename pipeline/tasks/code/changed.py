@@ -67,7 +67,7 @@ class Changed(CodeTask):
     __slots__ = ()
 
     subtask = "changed"
-    title = "the commit that gave a constant its present value, behind reverts and reapplied commits"
+    title = "the commit that gave a constant its present value, despite reverts and reapplied commits"
     complexities = (1, 5, 20)
     reply = text.COMMIT
     fits = MappingProxyType({1: 8192, 5: 8192, 20: 16384})

@@ -115,7 +115,7 @@ class Labels(CorpusTask):
 
     family = "icl"
     subtask = "intents"
-    title = "the label of a user's own text, by what many labelled examples show"
+    title = "the label of a user's own text, to be learned from many labelled examples"
     scorer = "label"
     max_new_tokens = 64
     complexities = tuple(range(2, MOST + 1))

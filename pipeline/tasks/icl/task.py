@@ -178,7 +178,7 @@ class Intents(Task):
     family = "icl"
     subtask = "intents"
     version = 3
-    title = "the label of a message, by what many labelled examples show"
+    title = "the label of a message, to be learned from many labelled examples"
     scorer = "label"
     max_new_tokens = 20
     complexities = (6, 50, 68, 77, 151)

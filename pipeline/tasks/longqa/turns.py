@@ -125,7 +125,7 @@ class ChatTurns(LongQa):
 
     subtask = "turns"
     version = 3
-    title = "what follows from several dated sessions of a chat, in pairs of rows that state it or not"
+    title = "what follows from several dated chat sessions, in pairs of rows with and without the decisive statement"
     scorer = "idk_pair"
     complexities = (0, 1)
     paired = True

@@ -32,7 +32,7 @@ class When(LongQa):
 
     subtask = "when"
     version = 4
-    title = "the year of an event at a property, named in other words than in the annals"
+    title = "the year of an event at a property, worded differently from the annals"
     reply = text.YEAR
 
     def drawn(

@@ -194,7 +194,7 @@ class Conditions(Rerank):
     """Documents by how many of three conditions they meet, among decoys that name what is asked in other roles."""
 
     subtask = "conditions"
-    title = "the ten documents that meet most of three conditions, the best first"
+    title = "the ten documents that meet the most of three conditions, best first"
     complexities = (10, 30)
     max_new_tokens = 256
     instruction = text.GRADES

@@ -158,7 +158,7 @@ class Most(Shares):
 
     subtask = "most"
     version = 3
-    title = "the act that most messages ask for"
+    title = "the act that the most messages ask for"
     complexities = (10,)
     side, turns = 1, len(ACTS)
     spared = (0, 0, 2, 2, 2, 2, 3, 4, 4, 4)
@@ -202,7 +202,7 @@ class Compare(Shares):
 
     subtask = "compare"
     version = 3
-    title = "which of two pairs of acts more messages ask for"
+    title = "which of two pairs of acts is asked for by more messages"
     complexities = (2,)
     side, turns = 2, 2
     spared = (0, 0, 0, 0, 4, 4, 4, 4, 4, 4)

@@ -38,7 +38,7 @@ class Constraint(TraceTask):
     __slots__ = ()
 
     subtask = "constraint"
-    title = "what the user's standing rules demand of a new case"
+    title = "what the user's standing rules require in a new case"
     complexities = (1, 3, 5)
     reply = text.NAME
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "injected": INJECTED})

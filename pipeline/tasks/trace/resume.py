@@ -34,7 +34,7 @@ class Resume(TraceTask):
     __slots__ = ()
 
     subtask = "resume"
-    title = "the steps of a plan that are still to do, in order"
+    title = "the steps of a plan that are still to be done, in order"
     scorer = "all_in_order"
     complexities = (6, 12, 24)
     max_new_tokens = 320
