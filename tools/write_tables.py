@@ -15,8 +15,11 @@ from functools import partial
 from math import sqrt
 from pathlib import Path
 
+import click
+
 from pipeline import tasks as registry
 from pipeline.artifacts.lite import lite_counts
+from pipeline.cli import cli
 from pipeline.cli.group import GROUPS
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.recipe import Recipe, load_recipe, shipped_recipes
@@ -89,7 +92,7 @@ def recipes() -> str:
 
 
 def costs() -> str:
-    """Prompt tokens of recipes in every size, and how wide intervals are at most."""
+    """Tokens of recipes in every size, and how wide intervals are at most."""
     rows = []
     for name in ("smoke", "32k", "128k", "1m"):
         recipe = load_recipe(name)
@@ -98,7 +101,7 @@ def costs() -> str:
         rows.append((f"`{name}`", "default", *_cost(_counts(recipe))))
         if name != "smoke":
             rows.append((f"`{name}`", "`full`", *_cost(_counts(recipe.sized("full")))))
-    return table(("recipe", "size", "rows", "prompt tokens", "headline", "a subtask at a length"), rows)
+    return table(("recipe", "size", "rows", "tokens", "headline", "a subtask at a length"), rows)
 
 
 def _counts(recipe: Recipe) -> Counter[tuple[str, str, int]]:
@@ -179,8 +182,34 @@ def columns() -> str:
 
 
 def commands() -> str:
-    """Every command, in the groups of the help."""
-    return listed((title, ", ".join(f"`{name}`" for name in entries)) for title, entries in GROUPS.items())
+    """Every command, in the groups of the help, each with its line there."""
+    return "\n".join(
+        f"- {title}:\n" + "\n".join(f"    - `{name}`: {entry.line}" for name, entry in entries.items())
+        for title, entries in GROUPS.items()
+    )
+
+
+def options() -> str:
+    """Every option of the commands that most people use, with its default; one of several commands stands once."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for name in ("run", "score", "report", "build"):
+        context = click.Context(cli)
+        command = cli.get_command(context, name)
+        assert command
+        for option in command.params:
+            record = option.get_help_record(context) if isinstance(option, click.Option) else None
+            if record:
+                found.setdefault(_option(*record), []).append(f"`{name}`")
+    rows = ((option, ", ".join(names), said, default) for (option, said, default), names in found.items())
+    return table(("option", "of", "what it does", "default"), rows)
+
+
+def _option(names: str, said: str) -> tuple[str, str, str]:
+    """Return an option as it is given, its help up to the default, and its default."""
+    names = re.sub(r"\[([a-zN|]+\|[a-zN|]+)\]", r"\1", names).replace("|", "/")
+    head, _, tail = said.partition("  [")
+    default = re.search(r"default: ([^;\]]+)", tail)
+    return f"`{names}`", " ".join(head.split()), default[1].strip("()").removesuffix(".0") if default else "-"
 
 
 def folders(root: Path = ROOT) -> str:
@@ -227,6 +256,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "knobs": knobs,
     "columns": columns,
     "commands": commands,
+    "options": options,
     "folders": folders,
     **{f"tasks_{family}": partial(tasks_of, family) for family in families()},
 }
