@@ -19,7 +19,7 @@ def run_block(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]
     recipe = builds.recipe_file(tmp_path / "tiny.toml")
 
     def run(heading: str, *changes: tuple[str, str], **env: str) -> subprocess.CompletedProcess[str]:
-        ours = [(" 1m ", f" {recipe} --tokenizer o200k "), ("/shared", str(tmp_path))]
+        ours = [(" 1m --tokenizer all --size full ", f" {recipe} --tokenizer o200k "), ("/shared", str(tmp_path))]
         return doc_pages.run(
             doc_pages.changed(doc_pages.block_of("clusters.md", heading), *ours, *changes), tmp_path, env
         )
