@@ -205,11 +205,21 @@ def options() -> str:
 
 
 def _option(names: str, said: str) -> tuple[str, str, str]:
-    """Return an option as it is given, its help up to the default, and its default."""
+    """Return an option as it is given, the first sentence of its help, and its default."""
     names = re.sub(r"\[([a-zN|]+\|[a-zN|]+)\]", r"\1", names).replace("|", "/")
     head, _, tail = said.partition("  [")
+    head = " ".join(head.split())
+    first = re.split(r"(?<=\.) (?=[A-Z])| \(see ", head)[0].removesuffix(".")
     default = re.search(r"default: ([^;\]]+)", tail)
-    return f"`{names}`", " ".join(head.split()), default[1].strip("()").removesuffix(".0") if default else "-"
+    return (
+        f"`{names}`",
+        first + ("; repeatable" if "Repeatable." in head else ""),
+        _shown(default[1].strip("()").removesuffix(".0")) if default else "",
+    )
+
+
+def _shown(default: str) -> str:
+    return f"`{default}`" if "<" in default else default
 
 
 def folders(root: Path = ROOT) -> str:
