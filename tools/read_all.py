@@ -57,8 +57,8 @@ def tables(split: Split, folder: Path) -> str:
     ]
     return "\n\n".join(
         (
-            f"Build: {split.title}, {rows:,} rows, lengths {spans}. Means over all rows of a subtask; a dash means that "
-            "the reader leaves the rows out.",
+            f"Build: {split.title}, {rows:,} rows, lengths {spans}. Means over all rows of a subtask; a dash means "
+            "that the reader leaves the rows out.",
             _table(("subtask", *(f"`{name}`" for name in READERS), "chance"), by_task),
             "By length (the plain mean of all families that a reader can read):",
             _table(("length", *(f"`{name}`" for name in READERS)), by_length),

@@ -48,7 +48,7 @@ def train() -> None:
     "--length", "lengths", type=int, multiple=True, required=True, metavar="N", help="Length in tokens. Repeatable."
 )
 @click.option(
-    "--complexity", "complexities", type=int, multiple=True, metavar="N", help="Number of relevant pieces. Repeatable."
+    "--complexity", "complexities", type=int, multiple=True, metavar="N", help="Complexity of the rows. Repeatable."
 )
 @click.option(
     "--rows", type=click.IntRange(1), required=True, metavar="N", help="Rows of each task, length and complexity."
