@@ -246,7 +246,7 @@ def _weighed(
 ) -> tuple[float, float, float | None]:
     """Return tokens per unit of filler, units in the prompt, and distractors among them."""
     knife = cutter(profile, plan.recipe.frame)
-    max_new = profile.reply_tokens(plan.recipe.reserve, task_of(cell).max_new_tokens)
+    max_new = profile.reply_tokens(plan.recipe.reserve, task_of(cell).room_of(cell))
     mean = float(knife.unit_tokens(filler).mean())
     count = (profile.window(cell.length) - max_new - knife.fixed_tokens(layout)) / mean
     kinds = sample.kinds
