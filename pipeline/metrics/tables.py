@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from pipeline.metrics.reply import END, thought
+from pipeline.metrics.reply import END, MARK, thought
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import BULLET, f1
 
@@ -21,9 +21,15 @@ TABLE_FIGURES = ("recall", "precision", "order", "written", *(f"tenth {place}" f
 FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 """A block of code; the last one may have been cut off."""
 FENCE_LINE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
-RULE_LINE = re.compile(r"[ \t|:+=-]*--[ \t|:+=-]*")
-"""The line below the head of a table, or a line that is drawn round one."""
+DRAWN = frozenset(" \t|:+=-")
+"""What a line of dashes consists of, which Markdown draws below the head of a table."""
 NUMBER_CELL = re.compile(r"[-+]?\d{1,3}(?:([,'. \u00a0\u2009\u202f])\d{3})(?:\1\d{3})*")
+NEXT_PROMPT = ("\nQuestion:", "\nSurvey:\n", "\nHost log:\n")
+"""Where a base model that has answered goes on to another prompt."""
+ANSWER_TAGS = re.compile(r"</?(?:final_)?answer>", re.IGNORECASE)
+BOX_OPENED = re.compile(r"\$?\\boxed\s?\{(?:\\text\s?\{)?")
+LED = 60
+"""Characters within which a line may say that the answer follows."""
 CELL_MARKUP = re.compile(r"[*`]+")
 Cells = tuple[str, ...]
 
@@ -93,7 +99,7 @@ def compared_cell(cell: str) -> str:
     >>> compared_cell(" **Jane  Foster** "), compared_cell("1,250")
     ('jane foster', '1250')
     """
-    text = " ".join(CELL_MARKUP.sub("", unicodedata.normalize("NFC", cell)).split())
+    text = " ".join(CELL_MARKUP.sub("", unicodedata.normalize("NFC", cell)).split()).rstrip(".")
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1]
     if found := NUMBER_CELL.fullmatch(text):
@@ -103,7 +109,11 @@ def compared_cell(cell: str) -> str:
 
 def given_rows(prediction: str, head: Cells) -> list[Cells] | None:
     """Return the rows of a reply's table without its head, as they are compared; None if it has no table."""
-    reply = next((part for part in END.split(thought(prediction)) if part.strip()), "").replace("\\t", "\t")
+    reply = next((part for part in END.split(thought(prediction)) if part.strip()), "").strip("\n")
+    reply = ANSWER_TAGS.sub("\n", reply[: min((at for stop in NEXT_PROMPT if (at := reply.find(stop)) >= 0), default=len(reply))])
+    if BOX_OPENED.search(reply):
+        reply = BOX_OPENED.sub("", reply).rstrip("}$. \n")
+    reply = reply.replace("\\t", "\t")
     blocks = [found[1] for found in FENCE.finditer(reply)]
     table = next((found for block in reversed(blocks) if (found := longest_table(block))), None)
     table = table or longest_table(FENCE_LINE.sub("", reply))
@@ -114,7 +124,8 @@ def given_rows(prediction: str, head: Cells) -> list[Cells] | None:
 
 def longest_table(text: str) -> list[Cells]:
     """Return the longest run of lines that one separator cuts into several cells; blank lines do not end it."""
-    lines = [BULLET.sub("", line) for line in text.splitlines() if line.strip() and not RULE_LINE.fullmatch(line)]
+    every = (line for line in text.splitlines() if line.strip() and not ("--" in line and DRAWN.issuperset(line)))
+    lines = [BULLET.sub("", line[led.end() :] if (led := MARK.search(line[:LED])) else line) for line in every]
     longest: list[list[str]] = []
     for separate in SEPARATORS:
         cut = [separate(line) for line in lines]

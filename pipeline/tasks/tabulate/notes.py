@@ -15,11 +15,9 @@ from pipeline.tasks.tabulate import solve, text
 from pipeline.tasks.tabulate.base import STOPS_AT, Drawn, TabulateTask, overlap
 from pipeline.worlds.survey import (
     COSTS,
-    MENTIONED,
     OF_ROWS,
     WORLD,
     Building,
-    Mention,
     kinds,
     note,
     source_digest,
@@ -68,21 +66,20 @@ class NotesTask(TabulateTask):
         endings = range(len(wordings()["ending"]))
         near = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
         costs = rng.sample(COSTS, len(wanted))
-        asked, lines, confused = list[Building](), list[Line](), 0
+        asked, lines = list[Building](), list[Line]()
+        told, elsewhere, beside = (_half(rng, count) for count in (len(wanted), near, near))
         for place, word in enumerate(rng.sample(range(OF_ROWS), len(wanted))):
             own, *others = (world.name(word, ending) for ending in rng.sample(endings, 3))
             asked.append(world.building(rng, own, kind, region, costs[place]))
-            mention = _mention(rng, "region")
-            told = note(said, asked[-1], mention, rng.choice(regions_beside))
-            lines.append(Line(told, "relevant", wanted[place]))
-            if place >= near:
-                continue
-            elsewhere = world.building(rng, others[0], kind, rng.choice(regions_beside), rng.choice(COSTS))
-            beside = world.building(rng, others[1], rng.choice(kinds_beside), region, rng.choice(COSTS))
-            for one, sort, other in ((elsewhere, "region", region), (beside, "kind", kind)):
-                mention = _mention(rng, sort)
-                confused += bool(mention)
-                lines.append(Line(note(said, one, mention, other), "decoy", rng.random()))
+            text_of = note(said, asked[-1], "region" if told[place] else "", rng.choice(regions_beside))
+            lines.append(Line(text_of, "relevant", wanted[place]))
+            if place < near:
+                one = world.building(rng, others[0], kind, rng.choice(regions_beside), rng.choice(COSTS))
+                text_of = note(said, one, "region" if elsewhere[place] else "", region)
+                lines.append(Line(text_of, "decoy", rng.random()))
+                one = world.building(rng, others[1], rng.choice(kinds_beside), region, rng.choice(COSTS))
+                text_of = note(said, one, "kind" if beside[place] else "", kind)
+                lines.append(Line(text_of, "decoy", rng.random()))
         lines.sort(key=lambda line: line.depth or 0.0)
         table, question = [_row(one) for one in asked], text.LISTED.format(kinds=kinds()[kind], region=region)
         if self.by_cost:
@@ -94,7 +91,7 @@ class NotesTask(TabulateTask):
             "asked": kind,
             "region": region,
             "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
-            "guesses": self.guesses(table, [_row(one) for one in asked], near, confused),
+            "guesses": self.guesses(table, [_row(one) for one in asked], near, sum(elsewhere + beside)),
         }
         head = "\t".join(text.HEAD)
         return Drawn(text.NOTES_INTRODUCTION, text.NOTES_TAIL, question, (head, *table), lines, shown)
@@ -122,9 +119,10 @@ class NotesTask(TabulateTask):
         return solve.note_faults(row, float(self.knob(row.stratum, "decoys")))
 
 
-def _mention(rng: Random, sort: Mention) -> Mention:
-    """Draw whether a note speaks of something beside what it states."""
-    return sort if rng.random() < MENTIONED else ""
+def _half(rng: Random, count: int) -> list[bool]:
+    """Draw which of some notes speak of something beside what they state: half of them."""
+    chosen = {*rng.sample(range(count), (count + rng.randrange(2)) // 2)}
+    return [place in chosen for place in range(count)]
 
 
 def _row(one: Building) -> str:

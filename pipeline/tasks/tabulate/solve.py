@@ -26,6 +26,15 @@ ASKED_NOTES = re.compile(
     rf"\nQuestion: Which ([a-z]+) stand in ({REGION})\? Give a row for each of them, in the order of their "
     r"(notes|costs, the (?:lowest|highest) first)\.\nAnswer:\Z"
 )
+ASKED_LOG = re.compile(
+    r"\nQuestion: What are the lines of host ([a-z]+) in the new form\? Give a row for each of them, in the order of the "
+    r"log\.\nAnswer:\Z"
+)
+ASKED_COLUMNS = re.compile(r"\nThis is the end of the log\. .* Its columns are (\w+), (\w+), (\w+) and (\w+), with a tab\n")
+LOGGED = re.compile(r"(\d\d):(\d\d):(\d\d) ([a-z]+) ([a-z]+) ([a-z]+) (.+)")
+QUOTING = re.compile(r'[^"\d]+ "\d\d:\d\d:\d\d ([a-z]+) [^"]+"')
+RULE = re.compile(r"^([1-5])\. (.+)$", re.MULTILINE)
+HOURS = {name: number for number, name in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine"), 2)}
 MARK = "@"
 """What stands for a predicate in a note that is taken apart."""
 
@@ -213,3 +222,142 @@ def mark_faults(row: Published, lines: Lines, relevant: Sequence[int], decoys: S
     for role, wanted in (("relevant", relevant), ("decoy", decoys)):
         if row.spans(role) != [lines.span(at) for at in wanted]:
             yield f"the marks of role {role} are not its lines"
+
+
+class Logged(NamedTuple):
+    """A line of the log: its time as three texts of two digits, and the host that it quotes, if it quotes one."""
+
+    time: tuple[str, str, str]
+    host: str
+    unit: str
+    level: str
+    message: str
+    quoted: str
+
+
+def read_line(line: str) -> Logged:
+    """Return what a line of the log says.
+
+    Raises:
+        ReadError: if it cannot be read.
+    """
+    found = LOGGED.fullmatch(line)
+    if not found:
+        raise ReadError(f"no line of a log: {line[:80]!r}")
+    hour, minute, second, host, unit, level, message = found.groups()
+    quoting = QUOTING.fullmatch(message)
+    return Logged((hour, minute, second), host, unit, level, message, quoting[1] if quoting else "")
+
+
+lines_of = LINES.of_each(read_line)
+
+
+@PROMPT.of
+def read_log(text: str) -> tuple[Lines, list[Logged]]:
+    """Return the lines of a log, and what each says."""
+    lines = lines_between(text, "Host log:\n", "This is the end of the log.")
+    return lines, lines_of(lines.texts)
+
+
+@PROMPT.of
+def host_asked(text: str) -> str:
+    """Return the host that a prompt asks about."""
+    found = ASKED_LOG.search(text, max(0, text.rfind("\nQuestion: ")))
+    if not found:
+        raise ReadError("the prompt does not end in a question about a host")
+    return found[1]
+
+
+class Form(NamedTuple):
+    """The new form of lines, as a prompt states it."""
+
+    columns: tuple[str, ...]
+    hours: int | None
+    codes: Mapping[str, str]
+    doubled: bool
+    time_kept: tuple[str, ...]
+    level_kept: tuple[str, ...]
+    number_dropped: tuple[str, ...]
+
+    def cells(self, one: Logged) -> dict[str, str]:
+        """Return the cells of a line by column."""
+        hour, minute, second = one.time
+        time = hour + minute if self.hours is None else f"{(int(hour) + self.hours) % 24:02}:{minute}:{second}"
+        (number,) = re.findall(r"\d+", one.message)
+        number = str(int(number) * 2) if self.doubled else number.zfill(4)
+        return {
+            "time": ":".join(one.time) if one.unit in self.time_kept else time,
+            "unit": one.unit,
+            "level": one.level if one.unit in self.level_kept else self.codes[one.level],
+            "number": "none" if one.level in self.number_dropped else number,
+        }
+
+    def row(self, one: Logged) -> str:
+        """Return a line in the new form."""
+        told = self.cells(one)
+        return "\t".join(told[column] for column in self.columns)
+
+
+@PROMPT.of
+def form_of(text: str) -> Form:
+    """Return the form that a prompt states by its rules and exceptions.
+
+    Raises:
+        ReadError: if it does not state all of it.
+    """
+    end = text.find("\nHost log:\n")
+    said, columns = " ".join(rule for _, rule in RULE.findall(text[:end])), ASKED_COLUMNS.search(text, end)
+    hours = re.search(r"The time is put (\w+) hours ahead", said)
+    codes = re.findall(r"\b([A-Z]|\d) for (\w+)", said)
+    exceptions = {
+        kept: re.search(rf"In lines of the {sort} ([a-z ]+) the {kept} (?:stays|is left out)", said)
+        for kept, sort in (("time", "units"), ("level", "units"), ("number", "level"))
+    }
+    stated = [hours or "without seconds and colons" in said, len(codes) == 4, "doubled" in said or "four digits" in said]
+    if not (columns and all(stated) and sum(map(bool, exceptions.values())) == 2):
+        raise ReadError("the prompt does not state three rules and two exceptions")
+    spared = [tuple(found[1].split(" and ")) if found else () for found in exceptions.values()]
+    return Form(
+        columns.groups(),
+        HOURS[hours[1]] if hours else None,
+        {level: code for code, level in codes},
+        "doubled" in said,
+        *spared,
+    )
+
+
+def table_of_log(text: str) -> str:
+    """Return the table that is asked for."""
+    host, (_, logged), form = host_asked(text), read_log(text), form_of(text)
+    own = [one for one in logged if one.host == host]
+    if not own:
+        raise ReadError(f"the log has no line of host {host}")
+    return "\n".join(["\t".join(form.columns), *map(form.row, own)])
+
+
+def log_faults(row: Published, decoys: float, twins: int) -> Iterator[str]:
+    """Yield what is wrong with a row of a log that promises near misses for such a share of the lines asked for."""
+    host, (lines, logged), form = host_asked(row.text), read_log(row.text), form_of(row.text)
+    if row.question not in row.text[row.text.rfind("\nQuestion: ") :]:
+        yield "the prompt does not end in the question"
+    if [one.time for one in logged] != sorted(one.time for one in logged):
+        yield "the log is not in order of time"
+    own = [at for at, one in enumerate(logged) if one.host == host]
+    alike = [at for at, one in enumerate(logged) if _differ(one.host, host) == 1]
+    quoting = [at for at, one in enumerate(logged) if one.quoted == host and one.host != host]
+    yield from mark_faults(row, lines, own, sorted(alike + quoting))
+    if len(own) != row.stratum.complexity:
+        yield f"{len(own)} lines are asked for, expected {row.stratum.complexity}"
+    for what, some in (("of hosts with like names", alike), ("that quote the host", quoting)):
+        if len(some) != round(decoys * len(own)):
+            yield f"{len(some)} lines {what}, expected {round(decoys * len(own))}"
+    if len({logged[at].host for at in alike}) > twins:
+        yield f"more than {twins} hosts have like names"
+    if any(logged[at].quoted for at in (*own, *alike)):
+        yield "a line of the host, or of one with a like name, quotes another"
+    if len({*form.codes.values()}) < len(form.codes):
+        yield "two levels have the same code"
+
+
+def _differ(one: str, other: str) -> int:
+    return sum(mine != yours for mine, yours in zip(one, other, strict=True)) if len(one) == len(other) else len(one)

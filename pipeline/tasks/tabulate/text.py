@@ -11,8 +11,8 @@ will be asked for a table of the buildings of one kind in one region. A note may
 buildings without a name: these do not count.
 """
 NOTES_TAIL = """\
-This is the end of the survey. Reply with the table alone. Its columns are name, builder, year and cost, with a tab between
-them, and its first line has these four words. Names are written as in the notes, years and costs in digits alone.
+This is the end of the survey. Reply with the table alone. Its columns are name, builder, year and cost, with a tab
+between them, and its first line has these four words. Names are written as in the notes, years and costs in digits.
 
 Question: {question}
 Answer:"""
@@ -38,8 +38,8 @@ There are two exceptions:
 Lines in which other hosts quote a line do not count, and names of hosts may differ in a single letter.
 """
 LOG_TAIL = """\
-This is the end of the log. Reply with the table alone. Its columns are {columns}, with a tab between them, and its first
-line has these four words. The number is the one in the message.
+This is the end of the log. Reply with the table alone. Its columns are {columns}, with a tab
+between them, and its first line has these four words. The number is the one in the message.
 
 Question: {question}
 Answer:"""
@@ -52,9 +52,9 @@ RULES = {
     "ranked": "The level is written as a digit: {codes}.",
     "doubled": "The number is doubled.",
     "padded": "The number is written with four digits, with zeros in front.",
-    "time": "In lines of unit {unit} the time stays as it is in the log.",
-    "level": "In lines of unit {unit} the level stays as it is in the log.",
-    "number": "In lines of level {level} the number is left out, and the word none stands in its place.",
+    "time": "In lines of the units {units} the time stays as it is in the log.",
+    "level": "In lines of the units {units} the level stays as it is in the log.",
+    "number": "In lines of the level {level} the number is left out, and the word none stands in its place.",
 }
 """The rules by name: two each for the time, the level and the number, then exceptions from these."""
 COLUMNS = ("time", "unit", "level", "number")
