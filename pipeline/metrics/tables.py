@@ -110,7 +110,9 @@ def compared_cell(cell: str) -> str:
 def given_rows(prediction: str, head: Cells) -> list[Cells] | None:
     """Return the rows of a reply's table without its head, as they are compared; None if it has no table."""
     reply = next((part for part in END.split(thought(prediction)) if part.strip()), "").strip("\n")
-    reply = ANSWER_TAGS.sub("\n", reply[: min((at for stop in NEXT_PROMPT if (at := reply.find(stop)) >= 0), default=len(reply))])
+    reply = ANSWER_TAGS.sub(
+        "\n", reply[: min((at for stop in NEXT_PROMPT if (at := reply.find(stop)) >= 0), default=len(reply))]
+    )
     if BOX_OPENED.search(reply):
         reply = BOX_OPENED.sub("", reply).rstrip("}$. \n")
     reply = reply.replace("\\t", "\t")

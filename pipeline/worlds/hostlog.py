@@ -25,7 +25,7 @@ TOKENS_PER_LINE = 11
 DAY = 24 * 60 * 60
 HOSTS = 40
 CONSONANTS, VOWELS = "bdfgklmnprstv", "aeiou"
-FORM = (CONSONANTS, VOWELS, CONSONANTS, VOWELS, CONSONANTS)
+FORM = (CONSONANTS, VOWELS, CONSONANTS, VOWELS, CONSONANTS, VOWELS)
 """The letters of the name of a host, in order."""
 NUMBERS = range(12, 500)
 QUOTED = 0.25
@@ -110,7 +110,7 @@ class HostLog:
     def times(self) -> Indices:
         """The second of the day of each line of the pool, in order."""
         within = words(self.streams.of("times"), self.size) / (1 << 32)
-        return ((within + range(self.size)) * DAY / self.size).astype(int)  # type: ignore[no-any-return]
+        return ((within + range(self.size)) * DAY / self.size).astype(int)
 
     def texts(self) -> Iterator[str]:
         """Yield every line of the pool."""

@@ -175,4 +175,4 @@ def in_words(number: int) -> str:
     hundreds, rest = divmod(number, 100)
     tens, ones = divmod(rest, 10)
     small = SMALL[rest] if rest < len(SMALL) else "-".join(filter(None, (TENS[tens], SMALL[ones])))
-    return " and ".join(filter(None, (hundreds and f"{SMALL[hundreds]} hundred", small)))
+    return " and ".join(filter(None, (f"{SMALL[hundreds]} hundred" if hundreds else "", small)))

@@ -7,7 +7,20 @@ from random import Random
 from pipeline.streams import stream
 
 REPLIES = 1000
-WORDS = ("Alder", "the Anvil", "a Bell", "Cross & Sons", "St. Ann's", "N/A", "An Oak", "Green", "o'Hara", "Theatre", "-", "e\u0301clair")
+WORDS = (
+    "Alder",
+    "the Anvil",
+    "a Bell",
+    "Cross & Sons",
+    "St. Ann's",
+    "N/A",
+    "An Oak",
+    "Green",
+    "o'Hara",
+    "Theatre",
+    "-",
+    "e\u0301clair",
+)
 LETTERS = "abcdefghij"
 
 
@@ -23,7 +36,15 @@ def table_and_reply(number: int) -> tuple[str, str]:
         given = change(rng, given) or given
     shown = [head, *given]
     if rng.random() < 0.2:
-        shown = rng.choice(([*given], [[*head[:-1], "other"], *given], [head, head, *given], [head * 2, *given], [["x"] * width, *given]))
+        shown = rng.choice(
+            (
+                [*given],
+                [[*head[:-1], "other"], *given],
+                [head, head, *given],
+                [head * 2, *given],
+                [["x"] * width, *given],
+            )
+        )
     lines = ["\t".join(cells) for cells in shown]
     for blank in range(rng.choice((0, 0, 0, 1, 2))):
         lines.insert(rng.randrange(len(lines) + 1), " " * blank)
@@ -33,18 +54,44 @@ def table_and_reply(number: int) -> tuple[str, str]:
 FRAMES = (
     *("TABLE", "TABLE\n", "```tsv\nTABLE\n```", "```tsv\nTABLE\n```", "Here it is:\n```tsv\nTABLE\n```\nThat is all."),
     *("```tsv\nTABLE", "```\nTABLE\n```", "Here is the table:\nTABLE", "TABLE\nThe above is my table.", "\t TABLE \t"),
-    *("```tsv\nTABLE\n```\nor\n```tsv\nTABLE\n```", "```tsv```", "", "I cannot tell.", "```tsv\nname\tyear\n```\nTABLE", "TSV:\nTABLE"),
+    *(
+        "```tsv\nTABLE\n```\nor\n```tsv\nTABLE\n```",
+        "```tsv```",
+        "",
+        "I cannot tell.",
+        "```tsv\nname\tyear\n```\nTABLE",
+        "TSV:\nTABLE",
+    ),
 )
 """What stands around a table."""
 
 
 def _cell(rng: Random) -> str:
-    return rng.choice((str(rng.randrange(1, 3000)), rng.choice(LETTERS), f"{rng.choice(WORDS)} {rng.choice(WORDS)}", rng.choice(WORDS)))
+    return rng.choice(
+        (
+            str(rng.randrange(1, 3000)),
+            rng.choice(LETTERS),
+            f"{rng.choice(WORDS)} {rng.choice(WORDS)}",
+            rng.choice(WORDS),
+        )
+    )
 
 
 def _other(rng: Random, cell: str) -> str:
     return rng.choice(
-        (cell.upper(), f" {cell}", f"{cell}.", f'"{cell}"', f'"{cell}', f"the {cell}", f"{cell}x", "", "N/A", f"**{cell}**", cell.replace(" ", ""))
+        (
+            cell.upper(),
+            f" {cell}",
+            f"{cell}.",
+            f'"{cell}"',
+            f'"{cell}',
+            f"the {cell}",
+            f"{cell}x",
+            "",
+            "N/A",
+            f"**{cell}**",
+            cell.replace(" ", ""),
+        )
     )
 
 

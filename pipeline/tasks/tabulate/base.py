@@ -51,7 +51,7 @@ class TabulateTask(Task):
     opening: str
     """What stands before the lines."""
     fits: Mapping[int, tuple[int, float]] = MappingProxyType({})
-    """The length and the knob ``decoys`` of the golden rows of a complexity, where these are not 4,096 and the default."""
+    """The length and the knob ``decoys`` of the golden rows of a complexity, where these are not usual."""
 
     def room_of(self, stratum: Stratum) -> int:
         """Return the room for a table of so many rows: about twice what it takes."""
@@ -65,7 +65,7 @@ class TabulateTask(Task):
 
     @abstractmethod
     def drawn(self, dealer: Dealer, wanted: Sequence[float]) -> Drawn:
-        """Draw what is asked, and the lines with the rows of its table, which stand at the depths `wanted`, in order."""
+        """Draw what is asked, and lines; those with the rows of the table stand at the depths `wanted`, in order."""
 
     @abstractmethod
     def filler(self, sample: Sample, row_streams: Streams) -> Filler:
@@ -106,9 +106,7 @@ class TabulateTask(Task):
 
 
 @lru_cache(maxsize=ROWS)
-def plan_row(
-    task: TabulateTask, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
-) -> Drawn:
+def plan_row(task: TabulateTask, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Drawn:
     """Return what a row asks and shows; remembers the rows of a shard."""
     wanted = depths(stratum_streams, row_streams, stratum.rows, index, stratum.complexity)
     return task.drawn(Dealer(stratum, index, row_streams, stratum_streams), sorted(wanted))

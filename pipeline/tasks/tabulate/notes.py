@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
 from types import MappingProxyType
 
@@ -18,6 +18,7 @@ from pipeline.worlds.survey import (
     OF_ROWS,
     WORLD,
     Building,
+    Survey,
     kinds,
     note,
     source_digest,
@@ -55,12 +56,13 @@ class NotesTask(TabulateTask):
         return Filler(self.pools(sample.stratum)[0].name, order, spares)
 
     def drawn(self, dealer: Dealer, wanted: Sequence[float]) -> Drawn:
-        """Deal the kind, and draw the region, the buildings that are asked for, and near misses.
+        """Deal the kind and the region, and draw the buildings that are asked for, and near misses.
 
         Of three names that begin with one word, one is asked for, and the others are those of near misses.
         """
         world, rng, said = survey(dealer.row_streams, dealer.stratum.tier), dealer.rng("buildings"), dealer.rng("notes")
-        kind, region = dealer.deal("kind", [*kinds()]), dealer.rng("region").choice(world.regions)
+        places = [(kind, region) for kind in kinds() for region in self.regions(world, dealer.stratum)]
+        kind, region = dealer.deal("place", places)
         kinds_beside = [one for one in kinds() if one != kind]
         regions_beside = [one for one in world.regions if one != region]
         endings = range(len(wordings()["ending"]))
@@ -96,11 +98,15 @@ class NotesTask(TabulateTask):
         head = "\t".join(text.HEAD)
         return Drawn(text.NOTES_INTRODUCTION, text.NOTES_TAIL, question, (head, *table), lines, shown)
 
+    def regions(self, world: Survey, stratum: Stratum) -> Sequence[str]:
+        """Return the regions that a stratum asks about: none that one of another complexity asks about."""
+        return world.regions[self.complexities.index(stratum.complexity) :: len(self.complexities)]
+
     def guesses(self, table: Sequence[str], as_told: Sequence[str], near: int, confused: int) -> dict[str, float]:
         """Return the scores of naive readers.
 
-        They take all buildings of the kind, or all notes that name both kind and region, or end after some rows; or they
-        give rows in the order of the text where another is asked.
+        They take all buildings of the kind, or all notes that name both kind and region, or end after some rows; or
+        they give rows in the order of the text where another is asked.
         """
         count = len(table)
         scores = {"all_of_the_kind": (count, count + near), "names_both": (count, count + confused)}

@@ -130,7 +130,11 @@ def drawn_rules(dealer: Dealer) -> Rules:
     rng = dealer.rng("rules")
     time, level, number = (
         dealer.deal(column, kinds)
-        for column, kinds in (("time", ("short", "moved")), ("level", ("coded", "ranked")), ("number", ("doubled", "padded")))
+        for column, kinds in (
+            ("time", ("short", "moved")),
+            ("level", ("coded", "ranked")),
+            ("number", ("doubled", "padded")),
+        )
     )
     hours = rng.randrange(len(HOURS))
     marks = rng.sample(LETTERS if level == "coded" else "1234", len(levels()))

@@ -27,14 +27,18 @@ ASKED_NOTES = re.compile(
     r"(notes|costs, the (?:lowest|highest) first)\.\nAnswer:\Z"
 )
 ASKED_LOG = re.compile(
-    r"\nQuestion: What are the lines of host ([a-z]+) in the new form\? Give a row for each of them, in the order of the "
-    r"log\.\nAnswer:\Z"
+    r"\nQuestion: What are the lines of host ([a-z]+) in the new form\? Give a row for each of them, in the order of "
+    r"the log\.\nAnswer:\Z"
 )
-ASKED_COLUMNS = re.compile(r"\nThis is the end of the log\. .* Its columns are (\w+), (\w+), (\w+) and (\w+), with a tab\n")
+ASKED_COLUMNS = re.compile(
+    r"\nThis is the end of the log\. .* Its columns are (\w+), (\w+), (\w+) and (\w+), with a tab\n"
+)
 LOGGED = re.compile(r"(\d\d):(\d\d):(\d\d) ([a-z]+) ([a-z]+) ([a-z]+) (.+)")
 QUOTING = re.compile(r'[^"\d]+ "\d\d:\d\d:\d\d ([a-z]+) [^"]+"')
 RULE = re.compile(r"^([1-5])\. (.+)$", re.MULTILINE)
-HOURS = {name: number for number, name in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine"), 2)}
+HOURS = {
+    name: number for number, name in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine"), 2)
+}
 MARK = "@"
 """What stands for a predicate in a note that is taken apart."""
 
@@ -64,11 +68,11 @@ def read_note(line: str) -> Note:
     """
     values, text = list[str](), line
     for said in _predicates():
-        found = list(said.finditer(text))
-        if len(found) != 1:
-            raise ReadError(f"a note states a value {len(found)} times: {line[:80]!r}")
-        values.append(_one_of(found[0]))
-        text = text[: found[0].start()] + MARK + text[found[0].end() :]
+        stated = list(said.finditer(text))
+        if len(stated) != 1:
+            raise ReadError(f"a note states a value {len(stated)} times: {line[:80]!r}")
+        values.append(_one_of(stated[0]))
+        text = text[: stated[0].start()] + MARK + text[stated[0].end() :]
     beside, (before, behind) = "", _mentions()
     if led := before.match(text):
         beside, text = _one_of(led), text[led.end() :]
@@ -122,7 +126,9 @@ def _mentions() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return a pattern of what may stand before a note, and one of what may stand behind it."""
     kind = "|".join(kinds())
     both = (
-        "|".join(_any(f"{sort}_{place}", {"other": f"({value})"}) for sort, value in (("region", REGION), ("kind", kind)))
+        "|".join(
+            _any(f"{sort}_{place}", {"other": f"({value})"}) for sort, value in (("region", REGION), ("kind", kind))
+        )
         for place in ("before", "after")
     )
     before, behind = both
@@ -313,7 +319,11 @@ def form_of(text: str) -> Form:
         kept: re.search(rf"In lines of the {sort} ([a-z ]+) the {kept} (?:stays|is left out)", said)
         for kept, sort in (("time", "units"), ("level", "units"), ("number", "level"))
     }
-    stated = [hours or "without seconds and colons" in said, len(codes) == 4, "doubled" in said or "four digits" in said]
+    stated = [
+        hours or "without seconds and colons" in said,
+        len(codes) == 4,
+        "doubled" in said or "four digits" in said,
+    ]
     if not (columns and all(stated) and sum(map(bool, exceptions.values())) == 2):
         raise ReadError("the prompt does not state three rules and two exceptions")
     spared = [tuple(found[1].split(" and ")) if found else () for found in exceptions.values()]

@@ -5,10 +5,10 @@ from __future__ import annotations
 SURVEY = "Survey:\n"
 LOG = "Host log:\n"
 NOTES_INTRODUCTION = """\
-Below is a survey of the buildings of a land, one note on each line, in no particular order. A note names a building and
-states its kind, the region that it stands in, who built it, the year in which it was ready, and its cost in crowns. You
-will be asked for a table of the buildings of one kind in one region. A note may also speak of other regions, or of
-buildings without a name: these do not count.
+Below is a survey of the buildings of a land, one note on each line, in no particular order. A note names a building
+and states its kind, the region that it stands in, who built it, the year in which it was ready, and its cost in
+crowns. You will be asked for a table of the buildings of one kind in one region. A note may also speak of other
+regions, or of buildings without a name: these do not count.
 """
 NOTES_TAIL = """\
 This is the end of the survey. Reply with the table alone. Its columns are name, builder, year and cost, with a tab
@@ -23,8 +23,8 @@ ORDERS = {"lowest": False, "highest": True}
 HEAD = ("name", "builder", "year", "cost")
 
 LOG_INTRODUCTION = """\
-Below is the log of one day that several hosts share, one line for each event, in order of time. A line has the time, the
-host, its unit, the level, and a message. You will be asked to rewrite the lines of one host. The rules are:
+Below is the log of one day that several hosts share, one line for each event, in order of time. A line has the time,
+the host, its unit, the level, and a message. You will be asked to rewrite the lines of one host. The rules are:
 
 1. {time}
 2. {level}
@@ -46,8 +46,8 @@ Answer:"""
 REWRITTEN = "What are the lines of host {host} in the new form? Give a row for each of them, in the order of the log."
 RULES = {
     "short": "The time is written without seconds and colons: 09:14:07 becomes 0914.",
-    "moved": "The time is put {hours} hours ahead, since the clock of the host is slow; 23 is followed by 00, and minutes "
-    "and seconds stay.",
+    "moved": "The time is put {hours} hours ahead, since the clock of the host is slow; 23 is followed by 00, and "
+    "minutes and seconds stay.",
     "coded": "The level is written as a letter: {codes}.",
     "ranked": "The level is written as a digit: {codes}.",
     "doubled": "The number is doubled.",
