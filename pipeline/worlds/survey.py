@@ -1,7 +1,7 @@
 """The world `survey`: notes on the buildings of an invented land, a line for each.
 
 A note states what a building is, the region that it stands in, its builder, its year and its cost, in sentences whose
-predicates come in any order. About half of the notes also speak of another region, or of a building of another kind,
+predicates come in any order. Most notes also speak of another region, or of a building of another kind,
 before or behind what they state: words alone do not tell where a building stands.
 """
 
@@ -30,7 +30,7 @@ TOKENS_PER_NOTE = 18
 REGIONS, OF_ROWS = 48, 640
 """Regions of the land; first words of names that the pool leaves to the notes of rows."""
 YEARS, COSTS = range(1700, 2000), range(110, 990)
-MENTIONED, SPELLED = 0.5, 0.25
+MENTIONED, SPELLED = 0.6, 0.25
 """How often a note speaks of something else, and how often its cost is written in words."""
 SMALL = (
     *("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),

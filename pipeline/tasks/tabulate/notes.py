@@ -15,6 +15,7 @@ from pipeline.tasks.tabulate import solve, text
 from pipeline.tasks.tabulate.base import STOPS_AT, Drawn, TabulateTask, overlap
 from pipeline.worlds.survey import (
     COSTS,
+    MENTIONED,
     OF_ROWS,
     WORLD,
     Building,
@@ -69,7 +70,7 @@ class NotesTask(TabulateTask):
         near = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
         costs = rng.sample(COSTS, len(wanted))
         asked, lines = list[Building](), list[Line]()
-        told, elsewhere, beside = (_half(rng, count) for count in (len(wanted), near, near))
+        told, elsewhere, beside = (_speaking(rng, count) for count in (len(wanted), near, near))
         for place, word in enumerate(rng.sample(range(OF_ROWS), len(wanted))):
             own, *others = (world.name(word, ending) for ending in rng.sample(endings, 3))
             asked.append(world.building(rng, own, kind, region, costs[place]))
@@ -109,7 +110,7 @@ class NotesTask(TabulateTask):
         they give rows in the order of the text where another is asked.
         """
         count = len(table)
-        scores = {"all_of_the_kind": (count, count + near), "names_both": (count, count + confused)}
+        scores = {"all_of_the_kind": (count, count + near), "names_both": (count, count + confused)} if near else {}
         if count > STOPS_AT:
             scores["first_64"] = (STOPS_AT, STOPS_AT)
         if not self.by_cost:
@@ -125,9 +126,9 @@ class NotesTask(TabulateTask):
         return solve.note_faults(row, float(self.knob(row.stratum, "decoys")))
 
 
-def _half(rng: Random, count: int) -> list[bool]:
-    """Draw which of some notes speak of something beside what they state: half of them."""
-    chosen = {*rng.sample(range(count), (count + rng.randrange(2)) // 2)}
+def _speaking(rng: Random, count: int) -> list[bool]:
+    """Draw which of some notes speak of something beside what they state."""
+    chosen = {*rng.sample(range(count), round(count * MENTIONED))}
     return [place in chosen for place in range(count)]
 
 

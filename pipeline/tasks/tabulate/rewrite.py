@@ -42,21 +42,21 @@ def make_lines(streams: Streams, spec: PoolSpec) -> Plain:
 
 
 class Rules(NamedTuple):
-    """The rules of a row: by column what rewrites it, and which lines keep or lose what by an exception.
+    """The rules of a row: by column what rewrites it, and the units that are excepted, with what stands there instead.
 
     `said` are the sentences that state them, three rules and two exceptions.
     """
 
     said: Sequence[str]
     rewritten: Mapping[str, Callable[[Event], str]]
-    excepted: Mapping[str, Callable[[Event], str | None]]
+    excepted: Mapping[str, tuple[frozenset[str], Callable[[Event], str]]]
 
     def row(self, one: Event, columns: Sequence[str], *, strict: bool = True) -> str:
         """Return a line in the new form; a reader that is not strict forgets the exceptions."""
         cells = {"unit": one.unit}
         for column, rewrite in self.rewritten.items():
-            spared = self.excepted[column](one) if strict and column in self.excepted else None
-            cells[column] = rewrite(one) if spared is None else spared
+            spared, kept = self.excepted.get(column, (frozenset(), rewrite))
+            cells[column] = (kept if strict and one.unit in spared else rewrite)(one)
         return "\t".join(cells[column] for column in columns)
 
 
@@ -147,27 +147,21 @@ def drawn_rules(dealer: Dealer) -> Rules:
         "level": lambda one: codes[one.level],
         "number": (lambda one: str(2 * (one.number or 0))) if number == "doubled" else (lambda one: f"{one.number:04}"),
     }
-    drawn = rng.sample(units(), 4)
-    for_time, for_level = drawn[:2], drawn[2:]
-    of_level = rng.choice(levels())
-    every: dict[str, Callable[[Event], str | None]] = {
-        "time": lambda one: clock(one.time) if one.unit in for_time else None,
-        "level": lambda one: one.level if one.unit in for_level else None,
-        "number": lambda one: "none" if one.level == of_level else None,
+    drawn = rng.sample(units(), 6)
+    spared = dict(zip(("time", "level", "number"), (drawn[:2], drawn[2:4], drawn[4:]), strict=True))
+    kept: dict[str, Callable[[Event], str]] = {
+        "time": lambda one: clock(one.time),
+        "level": lambda one: one.level,
+        "number": lambda one: "none",
     }
-    chosen = dealer.deal("exceptions", [*combinations(every, 2)])
-    exceptions = {
-        "time": text.RULES["time"].format(units=" and ".join(for_time)),
-        "level": text.RULES["level"].format(units=" and ".join(for_level)),
-        "number": text.RULES["number"].format(level=of_level),
-    }
+    chosen = dealer.deal("exceptions", [*combinations(spared, 2)])
     said = (
         text.RULES[time].format(hours=HOURS[hours]),
         text.RULES[level].format(codes=f"{', '.join(listed[:-1])}, and {listed[-1]}"),
         text.RULES[number],
-        *(exceptions[column] for column in chosen),
+        *(text.RULES[column].format(units=" and ".join(spared[column])) for column in chosen),
     )
-    return Rules(said, rewritten, {column: every[column] for column in chosen})
+    return Rules(said, rewritten, {column: (frozenset(spared[column]), kept[column]) for column in chosen})
 
 
 def _places(world: HostLog, depths: Sequence[float]) -> list[int]:
@@ -188,10 +182,8 @@ def _time(world: HostLog, place: int) -> int:
 def guesses(table: Sequence[str], careless: Sequence[str], near: int) -> dict[str, float]:
     """Return the scores of readers that forget the exceptions, take lines of like hosts or quoted lines, or stop."""
     count = len(table)
-    scores = {
-        "uniform": 0.0,
-        "no_exceptions": overlap(sum(one == other for one, other in zip(table, careless, strict=True)), count, count),
-        "like_hosts_too": overlap(count, count, count + near),
-        "quoted_too": overlap(count, count, count + near),
-    }
+    kept = sum(one == other for one, other in zip(table, careless, strict=True))
+    scores = {"uniform": 0.0, "no_exceptions": overlap(kept, count, count)}
+    if near:
+        scores |= dict.fromkeys(("like_hosts_too", "quoted_too"), overlap(count, count, count + near))
     return scores | ({"first_64": overlap(STOPS_AT, count, STOPS_AT)} if count > STOPS_AT else {})

@@ -295,7 +295,7 @@ class Form(NamedTuple):
             "time": ":".join(one.time) if one.unit in self.time_kept else time,
             "unit": one.unit,
             "level": one.level if one.unit in self.level_kept else self.codes[one.level],
-            "number": "none" if one.level in self.number_dropped else number,
+            "number": "none" if one.unit in self.number_dropped else number,
         }
 
     def row(self, one: Logged) -> str:
@@ -316,8 +316,8 @@ def form_of(text: str) -> Form:
     hours = re.search(r"The time is put (\w+) hours ahead", said)
     codes = re.findall(r"\b([A-Z]|\d) for (\w+)", said)
     exceptions = {
-        kept: re.search(rf"In lines of the {sort} ([a-z ]+) the {kept} (?:stays|is left out)", said)
-        for kept, sort in (("time", "units"), ("level", "units"), ("number", "level"))
+        kept: re.search(rf"In lines of the units ([a-z ]+) the {kept} (?:stays|is left out)", said)
+        for kept in ("time", "level", "number")
     }
     stated = [
         hours or "without seconds and colons" in said,

@@ -54,7 +54,7 @@ RULES = {
     "padded": "The number is written with four digits, with zeros in front.",
     "time": "In lines of the units {units} the time stays as it is in the log.",
     "level": "In lines of the units {units} the level stays as it is in the log.",
-    "number": "In lines of the level {level} the number is left out, and the word none stands in its place.",
+    "number": "In lines of the units {units} the number is left out, and the word none stands in its place.",
 }
 """The rules by name: two each for the time, the level and the number, then exceptions from these."""
 COLUMNS = ("time", "unit", "level", "number")

@@ -116,7 +116,7 @@ def test_a_rule_or_exception_that_is_changed_changes_the_answer(rows: list[Row])
         rules = re.findall(r"^[1-5]\. (.+)$", row["prompt"], re.MULTILINE)
         assert len(rules) == 5
         for rule in rules[3:]:
-            other = re.sub(r"(units|level) \w+", lambda found: f"{found[1]} nothing", rule)
+            other = rule.replace(" the units ", " the units of ")
             prompt = row["prompt"].replace(rule, other)
             told = rule.split(" the ")[1]
             assert faults(row, prompt=prompt), told
@@ -158,9 +158,9 @@ def test_words_alone_do_not_tell_what_is_asked(rows: list[Row]) -> None:
         both = written(row, lambda line: asked.region in line and (asked.kind in line or kinds()[asked.kind] in line))  # noqa: B023
         of_kind = written(row, lambda line: asked.kind in line or kinds()[asked.kind] in line)  # noqa: B023
         led = written(row, lambda line: (first(line, names), words[first(line, words)]) == (asked.region, asked.kind))  # noqa: B023
-        assert both == pytest.approx(2 / 3)
+        assert both == pytest.approx(8 / 13)  # ten of sixteen near misses of each sort name both
         assert of_kind < 2 / 3
-        assert led < 0.85
+        assert led < 0.8
 
 
 def test_lines_that_name_the_host_are_twice_as_many(rows: list[Row]) -> None:
