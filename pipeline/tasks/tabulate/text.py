@@ -30,7 +30,7 @@ the host, its unit, the level, and a message. You will be asked to rewrite the l
 2. {level}
 3. {number}
 
-There are two exceptions:
+There are two exceptions.
 
 4. {first}
 5. {second}
