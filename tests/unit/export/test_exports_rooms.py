@@ -226,7 +226,7 @@ def test_an_environment_is_packed_for_the_hub(split: Split, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("place", "rooms"),
+    ("named", "rooms"),
     [
         (("tabulate", "sort"), {512: "_512", 2048: "_2048", 8192: ""}),
         (("graph", "route"), {1024: "", 4096: "_4096", 8192: "_8192"}),
@@ -234,11 +234,11 @@ def test_an_environment_is_packed_for_the_hub(split: Split, tmp_path: Path) -> N
         (("tabulate", "extract"), {16384: ""}),
         (("nobody", "knows"), {64: ""}),
     ],
-    ids=lambda value: ".".join(value) if isinstance(value, tuple) else "",
+    ids=["sort", "route", "standard", "extract", "unknown"],
 )
 def test_rows_with_another_room_than_is_usual_are_a_part_of_their_own(
-    place: tuple[str, str], rooms: dict[int, str]
+    named: tuple[str, str], rooms: dict[int, str]
 ) -> None:
     for room, ending in rooms.items():
-        part = Part("32k", 32768, *place, 32768, room)
-        assert part.name == f"{'_'.join(place)}_32k_32768{ending}"
+        part = Part("32k", 32768, *named, 32768, room)
+        assert part.name == f"{'_'.join(named)}_32k_32768{ending}"
