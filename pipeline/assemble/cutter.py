@@ -230,7 +230,7 @@ class Cutter:
         """
         layout = replace(layout, placed=in_order(layout.placed))
         context = self.profile.window(sample.stratum.length)
-        max_new = self.profile.reply_tokens(reserve, task.max_new_tokens)
+        max_new = self.profile.reply_tokens(reserve, task.room_of(sample.stratum))
         room = context - max_new - self.fixed_tokens(layout)
         try:
             depths, at = [item.depth for item in layout.placed], [item.at for item in layout.placed]

@@ -84,7 +84,7 @@ def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
 
 
 def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> FitError | None:
-    max_new = knife.profile.reply_tokens(plan.recipe.reserve, task_of(cell).max_new_tokens)
+    max_new = knife.profile.reply_tokens(plan.recipe.reserve, task_of(cell).room_of(cell))
     room = knife.profile.window(cell.length) - max_new - max(map(knife.fixed_tokens, layouts))
     least = max(_least_tokens(plan, cell, layout, knife) for layout in layouts)
     if room >= needed + least:

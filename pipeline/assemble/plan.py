@@ -403,7 +403,7 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
 def _rule(cell: Stratum) -> tuple[str, str, int]:
     """Return what decides how replies to the rows of a stratum are judged."""
     task = task_of(cell)
-    return task.subtask, task.scorer_of(cell), task.max_new_tokens
+    return task.subtask, task.scorer_of(cell), task.room_of(cell)
 
 
 def _cuts(lengths: Iterable[int]) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from pipeline.baselines.messages import Examples, Lines
 from pipeline.baselines.michelangelo import Program, Stories, Talk
 from pipeline.baselines.recall import Edges, Recall
 from pipeline.baselines.repositories import Repositories
+from pipeline.baselines.tables import Tables
 from pipeline.baselines.traces import Traces
 from pipeline.errors import CarraraError, unknown
 from pipeline.rows import Row
@@ -38,6 +39,7 @@ READINGS: dict[str, type[Reading]] = {
     "summ": Summaries,
     "trace": Traces,
     "code": Repositories,
+    "tabulate": Tables,
 }
 
 

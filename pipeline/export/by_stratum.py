@@ -17,11 +17,14 @@ import pyarrow.parquet as pq
 from pipeline.artifacts.files import files_below
 from pipeline.artifacts.parquet import columns_of
 from pipeline.artifacts.split import Selection, Split
+from pipeline.caches import cache
 from pipeline.errors import ExportError
 from pipeline.export.base import Tally, Written, add_line
 from pipeline.metrics import SCORERS, UNKNOWN, Scorer, facts, stops_of
 from pipeline.metrics.join import write_metrics
+from pipeline.recipe import Stratum
 from pipeline.rows import DATA_SCHEMA, Row, text_bytes
+from pipeline.tasks import TASKS
 
 CARRIED = (
     *("id", "family", "subtask", "tier", "length", "complexity", "scorer", "context_tokens", "max_new_tokens"),
@@ -49,7 +52,20 @@ class Part:
     @property
     def name(self) -> str:
         """The name of its file and, behind the harness's own prefix, of its task."""
-        return f"{self.family}_{self.subtask.replace('-', '_')}_{self.tier}_{self.length}"
+        name = f"{self.family}_{self.subtask.replace('-', '_')}_{self.tier}_{self.length}"
+        return (
+            f"{name}_{self.max_new_tokens}" if self.max_new_tokens in rooms_apart(self.family, self.subtask) else name
+        )
+
+
+@cache
+def rooms_apart(family: str, subtask: str) -> frozenset[int]:
+    """Return the rooms for replies that a task has beside its usual one: rows of these are parts of their own."""
+    task = TASKS.get((family, subtask))
+    if not task:
+        return frozenset()
+    cells = (Stratum(family, subtask, "32k", 0, complexity, 1) for complexity in task.complexities)
+    return frozenset(map(task.room_of, cells)) - {task.max_new_tokens}
 
 
 PART = tuple(each.name for each in fields(Part))

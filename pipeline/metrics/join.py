@@ -16,7 +16,7 @@ from pathlib import Path
 PACKAGE = "pipeline.metrics"
 MODULES = (
     *("scorer", "dates", "reply", "text", "glosses", "published", "numbers", "forms", "values", "parts", "labels"),
-    *("sets", "sources", "rankings", "summaries", "choices", "registry", "means", "command"),
+    *("sets", "sources", "rankings", "summaries", "tables", "choices", "registry", "means", "command"),
 )
 """The modules in the order in which they stand in the file: each imports only from those before it."""
 ENDING = """

@@ -25,6 +25,8 @@ STOPS = (
         "\nReport:\n",
         "\nFiles:\n",
         "\nCommits:\n",
+        "\nSurvey:\n",
+        "\nHost log:\n",
     ),
     *(
         "\nList:\n",

@@ -23,7 +23,19 @@ from pipeline.metrics.forms import (
 )
 from pipeline.metrics.reply import TABLE_HEAD, after_mark, thought, without_markup
 from pipeline.metrics.scorer import Row, Scorer
-from pipeline.metrics.text import EXPLAINED, FINITE, JOINTS, TOKEN, f1, is_neutral, phrase, sentences_of, words_of
+from pipeline.metrics.text import (
+    EXPLAINED,
+    FINITE,
+    JOINTS,
+    LONG_LINE,
+    MOST,
+    TOKEN,
+    f1,
+    is_neutral,
+    phrase,
+    sentences_of,
+    words_of,
+)
 
 EMPTY = re.compile(r"\[\s*\]|\{\s*\}|\\(?:emptyset|varnothing)\b|\u2205|\bset\(\)")
 """A set without members, as it is written."""
@@ -47,6 +59,8 @@ GLOSS = re.compile(
 """What is said of a name behind a dash."""
 CAPITALS = re.compile(r"(?<![\w\x02])[A-Z][\w'-]*(?:(?: (?:of|the|at|near|in|on|&))* [A-Z][\w'-]*)*")
 """Words with capitals that make one name."""
+LONG_MEMBER = 30
+"""Characters that a sentence may have for each member of a long list."""
 SERVING = FINITE | words_of("the a an also sure thus hence therefore however finally consequently overall altogether")
 """Words that are no item even where they stand alone."""
 
@@ -105,7 +119,9 @@ def _given(row: Row, prediction: str) -> tuple[list[str], str]:
         return _titled(names, text, talk) if names else shaped_in(form, text, talk) if form else _worded(text, talk)
 
     forms = (GLOSS, EXPLAINED, ASIDE) if names else (EXPLAINED, ASIDE)
-    sentences = [_told(sentence, read, forms) for sentence in sentences_of(text)]
+    many = len(listed(row))
+    every = sentences_of(text, max(LONG_LINE, LONG_MEMBER * many), max(MOST, many))
+    sentences = [_told(sentence, read, forms) for sentence in every]
     sentences = sentences[_span(sentences, list(map(read, sentences)), marked=marked)]
     passages = [(lists, read("\n".join(some))) for lists, some in groupby(sentences, _lists)]
     listing = any(items for lists, items in passages if lists)

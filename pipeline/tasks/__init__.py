@@ -26,6 +26,7 @@ FAMILIES = (
     "summ",
     "trace",
     "code",
+    "tabulate",
 )
 """Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
 

@@ -162,7 +162,7 @@ class Task(ABC):
     version: int = 1
     """It is raised with every change of any row; golden files see to that."""
     max_new_tokens: int = 64
-    """Room for the reply: it holds every key of the task with margin in every profile."""
+    """Room for the reply: it holds every key of the task with margin in every profile, see `room_of`."""
     complexities: tuple[int, ...] = (1,)
     """The numbers of relevant updates that it can be asked with."""
     shots: int = 0
@@ -281,6 +281,10 @@ class Task(ABC):
     def scorer_of(self, stratum: Stratum) -> str:
         """Return the name of the scorer of a stratum's rows: the task's, unless a knob asks for another form."""
         return self.scorer
+
+    def room_of(self, stratum: Stratum) -> int:
+        """Return the tokens for the reply in a stratum's rows: the task's, unless its complexity asks for more."""
+        return self.max_new_tokens
 
     def knob(self, stratum: Stratum, name: str) -> Any:
         """Return the value of a knob of the task in a stratum: the first that it allows unless the recipe sets it."""

@@ -110,7 +110,7 @@ def checked(spec: Spec) -> Spec:
         return spec
     task, cell = TASKS[spec.cell.family, spec.cell.subtask], spec.cell
     each = PER_UNIT if spec.form == "ids" else 120
-    reserve = spec.reserve or task.max_new_tokens + TAGS + each * max(4, 2 * cell.complexity)
+    reserve = spec.reserve or task.room_of(cell) + TAGS + each * max(4, 2 * cell.complexity)
     return replace(spec, cell=replace(cell, shots=cell.shots or 0), reserve=reserve)
 
 

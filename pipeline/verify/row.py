@@ -386,7 +386,7 @@ class ShardReader:
             "scorer": task.scorer_of(cell),
             "task_version": task.version,
             "context_tokens": self.profile.window(cell.length),
-            "max_new_tokens": self.profile.reply_tokens(self.plan.recipe.reserve, task.max_new_tokens),
+            "max_new_tokens": self.profile.reply_tokens(self.plan.recipe.reserve, task.room_of(cell)),
             "template_tokens": self.profile.overhead(roles, self.plan.recipe.frame),
             "shots": task.shots_of(cell),
         }

@@ -76,6 +76,7 @@ SOME = {
     "ruler": ("recall", "rag"),
     "helmet": ("recall", "rag", "cite", "rerank", "icl", "longqa", "summ"),
     "transfer": ("mrcr", "idk", "longqa", "summ", "trace"),
+    "replies": ("graph", "tabulate"),
 }
 """The families of recipes that have not all of them."""
 

@@ -204,6 +204,12 @@ SIZES = {
 """How many nodes an answer has that are dealt, by branch and distance."""
 
 
+ROOMS = {256: 4096, 512: 8192}
+"""Tokens for the reply of routes with so many steps."""
+FITS = {256: 16_384, 512: 32_768}
+"""The shortest lengths at which these routes fit."""
+
+
 class GraphTask(Task):
     """A graph of which a prompt holds a part, with all that the answer depends on."""
 
@@ -368,8 +374,16 @@ class Route(Searching):
     subtask = "route"
     title = "the nodes on the only route from a node of a graph, in order"
     scorer = "route"
-    complexities = (4, 16, 64)
+    complexities = (4, 16, 64, 256, 512)
     knobs = MappingProxyType({})
+
+    def room_of(self, stratum: Stratum) -> int:
+        """Return more room for the longest routes."""
+        return ROOMS.get(stratum.complexity, self.max_new_tokens)
+
+    def golden_stratum(self, complexity: int) -> Stratum:
+        """Return a stratum of one row, at the shortest length at which the route fits."""
+        return replace(super().golden_stratum(complexity), length=FITS.get(complexity, self.shortest))
 
     def search(self, graph: Graph, stratum: Stratum, index: int, streams: Streams, taken: AbstractSet[int]) -> Walk:
         """Draw any node."""
