@@ -21,34 +21,31 @@ def has_calls(turns: Iterable[Turn]) -> bool:
     return any(role in (CALL, RESULT) for role, _ in turns)
 
 
-def call_id(number: int) -> str:
-    """Return the id of a call: nine letters and digits, which all servers take.
+def call_id(name: str, number: int) -> str:
+    """Return the id of a call, as Kimi K2 numbers calls: its templates send ids, or make these of the calls' order.
 
-    >>> call_id(7)
-    'call00007'
+    >>> call_id("note", 7)
+    'functions.note:7'
     """
-    return f"call{number:05d}"
+    return f"functions.{name}:{number}"
 
 
 def messages_of(turns: Sequence[Turn]) -> list[Message]:
     """Return turns as they stand in a row; with calls each has ``tool_calls`` (JSON) and ``tool_call_id``, or null."""
     if not has_calls(turns):
         return [{"role": role, "content": text} for role, text in turns]
-    found, calls = list[Message](), -1
+    found, calls, called = list[Message](), 0, ""
     for role, text in turns:
         message: Message = {"role": role, "content": text, "tool_calls": None, "tool_call_id": None}
         if role == CALL:
-            calls += 1
-            message |= {"role": "assistant", "content": "", "tool_calls": json.dumps([_call(text, calls)])}
+            name, _, arguments = text.partition(" ")
+            called, calls = call_id(name, calls), calls + 1
+            call = {"id": called, "type": "function", "function": {"name": name, "arguments": arguments}}
+            message |= {"role": "assistant", "content": "", "tool_calls": json.dumps([call])}
         elif role == RESULT:
-            message["tool_call_id"] = call_id(calls)
+            message["tool_call_id"] = called
         found.append(message)
     return found
-
-
-def _call(text: str, number: int) -> Message:
-    name, _, arguments = text.partition(" ")
-    return {"id": call_id(number), "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def turns_of(messages: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:

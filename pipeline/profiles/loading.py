@@ -143,7 +143,10 @@ def _whole(table: dict[str, Any], where: str, depth: int = 0) -> dict[str, Any]:
     made = {key: below[key] for key in INHERITED if key in below} | table
     own = table.get("template")
     if isinstance(own, dict) and not own.keys() & {"kind", "text"}:
-        made["template"] = below.get("template", {}) | own
+        whole = below.get("template", {})
+        made["template"] = whole | own
+        if "tools" in whole and isinstance(own.get("tools"), dict):
+            made["template"]["tools"] = whole["tools"] | own["tools"]
     return made
 
 
