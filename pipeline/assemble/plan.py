@@ -377,16 +377,19 @@ class Plan:
         return self.out / profile.name / "counts" / f"{spec.name}.parquet"
 
 
-class Place(Protocol):
+class OfTask(Protocol):
     """What names a task: a stratum of a recipe, or of a manifest."""
 
     @property
-    def family(self) -> str: ...
+    def family(self) -> str:
+        """The family."""
+
     @property
-    def subtask(self) -> str: ...
+    def subtask(self) -> str:
+        """The subtask."""
 
 
-def columns_version(cells: Iterable[Place]) -> int:
+def columns_version(cells: Iterable[OfTask]) -> int:
     """Return the version of the columns of some strata: another one where rows have calls of tools."""
     places = {(cell.family, cell.subtask) for cell in cells}
     called = any(task_of(Stratum(*place, "32k", 0, 0, 1)).has_calls for place in places)

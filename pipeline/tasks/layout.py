@@ -143,7 +143,7 @@ class Layout:
     @property
     def has_calls(self) -> bool:
         """Whether it is a conversation with calls of tools: then its head and each of its units end in a result."""
-        return self.head[-1].turn == RESULT
+        return any(piece.turn == RESULT for piece in self.head)
 
     @classmethod
     def haystack(
