@@ -58,12 +58,19 @@ def turns_of(messages: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:
     for message in messages:
         role, text = message["role"], message["content"]
         if called := message.get("tool_calls"):
-            role, text = CALL, " ".join(json.loads(called)[0]["function"][name] for name in ("name", "arguments"))
+            role, text = CALL, _call_text(called)
         told = told or role in (CALL, RESULT)
         found.append((role, text))
     if told and messages_of(found) != [{**message} for message in messages]:
         raise ValueError("its calls of tools are not one a message with a result behind each, numbered in order")
     return tuple(found)
+
+
+def _call_text(called: str) -> str:
+    try:
+        return " ".join(json.loads(called)[0]["function"][name] for name in ("name", "arguments"))
+    except (LookupError, TypeError, ValueError, RecursionError):
+        raise ValueError(f"{called[:80]!r} is no call of a tool") from None
 
 
 def sent(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
