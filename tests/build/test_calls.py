@@ -35,6 +35,7 @@ from pipeline.stages import Stages
 from pipeline.tasks import TASKS
 from pipeline.turns import sent, turns_of
 from pipeline.verify.row import ShardReader
+from published_build import staged
 
 PROFILES = ("qwen3", "glm4.5", "gpt-oss")
 PLAIN = ("state", "which_call", "constraint", "audit", "resume", "rows")
@@ -280,6 +281,16 @@ def test_a_run_sends_calls_and_a_reply_that_calls_scores_nothing(
     assert re.search(r"rows-tools +2 +1 +0 +0\.500", done.output), done.output
     assert re.search(r"state-tools +2 +1 +0 +0\.500", done.output), done.output
     assert f"{asked[1]['id']}: it ended with tool_calls" in done.output
+
+
+def test_the_card_says_how_calls_are_sent(split: Split, tmp_path: Path) -> None:
+    folder = staged(split, tmp_path / "staged").folder
+    rows, harnesses = ((folder / name).read_text(encoding="utf-8") for name in ("ROWS.md", "HARNESSES.md"))
+    assert "In a call, `tool_calls` is a list as JSON" in rows
+    assert "Only the batches below send calls of tools" in harnesses
+    assert 'turn["tool_calls"] = json.loads(turn["tool_calls"])' in harnesses
+    told = (folder / "croissant.json").read_text(encoding="utf-8")
+    assert '"jsonPath": "tool_call_id"' in told
 
 
 def test_what_is_published_has_the_columns_of_its_version(split: Split, tmp_path: Path) -> None:

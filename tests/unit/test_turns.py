@@ -75,5 +75,5 @@ def test_what_is_sent_has_calls_as_lists_and_no_nulls() -> None:
 def test_calls_of_another_form_are_refused(at: int, changed: dict[str, Any]) -> None:
     messages = messages_of(TALK)
     messages[at] |= changed
-    with pytest.raises(ValueError, match="numbered in order|is no call of a tool"):
+    with pytest.raises(ValueError, match=r"numbered in order|is no call of a tool"):
         turns_of(messages)
