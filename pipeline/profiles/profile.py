@@ -295,10 +295,10 @@ class Profile:
         return self.sent_tokens([*JOB, *turns], "chat", self.counter()) - self.opening_tokens(JOB)
 
     def check_calls(self, calls: int, what: str) -> None:
-        """Check that a conversation with so many calls of tools costs what its jobs do.
+        """Check that `what` does not have more calls of tools than cost the same.
 
         Raises:
-            FitError: naming `what` has more.
+            FitError: if it does.
         """
         most = self.template.tools.most_calls if self.template.tools else 0
         if most and calls > most:

@@ -203,7 +203,7 @@ _PROBES = ("Carrara{0}block", "{0} Carrara blocks.", ">> a.append({0})", "Is it 
 
 
 def render(template: Template, messages: Messages, frame: str, *, replies: bool = True) -> str:
-    """Return what is sent, special tokens spelled out; without what opens a reply if it is not that one `replies`.
+    """Return what is sent, special tokens spelled out, with what opens the reply unless `replies` is false.
 
     Raises:
         ProfileError: for an unknown frame, a frame the template has no text for, or roles the template refuses.
