@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from pipeline.artifacts.manifest import Manifest
 from pipeline.profiles.loading import ProfileTable
-from pipeline.profiles.spec import ENGINES, Engine, Template, Vocabulary
+from pipeline.profiles.spec import ENGINES, Engine, Template, ToolTemplate, Vocabulary
 from pipeline.recipe import (
     FRAMES,
     Recipe,
     StrataTable,
 )
-from pipeline.rows import COLUMNS, TEXT_COLUMNS, Column
+from pipeline.rows import COLUMNS, TEXT_COLUMNS, TYPES, Column
 from pipeline.score.lengths import Effective
 from pipeline.score.results import STATES, Cell, Classes
 from pipeline.score.views import SAID
@@ -76,6 +76,10 @@ def _rows(columns: tuple[Column, ...] | list[Column], title: str) -> Schema:
 
 def _column(column: Column) -> Schema:
     schema = _arrow(column.type)
+    if column.name in TYPES:  # what the fields of a later version add may be missing
+        first, last = (set(kind.value_type.names) for kind in TYPES[column.name])
+        schema = _arrow(TYPES[column.name][1])
+        schema["items"]["required"] = [name for name in schema["items"]["required"] if name not in last - first]
     if column.names:
         schema |= {"pattern": column.names}
     return {"anyOf": [schema, {"type": "null"}]} if column.nullable else schema
@@ -129,8 +133,9 @@ def _profile() -> Schema:
     words = {"type": ["string", "array"], "items": TEXT}
     engine = _record(Engine, pattern=words, engine={"enum": sorted({*chain(*ENGINES.values()), "none"})})
     vocabulary = _record(Vocabulary, pattern=words, form={"enum": sorted(ENGINES)})
+    tools = _record(ToolTemplate, special=_map(WHOLE), arguments={"enum": ["object", "text"]})
     template = _record(
-        Template, kind={"enum": ["exact", "documented", "none"]}, special=_map(WHOLE), variables=_map({})
+        Template, kind={"enum": ["exact", "documented", "none"]}, special=_map(WHOLE), variables=_map({}), tools=tools
     )
     windows = {"description": "true window by nominal length", **_map({"type": "integer", "minimum": 1})}
     known = {

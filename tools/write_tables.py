@@ -140,6 +140,12 @@ def profiles() -> str:
     return listed((f"`{name}`", load_profile(name).title) for name in shipped_profiles())
 
 
+def calls() -> str:
+    """The profiles that send calls of tools."""
+    able = (name for name in shipped_profiles() if load_profile(name).template.tools)
+    return ", ".join(f"`{name}`" for name in able)
+
+
 def windows() -> str:
     """The windows that are not the nominal ones, each with its profiles."""
     found: dict[str, list[str]] = {}
@@ -223,6 +229,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "recipes": recipes,
     "costs": costs,
     "profiles": profiles,
+    "calls": calls,
     "windows": windows,
     "knobs": knobs,
     "columns": columns,

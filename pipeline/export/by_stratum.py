@@ -25,6 +25,7 @@ from pipeline.metrics.join import write_metrics
 from pipeline.recipe import Stratum
 from pipeline.rows import DATA_SCHEMA, Row, text_bytes
 from pipeline.tasks import TASKS
+from pipeline.turns import sent
 
 CARRIED = (
     *("id", "family", "subtask", "tier", "length", "complexity", "scorer", "context_tokens", "max_new_tokens"),
@@ -33,6 +34,7 @@ CARRIED = (
 """What a harness needs of a row: its stratum, the room for the reply, what its scorer reads, and the text."""
 
 TURNS = "real turns, which this harness cannot send: it sends one string"
+CALLS = "calls of tools, which this export does not send: use openai-batch or carrara run"
 GROUP_BYTES = 32 * 1024 * 1024
 END = "<|endoftext|>"
 """A stop where there is nothing to stop at: some servers refuse an empty list, and no reply goes on behind this."""
@@ -104,6 +106,15 @@ def lead(split: Split) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", split.manifest.release).strip("_").lower() or "carrara"
 
 
+def unsent(row: Row, *, turns: bool) -> str:
+    """Return why what a row sends cannot be sent by a harness, or nothing; `turns`: whether it can send real turns."""
+    if row["messages"] is None:
+        return ""
+    if any(message.get("tool_calls") for message in row["messages"]):
+        return CALLS
+    return "" if turns else TURNS
+
+
 def need_keys(split: Split, harness: str) -> None:
     """Refuse a split whose keys are withheld.
 
@@ -121,7 +132,8 @@ def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool
     """Write the selected rows as ``<part>.parquet`` below a folder.
 
     With `turns` a row that has messages keeps them and an empty prompt, so that no text is there twice; without it
-    such rows are left out by name, and so is always a row whose scorer metrics.py does not know.
+    such rows are left out by name, and so is always a row with calls of tools, and one whose scorer metrics.py does not
+    know.
 
     Raises:
         ExportError: if two strata of one subtask and length leave different room for the reply.
@@ -152,12 +164,10 @@ def _carried(rows: Iterable[Row], left: dict[str, list[str]], *, turns: bool) ->
     for row in rows:
         if row["scorer"] not in SCORERS:
             left[UNKNOWN.ungraded].append(row["id"])
-        elif row["messages"] is None:
-            yield row
-        elif turns:
-            yield row | {"prompt": ""}
+        elif why := unsent(row, turns=turns):
+            left[why].append(row["id"])
         else:
-            left[TURNS].append(row["id"])
+            yield row if row["messages"] is None else row | {"prompt": ""}
 
 
 def _groups(rows: Iterable[Row]) -> Iterator[tuple[Part, list[Row]]]:
@@ -225,14 +235,15 @@ def write_rooms(
         selection: which rows.
         file: the file of a room, in tokens.
         text: what is sent of a row, as the harness names it.
-        turns: whether the harness can send real turns; without it such rows are left out by name.
+        turns: whether the harness can send real turns; without it such rows are left out by name, and always those with
+            calls of tools.
     """
     tally, rooms = Tally(), set[int]()
     for row in split.rows(COLUMNS, selection):
         if row["scorer"] not in SCORERS:
             tally.leave(row, UNKNOWN.ungraded)
-        elif row["messages"] is not None and not turns:
-            tally.leave(row, TURNS)
+        elif why := unsent(row, turns=turns):
+            tally.leave(row, why)
         else:
             add_line(file(row["max_new_tokens"]), {name: row[name] for name in (*PLACE, *KEY)} | text(row))
             rooms.add(row["max_new_tokens"])
@@ -252,7 +263,7 @@ def benchmarks(lead: str, rooms: Iterable[int]) -> dict[str, int]:
 
 def messages_of(row: Row) -> Row:
     """Return what is sent of a row as messages, real turns or one of the user."""
-    return {"messages": row["messages"] or [{"role": "user", "content": row["prompt"]}]}
+    return {"messages": sent(row["messages"] or [{"role": "user", "content": row["prompt"]}])}
 
 
 def put(folder: Path, name: str, text: str) -> None:

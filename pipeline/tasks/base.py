@@ -177,6 +177,8 @@ class Task(ABC):
     """Whether `key` needs the packed units; most do not, and gathering them costs time."""
     twin: str = ""
     """The subtask that asks the same in another haystack: of two cells alike, rows of the same number ask the same."""
+    has_calls: bool = False
+    """Whether its prompts are conversations with calls of tools, which not every profile can send."""
     proof: Proof = "solved"
     """How far an answer is proven: ``solved`` from the text by a program, or ``checked``, as in users' texts."""
     paired: bool = False

@@ -327,7 +327,7 @@ def test_what_fits_is_right_and_all_else_is_refused_before_it_is_packed(
     length: int, reserve: int | None, every: bool, family: str, tmp_path: Path
 ) -> None:
     """Tried in every complexity, or in the lowest and the highest."""
-    for task in (task for (name, _), task in TASKS.items() if name == family):
+    for task in (task for (name, _), task in TASKS.items() if name == family and not task.has_calls):
         tried = task.complexities if every else {*task.complexities[:1], *task.complexities[-1:]}
         for forms in [task.complexities] if task.paired else [(each,) for each in sorted(tried)]:
             cells = tuple(Stratum(family, task.subtask, "32k", length, form, 2) for form in forms)

@@ -26,7 +26,7 @@ from pipeline.errors import StageError
 from pipeline.recipe import (
     Stratum,
 )
-from pipeline.rows import COLUMNS, Column
+from pipeline.rows import COLUMNS, Column, schema_of
 from pipeline.storage import read_text
 from pipeline.tasks import TASKS
 from pipeline.terminal.text import size
@@ -244,8 +244,8 @@ class Facts:
     @property
     def columns(self) -> list[Column]:
         """The columns of the rows."""
-        gone = self.manifest.withheld or ()
-        shown = [column for column in COLUMNS if column.name not in gone]
+        gone, own = self.manifest.withheld or (), schema_of(self.manifest.schema_version)
+        shown = [replace(one, type=own.field(one.name).type) for one in COLUMNS if one.name not in gone]
         return [_told(column) for column in shown] if self.withheld else shown
 
     @property

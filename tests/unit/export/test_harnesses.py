@@ -63,7 +63,9 @@ def changed(split: Split, folder: Path, columns: Mapping[str, Any]) -> Split:
 
 
 def test_the_split_asks_every_task(split: Split) -> None:
-    assert {(row["family"], row["subtask"]) for row in split.rows(["family", "subtask"])} == set(TASKS)
+    assert {(row["family"], row["subtask"]) for row in split.rows(["family", "subtask"])} == {
+        place for place, task in TASKS.items() if not task.has_calls
+    }
 
 
 @every_harness
