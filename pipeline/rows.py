@@ -183,9 +183,9 @@ def row_text(row: Mapping[str, Any]) -> bytes:
 
 
 def text_bytes(row: Row) -> int:
-    """Return about how many bytes of text a row holds; none in a row of keys."""
+    """Return how many bytes of text a row holds in UTF-8; none in a row of keys."""
     turns = row.get("messages") or ()
-    return len(row.get("prompt", "")) + sum(len(turn["content"]) for turn in turns)
+    return sum(len(text.encode()) for text in (row.get("prompt", ""), *(turn["content"] for turn in turns)))
 
 
 def kilo(length: float) -> str:

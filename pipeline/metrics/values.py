@@ -247,10 +247,10 @@ def _names_value(piece: str, asked: frozenset[str]) -> bool:
     return any(is_strange(token, asked) and not token[0].islower() for token in tokens[1:])
 
 
-EXACT_SCORER = Scorer(exact, 4, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
+EXACT_SCORER = Scorer(exact, 5, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
 IDK_PAIR_SCORER = Scorer(
     idk_pair,
-    4,
+    5,
     "value",
     refuses=True,
     paired=True,
