@@ -65,7 +65,7 @@ def _members(row: Row) -> Strings | str:
 
 
 def _view(row: Row) -> Strings | str:
-    return Strings(tuple(row["answers"])) if row["subtask"] == "print" else NUMBER
+    return Strings(tuple(row["answers"])) if row["subtask"].partition("-")[0] == "print" else NUMBER
 
 
 SHAPES: dict[str, Callable[[Row], Strings | str]] = {

@@ -14,7 +14,7 @@ from hashlib import sha256
 from importlib import resources
 
 from pipeline.caches import cache
-from pipeline.errors import CarraraError, unknown
+from pipeline.errors import CarraraError, RecipeError, unknown
 from pipeline.typed import parse_toml, typed
 
 CODES = ("en", "de", "es", "fr", "pl", "ru", "zh")
@@ -119,6 +119,25 @@ def digest(*codes: str) -> str:
 
 def _file(code: str) -> str:
     return (resources.files("pipeline.languages") / f"{code}.toml").read_text(encoding="utf-8")
+
+
+def only(subtask: str, text: str, asked: str) -> str:
+    """Return the language of a question about a text that has none.
+
+    Raises:
+        RecipeError: if two are named.
+    """
+    if text != asked:
+        raise RecipeError(f"the text of {subtask} has no language: give {subtask}-{asked} for a question in {asked!r}")
+    return asked
+
+
+def joined(*texts: str) -> str:
+    """Return sentences one after another, with a blank between them unless the first ends in Chinese."""
+    made = ""
+    for text in texts:
+        made += text if not made or made.endswith("\u3002") else f" {text}"
+    return made
 
 
 def forms_of(subtask: str, text: Iterable[str], asked: Iterable[str]) -> list[str]:

@@ -112,7 +112,7 @@ def latent_list(row: Row, prediction: str, *, values: bool = False) -> float | N
 
     Judges a reply with a whole number, or for ``print`` with a list of them in square brackets.
     """
-    if row["subtask"] != "print":
+    if row["subtask"].partition("-")[0] != "print":
         given = _number(row, prediction)
         if isinstance(given, int):
             return closeness(int(row["target"]), given)

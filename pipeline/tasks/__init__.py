@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -103,6 +103,12 @@ def _in_languages(family: str, subtask: str) -> Task | None:
     named = languages.asking(subtask)
     forms = getattr(_family(family), "FORMS", {}) if named and family in FAMILIES else {}
     return forms[named[0]](*named[1:]) if named and named[0] in forms else None
+
+
+def in_languages() -> dict[tuple[str, str], Callable[[str, str], Task]]:
+    """Return every task that can be asked in several languages, with what returns it in two: see `FAMILIES`."""
+    found = {family: getattr(_family(family), "FORMS", {}) for family in FAMILIES}
+    return {(family, subtask): form for family, forms in found.items() for subtask, form in forms.items()}
 
 
 def check_stratum(stratum: Stratum) -> None:

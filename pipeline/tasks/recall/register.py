@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from pipeline.errors import RecipeError
-from pipeline.languages import Language, digest, forms_of, language
+from pipeline.languages import Language, digest, forms_of, joined, language, only
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams
 from pipeline.tasks.base import CorpusKnob, Filler, Piece, PoolSpec, Published, Sample, Unit, unit
@@ -146,14 +145,6 @@ class InRegister(Niah):
         return base.drawn(self.pools(sample.stratum)[0].name, count, row_streams, taken)
 
 
-def joined(*texts: str) -> str:
-    """Return sentences one after another, with a blank between them unless the first ends in Chinese."""
-    made = ""
-    for text in texts:
-        made += text if not made or made.endswith("\u3002") else f" {text}"
-    return made
-
-
 def in_register(plain: Niah) -> Callable[[str, str], InRegister]:
     """Return what makes a task of the languages of its text and question: among needles as it is, or in a register."""
     given = {each.name: getattr(plain, each.name) for each in fields(Niah)}
@@ -216,6 +207,4 @@ def pairs_in(text: str, asked: str) -> PairsIn:
     Raises:
         RecipeError: if two are named, since the object has none.
     """
-    if text != asked:
-        raise RecipeError(f"a JSON object has no language: give {JsonKV.subtask}-{asked} for a question in {asked!r}")
-    return PairsIn(asked)
+    return PairsIn(only(JsonKV.subtask, text, asked))
