@@ -202,10 +202,10 @@ def row_text(row: Mapping[str, Any]) -> bytes:
 
 
 def text_bytes(row: Row) -> int:
-    """Return about how many bytes of text a row holds; none in a row of keys."""
+    """Return how many bytes of text a row holds in UTF-8; none in a row of keys."""
     turns = row.get("messages") or ()
-    said = sum(len(turn["content"]) + len(turn.get("tool_calls") or "") for turn in turns)
-    return len(row.get("prompt", "")) + said
+    said = (turn["content"] + (turn.get("tool_calls") or "") for turn in turns)
+    return sum(len(text.encode()) for text in (row.get("prompt", ""), *said))
 
 
 def kilo(length: float) -> str:

@@ -206,6 +206,7 @@ def _scores() -> Schema:
             "cumulative": _list(cell),
             "classes": _list(_record(Classes)),
             "figures": _list(cell),
+            "languages": _list(_in_language(cell)),
             "faults": _list(_closed("What was wrong", {"kind": {"enum": sorted(SAID)}, "said": TEXT})),
             "rows": _list(_closed("A row", row)),
         },
@@ -213,20 +214,28 @@ def _scores() -> Schema:
     )
 
 
-def _comparison() -> Schema:
-    """Return the schema of what `carrara score --json` prints of several models."""
+def _difference(title: str) -> Schema:
     signed: Schema = {"anyOf": [{"type": "number", "minimum": -1, "maximum": 1}, {"type": "null"}]}
     counts = dict.fromkeys(("rows", "asked", "better", "worse"), WHOLE)
     difference = {"place": _map(TEXT), "first": TEXT, "second": TEXT, **counts}
+    return _closed(title, difference | dict.fromkeys(("mean", "low", "high"), signed))
+
+
+def _in_language(cell: Schema) -> Schema:
+    english = {"anyOf": [_difference("The language minus English, over the same rows"), {"type": "null"}]}
+    named = {"text": TEXT, "asked": TEXT, "tasks": _list(TEXT)}
+    return _closed("The rows in a language", {**named, "cell": cell, "english": english})
+
+
+def _comparison() -> Schema:
+    """Return the schema of what `carrara score --json` prints of several models."""
     return _closed(
         "Scores of several models on the same questions",
         {
             "results_version": WHOLE,
             "carrara": TEXT,
             "models": _list(_scores()),
-            "differences": _list(
-                _closed("The second model minus the first", difference | dict.fromkeys(("mean", "low", "high"), signed))
-            ),
+            "differences": _list(_difference("The second model minus the first")),
         },
     )
 

@@ -323,7 +323,7 @@ class Plan:
     def sample_key(self, family: str) -> str:
         """Return the content key of a family's samples."""
         cells = self.recipe.of_family(family)
-        versions = sorted({(cell.subtask, task_of(cell).version) for cell in cells})
+        versions = sorted({_version(cell) for cell in cells})
         sources = sorted(self.pool_key(spec) for spec in self.pools(family))
         return digest([SCHEMA_VERSION, self.recipe.tag, self.recipe.seed, cells, versions, sources])
 
@@ -442,6 +442,12 @@ def _check_calls(recipe: Recipe, profile: Profile) -> None:
         )
 
 
+def _version(cell: Stratum) -> tuple[str | int, ...]:
+    """Return what decides how the rows of a stratum are drawn and worded."""
+    task = task_of(cell)
+    return (cell.subtask, task.version, *([task.wording] if task.wording else []))
+
+
 def _rule(cell: Stratum) -> tuple[str, str, int]:
     """Return what decides how replies to the rows of a stratum are judged."""
     task = task_of(cell)
@@ -462,8 +468,9 @@ def _cuts(lengths: Iterable[int]) -> list[tuple[int, int]]:
 
 def row_streams(plan: Plan, cell: Stratum, index: int) -> tuple[Streams, Streams]:
     """Return the streams of one row, and those that all rows of its stratum share."""
-    name = f"{cell.family}.{cell.subtask}@{task_of(cell).version}"
-    path = (plan.root, name, cell.tier, cell.length, 1 if task_of(cell).paired else cell.complexity)
+    task = task_of(cell)
+    name = f"{cell.family}.{task.drawn_as or f'{cell.subtask}@{task.version}'}"
+    path = (plan.root, name, cell.tier, cell.length, 1 if task.paired else cell.complexity)
     return Streams((*path, index)), Streams(path)
 
 

@@ -179,6 +179,13 @@ class Task(ABC):
     """The subtask that asks the same in another haystack: of two cells alike, rows of the same number ask the same."""
     has_calls: bool = False
     """Whether its prompts are conversations with calls of tools, which not every profile can send."""
+    drawn_as: str = ""
+    """Whose streams it draws from, as ``subtask@version``; its own where it names none. Forms of a task in several
+    languages share them: rows of the same number are the same but for their words."""
+    languages: tuple[str, ...] = ()
+    """The languages of its text and of its question, where they are named; other prompts are ASCII."""
+    wording: str = ""
+    """A digest of the sentences in these languages."""
     proof: Proof = "solved"
     """How far an answer is proven: ``solved`` from the text by a program, or ``checked``, as in users' texts."""
     paired: bool = False

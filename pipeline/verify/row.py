@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
+from unicodedata import is_normalized
 
 from pipeline.artifacts.journal import UNREADABLE
 from pipeline.artifacts.parquet import read_rows
@@ -90,7 +91,10 @@ def answer_faults(row: Row, cell: Stratum) -> list[str]:
         return [str(fault)]
     faults = [] if metadata["prompt_sha256"] == sha256_text(row["prompt"]) else ["the SHA-256 of its prompt is wrong"]
     if not row["prompt"].isascii() and not cell.knob("corpus", ""):
-        faults.append("its prompt is not ASCII")
+        if not task.languages:
+            faults.append("its prompt is not ASCII")
+        elif not is_normalized("NFC", row["prompt"]):
+            faults.append("its prompt is not in Unicode's normal form NFC")
     if row["messages"] and row["prompt"] != conversation(turns):
         faults.append("its prompt does not match its messages")
     if (
