@@ -151,7 +151,7 @@ def test_the_longest_keys_of_many_draws_fit_the_reply(smoke: Plan, draws: int) -
         wide = replace(cell, rows=draws)
         samples = [draw_sample(smoke, RowPlan(wide, index, "")) for index in range(wide.rows)]
         targets = sorted((sample.key.target for sample in samples), key=len)[-5:]
-        longest += [(target, task_of(cell).max_new_tokens) for target in targets]
+        longest += [(target, task_of(cell).room_of(cell)) for target in targets]
     for profile in smoke.profiles:
         counts = profile.counter().counts([target for target, _ in longest])
         assert all(count <= limit * 0.9 for count, (_, limit) in zip(counts, longest, strict=True))
