@@ -30,13 +30,13 @@ def in_any_script(row: Row, prediction: str) -> float | None:
     """
     text = IN_GROUPS.sub(lambda found: re.sub(r"\D", "", found[0]), folded(spoken(prediction, _question(row))))
     wanted = [folded(str(answer)) for answer in row["answers"]]
-    given, listed = _final(text, wanted)
+    given, listed = _marked_value(text, wanted)
     if given.strip(" .*`'\"()") in wanted or given.strip() in wanted:
-        return float(not _others(listed, wanted))
+        return float(not _lists_others(listed, wanted))
     found = {value for answer in wanted for value in _values(given, answer)}
     if not found:
         return None
-    return float(len(found) == 1 and found <= {*wanted} and not _others(listed, wanted))
+    return float(len(found) == 1 and found <= {*wanted} and not _lists_others(listed, wanted))
 
 
 def folded(text: str) -> str:
@@ -50,7 +50,7 @@ def _question(row: Row) -> str:
     return str(row.get("question") or "")
 
 
-def _final(text: str, wanted: list[str]) -> tuple[str, list[str]]:
+def _marked_value(text: str, wanted: list[str]) -> tuple[str, list[str]]:
     """Return the final answer, and the other lines where it is not marked."""
     tagged = [found for found in TAGGED.findall(text) if found.strip()]
     if tagged:
@@ -63,7 +63,7 @@ def _final(text: str, wanted: list[str]) -> tuple[str, list[str]]:
     return text, []
 
 
-def _others(lines: list[str], wanted: list[str]) -> bool:
+def _lists_others(lines: list[str], wanted: list[str]) -> bool:
     """Tell whether other lines end in values of the form that are not the answer."""
     ends = (line.rstrip(" .*`'\"()")[-100:] for line in lines)
     last = ((end, value) for end in ends for answer in wanted for value in _values(end, answer))
@@ -79,10 +79,10 @@ def _values(text: str, answer: str) -> list[str]:
     else:
         form = re.escape(answer)
     found = re.finditer(rf"(?<![-.,]){form}(?![-.,]?\d)(?!-[0-9a-z])", text := SPACED.sub(" ", text))
-    return [each[0] for each in found if not (_touches(text, each.start() - 1) or _touches(text, each.end()))]
+    return [each[0] for each in found if not (_is_beside(text, each.start() - 1) or _is_beside(text, each.end()))]
 
 
-def _touches(text: str, at: int) -> bool:
+def _is_beside(text: str, at: int) -> bool:
     """Tell whether a letter, a mark or a digit stands at a place."""
     return 0 <= at < len(text) and unicodedata.category(text[at])[0] in "LMN"
 

@@ -219,6 +219,7 @@ def test_unknown_scorers_are_named() -> None:
 
 
 def test_every_scorer_is_of_a_task() -> None:
-    from pipeline.tasks import TASKS
+    from pipeline.tasks import TASKS, in_languages
 
-    assert {task.scorer for task in TASKS.values()} == set(SCORERS)
+    forms = [form("en", "en") for form in in_languages().values()]
+    assert {task.scorer for task in (*TASKS.values(), *forms)} == set(SCORERS)
