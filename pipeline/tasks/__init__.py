@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from importlib import import_module
 from types import ModuleType
 
 from pipeline import languages
+from pipeline.caches import cache
 from pipeline.errors import LISTED, RecipeError, unknown
 from pipeline.recipe import Stratum
 from pipeline.tasks.base import CorpusKnob, Task
