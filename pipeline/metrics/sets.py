@@ -8,6 +8,7 @@ from itertools import groupby, takewhile
 
 from pipeline.metrics.forms import (
     COUNTING,
+    EMPTY_LIST,
     HEX,
     MEMBERS,
     UNABLE,
@@ -58,12 +59,14 @@ def members(row: Row, prediction: str) -> float | None:
     of it the lines that are lists, if there are any. An item is what has the form of the row's members (UUIDs; numbers
     or hexadecimal names of about their length; words in capitals; names of several words), else a word that stands
     alone or that ordinary talk does not have; what the question names or ``not`` denies is none. An empty set must be
-    said to be empty.
+    said to be empty, by `[]` if that is the target.
 
     Judges a final answer with items of the members' form, or that says there are none.
     """
     wanted = set(_members(row))
     given, said = _given(row, prediction)
+    if row["target"] == EMPTY_LIST and not given:
+        return 1.0 if EMPTY.search(after_mark(without_markup(row, prediction))[0]) else None
     if not given and not (NONE.search(said) and not UNABLE.search(said)):
         return None
     if not wanted:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
 
-from pipeline.metrics import NO_MEMBERS, listed
+from pipeline.metrics import EMPTY_LIST, NO_MEMBERS, listed
 from pipeline.tasks.base import Published
 from pipeline.tasks.solving import PROMPT, ReadError, whole_lines
 
@@ -167,7 +167,7 @@ def solve(text: str, kind: str = "") -> tuple[str, ...]:
     graph = read(text, kind)
     if graph.answer == NO_MEMBERS and graph.asked.node not in graph.children:
         raise ReadError(f"no node is the answer to {graph.asked}, since no edge leads to that node or from it")
-    return (graph.answer,)
+    return (EMPTY_LIST if kind and graph.answer == NO_MEMBERS else graph.answer,)
 
 
 MOST, TRAPPED = 40, 3

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from pipeline.caches import lru_cache
 from pipeline.errors import RecipeError
 from pipeline.languages import digest, language, only
-from pipeline.metrics import NO_MEMBERS
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Permutation, Streams, deal, stream, words
 from pipeline.tasks.base import (
@@ -244,7 +243,7 @@ class GraphTask(Task):
             "effective_complexity": len(walk.relevant),
         }
         names = [graph.names[node] for node in walk.answers]
-        target = ", ".join(names if kind_of(stratum) == "route" else sorted(names)) or NO_MEMBERS
+        target = ", ".join(names if kind_of(stratum) == "route" else sorted(names)) or self.said.none
         asked = self.said.question(kind_of(stratum), graph.names[walk.root], stratum.complexity)
         return Sample("", stratum, index, latent, tuple(map(graph.text, walk.relevant)), asked, Key.accepting(target))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 from pipeline.languages import joined, language
+from pipeline.metrics import EMPTY_LIST, NO_MEMBERS
 from pipeline.tasks.base import Piece
 from pipeline.worlds.graphs import line
 
@@ -49,7 +50,9 @@ QUESTIONS = {
 
 
 class Wording:
-    """What a prompt says in English."""
+    """What a prompt says in English, and how a key says that there are no nodes."""
+
+    none = NO_MEMBERS
 
     def instruction(self, subtask: str, shots: int) -> str:
         """Return what stands before all graphs."""
@@ -82,6 +85,7 @@ class InLanguage(Wording):
 
     def __init__(self, code: str) -> None:
         """Keep the language."""
+        self.none = EMPTY_LIST
         self._language = language(code)
 
     def instruction(self, subtask: str, shots: int) -> str:

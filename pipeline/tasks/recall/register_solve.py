@@ -16,8 +16,9 @@ from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError
 
 UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 COLON = "(?:\u00a0?: |\uff1a)"
-ENTRY = re.compile(rf"(\S.*?) ([A-Z]{{2,4}}-[0-9]{{3}}|{UUID}){COLON}([0-9]{{7}}|{UUID})")
-DATED = re.compile(rf"\S.*? [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{COLON}[0-9]{{4,7}}")
+LABEL = "[^\\s:\uff1a][^:\uff1a]*?"
+ENTRY = re.compile(rf"({LABEL}) ([A-Z]{{2,4}}-[0-9]{{3}}|{UUID}){COLON}([0-9]{{7}}|{UUID})")
+DATED = re.compile(rf"{LABEL} [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{COLON}[0-9]{{4,7}}")
 MARKS = '"\u201e\u201c\u201d\u00ab\u00bb'
 QUOTED = re.compile(f"[{MARKS}]\u00a0?([^{MARKS}\n]+?)\u00a0?[{MARKS}]")
 """What stands in quotes, of any of the languages."""
