@@ -29,6 +29,7 @@ def texts(code: str) -> list[str]:
 
 
 def main() -> None:
+    """Count in every profile, and print a table."""
     rows = []
     for name in PROFILES:
         counter = load_profile(name).counter()
