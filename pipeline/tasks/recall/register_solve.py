@@ -58,11 +58,14 @@ def columns(text: str) -> Needles:
     return Needles(lines, list(compress(count(), said)), things, keys, values)
 
 
-@LINES.of_each
-def _said(line: str) -> tuple[str, ...]:
+def entry(line: str) -> tuple[str, ...]:
     """Return the label, the key and the value of a line; of no such line nothing."""
     found = ENTRY.fullmatch(line)
     return (found[1], _spelled(found[2]), found[3]) if found else ()
+
+
+_said = LINES.of_each(entry)
+"""The same of many lines."""
 
 
 @LINES.of_each
@@ -95,6 +98,16 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
         yield "the haystack is not the one that is promised"
     if not filler and {*found.things} != {CODE}:
         yield "a line of the list is not of the asked kind"
+
+
+def body_of(text: str) -> tuple[int, int]:
+    """Return the characters of a register, from its first entry to its last, or of the pairs of a JSON object."""
+    if body := BODY.search(text):
+        return body.start() + len("{\n"), body.end() - len("}\n")
+    lines = Lines(text)
+    held = [bool(said) or dated for said, dated in zip(_said(lines.texts), _is_dated(lines.texts), strict=True)]
+    places = list(compress(count(), held))
+    return (lines.span(places[0])[0], lines.span(places[-1])[1]) if places else (0, 0)
 
 
 VALUE = re.compile("[0-9]+$")
