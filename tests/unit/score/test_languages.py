@@ -14,6 +14,9 @@ from pipeline.assemble.plan import make_plan
 from pipeline.baselines import READERS, open_reading
 from pipeline.executors import Inline
 from pipeline.recipe import Recipe, Stratum
+from pipeline.report.models import model_of
+from pipeline.report.page import Mark
+from pipeline.report.scores import languages
 from pipeline.score.cells import Tables
 from pipeline.score.languages import by_language
 from pipeline.score.scoring import score_predictions
@@ -73,6 +76,16 @@ def test_tables_name_languages(split: Split, tmp_path: Path) -> None:
     assert {cell.place["language"] for cell in tables.by("language")} == {"en", "de", "zh", "de_en", "ru", "pl", "es"}
     schema = json.loads((ROOT / "schemas" / "scores.schema.json").read_text(encoding="ascii"))
     jsonschema.validate(result_of(tables), schema)
+
+
+def test_the_report_has_a_table_of_languages(split: Split, tmp_path: Path) -> None:
+    model = model_of(Mark("model", 0), tables_of(split, {"niah_mk1-de": 3}, tmp_path).scored)
+    (_, table) = languages([model])
+    rows = {(row[0], row[1]): row[4:] for row in table.rows}
+    assert rows["de", "de"][0].startswith("25.0")
+    assert rows["de", "de"][1].startswith("-75.0")
+    assert rows["de", "de"][2] == "0 / 3"
+    assert rows["en", "en"][1:] == ["-", "-"]
 
 
 @pytest.mark.parametrize("reader", READERS)
