@@ -19,7 +19,7 @@ from pipeline.assemble.plan import numbered
 from pipeline.errors import CorruptError, SplitError
 from pipeline.publish.staging import Staged
 from pipeline.recipe import Recipe, load_recipe
-from pipeline.tasks import TASKS
+from pipeline.tasks import TASKS, known_task
 from pipeline.verify.copy import _lite_faults
 
 LIMITS = {"32k": 10e6, "32k-thinking": 10e6, "128k": 25e6, "128k-thinking": 25e6, "1m": 60e6, "1m-thinking": 60e6}
@@ -34,7 +34,7 @@ def places(recipe: Recipe) -> set[Place]:
 def lite_of(recipe: Recipe) -> dict[Place, int]:
     """Return the rows of lite by family, subtask and length."""
     return {
-        (family, subtask, length): count * (2 if TASKS[family, subtask].paired else 1)
+        (family, subtask, length): count * (2 if (task := known_task(family, subtask)) and task.paired else 1)
         for (_, family, subtask, length), count in lite_counts(recipe.tier, places(recipe)).items()
     }
 
