@@ -92,13 +92,8 @@ def _file(row: Row) -> str:
 
 def line_of(row: Row) -> tuple[str, Row] | str:
     """Return the data set that grades a row and the row's line for it, or why there is none."""
-<<<<<<< HEAD
     if why := unsent(row, turns=False):
         return why
-=======
-    if row["messages"] is not None:
-        return TURNS
->>>>>>> languages
     if asking(row["subtask"]):
         return "HELMET puts English words of its own round a row, which names its language"
     if own := helmet_icl(row):

@@ -45,8 +45,11 @@ def by_bars(line: str) -> list[str]:
 
 
 def by_commas(line: str) -> list[str]:
-    """Return the cells of a line of comma-separated values."""
-    return next(csv.reader([line], skipinitialspace=True), [])
+    """Return the cells of a line of comma-separated values; one that cannot be read is a cell."""
+    try:
+        return next(csv.reader([line], skipinitialspace=True), [])
+    except csv.Error:
+        return [line]
 
 
 def by_blanks(line: str) -> list[str]:

@@ -23,11 +23,7 @@ from pipeline.metrics.join import joined_metrics
 from pipeline.schema import schemas
 
 ORDER = (
-<<<<<<< HEAD
     *("version", "errors", "terminal", "storage", "typed", "caches", "languages", "streams", "turns", "metrics"),
-=======
-    *("version", "errors", "terminal", "storage", "typed", "caches", "languages", "streams", "metrics"),
->>>>>>> languages
     *("recipe", "rows"),
     *("executors", "worlds", "corpora", "profiles", "tasks", "artifacts", "assemble", "verify", "baselines"),
     *("training", "stages", "release", "inference", "export", "figures", "publish", "score", "report", "schema", "cli"),

@@ -64,13 +64,9 @@ def changed(split: Split, folder: Path, columns: Mapping[str, Any]) -> Split:
 
 def test_the_split_asks_every_task(split: Split) -> None:
     forms = {("recall", "niah_mk1-de"), ("recall", "niah_mk1-zh")}
-<<<<<<< HEAD
     assert {(row["family"], row["subtask"]) for row in split.rows(["family", "subtask"])} == forms | {
         place for place, task in TASKS.items() if not task.has_calls
     }
-=======
-    assert {(row["family"], row["subtask"]) for row in split.rows(["family", "subtask"])} == {*TASKS} | forms
->>>>>>> languages
 
 
 @every_harness

@@ -87,6 +87,11 @@ def test_a_reply_without_a_table_is_not_judged() -> None:
     assert judge(row(), f"{HEAD}\nMill 0\t1701") == 0.0
 
 
+@pytest.mark.parametrize("reply", ["a" * 199_999, "a," * 99_999, '"' * 1000, 'a, "b\nc, d', "a\0b, c", "\tb" * 50_000])
+def test_no_reply_is_too_strange(reply: str) -> None:
+    assert score(row(), reply) == score(row(), reply, scorers_of(["rows=longproc"])) == 0.0
+
+
 def test_a_table_of_256_rows_is_scored_in_milliseconds() -> None:
     lines = [f"Mill {number} of the Vale\tJane Foster\t{1700 + number % 300}\t{number}" for number in range(256)]
     asked = {"scorer": "rows", "subtask": "sort", "target": "\n".join(["name\tbuilder\tyear\tcost", *lines])}
