@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from pipeline.errors import RecipeError, unknown
+from pipeline.languages import CODES, forms_of
 from pipeline.storage import parse_location, read_text
 from pipeline.typed import TIERS, Identifier, K, Plain, Release, Subtask, Tier, Variant, Whole, parse_toml, typed
 
@@ -142,14 +143,18 @@ class StrataTable:
     shots: Whole | None = None
     knobs: dict[Identifier, Knob] = field(default_factory=dict)
     full: Annotated[int, Meta(ge=1, le=MOST_ROWS, description="blocks in the full size; the default has one")] = 1
+    text: Annotated[tuple[Identifier, ...], Meta(description="languages of the text; without any, English prose")] = ()
+    asked: Annotated[tuple[Identifier, ...], Meta(description="languages of the question; by default the text's")] = ()
 
     def cells(self, tier: str) -> list[Stratum]:
         """Return the strata of the table in the default size, shortest length first."""
         knobs = tuple(sorted(self.knobs.items()))
+        text, asked = (self.text, self.asked) if self.text else (self.asked, ())
+        names = [name for each in self.subtasks for name in (forms_of(each, text, asked) if text else (each,))]
         return [
             Stratum(self.family, subtask, tier, length, complexity, self.rows, self.shots, knobs, full=self.full)
             for length in self.lengths
-            for subtask in self.subtasks
+            for subtask in names
             for complexity in self.complexity
         ]
 
@@ -209,6 +214,9 @@ def parse_recipe(table: dict[str, Any], where: str) -> Recipe:
     if recipe.frame not in FRAMES:
         raise RecipeError(unknown(f"frame in {label}:", recipe.frame, FRAMES))
     shapes = [typed(StrataTable, raw, f"[[strata]] of {label}", RecipeError) for raw in tables]
+    for code in (code for shape in shapes for code in (*shape.text, *shape.asked)):
+        if code not in CODES:
+            raise RecipeError(unknown(f"language in {label}:", code, CODES))
     cells = tuple(cell for shape in shapes for cell in shape.cells(recipe.tier))
     _check_cells(cells, where)
     made = replace(recipe, strata=cells)

@@ -15,7 +15,8 @@ from msgspec import Struct, field
 
 from pipeline.typed import FRAME, IDENTIFIER, PLAIN, ROW_ID, SAID, SUBTASK, TIER, Whole, read_json
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION, TOOLS_VERSION = 1, 2
+"""The version of the columns; of those of a split with calls of tools, in which messages have two more fields."""
 CANARY = "carrara:canary:5f0e1c52-7c1b-5d5e-9a53-2f6c8f5f8f4e"
 TRAIN_CANARY = "carrara:train:0c2b7d9e-41f6-5a8c-b3d7-6e9f14a2c85b"
 """What marks rows of evaluation, and rows to train on: none carries the mark of the other."""
@@ -44,6 +45,8 @@ NEEDLE = pa.struct(
     ]
 )
 MESSAGE = pa.struct([pa.field("role", pa.string(), nullable=False), pa.field("content", pa.string(), nullable=False)])
+TOOL_MESSAGE = pa.struct([*MESSAGE, pa.field("tool_calls", pa.string()), pa.field("tool_call_id", pa.string())])
+"""A message of a split with calls of tools: a call of the assistant's as JSON, and the id of the call it answers."""
 
 COLUMNS = (
     Column(
@@ -76,13 +79,24 @@ COLUMNS = (
     Column("question_start", pa.int64(), "character offset of the question in prompt"),
     Column("needles", pa.list_(NEEDLE), "marked segments with role, offsets and depth"),
     Column("metadata", pa.string(), "JSON object: knobs, latent structure, baselines, prompt sha256, canary"),
-    Column("messages", pa.list_(MESSAGE), "real turns; null means that prompt is one user turn", nullable=True),
+    Column(
+        "messages",
+        pa.list_(MESSAGE),
+        "real turns; null means that prompt is one user turn; with calls of tools, version 2",
+        nullable=True,
+    ),
     Column("prompt", pa.string(), "the whole text, byte-exact"),
 )
 
+TYPES = {"messages": (pa.list_(MESSAGE), pa.list_(TOOL_MESSAGE))}
+"""The types of a column that has one for each version."""
 DATA_SCHEMA = pa.schema([pa.field(column.name, column.type, nullable=column.nullable) for column in COLUMNS])
 KEYS_SCHEMA = pa.schema([field for field in DATA_SCHEMA if field.name not in TEXT_COLUMNS])
 SMALL_COLUMNS = ["family", "subtask", "tier", "bucket", "tokenizer", "frame", "scorer"]
+
+TOOLS_SCHEMA = pa.schema(
+    [field.with_type(TYPES[field.name][1]) if field.name in TYPES else field for field in DATA_SCHEMA]
+)
 
 KEY_NAMES = tuple(KEYS_SCHEMA.names)
 
@@ -102,6 +116,11 @@ class Metadata(Struct):
     desired_msg_index: Whole = 0
 
 
+def schema_of(version: int) -> pa.Schema:
+    """Return the columns of a version."""
+    return TOOLS_SCHEMA if version == TOOLS_VERSION else DATA_SCHEMA
+
+
 def check_rows(table: pa.Table) -> None:
     """Check the columns of some rows that are among COLUMNS: types, nulls, names and counts.
 
@@ -110,7 +129,7 @@ def check_rows(table: pa.Table) -> None:
     """
     for column in (BY_NAME[name] for name in table.schema.names if name in BY_NAME):
         values = table.column(column.name)
-        if values.type != column.type:
+        if values.type not in TYPES.get(column.name, (column.type,)):
             raise ValueError(f"column {column.name} is of type {values.type}, not {column.type}")
         if values.null_count and not column.nullable:
             raise ValueError(f"column {column.name} lacks {values.null_count} values")
@@ -183,9 +202,10 @@ def row_text(row: Mapping[str, Any]) -> bytes:
 
 
 def text_bytes(row: Row) -> int:
-    """Return about how many bytes of text a row holds; none in a row of keys."""
+    """Return how many bytes of text a row holds in UTF-8; none in a row of keys."""
     turns = row.get("messages") or ()
-    return len(row.get("prompt", "")) + sum(len(turn["content"]) for turn in turns)
+    said = (turn["content"] + (turn.get("tool_calls") or "") for turn in turns)
+    return sum(len(text.encode()) for text in (row.get("prompt", ""), *said))
 
 
 def kilo(length: float) -> str:

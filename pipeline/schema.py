@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from pipeline.artifacts.manifest import Manifest
 from pipeline.profiles.loading import ProfileTable
-from pipeline.profiles.spec import ENGINES, Engine, Template, Vocabulary
+from pipeline.profiles.spec import ENGINES, Engine, Template, ToolTemplate, Vocabulary
 from pipeline.recipe import (
     FRAMES,
     Recipe,
     StrataTable,
 )
-from pipeline.rows import COLUMNS, TEXT_COLUMNS, Column
+from pipeline.rows import COLUMNS, TEXT_COLUMNS, TYPES, Column
 from pipeline.score.lengths import Effective
 from pipeline.score.results import STATES, Cell, Classes
 from pipeline.score.views import SAID
@@ -76,6 +76,10 @@ def _rows(columns: tuple[Column, ...] | list[Column], title: str) -> Schema:
 
 def _column(column: Column) -> Schema:
     schema = _arrow(column.type)
+    if column.name in TYPES:  # what the fields of a later version add may be missing
+        first, last = (set(kind.value_type.names) for kind in TYPES[column.name])
+        schema = _arrow(TYPES[column.name][1])
+        schema["items"]["required"] = [name for name in schema["items"]["required"] if name not in last - first]
     if column.names:
         schema |= {"pattern": column.names}
     return {"anyOf": [schema, {"type": "null"}]} if column.nullable else schema
@@ -129,8 +133,9 @@ def _profile() -> Schema:
     words = {"type": ["string", "array"], "items": TEXT}
     engine = _record(Engine, pattern=words, engine={"enum": sorted({*chain(*ENGINES.values()), "none"})})
     vocabulary = _record(Vocabulary, pattern=words, form={"enum": sorted(ENGINES)})
+    tools = _record(ToolTemplate, special=_map(WHOLE), arguments={"enum": ["object", "text"]})
     template = _record(
-        Template, kind={"enum": ["exact", "documented", "none"]}, special=_map(WHOLE), variables=_map({})
+        Template, kind={"enum": ["exact", "documented", "none"]}, special=_map(WHOLE), variables=_map({}), tools=tools
     )
     windows = {"description": "true window by nominal length", **_map({"type": "integer", "minimum": 1})}
     known = {
@@ -201,6 +206,7 @@ def _scores() -> Schema:
             "cumulative": _list(cell),
             "classes": _list(_record(Classes)),
             "figures": _list(cell),
+            "languages": _list(_in_language(cell)),
             "faults": _list(_closed("What was wrong", {"kind": {"enum": sorted(SAID)}, "said": TEXT})),
             "rows": _list(_closed("A row", row)),
         },
@@ -208,20 +214,28 @@ def _scores() -> Schema:
     )
 
 
-def _comparison() -> Schema:
-    """Return the schema of what `carrara score --json` prints of several models."""
+def _difference(title: str) -> Schema:
     signed: Schema = {"anyOf": [{"type": "number", "minimum": -1, "maximum": 1}, {"type": "null"}]}
     counts = dict.fromkeys(("rows", "asked", "better", "worse"), WHOLE)
     difference = {"place": _map(TEXT), "first": TEXT, "second": TEXT, **counts}
+    return _closed(title, difference | dict.fromkeys(("mean", "low", "high"), signed))
+
+
+def _in_language(cell: Schema) -> Schema:
+    english = {"anyOf": [_difference("The language minus English, over the same rows"), {"type": "null"}]}
+    named = {"text": TEXT, "asked": TEXT, "tasks": _list(TEXT)}
+    return _closed("The rows in a language", {**named, "cell": cell, "english": english})
+
+
+def _comparison() -> Schema:
+    """Return the schema of what `carrara score --json` prints of several models."""
     return _closed(
         "Scores of several models on the same questions",
         {
             "results_version": WHOLE,
             "carrara": TEXT,
             "models": _list(_scores()),
-            "differences": _list(
-                _closed("The second model minus the first", difference | dict.fromkeys(("mean", "low", "high"), signed))
-            ),
+            "differences": _list(_difference("The second model minus the first")),
         },
     )
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from math import sqrt
 from pathlib import Path
+from string import Formatter
 
 import click
 
@@ -21,6 +22,7 @@ from pipeline import tasks as registry
 from pipeline.artifacts.lite import lite_counts
 from pipeline.cli import cli
 from pipeline.cli.group import GROUPS
+from pipeline.languages import CODES, language
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.recipe import Recipe, load_recipe, shipped_recipes
 from pipeline.rows import COLUMNS
@@ -143,6 +145,12 @@ def profiles() -> str:
     return listed((f"`{name}`", load_profile(name).title) for name in shipped_profiles())
 
 
+def calls() -> str:
+    """The profiles that send calls of tools."""
+    able = (name for name in shipped_profiles() if load_profile(name).template.tools)
+    return ", ".join(f"`{name}`" for name in able)
+
+
 def windows() -> str:
     """The windows that are not the nominal ones, each with its profiles."""
     found: dict[str, list[str]] = {}
@@ -253,6 +261,41 @@ def imports(root: Path) -> dict[str, set[str]]:
     return {name: (names & found.keys()) - {name} for name, names in found.items()}
 
 
+WHY = {
+    "label": "in quotes, as it stands in the text",
+    "labels": "labels in quotes, with the list's own mark between them and no conjunction",
+    "key": "in quotes; hexadecimal digits",
+    "value": "in quotes; hexadecimal digits",
+    "node": "hexadecimal digits behind the noun that they name",
+    "count": "digits behind the noun that they measure; nothing that is counted follows",
+}
+"""Why what fills a slot never changes the words round it, and is not changed by them."""
+
+
+def languages() -> str:
+    """Every language with its texts, and how many of them a native reader has signed."""
+    rows = []
+    for code in CODES:
+        known = language(code)
+        signed = sum(bool(one.signed) for one in known.sentences.values())
+        labels = "signed" if known.labels.signed else "unreviewed"
+        texts = len(known.sentences)
+        rows.append((f"`{code}`", known.name, known.own_name, texts, f"{signed} of {texts}", labels))
+    return table(("code", "language", "its own name", "fixed texts", "signed by a native reader", "labels"), rows)
+
+
+def slots() -> str:
+    """Every fixed text with a slot, in every language, and why the slot cannot be wrong."""
+    rows = []
+    for name, english in language(CODES[0]).sentences.items():
+        named = [slot for _, slot, _, _ in Formatter().parse(english.text) if slot]
+        if named:
+            why = "; ".join(f"`{slot}`: {WHY[slot]}" for slot in dict.fromkeys(named))
+            rows.append((f"**`{name}`**", f"**{why}**"))
+            rows += [(f"`{code}`", language(code).sentences[name].text.replace("|", "\\|")) for code in CODES]
+    return table(("text", "in each language"), rows)
+
+
 def _list(values: Iterable[object]) -> str:
     return ", ".join(str(value).lower() if isinstance(value, bool) else str(value) for value in values)
 
@@ -262,12 +305,15 @@ TABLES: dict[str, Callable[[], str]] = {
     "recipes": recipes,
     "costs": costs,
     "profiles": profiles,
+    "calls": calls,
     "windows": windows,
     "knobs": knobs,
     "columns": columns,
     "commands": commands,
     "options": options,
     "folders": folders,
+    "languages": languages,
+    "slots": slots,
     **{f"tasks_{family}": partial(tasks_of, family) for family in families()},
 }
 

@@ -39,7 +39,7 @@ class Rule:
     every: int = 1
 
 
-RULES = {"32k": Rule(48), "128k": Rule(44), "1m": Rule(10, every=4)}
+RULES = {"32k": Rule(48), "128k": Rule(42), "1m": Rule(10, every=4)}
 """Made for the limits of 25 M prompt tokens at 128k and 60 M at 1m, where one row of each subtask at each length would
 be 131 M."""
 

@@ -17,13 +17,14 @@ from pipeline.errors import ExactError, FitError
 from pipeline.profiles import Profile
 from pipeline.rows import CANARY, Row, plain_json, sha256_text
 from pipeline.tasks.base import Key, Layout, Piece, Placed, Sample, Task, Unit
+from pipeline.turns import CALL, RESULT, has_calls, messages_of
 from pipeline.typed import (
     TIERS,
 )
 
 MARKED = ("demo", "relevant", "match", "decoy", "anchor")
 """Roles of segments that a row marks as needles."""
-LABELS = {"system": "System", "user": "User", "assistant": "Model"}
+LABELS = {"system": "System", "user": "User", "assistant": "Model", "call": "Call", "tool": "Result"}
 
 
 def reading(piece: Piece) -> str:
@@ -143,6 +144,36 @@ class Joined:
         self.tokens += int(packing.before[end] - packing.before[start])
 
 
+def turns_in(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
+    """Return the turns that pieces are."""
+    return [(piece.turn or "", piece.text) for piece in pieces]
+
+
+class JoinedCalls(Joined):
+    """A conversation with calls of tools: a job is marked whole, by all that it adds to what is sent.
+
+    `tokens_of` counts the pieces of a job; `tokens` starts behind the head.
+    """
+
+    def _fixed(self, pieces: Sequence[Piece], depth: float | None) -> None:
+        tokens = 0 if depth is None else self.tokens_of(pieces)
+        start, role = self.chars, next((piece.role for piece in pieces if piece.role in MARKED), None)
+        for piece in pieces:
+            self._add(piece)
+        if role:
+            self.needles.append(
+                {
+                    "role": role,
+                    "char_start": start,
+                    "char_end": self.chars - len("\n\n"),
+                    "token_start": self.tokens,
+                    "token_end": self.tokens + tokens,
+                    "depth": depth,
+                }
+            )
+        self.tokens += tokens
+
+
 MEMO = 20_000
 """Texts of which the tokens are remembered."""
 
@@ -195,6 +226,8 @@ class Cutter:
         """Return the tokens of each pool unit in the middle of a prompt."""
         if all(len(unit.pieces) == 1 and unit.pieces[0].turn is None for unit in units):
             return self.text_tokens([unit.pieces[0].text for unit in units])
+        if any(piece.turn == RESULT for piece in units[0].pieces):
+            return np.array(self.profile.job_tokens(turns_in(unit.pieces) for unit in units), dtype=np.int64)
         return np.array([self.tokens(unit.pieces) for unit in units], dtype=np.int64)
 
     def text_tokens(self, texts: Sequence[str]) -> Counts:
@@ -211,6 +244,13 @@ class Cutter:
 
     def fixed_tokens(self, layout: Layout) -> int:
         """Return all tokens that are sent in addition to the filler."""
+        if layout.has_calls:
+            jobs = self.profile.job_tokens(turns_in(item.unit.pieces) for item in layout.placed)
+            ends = (
+                self.profile.opening_tokens(turns_in(layout.head)),
+                self.profile.closing_tokens(turns_in(layout.tail)),
+            )
+            return sum(jobs) + sum(ends)
         template = self.profile.overhead(("user",), self.frame)
         if layout.tail[-1].turn:
             template -= self._turn_tokens("user")
@@ -230,7 +270,7 @@ class Cutter:
         """
         layout = replace(layout, placed=in_order(layout.placed))
         context = self.profile.window(sample.stratum.length)
-        max_new = self.profile.reply_tokens(reserve, task.max_new_tokens)
+        max_new = self.profile.reply_tokens(reserve, task.room_of(sample.stratum))
         room = context - max_new - self.fixed_tokens(layout)
         try:
             depths, at = [item.depth for item in layout.placed], [item.at for item in layout.placed]
@@ -244,6 +284,7 @@ class Cutter:
         if layout.numbering:
             key, prompt = layout.numbering.key(key, places), layout.numbering.prompt(prompt, places)
         self._assert_answerable(sample, key, max_new)
+        self.profile.check_calls(sum(role == CALL for role, _ in joined.messages), f"{sample.stratum}, row {sample.id}")
         told = {**task.packed_metadata(sample, places), **task.filled(sample, packing.units)}
         row = {
             **labels(task, sample, self.profile.name, self.frame),
@@ -253,7 +294,7 @@ class Cutter:
             **key.columns(),
             **_text_columns(joined, prompt, task, sample, key, {**told, "canary": self.canary}),
         }
-        self._assert_exact(row)
+        self._assert_exact(row, joined.messages)
         return row
 
     def _assert_answerable(self, sample: Sample, key: Key, max_new: int) -> None:
@@ -267,13 +308,19 @@ class Cutter:
             )
 
     def _joined(self, layout: Layout) -> Joined:
+        if layout.has_calls:
+            opening = self.profile.opening_tokens(turns_in(layout.head))
+            return JoinedCalls(lambda pieces, opens=False: self.profile.job_tokens([turns_in(pieces)])[0], opening)
         opening = self.profile.gaps(("user",), self.frame)[0]
         turns = ("user", "assistant", "user")
         return Joined(self.tokens, opening, self.profile.gaps(turns, self.frame)[2] if layout.tail[-1].turn else 0)
 
     def _tokens(self, joined: Joined, context: int, max_new: int) -> Row:
         roles = tuple(role for role, _ in joined.messages) or ("user",)
-        template = self.profile.overhead(roles, self.frame)
+        if has_calls(joined.messages):
+            template = context - max_new - sum(self._alone[text] for role, text in joined.messages if role != CALL)
+        else:
+            template = self.profile.overhead(roles, self.frame)
         return {
             "context_tokens": context,
             "prompt_tokens": context - max_new - template,
@@ -281,8 +328,10 @@ class Cutter:
             "max_new_tokens": max_new,
         }
 
-    def _assert_exact(self, row: Row) -> None:
-        if row["messages"]:  # each is encoded by itself, and most stand in many conversations
+    def _assert_exact(self, row: Row, turns: Sequence[tuple[str, str]]) -> None:
+        if has_calls(turns):
+            counted = self.profile.sent_tokens(turns, self.frame, self._counter) - row["template_tokens"]
+        elif row["messages"]:  # each is encoded by itself, and most stand in many conversations
             counted = sum(self._alone[turn["content"]] for turn in row["messages"])
         else:
             counted = self._counter.count(row["prompt"])
@@ -348,6 +397,6 @@ def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: 
         "question_start": joined.question_start,
         "needles": joined.needles,
         "metadata": plain_json(metadata),
-        "messages": [{"role": role, "content": content} for role, content in joined.messages] or None,
+        "messages": messages_of(joined.messages) or None,
         "prompt": prompt,
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from pipeline.assemble.cache import DRAWN, layout_of
 from pipeline.assemble.cutter import Cutter, cutter
 from pipeline.assemble.jobs import draw_sample, pool_of
@@ -14,6 +16,7 @@ from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Layout
+from pipeline.turns import CALL
 
 PROBES = 3
 """Rows of a stratum that are laid out."""
@@ -21,6 +24,8 @@ SAFETY = 3
 """Largest units of filler that must find room."""
 LONGEST = 128
 """Units with the most characters, among which that with the most tokens is looked for."""
+WEIGHED, SPREAD = 512, 1.03
+"""Units of which the calls of tools are weighed, and how many more calls a row may have than their mean says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,24 @@ class FitJob:
                 needed = SAFETY * max(largest[spec.name] for spec in plan.task(cell).pools(cell))
                 if fault := _fault(plan, cell, probed[cell], knife, needed):
                     return fault
+            if fault := self._calls_fault(knife):
+                return fault
+        return None
+
+    def _calls_fault(self, knife: Cutter) -> FitError | None:
+        """Return which stratum holds more calls of tools than the profile can send."""
+        cells = [cell for cell in self.plan.recipe.of_family(self.family) if task_of(cell).has_calls]
+        if not cells or not (knife.profile.template.tools and knife.profile.template.tools.most_calls):
+            return None
+        for cell in cells:
+            (spec,) = self.plan.task(cell).pools(cell)
+            units = pool_of(self.plan, spec).take(np.arange(WEIGHED), facts=False)
+            called = sum(piece.turn == CALL for unit in units for piece in unit.pieces)
+            each = int(knife.unit_tokens(units).sum()) / called
+            try:
+                knife.profile.check_calls(int(SPREAD * knife.profile.window(cell.length) / each), str(cell))
+            except FitError as fault:
+                return fault
         return None
 
 
@@ -84,7 +107,7 @@ def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
 
 
 def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> FitError | None:
-    max_new = knife.profile.reply_tokens(plan.recipe.reserve, task_of(cell).max_new_tokens)
+    max_new = knife.profile.reply_tokens(plan.recipe.reserve, task_of(cell).room_of(cell))
     room = knife.profile.window(cell.length) - max_new - max(map(knife.fixed_tokens, layouts))
     least = max(_least_tokens(plan, cell, layout, knife) for layout in layouts)
     if room >= needed + least:

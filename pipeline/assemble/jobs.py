@@ -24,7 +24,7 @@ from pipeline.caches import lru_cache, register
 from pipeline.errors import CorruptError
 from pipeline.profiles import Profile
 from pipeline.recipe import digest, is_secret
-from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
+from pipeline.rows import KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json, schema_of
 from pipeline.storage import prefetched, prefetched_existing
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, PoolSpec, Sample
@@ -273,7 +273,8 @@ def run_pack(job: PackJob) -> None:
         job.proof.unlink(missing_ok=True)
         keys: list[Row] = []
         secret = is_secret(job.plan.recipe.seed)
-        write_rows(job.data, _kept(pack_rows(job), keys), DATA_SCHEMA, job.shard.key, secret=secret)
+        schema = schema_of(job.plan.schema_version)
+        write_rows(job.data, _kept(pack_rows(job), keys), schema, job.shard.key, secret=secret)
         write_rows(job.keys, keys, KEYS_SCHEMA, job.shard.key, secret=secret)
 
 

@@ -16,16 +16,16 @@ from functools import lru_cache, wraps
 from itertools import accumulate, islice
 from pathlib import Path
 from random import Random
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast, overload
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
 from pipeline.artifacts.manifest import manifest_path
 from pipeline.artifacts.recipes import recipe_path
 from pipeline.errors import RecipeError, unknown
-from pipeline.profiles import Profile, load_profile
+from pipeline.profiles import Profile, load_profile, shipped_profiles
 from pipeline.recipe import Recipe, Stratum, digest
-from pipeline.rows import SCHEMA_VERSION
+from pipeline.rows import SCHEMA_VERSION, TOOLS_VERSION
 from pipeline.streams import Streams, stream
 from pipeline.tasks import check_stratum, task_of
 from pipeline.tasks.base import PoolSpec, Task
@@ -274,6 +274,11 @@ class Plan:
         """The root of all streams: the seed of the recipe."""
         return self.recipe.seed
 
+    @property
+    def schema_version(self) -> int:
+        """The version of the columns: another one where rows have calls of tools."""
+        return columns_version(self.recipe.strata)
+
     @once
     def task(self, cell: Stratum) -> Task:
         """Return the task of a stratum, which finds the corpora of this folder."""
@@ -318,7 +323,7 @@ class Plan:
     def sample_key(self, family: str) -> str:
         """Return the content key of a family's samples."""
         cells = self.recipe.of_family(family)
-        versions = sorted({(cell.subtask, task_of(cell).version) for cell in cells})
+        versions = sorted({_version(cell) for cell in cells})
         sources = sorted(self.pool_key(spec) for spec in self.pools(family))
         return digest([SCHEMA_VERSION, self.recipe.tag, self.recipe.seed, cells, versions, sources])
 
@@ -330,14 +335,16 @@ class Plan:
     @once
     def count_key(self, spec: PoolSpec, profile: Profile) -> str:
         """Return the content key of a pool's counts in one profile."""
-        return digest([self.pool_key(spec), profile.digest, self.recipe.frame])
+        counted = profile.tools_digest if spec.has_calls else profile.digest
+        return digest([self.pool_key(spec), counted, self.recipe.frame])
 
     @once
     def shards(self, family: str, profile: Profile) -> list[Shard]:
         """Return a family's shards in one profile."""
         lengths, cuts = self.rows(family).lengths(), self.cuts(family)
         made_of = [self.sample_key(family), [self.count_key(spec, profile) for spec in self.pools(family)]]
-        rules = sorted({_rule(cell) for cell in self.recipe.of_family(family)})
+        rules: list[Any] = sorted({_rule(cell) for cell in self.recipe.of_family(family)})
+        rules += [self.schema_version] if self.schema_version != SCHEMA_VERSION else []
         return [
             Shard(
                 profile, family, self.recipe.tier, cut.number, cut.of, cut.start, cut.stop,
@@ -370,6 +377,25 @@ class Plan:
         return self.out / profile.name / "counts" / f"{spec.name}.parquet"
 
 
+class OfTask(Protocol):
+    """What names a task: a stratum of a recipe, or of a manifest."""
+
+    @property
+    def family(self) -> str:
+        """The family."""
+
+    @property
+    def subtask(self) -> str:
+        """The subtask."""
+
+
+def columns_version(cells: Iterable[OfTask]) -> int:
+    """Return the version of the columns of some strata: another one where rows have calls of tools."""
+    places = {(cell.family, cell.subtask) for cell in cells}
+    called = any(task_of(Stratum(*place, "32k", 0, 0, 1)).has_calls for place in places)
+    return TOOLS_VERSION if called else SCHEMA_VERSION
+
+
 @lru_cache(maxsize=4)
 def _shared_plan(recipe: Recipe, profiles: tuple[Profile, ...], out: Path, families: tuple[str, ...]) -> Plan:
     return Plan(recipe, profiles, out, families)
@@ -389,6 +415,7 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
             raise RecipeError(unknown("family in this recipe:", family, recipe.families))
     loaded = tuple(load_profile(name) for name in dict.fromkeys(profiles))
     for profile in loaded:
+        _check_calls(recipe, profile)
         if not re.search(PLAIN, profile.name) or profile.name in RESERVED:
             raise RecipeError(
                 f"a profile cannot be called {profile.name!r}, since its name becomes a folder's: use letters "
@@ -400,10 +427,31 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
     return Plan(recipe, loaded, out, families or recipe.families)
 
 
+def _check_calls(recipe: Recipe, profile: Profile) -> None:
+    """Refuse calls of tools that a profile cannot send."""
+    named = next((cell for cell in recipe.strata if task_of(cell).has_calls), None)
+    if named is None:
+        return
+    if recipe.frame != "chat":
+        raise RecipeError(f'{named}: calls of tools need frame = "chat"')
+    if profile.template.tools is None:
+        able = [name for name in shipped_profiles() if load_profile(name).template.tools]
+        raise RecipeError(
+            f"{named}: profile {profile.name} cannot send calls of tools: give one of {', '.join(able)}, or leave out "
+            f"{named.family}.{named.subtask}"
+        )
+
+
+def _version(cell: Stratum) -> tuple[str | int, ...]:
+    """Return what decides how the rows of a stratum are drawn and worded."""
+    task = task_of(cell)
+    return (cell.subtask, task.version, *([task.wording] if task.wording else []))
+
+
 def _rule(cell: Stratum) -> tuple[str, str, int]:
     """Return what decides how replies to the rows of a stratum are judged."""
     task = task_of(cell)
-    return task.subtask, task.scorer_of(cell), task.max_new_tokens
+    return task.subtask, task.scorer_of(cell), task.room_of(cell)
 
 
 def _cuts(lengths: Iterable[int]) -> list[tuple[int, int]]:
@@ -420,8 +468,9 @@ def _cuts(lengths: Iterable[int]) -> list[tuple[int, int]]:
 
 def row_streams(plan: Plan, cell: Stratum, index: int) -> tuple[Streams, Streams]:
     """Return the streams of one row, and those that all rows of its stratum share."""
-    name = f"{cell.family}.{cell.subtask}@{task_of(cell).version}"
-    path = (plan.root, name, cell.tier, cell.length, 1 if task_of(cell).paired else cell.complexity)
+    task = task_of(cell)
+    name = f"{cell.family}.{task.drawn_as or f'{cell.subtask}@{task.version}'}"
+    path = (plan.root, name, cell.tier, cell.length, 1 if task.paired else cell.complexity)
     return Streams((*path, index)), Streams(path)
 
 

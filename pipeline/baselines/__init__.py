@@ -13,9 +13,12 @@ from pipeline.baselines.documents import CitedDocuments, Documents, Rankings
 from pipeline.baselines.messages import Examples, Lines
 from pipeline.baselines.michelangelo import Program, Stories, Talk
 from pipeline.baselines.recall import Edges, Recall
+from pipeline.baselines.register import Register
 from pipeline.baselines.repositories import Repositories
+from pipeline.baselines.tables import Tables
 from pipeline.baselines.traces import Traces
 from pipeline.errors import CarraraError, unknown
+from pipeline.languages import asking
 from pipeline.rows import Row
 
 __all__ = ["COLUMNS", "READERS", "Reader", "Reading", "open_reading", "reader_of"]
@@ -38,11 +41,14 @@ READINGS: dict[str, type[Reading]] = {
     "summ": Summaries,
     "trace": Traces,
     "code": Repositories,
+    "tabulate": Tables,
 }
 
 
 def open_reading(row: Row) -> Reading:
     """Return a row as readers see it; any family without a reading of its own is read by lines."""
+    if row["family"] == "recall" and asking(row["subtask"]):
+        return Register(row)
     return READINGS.get(row["family"], Reading)(row)
 
 

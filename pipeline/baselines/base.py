@@ -13,6 +13,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Literal
 
+from pipeline.languages import asking
 from pipeline.recipe import Stratum
 from pipeline.rows import Row
 from pipeline.streams import stream
@@ -20,7 +21,7 @@ from pipeline.tasks import task_of
 from pipeline.tasks.base import Turns
 from pipeline.verify.row import turns_of
 
-WORDS = re.compile(r"[a-z0-9]+")
+WORDS = re.compile(r"[^\W_]+")
 QUESTIONS = re.compile(r"(?<=[?])\s+")
 End = Literal["first", "last"]
 FIRST: End = "first"
@@ -38,7 +39,7 @@ class Passage:
 
 
 class Reading:
-    """A row as a reader gets it: what is sent, its question, and no key.
+    """A row as a reader gets it: what is sent, its question, and no key. A `named` one is in a language of its subtask.
 
     Args:
         row: a row with at least the columns ``pipeline.baselines.COLUMNS``.
@@ -48,7 +49,9 @@ class Reading:
         self.row_id: str = row["id"]
         self.question: str = row["question"]
         self.tokens: int = row["prompt_tokens"]
-        self.subtask: str = row["subtask"]
+        named = asking(row["subtask"])
+        self.subtask: str = named[0] if named else row["subtask"]
+        self.named = named is not None
         self.turns: Turns = turns_of(row)
         self.task = task_of(Stratum(row["family"], row["subtask"], "32k", 0, 0, 1))
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from pipeline.baselines.base import FIRST, LAST, End, Passage, Reading
+from pipeline.metrics import EMPTY_LIST, NO_MEMBERS
 from pipeline.tasks.graph.solve import LINE, Edge, Listed, gathered, read
 from pipeline.tasks.recall import json_kv, lists, niah_solve, vt_solve
 
@@ -97,7 +98,7 @@ class Edges(Reading):
     @cached_property
     def listed(self) -> Listed:
         """The graph as it was sent."""
-        return read(self.text)
+        return read(self.text, self.subtask if self.named else "")
 
     @cached_property
     def body(self) -> tuple[int, int]:
@@ -110,7 +111,8 @@ class Edges(Reading):
         if self.subtask == "route":
             return ", ".join(self._way(edges)) or self.guess()
         try:
-            return replace(self.listed, edges=edges).answer
+            said = replace(self.listed, edges=edges).answer
+            return EMPTY_LIST if self.named and said == NO_MEMBERS else said
         except ValueError:
             return self.guess()
 

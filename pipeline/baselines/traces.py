@@ -7,14 +7,25 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from pipeline.baselines.base import LAST, End, Passage, Reading
+from pipeline.rows import Row
 from pipeline.tasks.trace.log import END, START, Call, Log, read
 from pipeline.tasks.trace.replay import CLAIM, Asked, asked_of
+from pipeline.tasks.trace.tools import AsTools, Told
 
 NAME = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
 
 
 class Traces(Reading):
-    """Things, settings, plans, queries or rules that are asked about by name, among calls of tools."""
+    """Things, settings, plans, queries or rules that are asked about by name, among calls of tools.
+
+    A conversation of real calls is read as the text that the subtask without them has.
+    """
+
+    def __init__(self, row: Row) -> None:
+        super().__init__(row)
+        if isinstance(self.task, AsTools):
+            self.turns, self.task = (("user", Told.of(self.turns).text),), self.task.plain
+            self.subtask = self.task.subtask
 
     @cached_property
     def log(self) -> Log:

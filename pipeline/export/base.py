@@ -39,7 +39,7 @@ class Export:
     `values` returns what that template knows beside what all of them know, from the strata of the rows that were
     written (``HELD``). `sampling` says what is sent beside the prompt, and `headline` how the harness's own numbers
     compare with the headline of `carrara score` (empty if nothing is scored); both are sentences of Markdown. `read`
-    says whether `carrara score` reads what the harness writes.
+    says whether `carrara score` reads what the harness writes, and `calls` whether calls of tools are sent.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Export:
     sampling: str = "Nothing is sent from here: send `temperature` 0 and no seed."
     headline: str = "The harness does not know it."
     read: bool = True
+    calls: bool = False
 
 
 def export(harness: Export, split: Split, selection: Selection, out: Path) -> Written:
@@ -106,6 +107,7 @@ def _readme(harness: Export, split: Split, held: Sequence[Row], written: Written
         "sampling": harness.sampling,
         "headline": harness.headline,
         "read": harness.read,
+        "calls": harness.calls,
         **harness.values(split, held),
     }
     with as_file(files("pipeline.export") / "templates") as templates:

@@ -17,11 +17,15 @@ import pyarrow.parquet as pq
 from pipeline.artifacts.files import files_below
 from pipeline.artifacts.parquet import columns_of
 from pipeline.artifacts.split import Selection, Split
+from pipeline.caches import cache
 from pipeline.errors import ExportError
 from pipeline.export.base import Tally, Written, add_line
 from pipeline.metrics import SCORERS, UNKNOWN, Scorer, facts, stops_of
 from pipeline.metrics.join import write_metrics
+from pipeline.recipe import Stratum
 from pipeline.rows import DATA_SCHEMA, Row, text_bytes
+from pipeline.tasks import TASKS
+from pipeline.turns import sent
 
 CARRIED = (
     *("id", "family", "subtask", "tier", "length", "complexity", "scorer", "context_tokens", "max_new_tokens"),
@@ -30,6 +34,7 @@ CARRIED = (
 """What a harness needs of a row: its stratum, the room for the reply, what its scorer reads, and the text."""
 
 TURNS = "real turns, which this harness cannot send: it sends one string"
+CALLS = "calls of tools, which this export does not send: use openai-batch or carrara run"
 GROUP_BYTES = 32 * 1024 * 1024
 END = "<|endoftext|>"
 """A stop where there is nothing to stop at: some servers refuse an empty list, and no reply goes on behind this."""
@@ -49,7 +54,20 @@ class Part:
     @property
     def name(self) -> str:
         """The name of its file and, behind the harness's own prefix, of its task."""
-        return f"{self.family}_{self.subtask.replace('-', '_')}_{self.tier}_{self.length}"
+        name = f"{self.family}_{self.subtask.replace('-', '_')}_{self.tier}_{self.length}"
+        return (
+            f"{name}_{self.max_new_tokens}" if self.max_new_tokens in rooms_apart(self.family, self.subtask) else name
+        )
+
+
+@cache
+def rooms_apart(family: str, subtask: str) -> frozenset[int]:
+    """Return the rooms for replies that a task has beside its usual one: rows of these are parts of their own."""
+    task = TASKS.get((family, subtask))
+    if not task:
+        return frozenset()
+    cells = (Stratum(family, subtask, "32k", 0, complexity, 1) for complexity in task.complexities)
+    return frozenset(map(task.room_of, cells)) - {task.max_new_tokens}
 
 
 PART = tuple(each.name for each in fields(Part))
@@ -88,6 +106,15 @@ def lead(split: Split) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", split.manifest.release).strip("_").lower() or "carrara"
 
 
+def unsent(row: Row, *, turns: bool) -> str:
+    """Return why what a row sends cannot be sent by a harness, or nothing; `turns`: whether it can send real turns."""
+    if row["messages"] is None:
+        return ""
+    if any(message.get("tool_calls") for message in row["messages"]):
+        return CALLS
+    return "" if turns else TURNS
+
+
 def need_keys(split: Split, harness: str) -> None:
     """Refuse a split whose keys are withheld.
 
@@ -105,7 +132,8 @@ def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool
     """Write the selected rows as ``<part>.parquet`` below a folder.
 
     With `turns` a row that has messages keeps them and an empty prompt, so that no text is there twice; without it
-    such rows are left out by name, and so is always a row whose scorer metrics.py does not know.
+    such rows are left out by name, and so is always a row with calls of tools, and one whose scorer metrics.py does not
+    know.
 
     Raises:
         ExportError: if two strata of one subtask and length leave different room for the reply.
@@ -136,12 +164,10 @@ def _carried(rows: Iterable[Row], left: dict[str, list[str]], *, turns: bool) ->
     for row in rows:
         if row["scorer"] not in SCORERS:
             left[UNKNOWN.ungraded].append(row["id"])
-        elif row["messages"] is None:
-            yield row
-        elif turns:
-            yield row | {"prompt": ""}
+        elif why := unsent(row, turns=turns):
+            left[why].append(row["id"])
         else:
-            left[TURNS].append(row["id"])
+            yield row if row["messages"] is None else row | {"prompt": ""}
 
 
 def _groups(rows: Iterable[Row]) -> Iterator[tuple[Part, list[Row]]]:
@@ -209,14 +235,15 @@ def write_rooms(
         selection: which rows.
         file: the file of a room, in tokens.
         text: what is sent of a row, as the harness names it.
-        turns: whether the harness can send real turns; without it such rows are left out by name.
+        turns: whether the harness can send real turns; without it such rows are left out by name, and always those with
+            calls of tools.
     """
     tally, rooms = Tally(), set[int]()
     for row in split.rows(COLUMNS, selection):
         if row["scorer"] not in SCORERS:
             tally.leave(row, UNKNOWN.ungraded)
-        elif row["messages"] is not None and not turns:
-            tally.leave(row, TURNS)
+        elif why := unsent(row, turns=turns):
+            tally.leave(row, why)
         else:
             add_line(file(row["max_new_tokens"]), {name: row[name] for name in (*PLACE, *KEY)} | text(row))
             rooms.add(row["max_new_tokens"])
@@ -236,7 +263,7 @@ def benchmarks(lead: str, rooms: Iterable[int]) -> dict[str, int]:
 
 def messages_of(row: Row) -> Row:
     """Return what is sent of a row as messages, real turns or one of the user."""
-    return {"messages": row["messages"] or [{"role": "user", "content": row["prompt"]}]}
+    return {"messages": sent(row["messages"] or [{"role": "user", "content": row["prompt"]}])}
 
 
 def put(folder: Path, name: str, text: str) -> None:

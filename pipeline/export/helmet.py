@@ -10,8 +10,9 @@ from pipeline.artifacts.files import files_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export import named
 from pipeline.export.base import Export, Tally, Written, add_line, group_name, task_name
-from pipeline.export.by_stratum import TURNS, as_yaml, need_keys
+from pipeline.export.by_stratum import as_yaml, need_keys, unsent
 from pipeline.export.named import HELMET_SUMMARIES, helmet_icl, helmet_line, names_of, strings
+from pipeline.languages import asking
 from pipeline.metrics import facts
 from pipeline.rows import Row
 
@@ -91,8 +92,10 @@ def _file(row: Row) -> str:
 
 def line_of(row: Row) -> tuple[str, Row] | str:
     """Return the data set that grades a row and the row's line for it, or why there is none."""
-    if row["messages"] is not None:
-        return TURNS
+    if why := unsent(row, turns=False):
+        return why
+    if asking(row["subtask"]):
+        return "HELMET puts English words of its own round a row, which names its language"
     if own := helmet_icl(row):
         return f"HELMET draws the examples of {own} itself, and reads no file (score with --quirk label=em)"
     if row["family"] == "summ":

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pipeline.metrics import MEMBERS, NO_MEMBERS, NUMBER, PART, facts, worth_of
+from pipeline.metrics import EMPTY_LIST, MEMBERS, NO_MEMBERS, NUMBER, PART, facts, worth_of
 from pipeline.rows import Row, known_by
 from pipeline.tasks.recall.json_kv import SHOWN, question
 from pipeline.tasks.recall.json_kv import START as OBJECT
@@ -61,11 +61,13 @@ def _pair(row: Row) -> Strings | str:
 
 def _members(row: Row) -> Strings | str:
     none = "the set asked for is empty, and a rule that looks for strings has none to look for"
-    return none if row["target"] == NO_MEMBERS else Strings(tuple(row["target"].split(MEMBERS)), each=True)
+    return (
+        none if row["target"] in (NO_MEMBERS, EMPTY_LIST) else Strings(tuple(row["target"].split(MEMBERS)), each=True)
+    )
 
 
 def _view(row: Row) -> Strings | str:
-    return Strings(tuple(row["answers"])) if row["subtask"] == "print" else NUMBER
+    return Strings(tuple(row["answers"])) if row["subtask"].partition("-")[0] == "print" else NUMBER
 
 
 SHAPES: dict[str, Callable[[Row], Strings | str]] = {

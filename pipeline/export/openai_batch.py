@@ -13,6 +13,7 @@ from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
 from pipeline.metrics import facts, stops_of
 from pipeline.rows import Row
+from pipeline.turns import sent
 
 MOST_LINES = 50_000
 MOST_BYTES = 200_000_000
@@ -58,7 +59,7 @@ def default_model(split: Split) -> str:
 
 def _request(row: Row, model: str) -> Row:
     chat = row["frame"] == "chat"
-    turns = row["messages"] or [{"role": "user", "content": row["prompt"]}]
+    turns = sent(row["messages"] or [{"role": "user", "content": row["prompt"]}])
     cold = {} if OWN_TEMPERATURE.match(model) else {"temperature": 0}
     said: Row = (
         {"messages": turns, "max_completion_tokens": row["max_new_tokens"]}
@@ -91,6 +92,7 @@ def for_model(model: str | None) -> Export:
         values,
         sampling="Every request has `temperature` 0 and no seed; models that refuse a temperature get none.",
         headline="Batches score nothing themselves.",
+        calls=True,
     )
 
 

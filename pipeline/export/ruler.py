@@ -11,7 +11,7 @@ from pathlib import Path
 from pipeline.artifacts.files import files_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, add_line, group_name, task_name
-from pipeline.export.by_stratum import TURNS, as_yaml, need_keys, template
+from pipeline.export.by_stratum import as_yaml, need_keys, template, unsent
 from pipeline.export.named import Strings, names_of, strings
 from pipeline.rows import Row
 
@@ -33,7 +33,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
     tasks: dict[str, tuple[int, str]] = {}
     numbers: dict[Path, int] = {}
     for row in split.rows(COLUMNS, selection):
-        wanted = TURNS if row["messages"] is not None else strings(row)
+        wanted = unsent(row, turns=False) or strings(row)
         if isinstance(wanted, str):
             tally.leave(row, wanted)
             continue

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pipeline.artifacts.files import files_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, group_counts, group_name
-from pipeline.export.by_stratum import copy_metrics, need_keys, template
+from pipeline.export.by_stratum import copy_metrics, need_keys, template, unsent
 from pipeline.metrics import SCORERS, UNKNOWN
 from pipeline.rows import DATA_SCHEMA, Row, text_bytes
 
@@ -82,6 +82,9 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
         for row in split.rows(COLUMNS, selection):
             if row["scorer"] not in SCORERS:
                 tally.leave(row, UNKNOWN.ungraded)
+                continue
+            if why := unsent(row, turns=True):
+                tally.leave(row, why)
                 continue
             files.add(group_name(row), row)
             tally.rows += 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from pipeline.artifacts.files import files_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, add_line, group_counts, group_name
-from pipeline.export.by_stratum import TURNS
+from pipeline.export.by_stratum import unsent
 
 COLUMNS = ("id", "tier", "length", "max_new_tokens", "messages", "prompt")
 
@@ -16,8 +16,8 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
     """Write ``<tier>-<length>.jsonl``, a line for each row."""
     tally = Tally()
     for row in split.rows(COLUMNS, selection):
-        if row["messages"] is not None:
-            tally.leave(row, TURNS)
+        if why := unsent(row, turns=False):
+            tally.leave(row, why)
             continue
         line = {"id": row["id"], "prompt": row["prompt"], "output_tokens": row["max_new_tokens"]}
         add_line(files_below(out, f"{group_name(row)}.jsonl"), line)

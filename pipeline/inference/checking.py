@@ -17,6 +17,7 @@ from pipeline.inference.run import count_of, messages_of, reply_to
 from pipeline.metrics.reply import OPENED
 from pipeline.profiles import Profile
 from pipeline.rows import Row
+from pipeline.turns import turns_of
 
 NOT_TOLD = "not reported"
 ROOM = 8
@@ -199,8 +200,9 @@ def _wanted(row: Row, profile: Profile | None) -> str | None:
     if profile is None:
         return None
     try:
-        return profile.render([(each["role"], each["content"]) for each in messages_of(row)], row["frame"])
-    except ProfileError:
+        turns = turns_of(row["messages"]) if row["messages"] else [("user", row["prompt"])]
+        return profile.render(turns, row["frame"])
+    except (ProfileError, ValueError):
         return None
 
 

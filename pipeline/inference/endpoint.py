@@ -169,7 +169,7 @@ class Endpoint:
 
     def ask(
         self,
-        messages: Sequence[Mapping[str, str]],
+        messages: Sequence[Mapping[str, Any]],
         *,
         more: Mapping[str, Any] | None = None,
         given_up: Callable[[], bool] = lambda: False,

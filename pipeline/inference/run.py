@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,13 +18,15 @@ from pipeline.errors import EndpointError, PredictionsError, RefusedError, Reque
 from pipeline.inference.endpoint import Endpoint, asked, content_of
 from pipeline.metrics import facts, stops_of
 from pipeline.rows import Row, sha256_text
+from pipeline.turns import Message, sent
 
 
 class Predictions(Journal):
     """An open file of predictions of one model on one split.
 
-    What a row has is one of three: a reply (`answered`; `cut` those of them that ended where their room did), a reply
-    without text (`empty`), or a server's final refusal (`refused`). A failed try is none of them.
+    What a row has is one of three: a reply (`answered`; `cut` those of them that ended where their room did, `called`
+    those that call a tool where words were asked for, which have no text), a reply without text (`empty`), or a
+    server's final refusal (`refused`). A failed try is none of them.
 
     Args:
         path: the file; it is made if it is not there.
@@ -37,6 +40,7 @@ class Predictions(Journal):
         self._model, self._tags, self._again = model, tags, again
         self.answered: set[str] = set()
         self.cut: set[str] = set()
+        self.called: set[str] = set()
         self.empty: set[str] = set()
         self.refused: dict[str, str] = {}
         self._owed: set[str] = set()
@@ -68,20 +72,22 @@ class Predictions(Journal):
         if said.get("refused"):
             self._take_refusal(row_id, str(said["refused"]))
         elif not said.get("error"):
-            self._take(row_id, text, said.get("finish_reason"))
+            self._take(row_id, text, said.get("finish_reason"), called=bool(said.get("called")))
         if self._again and row_id not in self.answered:
             self._owed.add(row_id)
 
-    def _take(self, row_id: str, text: object, reason: object) -> None:
+    def _take(self, row_id: str, text: object, reason: object, *, called: bool) -> None:
         if row_id in self.answered:
             return
         self.refused.pop(row_id, None)
-        if isinstance(text, str) and text.strip():
+        if called or (isinstance(text, str) and text.strip()):
             self.answered.add(row_id)
             self.empty.discard(row_id)
             self._owed.discard(row_id)
         else:
             self.empty.add(row_id)
+        if called:
+            self.called.add(row_id)
         is_cut = isinstance(reason, str) and reason.lower() in CUT
         (self.cut.add if is_cut else self.cut.discard)(row_id)
 
@@ -93,7 +99,7 @@ class Predictions(Journal):
         """Write a reply down; None is one without text."""
         self._append({"id": row_id, "prediction": prediction, "model": self._model, **more})
         self._owed.discard(row_id)
-        self._take(row_id, prediction, more.get("finish_reason"))
+        self._take(row_id, prediction, more.get("finish_reason"), called=bool(more.get("called")))
 
     def keep_refusal(self, row_id: str, error: str) -> None:
         """Record that the server will never answer a row; the next run does not send it again."""
@@ -121,8 +127,8 @@ IN_A_ROW = 8
 class Outcome:
     """What a run brought: how many replies, and how far the server's count of prompt tokens is from the row's.
 
-    Of `replies`, `empty` have no text. `failed` names rows with the server's words; `off` counts rows by that
-    difference, 0 is as it should be.
+    Of `replies`, `empty` have no text, those that call a tool not among them. `failed` names rows with the server's
+    words; `off` counts rows by that difference, 0 is as it should be.
     """
 
     replies: int = 0
@@ -204,9 +210,25 @@ def reply_to(endpoint: Endpoint, row: Row, more: Mapping[str, Any], given_up: Ca
     return endpoint.ask(messages_of(row), more=more, given_up=given_up)
 
 
-def messages_of(row: Row) -> list[dict[str, str]]:
+def messages_of(row: Row) -> list[Message]:
     """Return what is sent of a row inside the chat template: its turns, or one of the user."""
-    return row["messages"] or [{"role": "user", "content": row["prompt"]}]
+    return sent(row["messages"] or [{"role": "user", "content": row["prompt"]}])
+
+
+CALLED = re.compile(
+    r"<tool_call>|<function=|<\|tool_call>|<\|tool_calls?_(?:section_)?begin\|>|<\uff5ctool\u2581calls?\u2581begin\uff5c>"
+    r"|\bto=functions\."
+)
+"""How models write a call of a tool where the server does not read it as one: no tools were declared to it."""
+
+
+def call_in(row: Row, body: Mapping[str, Any]) -> str:
+    """Return what a reply calls, if it calls a tool: of rows that hold calls themselves, and ask for words."""
+    if not any(message.get("tool_calls") for message in row["messages"] or ()):
+        return ""
+    told = body["choices"][0].get("message", {}).get("tool_calls")
+    text = content_of(body).rpartition("</think>")[2]
+    return json.dumps(told) if told else text.strip() if CALLED.search(text) else ""
 
 
 def _keep(row: Row, body: Mapping[str, Any], seconds: float, kept: Predictions, outcome: Outcome) -> int | None:
@@ -224,9 +246,12 @@ def _keep(row: Row, body: Mapping[str, Any], seconds: float, kept: Predictions, 
     if isinstance(refusal, str) and refusal:
         more |= {"finish_reason": "refusal", "refusal": refusal[:1000]}
     text = content_of(body)
+    if called := call_in(row, body):
+        more |= {"finish_reason": "tool_calls", "called": called[:1000]}
+        text = ""
     kept.keep(row["id"], text or None, more)
     outcome.replies += 1
-    outcome.empty += not text.strip()
+    outcome.empty += not (text.strip() or called)
     if sent is None:
         return None
     off: int = sent - row["prompt_tokens"] - row["template_tokens"]

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from pipeline.metrics.command import main
 from pipeline.metrics.dates import dated
-from pipeline.metrics.forms import MEMBERS, NO_MEMBERS, listed
+from pipeline.metrics.forms import EMPTY_LIST, MEMBERS, NO_MEMBERS, listed
 from pipeline.metrics.means import counted, headline
 from pipeline.metrics.numbers import closeness, last_integer, latent_list
 from pipeline.metrics.parts import all_in_order, pair
@@ -43,6 +43,7 @@ from pipeline.metrics.values import exact
 
 __all__ = [
     "CUT",
+    "EMPTY_LIST",
     "END",
     "FIGURES",
     "JUDGED",

@@ -24,6 +24,8 @@ from pipeline.metrics.text import (
 MEMBERS = ", "
 """What stands between the members of a target, which is `NO_MEMBERS` where there are none."""
 NO_MEMBERS = "none"
+EMPTY_LIST = "[]"
+"""The same where it must be said by this form, and not by a word: in other languages than English."""
 GROUPED = re.compile(r"(?<![\w.])\d{1,3}(,|\{,\}|[. _'])\d{3}(?:\1\d{3})+(?!\w|\1\d{3}(?!\d))")
 """A number of seven digits and more with its digits in groups."""
 UUID = re.compile(
@@ -79,7 +81,7 @@ def named_in(text: str, form: re.Pattern[str] | None) -> frozenset[str]:
 
 def listed(row: Row) -> list[str]:
     """Return the members of a row's target as they are written."""
-    return [] if row["target"] == NO_MEMBERS else str(row["target"]).split(MEMBERS)
+    return [] if row["target"] in (NO_MEMBERS, EMPTY_LIST) else str(row["target"]).split(MEMBERS)
 
 
 def compared(item: str) -> str:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 PACKAGE = "pipeline.metrics"
 MODULES = (
-    *("scorer", "dates", "reply", "text", "glosses", "published", "numbers", "forms", "values", "parts", "labels"),
-    *("sets", "sources", "rankings", "summaries", "choices", "registry", "means", "command"),
+    *("scorer", "dates", "reply", "text", "glosses", "published", "scripts", "numbers", "forms", "values", "parts"),
+    *("labels", "sets", "sources", "rankings", "summaries", "tables", "choices", "registry", "means", "command"),
 )
 """The modules in the order in which they stand in the file: each imports only from those before it."""
 ENDING = """

@@ -112,7 +112,7 @@ def latent_list(row: Row, prediction: str, *, values: bool = False) -> float | N
 
     Judges a reply with a whole number, or for ``print`` with a list of them in square brackets.
     """
-    if row["subtask"] != "print":
+    if row["subtask"].partition("-")[0] != "print":
         given = _number(row, prediction)
         if isinstance(given, int):
             return closeness(int(row["target"]), given)
@@ -198,10 +198,10 @@ SHORT = 20
 """Characters below which OOLONG takes a reply without colons for an answer."""
 LATENT_LIST_SCORER = Scorer(
     latent_list,
-    2,
+    3,
     "view",
     quirks={"characters": {"values": False}, "values": {"values": True}},
     unnormalised="a list of numbers is asked, and HELMET drops brackets, commas and signs before it compares",
 )
-LAST_INTEGER_SCORER = Scorer(last_integer, 2, "number", ungraded=NUMBER)
-COUNT_SCORER = Scorer(count, 2, "number", quirks={"exact": {}, "oolong": near_count}, ungraded=NUMBER)
+LAST_INTEGER_SCORER = Scorer(last_integer, 3, "number", ungraded=NUMBER)
+COUNT_SCORER = Scorer(count, 3, "number", quirks={"exact": {}, "oolong": near_count}, ungraded=NUMBER)

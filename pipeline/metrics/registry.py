@@ -12,9 +12,11 @@ from pipeline.metrics.parts import ALL_IN_ORDER_SCORER, CITATION_SCORER, PAIR_SC
 from pipeline.metrics.published import MRCR_SCORER
 from pipeline.metrics.rankings import NDCG_SCORER
 from pipeline.metrics.scorer import Row, Rule, Scorer
+from pipeline.metrics.scripts import PLAIN_SCORER
 from pipeline.metrics.sets import MEMBERS_SCORER, ROUTE_SCORER
 from pipeline.metrics.sources import CITED_SCORER
 from pipeline.metrics.summaries import KEY_POINTS_SCORER
+from pipeline.metrics.tables import ROWS_SCORER
 from pipeline.metrics.values import EXACT_SCORER, IDK_PAIR_SCORER
 
 
@@ -64,6 +66,8 @@ SCORERS: dict[str, Scorer] = {
     "count": COUNT_SCORER,
     "choice": CHOICE_SCORER,
     "key_points": KEY_POINTS_SCORER,
+    "rows": ROWS_SCORER,
+    "plain": PLAIN_SCORER,
 }
 """Every scorer by the name that rows give it."""
 

@@ -13,6 +13,8 @@ from pipeline.metrics.scorer import Row
 LONGEST = 200_000
 """Characters of a reply that are looked at, from its end."""
 STOPS = (
+    *("\nFrage:", "\nPregunta:", "\nQuestion\u00a0:", "\nPytanie:"),
+    *("\n\u0412\u043e\u043f\u0440\u043e\u0441:", "\n\u95ee\u9898\uff1a"),
     *("\nQuestion:", "\nQuestions:", "\nLast question:\n", "\nLast message:\n", "\nLast text:\n", "\nUser:"),
     *(
         "\nBiographies:",
@@ -25,6 +27,8 @@ STOPS = (
         "\nReport:\n",
         "\nFiles:\n",
         "\nCommits:\n",
+        "\nSurvey:\n",
+        "\nHost log:\n",
     ),
     *(
         "\nList:\n",
@@ -162,8 +166,29 @@ STRAIGHT = str.maketrans(
         "\u2009": " ",
         "\u202f": " ",
         "\x01": " ",
+        "\uff1a": ": ",
+        "\uff0c": ", ",
+        "\u3001": ", ",
+        "\u3002": ". ",
+        "\uff1b": "; ",
+        "\uff08": " (",
+        "\uff09": ") ",
+        **dict.fromkeys(
+            "\u061c\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+        ),
     }
 )
+"""Quotes, dashes, blanks and marks of Chinese as ASCII has them; what only joins or turns characters is left out."""
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+"""Letters of scripts without blanks between words: Thai and Lao, Burmese, Khmer, kana, Han."""
+SPACED = re.compile(rf"(?<=[{UNSPACED}])(?=[A-Za-z0-9-])|(?<=[A-Za-z0-9])(?=[{UNSPACED}])")
+"""Where a blank is put between them and letters or digits of ASCII."""
+FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
+
+
+def western(text: str) -> str:
+    """Return a text with the digits of all scripts as 0 to 9."""
+    return FOREIGN_DIGIT.sub(lambda found: str(unicodedata.decimal(found[0])), text)
 
 
 def plain(row: Row, prediction: str) -> str:
@@ -180,11 +205,15 @@ def without_markup(row: Row, prediction: str) -> str:
 
 
 def unaccented(text: str) -> str:
-    """Return a text with straight quotes and without accents; answers of users' own texts may have some."""
+    """Return a text with straight quotes, without accents, and with the digits of ASCII.
+
+    Letters of scripts without blanks are set apart from ASCII. Answers of users' own texts may have any of these.
+    """
     straight = text.translate(STRAIGHT)
     if straight.isascii():
         return straight
-    return "".join(filterfalse(unicodedata.combining, unicodedata.normalize("NFD", straight)))
+    bare = "".join(filterfalse(unicodedata.combining, unicodedata.normalize("NFD", straight)))
+    return SPACED.sub(" ", western(bare))
 
 
 def _unwrapped(text: str) -> str:

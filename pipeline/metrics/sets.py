@@ -8,6 +8,7 @@ from itertools import groupby, takewhile
 
 from pipeline.metrics.forms import (
     COUNTING,
+    EMPTY_LIST,
     HEX,
     MEMBERS,
     UNABLE,
@@ -23,7 +24,19 @@ from pipeline.metrics.forms import (
 )
 from pipeline.metrics.reply import TABLE_HEAD, after_mark, thought, without_markup
 from pipeline.metrics.scorer import Row, Scorer
-from pipeline.metrics.text import EXPLAINED, FINITE, JOINTS, TOKEN, f1, is_neutral, phrase, sentences_of, words_of
+from pipeline.metrics.text import (
+    EXPLAINED,
+    FINITE,
+    JOINTS,
+    LONG_LINE,
+    MOST,
+    TOKEN,
+    f1,
+    is_neutral,
+    phrase,
+    sentences_of,
+    words_of,
+)
 
 EMPTY = re.compile(r"\[\s*\]|\{\s*\}|\\(?:emptyset|varnothing)\b|\u2205|\bset\(\)")
 """A set without members, as it is written."""
@@ -47,6 +60,8 @@ GLOSS = re.compile(
 """What is said of a name behind a dash."""
 CAPITALS = re.compile(r"(?<![\w\x02])[A-Z][\w'-]*(?:(?: (?:of|the|at|near|in|on|&))* [A-Z][\w'-]*)*")
 """Words with capitals that make one name."""
+LONG_MEMBER = 30
+"""Characters that a sentence may have for each member of a long list."""
 SERVING = FINITE | words_of("the a an also sure thus hence therefore however finally consequently overall altogether")
 """Words that are no item even where they stand alone."""
 
@@ -58,12 +73,14 @@ def members(row: Row, prediction: str) -> float | None:
     of it the lines that are lists, if there are any. An item is what has the form of the row's members (UUIDs; numbers
     or hexadecimal names of about their length; words in capitals; names of several words), else a word that stands
     alone or that ordinary talk does not have; what the question names or ``not`` denies is none. An empty set must be
-    said to be empty.
+    said to be empty, by `[]` if that is the target.
 
     Judges a final answer with items of the members' form, or that says there are none.
     """
     wanted = set(_members(row))
     given, said = _given(row, prediction)
+    if row["target"] == EMPTY_LIST and not given:
+        return 1.0 if EMPTY.search(after_mark(without_markup(row, prediction))[0]) else None
     if not given and not (NONE.search(said) and not UNABLE.search(said)):
         return None
     if not wanted:
@@ -105,7 +122,9 @@ def _given(row: Row, prediction: str) -> tuple[list[str], str]:
         return _titled(names, text, talk) if names else shaped_in(form, text, talk) if form else _worded(text, talk)
 
     forms = (GLOSS, EXPLAINED, ASIDE) if names else (EXPLAINED, ASIDE)
-    sentences = [_told(sentence, read, forms) for sentence in sentences_of(text)]
+    many = len(listed(row))
+    every = sentences_of(text, max(LONG_LINE, LONG_MEMBER * many), max(MOST, many))
+    sentences = [_told(sentence, read, forms) for sentence in every]
     sentences = sentences[_span(sentences, list(map(read, sentences)), marked=marked)]
     passages = [(lists, read("\n".join(some))) for lists, some in groupby(sentences, _lists)]
     listing = any(items for lists, items in passages if lists)
@@ -211,5 +230,5 @@ def last_line(row: Row, prediction: str) -> float | None:
     return f1(len(wanted & given), len(wanted), len(given)) if wanted or given else 1.0
 
 
-MEMBERS_SCORER = Scorer(members, 3, "members", quirks={"f1": {}, "recall": held, "last_line": last_line})
-ROUTE_SCORER = Scorer(route, 3, "route", ungraded="the order of the nodes counts, which the rule cannot see")
+MEMBERS_SCORER = Scorer(members, 4, "members", quirks={"f1": {}, "recall": held, "last_line": last_line})
+ROUTE_SCORER = Scorer(route, 4, "route", ungraded="the order of the nodes counts, which the rule cannot see")

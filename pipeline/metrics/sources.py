@@ -262,7 +262,7 @@ SHORTEST = 5
 """Characters of the shortest sentence that HELMET's copy of ALCE looks at."""
 CITED_SCORER = Scorer(
     cited,
-    3,
+    4,
     "sourced",
     quirks={"mean": {}, "alce": {"alce": True}, **{name: {"figure": name} for name in FIGURES}},
     ungraded="facts are asked for together with the ids of documents that state them",

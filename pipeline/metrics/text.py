@@ -19,11 +19,14 @@ MOST = 100
 """Sentences that are looked at, of those at the beginning and of those at the end: what is between is reasoning."""
 
 
-def sentences_of(text: str) -> list[str]:
-    """Return the sentences of a text, none of which goes on in another line; of a long one the end."""
+def sentences_of(text: str, longest: int = LONG_LINE, most: int = MOST) -> list[str]:
+    """Return the sentences of a text, none of which goes on in another line; of a long one the end.
+
+    Answers of many parts need a `longest` sentence, or more sentences at either end, than others do.
+    """
     lines = (BULLET.sub("", line).strip() for line in text.splitlines())
-    found = [each[-LONG_LINE - 1 :] for line in lines for each in SENTENCE_END.split(line) if each]
-    return found if len(found) <= 2 * MOST else found[:MOST] + found[-MOST:]
+    found = [each[-longest - 1 :] for line in lines for each in SENTENCE_END.split(line) if each]
+    return found if len(found) <= 2 * most else found[:most] + found[-most:]
 
 
 RETRACTION = re.compile(

@@ -272,7 +272,7 @@ def _names_value(piece: str, asked: frozenset[str]) -> bool:
 EXACT_SCORER = Scorer(exact, 5, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
 IDK_PAIR_SCORER = Scorer(
     idk_pair,
-    4,
+    5,
     "value",
     refuses=True,
     paired=True,

@@ -22,6 +22,7 @@ from pipeline.profiles.spec import (
     Engine,
     OptionalEngine,
     Template,
+    ToolTemplate,
     Vocabulary,
     engine_of,
     quick_of,
@@ -35,6 +36,8 @@ from pipeline.typed import Line, ModelName, Variant, Whole, typed
 
 INHERITED = ("vocabulary", "fast", "second", "quick", "template", "windows", "notice")
 DEEPEST = 4
+ARGUMENTS = ("object", "text")
+"""How templates take the arguments of a call of a tool."""
 DEFAULT_PROFILES = ("o200k", "llama3.1", "qwen2.5")
 
 
@@ -140,7 +143,10 @@ def _whole(table: dict[str, Any], where: str, depth: int = 0) -> dict[str, Any]:
     made = {key: below[key] for key in INHERITED if key in below} | table
     own = table.get("template")
     if isinstance(own, dict) and not own.keys() & {"kind", "text"}:
-        made["template"] = below.get("template", {}) | own
+        whole = below.get("template", {})
+        made["template"] = whole | own
+        if "tools" in whole and isinstance(own.get("tools"), dict):
+            made["template"]["tools"] = whole["tools"] | own["tools"]
     return made
 
 
@@ -170,10 +176,20 @@ def _template(table: Mapping[str, Any], where: str, vocabulary: Vocabulary) -> T
         given = _neighbour_template(vocabulary) | given if "text" not in given else given
         special = special or _added_tokens(vocabulary)
     given.setdefault("kind", "exact" if given.get("text") else "none")
+    tools = _tools(given.pop("tools"), f"{where[:-1]}.tools]") if "tools" in given else None
     template = typed(Template, given, where, ProfileError)
     _check_date(template.date, where)
     _check_kind(given, where)
-    return replace(template, special=tuple(sorted(special.items())), variables=variables)
+    return replace(template, special=tuple(sorted(special.items())), variables=variables, tools=tools)
+
+
+def _tools(table: Any, where: str) -> ToolTemplate:
+    given = dict(typed(dict[str, Any], table, where, ProfileError))
+    special = typed(dict[str, int], given.pop("special", {}), f"{where} special", ProfileError)
+    tools = typed(ToolTemplate, given, where, ProfileError)
+    if tools.arguments not in ARGUMENTS:
+        raise ProfileError(f"{where}: {unknown('arguments', tools.arguments, ARGUMENTS)}")
+    return replace(tools, special=tuple(sorted(special.items())))
 
 
 def _check_date(given: str, where: str) -> None:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from random import Random
 from types import MappingProxyType
 
 import numpy as np
 
-from pipeline.errors import ProfileError
+from pipeline.errors import FitError, ProfileError
 from pipeline.profiles import template as templates
 from pipeline.profiles.counters import JOINTS, Counter, open_counter
 from pipeline.profiles.spec import Engine, Pairs, Template, Vocabulary
@@ -137,6 +137,9 @@ def _spent(counter: Counter, text: str) -> float:
     return time.process_time() - start
 
 
+Turns = Sequence[tuple[str, str]]
+JOB: Turns = (("user", "Is it 7?"), ("call", 'note {"text": "Is it 7?"}'), ("tool", "kept"))
+"""A conversation that ends in the result of a call, behind which other turns are measured."""
 OPEN = 3
 """Vocabularies that a process keeps open of each kind: jobs come profile by profile, and each takes some 100 MB."""
 REGULAR = 9
@@ -256,6 +259,59 @@ class Profile:
     def sent_tokens(self, messages: Sequence[tuple[str, str]], frame: str, counter: Counter) -> int:
         """Return the tokens of all that is sent: each special token is one, each stretch between them an encode."""
         return templates.sent_tokens(self.template, messages, frame, counter)
+
+    @property
+    def tools_digest(self) -> str:
+        """SHA-256 of everything that decides a count of a conversation with calls of tools."""
+        tools = self.template.tools
+        return hashlib.sha256(json.dumps([self.digest, tools and asdict(tools)]).encode()).hexdigest()
+
+    def job_tokens(self, jobs: Iterable[Turns]) -> list[int]:
+        """Return the tokens that each job adds to a conversation: turns behind a result, of which the last is one.
+
+        Raises:
+            ProfileError: if this profile cannot send calls of tools.
+        """
+        opening = self._spoken(JOB)
+        found = list[list[str]]()
+        for job in jobs:
+            text = self._spoken([*JOB, *job])
+            if not text.startswith(opening):
+                raise ProfileError(
+                    f"profile {self.name}: its template sends a call in another way if more calls follow"
+                )
+            found.append(self._stretches(text[len(opening) :]))
+        counter, known = self.counter(), dict[str, int]()
+        for stretch in {stretch for some in found for stretch in some if stretch}:
+            known[stretch] = counter.count(stretch)
+        return [len(some) - 1 + sum(known[stretch] for stretch in some if stretch) for some in found]
+
+    def opening_tokens(self, turns: Turns) -> int:
+        """Return the tokens of the turns that a conversation begins with, the last of them a result."""
+        return templates.text_tokens(self.template.with_tools(), self._spoken(turns), self.counter())
+
+    def closing_tokens(self, turns: Turns) -> int:
+        """Return the tokens that the turns behind the last result add, with what opens the reply."""
+        return self.sent_tokens([*JOB, *turns], "chat", self.counter()) - self.opening_tokens(JOB)
+
+    def check_calls(self, calls: int, what: str) -> None:
+        """Check that `what` does not have more calls of tools than cost the same.
+
+        Raises:
+            FitError: if it does.
+        """
+        most = self.template.tools.most_calls if self.template.tools else 0
+        if most and calls > most:
+            raise FitError(
+                f"{what}: {calls:,} calls of tools do not fit profile {self.name}, whose template numbers them and is "
+                f"exact up to {most:,}: drop this length from the recipe"
+            )
+
+    def _spoken(self, turns: Turns) -> str:
+        return templates.render(self.template, turns, "chat", replies=False)
+
+    def _stretches(self, text: str) -> list[str]:
+        return templates.special_pattern(self.template.with_tools()).split(text)
 
 
 def close_counters() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -120,6 +121,23 @@ class OptionalEngine(Engine):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolTemplate:
+    """What is sent for conversations with calls of tools.
+
+    Attributes:
+        text: the Jinja source, for all messages of such a conversation; without it that of the template itself.
+        special: special tokens and their ids beside those of the template.
+        arguments: "object" or "text": how the template takes the arguments of a call.
+        most_calls: how many calls a conversation may have, where more would cost more tokens each; 0 for any number.
+    """
+
+    text: str = ""
+    special: tuple[tuple[str, int], ...] = ()
+    arguments: str = ""
+    most_calls: Whole = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Template:
     """What is sent around the contents.
 
@@ -133,6 +151,7 @@ class Template:
         per_reply: documented tokens that open the reply.
         date: the day that the template is told is today, as 2025-01-31; without it, to ask for one is an error.
         swallow: special tokens that take the whitespace behind them into themselves.
+        tools: what is sent for calls of tools; None where they cannot be sent, or not exactly.
     """
 
     kind: str = "none"
@@ -144,11 +163,30 @@ class Template:
     per_reply: Whole = 0
     date: Line = ""
     swallow: tuple[str, ...] = ()
+    tools: ToolTemplate | None = None
 
     def counted(self) -> dict[str, Any]:
-        """Return the fields that a digest is made of: later ones only where they are set."""
+        """Return the fields that a digest is made of: later ones only where they are set, and nothing of tools."""
         later = {"date", "swallow"}
-        return {name: value for name, value in asdict(self).items() if value or name not in later}
+        told = {name: value for name, value in asdict(self).items() if value or name not in later}
+        del told["tools"]
+        return told
+
+    def with_tools(self) -> Template:
+        """Return the template of conversations with calls of tools.
+
+        Raises:
+            ProfileError: if there is none.
+        """
+        return _with_tools(self)
+
+
+@lru_cache(maxsize=16)
+def _with_tools(template: Template) -> Template:
+    if template.tools is None:
+        raise ProfileError("this profile cannot send calls of tools: it has no table [template.tools]")
+    special = tuple(sorted({**dict(template.special), **dict(template.tools.special)}.items()))
+    return replace(template, text=template.tools.text or template.text, special=special)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

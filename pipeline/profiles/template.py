@@ -28,6 +28,7 @@ from jinja2.exceptions import SecurityError
 from pipeline.errors import AllowanceError, ProfileError
 from pipeline.profiles.counters import Counter
 from pipeline.profiles.spec import Template
+from pipeline.turns import has_calls, messages_of, sent
 
 ALLOWANCE, OF_CONTENT = 1 << 26, 64
 """Characters that a rendering may cost: so many, and so many more for each character of the contents."""
@@ -201,8 +202,8 @@ GIVEN = ("messages", "tools", "documents", "add_generation_prompt", "strftime_no
 _PROBES = ("Carrara{0}block", "{0} Carrara blocks.", ">> a.append({0})", "Is it {0}?")
 
 
-def render(template: Template, messages: Messages, frame: str) -> str:
-    """Return what is sent, special tokens spelled out.
+def render(template: Template, messages: Messages, frame: str, *, replies: bool = True) -> str:
+    """Return what is sent, special tokens spelled out, with what opens the reply unless `replies` is false.
 
     Raises:
         ProfileError: for an unknown frame, a frame the template has no text for, or roles the template refuses.
@@ -214,12 +215,14 @@ def render(template: Template, messages: Messages, frame: str) -> str:
         raise ProfileError(f"unknown frame {frame!r}: give one of {', '.join(FRAMES)}")
     if template.kind != "exact":
         raise ProfileError(_no_text(template))
+    if has_calls(messages):
+        template = template.with_tools()
     try:
         compiled = _compiled(template.text)
         cast("Allowance", compiled.environment).allow(sum(len(content) for _, content in messages))
         return compiled.render(
-            messages=[{"role": role, "content": content} for role, content in messages],
-            add_generation_prompt=True,
+            messages=sent_messages(template, messages),
+            add_generation_prompt=replies,
             **given(template),
         )
     except ProfileError:
@@ -229,6 +232,15 @@ def render(template: Template, messages: Messages, frame: str) -> str:
         said = str(error).partition("\n")[0][:200] or type(error).__name__
         kind = AllowanceError if isinstance(error, SecurityError) else ProfileError
         raise kind(f"the chat template rejects the roles {roles}: {said}") from None
+
+
+def sent_messages(template: Template, messages: Messages) -> list[dict[str, Any]]:
+    """Return messages as a server gives them to the template, the arguments of calls as it takes them."""
+    found = sent(messages_of(messages))
+    if template.tools and template.tools.arguments == "object":
+        for call in (call for message in found for call in message.get("tool_calls", ())):
+            call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+    return found
 
 
 def given(template: Template) -> dict[str, Any]:
@@ -303,7 +315,8 @@ def sent_tokens(template: Template, messages: Messages, frame: str, counter: Cou
         return sum(documented_gaps(template, [role for role, _ in messages], counter)) + sum(
             counter.count(content) for _, content in messages
         )
-    return text_tokens(template, render(template, messages, frame), counter)
+    text = render(template, messages, frame)
+    return text_tokens(template.with_tools() if has_calls(messages) else template, text, counter)
 
 
 def ids(template: Template, text: str, counter: Counter) -> list[int]:

@@ -28,7 +28,7 @@ from pipeline.artifacts.manifest import (
 from pipeline.artifacts.parquet import column, read_table, rewrite, write_rows, write_table
 from pipeline.artifacts.recipes import read_recipes
 from pipeline.artifacts.split import Selection, Split
-from pipeline.assemble.plan import placed_names
+from pipeline.assemble.plan import columns_version, placed_names
 from pipeline.errors import CorruptError, StageError, unknown
 from pipeline.metrics.join import joined_metrics
 from pipeline.profiles import load_profile
@@ -36,7 +36,7 @@ from pipeline.profiles.adopt import KEPT, PROFILE, known_profile
 from pipeline.publish.card import Curve, Facts, croissant_of, evaluation_of, keys_card_of, pages_of
 from pipeline.publish.card.tables import NOTHING, Notes, license_text, sources_text
 from pipeline.recipe import SEED_BITS, is_secret
-from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, plain_json, row_digest
+from pipeline.rows import KEYS_SCHEMA, plain_json, row_digest, schema_of
 from pipeline.typed import LINE
 from pipeline.verify.claims import first_claim_fault
 
@@ -141,7 +141,6 @@ WITHHELD = ("complexity", "target", "answers", "needles")
 TOLD = ("canary", "prompt_sha256", "proof")
 """What of a row's metadata stays."""
 
-PUBLIC = pa.schema([field for field in DATA_SCHEMA if field.name not in WITHHELD])
 INDEX = pa.schema([field for field in KEYS_SCHEMA if field.name not in WITHHELD])
 STRATUM = ("family", "subtask", "length", "shots", "context_tokens", "max_new_tokens", "task_version")
 SHARD = ("shard", "rows", "tokens", "prompt_tokens", "fewest_tokens", "most_tokens")
@@ -159,13 +158,20 @@ def part(split: Split, public: Path, private: Path) -> tuple[Manifest, Manifest]
     told: dict[str, TierManifest] = {}
     kept: dict[str, TierManifest] = {}
     for tier, made in split.manifest.tiers.items():
-        pairs = [_shard(split, shard, public, private, names) for shard in made.shards]
+        columns = _columns(made, withheld=True)
+        pairs = [_shard(split, shard, public, private, names, columns) for shard in made.shards]
         totals = replace(made.totals, bytes=sum(shown.data_bytes for shown, _ in pairs))
         told[tier] = public_tier(made, totals, tuple(shown for shown, _ in pairs))
         kept[tier] = replace(made, totals=totals, shards=tuple(hidden for _, hidden in pairs))
     whole = replace(split.manifest.totals, bytes=sum(made.totals.bytes for made in told.values()))
     shown = replace(split.manifest, withheld=WITHHELD, tiers=told, totals=whole)
     return shown, replace(split.manifest, tiers=kept, totals=whole)
+
+
+def _columns(made: TierManifest, *, withheld: bool) -> pa.Schema:
+    """Return the columns of the rows of a tier, public ones without what is withheld."""
+    whole = schema_of(columns_version(made.strata))
+    return pa.schema([field for field in whole if not (withheld and field.name in WITHHELD)])
 
 
 def _names(split: Split) -> dict[str, str]:
@@ -179,7 +185,7 @@ def _names(split: Split) -> dict[str, str]:
 
 
 def _shard(
-    split: Split, shard: ShardRecord, public: Path, private: Path, names: Mapping[str, str]
+    split: Split, shard: ShardRecord, public: Path, private: Path, names: Mapping[str, str], columns: pa.Schema
 ) -> tuple[ShardRecord, ShardRecord]:
     """Write one shard's public rows, their index, and its keys; return it as either manifest has it."""
     file = f"{shard.shard}.parquet"
@@ -188,7 +194,7 @@ def _shard(
         files_below(public, "index", file),
         files_below(private, "keys", file),
     )
-    rewrite(split.folder / "data" / file, data, NO_KEY, lambda table: _shown(_named(table, names), PUBLIC))
+    rewrite(split.folder / "data" / file, data, NO_KEY, lambda table: _shown(_named(table, names), columns))
     own = _named(read_table(split.folder / "keys" / file), names)
     write_table(index, _shown(own, INDEX), NO_KEY)
     write_table(keys, own, str(shard.key))
@@ -373,12 +379,13 @@ def _copy_shards(split: Split, folder: Path) -> None:
 
 def write_lite(split: Split) -> None:
     """Write the rows of the size ``lite`` once more, as a file for each tier: `load_dataset` takes only whole files."""
-    schema, key = (DATA_SCHEMA, LITE) if split.manifest.withheld is None else (PUBLIC, NO_KEY)
-    for tier in split.manifest.tiers:
+    withheld = split.manifest.withheld is not None
+    for tier, made in split.manifest.tiers.items():
+        schema = _columns(made, withheld=withheld)
         rows = split.rows(schema.names, Selection(tiers=(tier,), size=LITE))
         path = files_below(split.folder, lite_file(tier))
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_rows(path, rows, schema, key)
+        write_rows(path, rows, schema, NO_KEY if withheld else LITE)
 
 
 def _copy_profile(split: Split, folder: Path) -> None:

@@ -28,7 +28,7 @@ from pipeline.errors import FrozenError
 from pipeline.profiles import load_profile
 from pipeline.profiles.adopt import known_profile
 from pipeline.recipe import Stratum
-from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
+from pipeline.rows import plain_json, row_text
 from pipeline.storage import map_in_order, prefetch
 from pipeline.verify.claims import first_claim_fault
 from pipeline.verify.lock import (
@@ -86,7 +86,7 @@ def make_lock(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lo
         first.variant,
         first.frame,
         __version__,
-        SCHEMA_VERSION,
+        max(plan.schema_version for plan in plans.values()),
         _libraries(out, manifests),
         tiers,
         {**(carried or {}), **profiles},

@@ -22,11 +22,13 @@ from pipeline.report.models import (
     interval,
     model_of,
     naive_of,
+    ranged,
     row_of,
     share,
     side_by_side,
 )
 from pipeline.report.page import Block, Column, Failures, Heading, Listing, Mark, Note, Page, Section, Table, fit
+from pipeline.score.languages import by_language
 from pipeline.score.lengths import KEPT, Curves
 from pipeline.score.results import STATES, Fault, Scored
 from pipeline.score.views import SAID
@@ -83,6 +85,28 @@ def refusals(models: Sequence[Model]) -> Iterator[Block]:
     titles = ("stated", "not stated", "balanced", "pairs")
     columns = [Column("family and subtask"), Column("model"), *(Column(title, numeric=True) for title in titles)]
     yield Table("Accuracy by class, %", columns, sorted(rows, key=lambda row: row[0]))
+
+
+def languages(models: Sequence[Model]) -> Iterator[Block]:
+    """Yield the scores by language of text and question, and their differences from English over the same rows."""
+    rows = []
+    for model in models:
+        for each in by_language(model.tables):
+            gain = each.english
+            told = ranged(gain.mean, gain.low, gain.high) if gain and gain.mean is not None else NOTHING
+            count = f"{gain.better} / {gain.worse}" if gain else NOTHING
+            rows.append(
+                [each.text, each.asked, model.mark.label, f"{each.cell.rows:,}", interval(each.cell), told, count]
+            )
+    if not rows:
+        return
+    yield Note(
+        "Rows of the same number have the same keys, values and depths in every language. The difference from English "
+        "is over the rows that were answered in both, and has its own interval."
+    )
+    titles = ("rows", "score", "minus English", "better / worse in")
+    named = (Column("text"), Column("asked"), Column("model"))
+    yield Table("Scores by language, %", [*named, *(Column(title, numeric=True) for title in titles)], rows)
 
 
 def figures(models: Sequence[Model]) -> Iterator[Block]:
@@ -210,6 +234,7 @@ def _sections(splits: Sequence[Sequence[Split]], asked: QuestionSet) -> Iterator
     yield Section("depth", "Score by depth and length", list(heat_maps(models)))
     yield Section("cumulative", "Cumulative average score", list(cumulative(models)))
     yield Section("refusals", "Rows where refusing may be right", list(refusals(models)))
+    yield Section("languages", "Score by language", list(languages(models)))
     yield Section("figures", "Figures apart", list(figures(models)))
     yield Section("subtasks", "Score by subtask", list(subtasks(models)))
     yield Section("failures", "Failures to look at", list(_failures(splits, models)))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 BINS = 5
-GROUPS = ("family", "subtask", "tier", "bucket", "length", "complexity", "depth", "kind")
+GROUPS = ("family", "subtask", "tier", "bucket", "length", "complexity", "depth", "kind", "language")
 HEADLINE = ("family", "subtask", "length")
 """What every mean but the cumulative one is taken over, level by level, as `metrics.headline` does."""
 Value = Callable[[Record], float]
@@ -63,7 +63,7 @@ class Tables:
     def by(self, *names: str) -> list[Cell]:
         """Return a cell for each combination of some of GROUPS that rows have, in order.
 
-        Rows without a depth or a kind are left out of tables by it; depth is given as the lower edge of its part.
+        Rows without a depth, a kind or a language are left out of tables by it. Depth is the lower edge of its part.
 
         Raises:
             PredictionsError: for another name.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from pipeline.languages import asking
 from pipeline.typed import Share, Whole
 
 HEAD = 2000
@@ -70,6 +71,12 @@ class Record:
     finish: str = ""
     completion_tokens: int | None = None
     seconds: float | None = None
+
+    @property
+    def language(self) -> str:
+        """The languages of the row, as its subtask names them: ``de``, or ``de_en`` for a question in another one."""
+        named = asking(self.subtask)
+        return "" if named is None else "_".join(dict.fromkeys(named[1:]))
 
     @property
     def cut(self) -> bool:

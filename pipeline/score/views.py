@@ -10,6 +10,7 @@ from typing import Any
 from pipeline.metrics import versions
 from pipeline.rows import kilo
 from pipeline.score.cells import Tables
+from pipeline.score.languages import InLanguage, by_language
 from pipeline.score.lengths import KEPT, Effective, effective_lengths, interval_of, told
 from pipeline.score.results import (
     ANSWERED,
@@ -73,6 +74,7 @@ def result_of(tables: Tables, *, rows: bool = False, by: Sequence[str] = ()) -> 
         "tables": {name: [plain_result(cell) for cell in cells] for name, cells in made.items()},
         "cumulative": [plain_result(cell) for cell in tables.cumulative("family")],
         "classes": [plain_result(each) for each in tables.classes()],
+        "languages": [plain_result(each) for each in by_language(tables)],
         "figures": [plain_result(cell) for cell in tables.figures()],
         "faults": [plain_result(fault) for fault in scored.faults],
     }
@@ -131,6 +133,9 @@ def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> s
         parts.append(_titled("cumulative average score up to length", table(sums)))
     if classes := tables.classes():
         parts.append(_titled("rows where refusing may be right", table([_classes(each) for each in classes])))
+    if languages := by_language(tables):
+        told = "by language, with the difference from English over the same rows"
+        parts.append(_titled(told, table([_language(each) for each in languages])))
     if figures := tables.figures():
         parts.append(_titled("figures that scores are made of", table(_pivot(figures, "figure", sort=False))))
     return "\n\n".join(parts)
@@ -220,6 +225,23 @@ def _effective(each: Effective) -> dict[str, Any]:
         "from": "-" if each.shortest is None else kilo(each.shortest),
         "score there": "-" if each.base is None else each.base,
         "longest": kilo(each.asked),
+    }
+
+
+def _language(each: InLanguage) -> dict[str, Any]:
+    gain = each.english
+    known = gain is not None and gain.mean is not None and gain.low is not None and gain.high is not None
+    return {
+        "text": each.text,
+        "asked": each.asked,
+        "tasks": len(each.tasks),
+        "rows": each.cell.rows,
+        "score": each.cell.mean,
+        "95 %": f"{each.cell.low:.3f} - {each.cell.high:.3f}",
+        "minus English": f"{gain.mean:+.3f}" if gain and known else "-",
+        "95 % of it": f"{gain.low:+.3f} to {gain.high:+.3f}" if gain and known else "-",
+        "better in": gain.better if gain else "-",
+        "worse in": gain.worse if gain else "-",
     }
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import ModuleType
 
+from pipeline import languages
+from pipeline.caches import cache
 from pipeline.errors import LISTED, RecipeError, unknown
 from pipeline.recipe import Stratum
 from pipeline.tasks.base import CorpusKnob, Task
@@ -26,8 +28,10 @@ FAMILIES = (
     "summ",
     "trace",
     "code",
+    "tabulate",
 )
-"""Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
+"""Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it; and with `FORMS` of those
+that can be asked in several languages: by subtask, what returns one by the languages of its text and its question."""
 
 TASKS: dict[tuple[str, str], Task]
 """Every task, by family and subtask."""
@@ -75,15 +79,37 @@ def task_of(stratum: Stratum) -> Task:
     if stratum.family not in families():
         raise RecipeError(unknown("family", stratum.family, families()))
     name = (stratum.family, stratum.subtask)
-    if name not in _imported and stratum.family in FAMILIES:
-        _family(stratum.family)
-    if name not in _imported:
+    task = known_task(*name)
+    if task is None:
         known = [subtask for family, subtask in _imported if family == stratum.family]
         raise RecipeError(unknown(f"subtask of {stratum.family}:", stratum.subtask, known))
-    task = _imported[name]
     if stratum.knob("corpus", ""):
         task = import_module(f"{__name__}.corpus").TASKS.get(name, task)
     return task.for_stratum(stratum)
+
+
+def known_task(family: str, subtask: str) -> Task | None:
+    """Return a task, also the form of one in other languages (``niah_s1-de``); None for an unknown name.
+
+    Raises:
+        RecipeError: if the text of a task has no language, and two are named.
+    """
+    if family in FAMILIES and (family, subtask) not in _imported:
+        _family(family)
+    return _imported.get((family, subtask)) or _in_languages(family, subtask)
+
+
+@cache
+def _in_languages(family: str, subtask: str) -> Task | None:
+    named = languages.asking(subtask)
+    forms = getattr(_family(family), "FORMS", {}) if named and family in FAMILIES else {}
+    return forms[named[0]](*named[1:]) if named and named[0] in forms else None
+
+
+def in_languages() -> dict[tuple[str, str], Callable[[str, str], Task]]:
+    """Return every task that can be asked in several languages, with what returns it in two: see `FAMILIES`."""
+    found = {family: getattr(_family(family), "FORMS", {}) for family in FAMILIES}
+    return {(family, subtask): form for family, forms in found.items() for subtask, form in forms.items()}
 
 
 def check_stratum(stratum: Stratum) -> None:

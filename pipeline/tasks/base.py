@@ -162,7 +162,7 @@ class Task(ABC):
     version: int = 1
     """It is raised with every change of any row; golden files see to that."""
     max_new_tokens: int = 64
-    """Room for the reply: it holds every key of the task with margin in every profile."""
+    """Room for the reply: it holds every key of the task with margin in every profile, see `room_of`."""
     complexities: tuple[int, ...] = (1,)
     """The numbers of relevant updates that it can be asked with."""
     shots: int = 0
@@ -177,6 +177,15 @@ class Task(ABC):
     """Whether `key` needs the packed units; most do not, and gathering them costs time."""
     twin: str = ""
     """The subtask that asks the same in another haystack: of two cells alike, rows of the same number ask the same."""
+    has_calls: bool = False
+    """Whether its prompts are conversations with calls of tools, which not every profile can send."""
+    drawn_as: str = ""
+    """Whose streams it draws from, as ``subtask@version``; its own where it names none. Forms of a task in several
+    languages share them: rows of the same number are the same but for their words."""
+    languages: tuple[str, ...] = ()
+    """The languages of its text and of its question, where they are named; other prompts are ASCII."""
+    wording: str = ""
+    """A digest of the sentences in these languages."""
     proof: Proof = "solved"
     """How far an answer is proven: ``solved`` from the text by a program, or ``checked``, as in users' texts."""
     paired: bool = False
@@ -281,6 +290,10 @@ class Task(ABC):
     def scorer_of(self, stratum: Stratum) -> str:
         """Return the name of the scorer of a stratum's rows: the task's, unless a knob asks for another form."""
         return self.scorer
+
+    def room_of(self, stratum: Stratum) -> int:
+        """Return the tokens for the reply in a stratum's rows: the task's, unless its complexity asks for more."""
+        return self.max_new_tokens
 
     def knob(self, stratum: Stratum, name: str) -> Any:
         """Return the value of a knob of the task in a stratum: the first that it allows unless the recipe sets it."""

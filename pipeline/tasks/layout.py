@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.streams import Indices, Streams
+from pipeline.turns import RESULT
 
 Role = Literal["instruction", "demo", "relevant", "match", "decoy", "anchor", "filler", "question"]
-Turn = Literal["system", "user", "assistant"]
+Turn = Literal["system", "user", "assistant", "call", "tool"]
 Turns = Sequence[tuple[str, str]]
 FillerOrder = Literal["free", "ranked", "sequence"]
 Joints = NDArray[np.bool_]
@@ -24,7 +25,8 @@ class Piece:
     """An indivisible segment of text: its token counts add at its edges.
 
     The text ends in one newline (the last piece of a prompt in none), starts and otherwise ends in no white space, and
-    does not start with ``/``. With a `turn` it is the whole content of one message, and ends in no newline.
+    does not start with ``/``. With a `turn` it is the whole content of one message, and ends in no newline; a ``call``
+    of a tool is the tool's name, a space and its arguments as JSON.
     """
 
     text: str
@@ -138,6 +140,11 @@ class Layout:
     tail: tuple[Piece, ...]
     numbering: Numbering | None = None
 
+    @property
+    def has_calls(self) -> bool:
+        """Whether it is a conversation with calls of tools: then its head and each of its units end in a result."""
+        return any(piece.turn == RESULT for piece in self.head)
+
     @classmethod
     def haystack(
         cls, introduction: str, placed: Iterable[Placed], filler: Filler, question: str, demos: Iterable[str] = ()
@@ -192,3 +199,5 @@ class PoolSpec:
     source: str
     make: Callable[[Streams, PoolSpec], Iterable[Unit]]
     corpora: str = ""
+    has_calls: bool = False
+    """Whether its units are jobs in turns: calls of tools, each with its result."""

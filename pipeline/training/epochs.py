@@ -86,6 +86,9 @@ def cell_of(task: str, length: int, complexity: int | None, shots: int | None, k
     family, subtask = names[task]
     if kept_for_evaluation(family, subtask):
         raise RecipeError(f"{task} is kept for evaluation and never streamed: train on another task")
+    if TASKS[family, subtask].has_calls:
+        plain = TASKS[family, subtask].twin
+        raise RecipeError(f"{task} has calls of tools, which streams do not carry: train on {family}.{plain}")
     if not 1024 <= length <= 1 << 20:
         raise RecipeError(f"length {length}: give 1024 to {1 << 20} tokens")
     chosen = TASKS[family, subtask].complexities[0] if complexity is None else complexity
@@ -110,7 +113,7 @@ def checked(spec: Spec) -> Spec:
         return spec
     task, cell = TASKS[spec.cell.family, spec.cell.subtask], spec.cell
     each = PER_UNIT if spec.form == "ids" else 120
-    reserve = spec.reserve or task.max_new_tokens + TAGS + each * max(4, 2 * cell.complexity)
+    reserve = spec.reserve or task.room_of(cell) + TAGS + each * max(4, 2 * cell.complexity)
     return replace(spec, cell=replace(cell, shots=cell.shots or 0), reserve=reserve)
 
 

@@ -27,11 +27,11 @@ from pipeline.artifacts.manifest import (
 )
 from pipeline.artifacts.parquet import content_key, read_rows
 from pipeline.artifacts.split import Split
-from pipeline.assemble.plan import Plan
+from pipeline.assemble.plan import Plan, columns_version
 from pipeline.errors import CarraraError
 from pipeline.profiles import Profile
 from pipeline.recipe import Recipe, Stratum
-from pipeline.rows import CANARY, SCHEMA_VERSION, Row, row_text
+from pipeline.rows import CANARY, Row, row_text
 from pipeline.verify.lock import profile_fault
 from pipeline.verify.seal import release_fields, tier_fields
 from pipeline.verify.shard import read_proof_file
@@ -70,7 +70,8 @@ def claim_faults(split: Split, profile: Profile, recipes: Mapping[str, Recipe]) 
             to the keys.
     """
     manifest = split.manifest
-    top: dict[str, Any] = {"canary": CANARY, "schema_version": SCHEMA_VERSION}
+    cells = (cell for made in manifest.tiers.values() for cell in made.strata)
+    top: dict[str, Any] = {"canary": CANARY, "schema_version": columns_version(cells)}
     if fault := profile_fault(profile, manifest.tokenizer.digest, manifest.tokenizer.vocabulary_sha256):
         yield fault
     for tier, made in manifest.tiers.items():

@@ -24,7 +24,7 @@ from pipeline.assemble.plan import Plan
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.profiles import Profile
 from pipeline.recipe import Recipe, Stratum, digest, is_secret, recipe_fault
-from pipeline.rows import SCHEMA_VERSION
+from pipeline.rows import TOOLS_VERSION
 from pipeline.storage import StoreError
 from pipeline.tasks import task_of
 from pipeline.typed import (
@@ -393,8 +393,8 @@ def plan_faults(lock: Lock, plan: Plan) -> Iterator[str]:
     if tier is None:
         yield f"tier {recipe.tier} is not part of it"
         return
-    if lock.schema_version != SCHEMA_VERSION:
-        yield f"its columns have version {lock.schema_version}, here it is {SCHEMA_VERSION}"
+    if not plan.schema_version <= lock.schema_version <= TOOLS_VERSION:  # another tier may have calls of tools
+        yield f"its columns have version {lock.schema_version}, here it is {plan.schema_version}"
     yield from (change.what for change in tier_changes(tier, make_tier_lock(plan)))
     for profile in plan.profiles:
         yield from _profile_faults(lock, plan, profile)

@@ -8,11 +8,20 @@ from functools import lru_cache
 from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
+from unicodedata import is_normalized
 
 from pipeline.artifacts.journal import UNREADABLE
 from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.cache import LAYOUTS
-from pipeline.assemble.cutter import MARKED, bucket, conversation, cutter, in_order, reading, rounded
+from pipeline.assemble.cutter import (
+    MARKED,
+    bucket,
+    conversation,
+    cutter,
+    in_order,
+    reading,
+    rounded,
+)
 from pipeline.assemble.plan import Plan
 from pipeline.profiles import Counter, Profile
 from pipeline.recipe import Stratum
@@ -20,6 +29,9 @@ from pipeline.rows import CANARY, DATA_SCHEMA, KEY_NAMES, TRAIN_CANARY, Row, sha
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Key, Layout, Needle, Piece, Published, Sample, Turns
 from pipeline.tasks.solving import PROMPT
+from pipeline.turns import CALL, has_calls
+from pipeline.turns import turns_of as turns_in_messages
+from pipeline.verify.calls import job_depths, job_spans, marked_jobs
 
 
 def cell_place(cell: Stratum) -> tuple[str, str, int, int]:
@@ -28,10 +40,12 @@ def cell_place(cell: Stratum) -> tuple[str, str, int, int]:
 
 
 def turns_of(row: Row) -> tuple[tuple[str, str], ...]:
-    """Return what is sent: the row's messages, or one user turn of its prompt."""
-    if row["messages"]:
-        return tuple((turn["role"], turn["content"]) for turn in row["messages"])
-    return (("user", row["prompt"]),)
+    """Return what is sent: the row's messages, or one user turn of its prompt.
+
+    Raises:
+        ValueError: if calls of tools among them are not as rows have them.
+    """
+    return turns_in_messages(row["messages"]) if row["messages"] else (("user", row["prompt"]),)
 
 
 @lru_cache(maxsize=1)
@@ -70,10 +84,17 @@ def question_faults(row: Row, sample: Sample) -> Iterator[str]:
 
 def answer_faults(row: Row, cell: Stratum) -> list[str]:
     """Return what is wrong with a row's answer, text and marks, judged from the published row alone."""
-    task, metadata, turns = task_of(cell), metadata_of(row), turns_of(row)
+    task, metadata = task_of(cell), metadata_of(row)
+    try:
+        turns = turns_of(row)
+    except ValueError as fault:
+        return [str(fault)]
     faults = [] if metadata["prompt_sha256"] == sha256_text(row["prompt"]) else ["the SHA-256 of its prompt is wrong"]
     if not row["prompt"].isascii() and not cell.knob("corpus", ""):
-        faults.append("its prompt is not ASCII")
+        if not task.languages:
+            faults.append("its prompt is not ASCII")
+        elif not is_normalized("NFC", row["prompt"]):
+            faults.append("its prompt is not in Unicode's normal form NFC")
     if row["messages"] and row["prompt"] != conversation(turns):
         faults.append("its prompt does not match its messages")
     if (
@@ -123,7 +144,7 @@ def layout_faults(
         yield "its prompt does not start or end as its sample requires"
     if row["question_start"] != len(prompt) - len(tail):
         yield f"its question does not start at question_start, {row['question_start']}"
-    wanted = [(piece.role, piece.text) for piece in _marked_pieces(layout)]
+    wanted = marked_jobs(layout) if layout.has_calls else [(each.role, each.text) for each in _marked_pieces(layout)]
     if [(n["role"], prompt[n["char_start"] : n["char_end"]]) for n in row["needles"]] != wanted:
         yield "its needles are not the relevant texts of its sample"
     elif count:
@@ -150,7 +171,10 @@ def _metadata_faults(row: Row, sample: Sample) -> Iterator[str]:
 
 
 def _token_faults(row: Row, layout: Layout, plan: Plan, profile: Profile) -> Iterator[str]:
-    found = _turn_spans(row, profile) if row["messages"] else _text_spans(row, plan, profile)
+    if layout.has_calls:
+        found = job_spans(row, turns_of(row), profile)
+    else:
+        found = _turn_spans(row, profile) if row["messages"] else _text_spans(row, plan, profile)
     for needle, (start, end) in zip(row["needles"], found, strict=True):
         if (needle["token_start"], needle["token_end"]) != (start, end):
             yield (
@@ -196,6 +220,9 @@ def _depths(
 ) -> Iterator[float | None]:
     """Yield each needle's depth: the filler before it over all filler, the one as tokens less what else is there."""
     knife = cutter(profile, plan.recipe.frame)
+    if layout.has_calls:
+        yield from job_depths(row, layout, spans, knife, profile)
+        return
     room = row["context_tokens"] - row["max_new_tokens"] - knife.fixed_tokens(layout)
     other = profile.gaps(("user",), plan.recipe.frame)[0] + knife.tokens(layout.head, opens=True)
     yield from (None for piece in layout.head if piece.role in MARKED)
@@ -377,7 +404,7 @@ class ShardReader:
                     yield f"{name} is {row[name]!r}, expected {own[name]!r}"
 
     def _label_faults(self, row: Row, cell: Stratum) -> Iterator[str]:
-        task, roles = task_of(cell), [turn["role"] for turn in row["messages"] or ()] or ["user"]
+        task = task_of(cell)
         wanted = {
             "tier": cell.tier,
             "bucket": bucket(cell.length),
@@ -386,13 +413,22 @@ class ShardReader:
             "scorer": task.scorer_of(cell),
             "task_version": task.version,
             "context_tokens": self.profile.window(cell.length),
-            "max_new_tokens": self.profile.reply_tokens(self.plan.recipe.reserve, task.max_new_tokens),
-            "template_tokens": self.profile.overhead(roles, self.plan.recipe.frame),
+            "max_new_tokens": self.profile.reply_tokens(self.plan.recipe.reserve, task.room_of(cell)),
+            "template_tokens": self._template_tokens(row),
             "shots": task.shots_of(cell),
         }
         for name, value in wanted.items():
             if row[name] != value:
                 yield f"{name} is {row[name]!r}, expected {value!r}"
+
+    def _template_tokens(self, row: Row) -> int:
+        """Return what is sent beside the contents: of a conversation with calls, what its window leaves for that."""
+        said = turns_of(row)
+        if not has_calls(said):
+            return self.profile.overhead([role for role, _ in said], self.plan.recipe.frame)
+        counter = self.profile.counter()
+        contents = sum(counter.count(text) for role, text in said if role != CALL)
+        return int(row["context_tokens"] - row["max_new_tokens"] - contents)
 
     def _count_faults(self, row: Row) -> Iterator[str]:
         """Check that the row fills its window exactly, counting what is really sent with another encoder.

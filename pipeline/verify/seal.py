@@ -35,7 +35,7 @@ from pipeline.artifacts.manifest import (
 from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.recipes import has_recipe, recipe_path
 from pipeline.assemble.jobs import PackJob
-from pipeline.assemble.plan import RESERVED, Plan, Shard, owned_folders, remove, stale_shards
+from pipeline.assemble.plan import RESERVED, Plan, Shard, columns_version, owned_folders, remove, stale_shards
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.executors import MARK
 from pipeline.profiles import Profile, load_profile
@@ -45,7 +45,7 @@ from pipeline.recipe import (
     Stratum,
     digest,
 )
-from pipeline.rows import CANARY, SCHEMA_VERSION, Row
+from pipeline.rows import CANARY, Row
 from pipeline.storage import map_in_order, prefetch
 from pipeline.tasks import task_of
 from pipeline.typed import (
@@ -86,7 +86,7 @@ def make_manifest(plan: Plan, profile: Profile, proofs: Sequence[ShardRecord]) -
     return Manifest(
         **head,
         carrara=__version__,
-        schema_version=SCHEMA_VERSION,
+        schema_version=columns_version(cell for tier in tiers.values() for cell in tier.strata),
         canary=CANARY,
         tiers={tier: tiers[tier] for tier in TIERS if tier in tiers},
         totals=Totals.of(tier.totals for tier in tiers.values()),
@@ -140,7 +140,7 @@ def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> StratumRecord:
         blocks=cell.blocks,
         shots=task.shots_of(cell),
         context_tokens=profile.window(cell.length),
-        max_new_tokens=profile.reply_tokens(recipe.reserve, task.max_new_tokens),
+        max_new_tokens=profile.reply_tokens(recipe.reserve, task.room_of(cell)),
         task_version=task.version,
         knobs=dict(cell.knobs),
     )

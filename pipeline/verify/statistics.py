@@ -146,7 +146,8 @@ def _score_bound(reply: str, row: Mapping[str, Any]) -> float:
     """Return what a reply that is a key may score on a row at the most: scoring itself takes longer.
 
     It is 0 without certain words: the words of an answer, or of each of its parts, of a fact, or of an item, the
-    surname of a key point with its year behind it, as each sentence of a key has them, and the number of a document.
+    surname of a key point with its year behind it, as each sentence of a key has them, a row of a table, and the number
+    of a document.
     A reply states no more key points than are found like this.
     """
     said, target = _letters(reply), row["target"]
@@ -164,6 +165,8 @@ def _score_bound(reply: str, row: Mapping[str, Any]) -> float:
             points = _key_points(target)
             stated = sum(name + year in said for name, year in points)
             return 2 * stated / max(1, len(points) + stated)
+        case "rows":
+            return not _table_rows(target).isdisjoint(_table_rows(reply))
         case "ndcg":
             return any(number in said for number in worth_of(row))
         case _:
@@ -186,6 +189,11 @@ def _letters(text: str) -> str:
 def _key_points(target: str) -> tuple[tuple[str, str], ...]:
     points, _ = points_of({"target": target, "answers": (target,)})
     return tuple((_letters(name.rpartition(" ")[2]), year) for name, year in points)
+
+
+@lru_cache(maxsize=1 << 10)
+def _table_rows(target: str) -> frozenset[str]:
+    return frozenset(map(_letters, target.split("\n")[1:]))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -246,7 +254,7 @@ def _weighed(
 ) -> tuple[float, float, float | None]:
     """Return tokens per unit of filler, units in the prompt, and distractors among them."""
     knife = cutter(profile, plan.recipe.frame)
-    max_new = profile.reply_tokens(plan.recipe.reserve, task_of(cell).max_new_tokens)
+    max_new = profile.reply_tokens(plan.recipe.reserve, task_of(cell).room_of(cell))
     mean = float(knife.unit_tokens(filler).mean())
     count = (profile.window(cell.length) - max_new - knife.fixed_tokens(layout)) / mean
     kinds = sample.kinds

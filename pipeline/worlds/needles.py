@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from random import Random
 from uuid import UUID
 
 from pipeline.caches import lru_cache
-from pipeline.streams import Permutation, Streams
+from pipeline.streams import Permutation, Streams, stream
 from pipeline.worlds.identifying import identifying
 from pipeline.worlds.words import pool, pool_digest
 
@@ -23,6 +24,12 @@ FIRST, NUMBERS = 1_000_000, 9_000_000
 """The least value, and how many there are: all numbers of seven digits."""
 POOLED = 150_000
 """Entries that pools may take."""
+CONSONANTS = "BCDFGHJKLMNPQRSTVWXZ"
+"""The letters of codes: without vowels they make no words."""
+NUMERALS = tuple(map(str, range(100, 600)))
+"""Three digits for each noun, without a zero before them."""
+LABELS, FIRST_DAY, DAYS = 12, date(2001, 1, 1).toordinal(), 36_500
+"""Labels of entries by days; the first day, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +39,11 @@ class Key:
     adjective: int
     noun: int
 
-    def spelled(self, streams: Streams) -> str:
-        """Return the key as texts have it; `streams` are any below the same seed."""
-        return f"{pool(ADJECTIVES)[self.adjective]} {_nouns(streams)[self.noun]}"
+    def spelled(self, streams: Streams, *, coded: bool = False) -> str:
+        """Return the key as texts have it, in words or as a code; `streams` are any below the same seed."""
+        joint = "-" if coded else " "
+        first, second = _spelling(streams, coded=coded)
+        return f"{first[self.adjective]}{joint}{second[self.noun]}"
 
 
 def source_digest() -> str:
@@ -42,11 +51,22 @@ def source_digest() -> str:
     return pool_digest(ADJECTIVES, NOUNS)
 
 
-def pooled(streams: Streams, count: int) -> Iterator[tuple[str, str]]:
+def pooled(streams: Streams, count: int, *, coded: bool = False) -> Iterator[tuple[str, str]]:
     """Yield the keys and values of the first `count` entries of pools."""
-    values = (FIRST + _values(streams).run(0, count)).tolist()
-    for number, value in zip(_order(streams.world(WORLD)), values, strict=False):
-        yield _key(number).spelled(streams), str(value)
+    for number, value in zip(_order(streams.world(WORLD)), pooled_values(streams, count), strict=False):
+        yield _key(number).spelled(streams, coded=coded), value
+
+
+def pooled_values(streams: Streams, count: int) -> Iterator[str]:
+    """Yield the values of the first `count` entries of pools."""
+    return map(str, (FIRST + _values(streams).run(0, count)).tolist())
+
+
+def pooled_days(streams: Streams, count: int) -> Iterator[tuple[int, date]]:
+    """Yield the first `count` of all pairs of a number below `LABELS` and a day, each once, in random order."""
+    for number in Permutation(streams.world(WORLD).of("days"), LABELS * DAYS).run(0, count).tolist():
+        label, day = divmod(number, DAYS)
+        yield label, date.fromordinal(FIRST_DAY + day)
 
 
 def asked_key(streams: Streams, *cell: str | int, number: int) -> Key:
@@ -87,11 +107,11 @@ def _words(rng: Random, known: int, count: int, first: int | None) -> list[int]:
     return [first, *(word for word in drawn if word != first)][:count]
 
 
-def places(streams: Streams, keys: Iterable[str]) -> frozenset[int]:
+def places(streams: Streams, keys: Iterable[str], *, coded: bool = False) -> frozenset[int]:
     """Return the places of keys in the order in which pools take them."""
-    words = {word: place for some in (pool(ADJECTIVES), _nouns(streams)) for place, word in enumerate(some)}
+    words = {word: place for some in _spelling(streams, coded=coded) for place, word in enumerate(some)}
     held = _places(streams.world(WORLD))
-    split = (key.split(" ") for key in keys)
+    split = (key.split("-" if coded else " ") for key in keys)
     return frozenset(held[words[one] * len(pool(NOUNS)) + words[other]] for one, other in split)
 
 
@@ -118,6 +138,21 @@ def _key(number: int) -> Key:
 
 def _nouns(streams: Streams) -> Sequence[str]:
     return identifying(pool(NOUNS), streams)
+
+
+def _spelling(streams: Streams, *, coded: bool) -> tuple[Sequence[str], Sequence[str]]:
+    """Return both parts of keys, each by its place."""
+    return (_letters(training=streams.training), NUMERALS) if coded else (pool(ADJECTIVES), _nouns(streams))
+
+
+@lru_cache(maxsize=2)
+def _letters(*, training: bool) -> Sequence[str]:
+    """Return two, three or four letters for each adjective, none twice; those of training are others."""
+    rng, count = stream("needles", "letters"), len(pool(ADJECTIVES))
+    found = dict[str, None]()
+    while len(found) < 2 * count:
+        found["".join(rng.sample(CONSONANTS, 2 + len(found) % 3))] = None
+    return [*found][training * count :][:count]
 
 
 @lru_cache(maxsize=2)

@@ -75,7 +75,9 @@ def test_unknown_recipes_get_the_nearest_name() -> None:
 SOME = {
     "ruler": ("recall", "rag"),
     "helmet": ("recall", "rag", "cite", "rerank", "icl", "longqa", "summ"),
+    "languages": ("recall", "graph", "latent_list"),
     "transfer": ("mrcr", "idk", "longqa", "summ", "trace"),
+    "replies": ("graph", "tabulate"),
 }
 """The families of recipes that have not all of them."""
 

@@ -24,7 +24,7 @@ from pipeline.publish.card import tables
 from pipeline.publish.card.tables import Facts, papers_of
 from pipeline.recipe import SIZES, digest, load_recipe, shipped_recipes
 from pipeline.rows import Row
-from pipeline.tasks import NOTES, TASKS
+from pipeline.tasks import NOTES, known_task
 from pipeline.training.epochs import kept_for_evaluation
 
 LINE = 1 << 16
@@ -157,7 +157,7 @@ def evaluated(facts: Facts) -> list[dict[str, Any]]:
 def _pattern(facts: Facts, family: str, tier: str) -> str:
     """Return the pattern that agrees with the one scorer of all rows of a configuration; empty if there is none."""
     subtasks = {cell.subtask for cell in facts.strata(tier) if cell.family == family}
-    scorers = {TASKS[family, subtask].scorer if (family, subtask) in TASKS else "" for subtask in subtasks}
+    scorers = {task.scorer if (task := known_task(family, subtask)) else "" for subtask in subtasks}
     return scorer_facts(scorers.pop()).pattern if len(scorers) == 1 else ""
 
 

@@ -26,9 +26,9 @@ from pipeline.errors import StageError
 from pipeline.recipe import (
     Stratum,
 )
-from pipeline.rows import COLUMNS, Column
+from pipeline.rows import COLUMNS, Column, schema_of
 from pipeline.storage import read_text
-from pipeline.tasks import TASKS
+from pipeline.tasks import known_task
 from pipeline.terminal.text import size
 from pipeline.typed import (
     TIERS,
@@ -244,8 +244,8 @@ class Facts:
     @property
     def columns(self) -> list[Column]:
         """The columns of the rows."""
-        gone = self.manifest.withheld or ()
-        shown = [column for column in COLUMNS if column.name not in gone]
+        gone, own = self.manifest.withheld or (), schema_of(self.manifest.schema_version)
+        shown = [replace(one, type=own.field(one.name).type) for one in COLUMNS if one.name not in gone]
         return [_told(column) for column in shown] if self.withheld else shown
 
     @property
@@ -316,7 +316,7 @@ def _task_record(facts: Facts, place: Place, cells: Sequence[TierStratum]) -> di
     return {
         "family": f"`{place[0]}`",
         "subtask": f"`{place[1]}`",
-        "what is asked": TASKS[place].title if place in TASKS else place[1],
+        "what is asked": task.title if (task := known_task(*place)) else place[1],
         **({} if facts.withheld else {"complexity": ", ".join(map(str, steps))}),
         "reply tokens": ", ".join(f"{room:,}" for room in rooms),
         "scorer": ", ".join(dict.fromkeys(map(_scorer, cells))),
@@ -353,10 +353,11 @@ def curve_table(curve: Curve) -> str:
 def _scorer(cell: TierStratum) -> str:
     """Return the name of the scorer of a stratum's rows; knobs may choose it."""
     place, knobs = (cell.family, cell.subtask), tuple(sorted((cell.knobs or {}).items()))
-    if place not in TASKS:
+    task = known_task(*place)
+    if task is None:
         return "-"
     stratum = Stratum(*place, cell.tier, cell.length, cell.complexity or 0, cell.rows, cell.shots, knobs)
-    return f"`{TASKS[place].scorer_of(stratum)}`"
+    return f"`{task.scorer_of(stratum)}`"
 
 
 def strata_table(facts: Facts, tier: str) -> str:

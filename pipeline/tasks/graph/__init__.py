@@ -1,6 +1,6 @@
 """Graphs as lists of edges: nodes at a distance, parents, routes (OpenAI, GraphWalks; LongProc, path traversal)."""
 
-from pipeline.tasks.graph.task import Bfs, Parents, Route
+from pipeline.tasks.graph.task import Bfs, Parents, Route, in_language
 
 NOTES = """\
 A directed graph as a list of edges in random order, one a line, nodes named by ten hexadecimal digits. `bfs` asks for
@@ -13,3 +13,4 @@ as others.
 """
 
 TASKS = (Bfs(), Parents(), Route())
+FORMS = {task.subtask: in_language(task) for task in TASKS}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
 
-from pipeline.metrics import NO_MEMBERS, listed
+from pipeline.metrics import EMPTY_LIST, NO_MEMBERS, listed
 from pipeline.tasks.base import Published
 from pipeline.tasks.solving import PROMPT, ReadError, whole_lines
 
@@ -26,6 +26,10 @@ ASKED = re.compile(
     rf"|reached, in order, from node (?P<start>{NODE}) in the first (?P<steps>\d+) steps)\?"
 )
 ANSWER = re.compile(rf"\nFinal Answer: \[({NODE}(?:, {NODE})*)\]\n")
+NAMED_GRAPH = re.compile(r"^--- [^\d\n]+ \d+ ---\n", re.MULTILINE)
+NAMED_END = re.compile(r"^--- [^\d\n]+ ---\n", re.MULTILINE)
+NAMED_ANSWER = re.compile(rf"\n<answer>\[({NODE}(?:, {NODE})*)\]</answer>\n")
+"""The same in other languages, of which no word is read: what is asked is known by its node and its number."""
 Edge = tuple[str, str]
 
 
@@ -97,28 +101,47 @@ def way(children: Mapping[str, Sequence[str]], node: str, steps: int) -> list[st
 
 
 @PROMPT.of
-def read(text: str) -> Listed:
-    """Read the last graph of a prompt, and the question about it."""
-    starts = [mark.end() for mark in whole_lines(GRAPH, "--- Graph ", text)]
-    end = next(whole_lines(END, "--- End of graph ", text), None)
+def read(text: str, kind: str = "") -> Listed:
+    """Read the last graph of a prompt, and the question about it; in another language `kind` is what is asked."""
+    starts = [mark.end() for mark in _starts(text, kind)]
+    end = next(whole_lines(NAMED_END, "--- ", text) if kind else whole_lines(END, "--- End of graph ", text), None)
     if not starts or not end:
         raise ReadError("the prompt does not hold a graph between its two marks")
+    edges = _edges(text[starts[-1] : end.start()])
+    if kind:
+        return Listed(starts[-1], edges, _named(text[text.rfind("\n") + 1 :], kind))
     behind = ASKED.search(text, end.end())
     if not behind or behind.end() != len(text):
         raise ReadError("the prompt does not end in a question about a graph")
-    return Listed(starts[-1], _edges(text[starts[-1] : end.start()]), _asked(behind))
+    return Listed(starts[-1], edges, _asked(behind))
 
 
-def demonstrations(text: str) -> list[tuple[Listed, str]]:
-    """Return the graphs before the last one, each with the answer that is shown."""
-    starts, found = list(whole_lines(GRAPH, "--- Graph ", text)), []
-    for one, other in pairwise(starts):
+def demonstrations(text: str, kind: str = "") -> list[tuple[Listed, str]]:
+    """Return the graphs before the last one, each with the answer that is shown; `kind` is that of `read`."""
+    found = []
+    for one, other in pairwise(_starts(text, kind)):
         said = text[one.end() : other.start()]
-        asked, shown = ASKED.search(said), ANSWER.search(said)
-        if not asked or not shown or shown.start() != asked.end() or shown.end() != len(said):
+        shown = (NAMED_ANSWER if kind else ANSWER).search(said)
+        start = said.rfind("\n", 0, shown.start()) + 1 if shown else 0
+        asked = None if kind else ASKED.search(said)
+        if not shown or shown.end() != len(said) or not (kind or (asked and asked.end() == shown.start())):
             raise ReadError("a demonstration does not end in a question and its answer")
-        found.append((Listed(one.end(), _edges(said[: asked.start()]), _asked(asked)), shown[1]))
+        question = _asked(asked) if asked else _named(said[start : shown.start()], kind)
+        found.append((Listed(one.end(), _edges(said[: asked.start() if asked else start]), question), shown[1]))
     return found
+
+
+def _starts(text: str, kind: str) -> list[re.Match[str]]:
+    return list(whole_lines(NAMED_GRAPH, "--- ", text) if kind else whole_lines(GRAPH, "--- Graph ", text))
+
+
+def _named(line: str, kind: str) -> Question:
+    """Read a question in any language: it names one node, and a number where it asks for a distance or for steps."""
+    nodes = re.findall(NODE, line)
+    numbers = re.findall(r"\d+", re.sub(NODE, "", line))
+    if len(nodes) != 1 or len(numbers) != (kind != "parents"):
+        raise ReadError(f"the question {line!r} names {len(nodes)} nodes and {len(numbers)} numbers")
+    return Question(kind, nodes[0], int(numbers[0]) if numbers else 0)
 
 
 def _asked(found: re.Match[str]) -> Question:
@@ -139,30 +162,31 @@ def _edges(body: str) -> list[Edge]:
     return list(zip(nodes[::2], nodes[1::2], strict=False))
 
 
-def solve(text: str) -> tuple[str, ...]:
-    """Return the one answer of a prompt."""
-    graph = read(text)
+def solve(text: str, kind: str = "") -> tuple[str, ...]:
+    """Return the one answer of a prompt; `kind` is that of `read`."""
+    graph = read(text, kind)
     if graph.answer == NO_MEMBERS and graph.asked.node not in graph.children:
         raise ReadError(f"no node is the answer to {graph.asked}, since no edge leads to that node or from it")
-    return (graph.answer,)
+    return (EMPTY_LIST if kind and graph.answer == NO_MEMBERS else graph.answer,)
 
 
 MOST, TRAPPED = 40, 3
 """Nodes that an answer has at most; the distance from which on to forget where one has been is always to be misled."""
 
 
-def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
-    """Yield what is wrong with a row."""
-    graph = read(row.text)
+def faults(row: Published, subtask: str, shots: int, *, named: bool = False) -> Iterator[str]:
+    """Yield what is wrong with a row; a `named` one is in a language that is named."""
+    kind = subtask if named else ""
+    graph = read(row.text, kind)
     asked = graph.asked
-    if asked.kind != subtask or not row.text.endswith(f"\nQuestion: {row.question}"):
+    if asked.kind != subtask or not row.text.endswith(row.question if named else f"\nQuestion: {row.question}"):
         yield f"{asked} is asked, the question is {row.question!r}"
     if asked.count not in (row.stratum.complexity, 0):
         yield f"{asked} is asked at complexity {row.stratum.complexity}"
     if row.key.answers != (row.key.target,):
         yield "the key accepts another answer than its target"
     yield from _not_plain(graph)
-    yield from _wrong_demonstrations(row.text, graph, subtask, shots)
+    yield from _wrong_demonstrations(demonstrations(row.text, kind), graph, subtask, shots)
     yield from _wrong_size(row, subtask)
     yield from _wrong_marks(row, graph)
     if subtask == "route":
@@ -180,8 +204,9 @@ def _not_plain(graph: Listed) -> Iterator[str]:
         yield "the asked node is part of the answer"
 
 
-def _wrong_demonstrations(text: str, graph: Listed, subtask: str, shots: int) -> Iterator[str]:
-    demos = demonstrations(text)
+def _wrong_demonstrations(
+    demos: Sequence[tuple[Listed, str]], graph: Listed, subtask: str, shots: int
+) -> Iterator[str]:
     if len(demos) != shots:
         yield f"expected {shots} demonstrations, found {len(demos)}"
     nodes = {*chain.from_iterable(graph.edges)}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from copy import copy
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from pipeline.caches import lru_cache
 from pipeline.errors import RecipeError
-from pipeline.metrics import NO_MEMBERS
+from pipeline.languages import digest, language, only
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Permutation, Streams, deal, stream, words
 from pipeline.tasks.base import (
@@ -75,8 +76,13 @@ TIES = 16
 
 def spec_of(stratum: Stratum) -> PoolSpec:
     """Return the pool of a stratum."""
-    name = f"graph-{stratum.subtask}-{branch_of(stratum):g}-{stratum.tier}"
+    name = f"graph-{kind_of(stratum)}-{branch_of(stratum):g}-{stratum.tier}"
     return PoolSpec(name, 1, stratum.tier, WORLD, make)
+
+
+def kind_of(stratum: Stratum) -> str:
+    """Return what a stratum asks, in whatever language."""
+    return stratum.subtask.partition("-")[0]
 
 
 def branch_of(stratum: Stratum) -> float:
@@ -86,7 +92,7 @@ def branch_of(stratum: Stratum) -> float:
 
 def graph_of(streams: Streams, stratum: Stratum) -> Graph:
     """Return the graph that a stratum asks about."""
-    return graph(streams, stratum.tier, SHAPES[stratum.subtask, branch_of(stratum)])
+    return graph(streams, stratum.tier, SHAPES[kind_of(stratum), branch_of(stratum)])
 
 
 def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
@@ -167,7 +173,7 @@ TOKENS_PER_NODE = 24
 def baselines(sample: Sample) -> dict[str, float]:
     """Return the scores of guessers."""
     size, nodes = len(sample.relevant) and len(sample.key.target.split(", ")), sample.stratum.length // TOKENS_PER_NODE
-    uniform = 1 / nodes if sample.stratum.subtask == "route" else size / max(nodes, size)
+    uniform = 1 / nodes if kind_of(sample.stratum) == "route" else size / max(nodes, size)
     return {"uniform": uniform, **sample.latent["guessers"]}
 
 
@@ -204,6 +210,12 @@ SIZES = {
 """How many nodes an answer has that are dealt, by branch and distance."""
 
 
+ROOMS = {256: 4096, 512: 8192}
+"""Tokens for the reply of routes with so many steps."""
+FITS = {256: 16_384, 512: 32_768}
+"""The shortest lengths at which these routes fit."""
+
+
 class GraphTask(Task):
     """A graph of which a prompt holds a part, with all that the answer depends on."""
 
@@ -214,6 +226,8 @@ class GraphTask(Task):
     most_shots = 3
     shortest = 8192
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType(BRANCHES)
+    said: text.Wording = text.ENGLISH
+    """What its prompts say."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (spec_of(stratum),)
@@ -231,12 +245,12 @@ class GraphTask(Task):
             "decoys": list(walk.decoys),
             "left_out": [*walk.left_out, *walk.thinned(graph, row_streams.of("thinned"))],
             "core": list(walk.core),
-            "guessers": guessers(self.subtask, graph, walk),
+            "guessers": guessers(kind_of(stratum), graph, walk),
             "effective_complexity": len(walk.relevant),
         }
         names = [graph.names[node] for node in walk.answers]
-        target = ", ".join(names if self.subtask == "route" else sorted(names)) or NO_MEMBERS
-        asked = text.question_of(self.subtask, graph.names[walk.root], stratum.complexity)
+        target = ", ".join(names if kind_of(stratum) == "route" else sorted(names)) or self.said.none
+        asked = self.said.question(kind_of(stratum), graph.names[walk.root], stratum.complexity)
         return Sample("", stratum, index, latent, tuple(map(graph.text, walk.relevant)), asked, Key.accepting(target))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -248,17 +262,19 @@ class GraphTask(Task):
         placed += [Placed.line(graph.text(edge), "decoy", anywhere.random()) for edge in latent["decoys"]]
         kept_out = {*latent["relevant"], *latent["decoys"], *latent["left_out"]}
         return Layout(
-            head=text.head(self.subtask, stratum.complexity, shots, graph.reserved, row_streams.of("demo")),
+            head=text.head(
+                kind_of(stratum), stratum.complexity, shots, graph.reserved, row_streams.of("demo"), self.said
+            ),
             placed=tuple(placed),
             filler=filler(stratum, latent["core"], kept_out, row_streams),
-            tail=text.tail(sample.question, shots),
+            tail=text.tail(sample.question, shots, self.said),
         )
 
     def answers(self, text: str) -> tuple[str, ...]:
-        return solver.solve(text)
+        return solver.solve(text, self.twin)
 
     def faults(self, row: Published) -> Iterable[str]:
-        return solver.faults(row, self.subtask, self.shots_of(row.stratum))
+        return solver.faults(row, kind_of(row.stratum), self.shots_of(row.stratum), named=bool(self.languages))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what guessers score without following the edges."""
@@ -368,12 +384,34 @@ class Route(Searching):
     subtask = "route"
     title = "the nodes on the only route from a node of a graph, in order"
     scorer = "route"
-    complexities = (4, 16, 64)
+    complexities = (4, 16, 64, 256, 512)
     knobs = MappingProxyType({})
+
+    def room_of(self, stratum: Stratum) -> int:
+        """Return more room for the longest routes."""
+        return ROOMS.get(stratum.complexity, self.max_new_tokens)
+
+    def golden_stratum(self, complexity: int) -> Stratum:
+        """Return a stratum of one row, at the shortest length at which the route fits."""
+        return replace(super().golden_stratum(complexity), length=FITS.get(complexity, self.shortest))
 
     def search(self, graph: Graph, stratum: Stratum, index: int, streams: Streams, taken: AbstractSet[int]) -> Walk:
         """Draw any node."""
         return drawn_route(graph, stratum.complexity, streams.of("node", index), taken)
+
+
+def in_language(plain: GraphTask) -> Callable[[str, str], GraphTask]:
+    """Return what makes a task of the language of its question; it raises `RecipeError` for two: edges have none."""
+
+    def form(one: str, other: str) -> GraphTask:
+        made, asked = copy(plain), only(plain.subtask, one, other)
+        made.subtask = f"{plain.subtask}-{asked}"
+        made.twin, made.drawn_as = plain.subtask, f"{plain.subtask}@{plain.version}"
+        made.version = plain.version + language(asked).version - 1
+        made.languages, made.wording, made.said = (asked, asked), digest(asked), text.InLanguage(asked)
+        return made
+
+    return form
 
 
 def _sizes(stratum: Stratum) -> range:

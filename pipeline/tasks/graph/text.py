@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+from pipeline.languages import joined, language
+from pipeline.metrics import EMPTY_LIST, NO_MEMBERS
 from pipeline.tasks.base import Piece
 from pipeline.worlds.graphs import line
 
@@ -47,32 +49,88 @@ QUESTIONS = {
 }
 
 
-def question_of(subtask: str, node: str, count: int) -> str:
-    """Return a question about a node."""
-    return QUESTIONS[subtask].format(node=node, count=count)
+class Wording:
+    """What a prompt says in English, and how a key says that there are no nodes."""
+
+    none = NO_MEMBERS
+
+    def instruction(self, subtask: str, shots: int) -> str:
+        """Return what stands before all graphs."""
+        examples = [EXAMPLES[shots]] if shots else []
+        return "\n\n".join([" ".join([FORM, RULES[subtask]]), " ".join([*examples, REPLY])]) + "\n"
+
+    def opening(self, number: int) -> str:
+        """Return the line before the edges of a graph."""
+        return f"--- Graph {number} ---\n"
+
+    def ending(self, number: int, question: str) -> str:
+        """Return what stands behind the edges of the last graph."""
+        return f"--- End of graph {number} ---\n{REPLY}\n\n{self.asked(question)}"
+
+    def question(self, subtask: str, node: str, count: int) -> str:
+        """Return a question about a node."""
+        return QUESTIONS[subtask].format(node=node, count=count)
+
+    def asked(self, question: str) -> str:
+        """Return a question behind its heading."""
+        return f"Question: {question}"
+
+    def answer(self, nodes: str) -> str:
+        """Return the line that shows the answer of a demonstration."""
+        return f"Final Answer: [{nodes}]"
 
 
-def head(subtask: str, count: int, shots: int, names: Sequence[str], rng: Random) -> tuple[Piece, ...]:
+class InLanguage(Wording):
+    """What a prompt says in a language: the same, with the answer between tags instead of behind English words."""
+
+    def __init__(self, code: str) -> None:
+        """Keep the language."""
+        self.none = EMPTY_LIST
+        self._language = language(code)
+
+    def instruction(self, subtask: str, shots: int) -> str:
+        known = self._language
+        named = ["graph", f"graph_{subtask}", *(["graph_examples"] if shots else [])]
+        return f"{joined(*map(known.said, named))}\n{known.said('reply_nodes')}\n"
+
+    def opening(self, number: int) -> str:
+        return f"--- {self._language.heads.graph} {number} ---\n"
+
+    def ending(self, number: int, question: str) -> str:
+        known = self._language
+        return f"--- {known.heads.end} ---\n{known.said('reply_nodes')}\n\n{self.asked(question)}"
+
+    def question(self, subtask: str, node: str, count: int) -> str:
+        slots = {"node": node} if subtask == "parents" else {"node": node, "count": count}
+        return self._language.said(f"asks_{subtask}", **slots)
+
+    def asked(self, question: str) -> str:
+        return self._language.question(question)
+
+    def answer(self, nodes: str) -> str:
+        return f"<answer>[{nodes}]</answer>"
+
+
+ENGLISH = Wording()
+
+
+def head(
+    subtask: str, count: int, shots: int, names: Sequence[str], rng: Random, wording: Wording = ENGLISH
+) -> tuple[Piece, ...]:
     """Return all that stands before the edges. Demonstrations have nodes of the given names, which no other has."""
     drawn = rng.sample(names, shots * NODES)
     own = (drawn[place * NODES : (place + 1) * NODES] for place in range(shots))
-    demos = (_demo(subtask, _shown(subtask, count, rng), nodes, rng) for nodes in own)
+    demos = (_demo(subtask, _shown(subtask, count, rng), nodes, rng, wording) for nodes in own)
     return (
-        Piece(
-            "\n\n".join([" ".join([FORM, RULES[subtask]]), " ".join([*_examples(shots), REPLY])]) + "\n", "instruction"
-        ),
-        *(Piece(f"--- Graph {place} ---\n{demo}", "demo") for place, demo in enumerate(demos, 1)),
-        Piece(f"--- Graph {shots + 1} ---\n", "instruction"),
+        Piece(wording.instruction(subtask, shots), "instruction"),
+        *(Piece(f"{wording.opening(place)}{demo}", "demo") for place, demo in enumerate(demos, 1)),
+        Piece(wording.opening(shots + 1), "instruction"),
     )
 
 
-def tail(question: str, shots: int) -> tuple[Piece, ...]:
+def tail(question: str, shots: int, wording: Wording = ENGLISH) -> tuple[Piece, ...]:
     """Return what stands behind the edges."""
-    return (Piece(f"--- End of graph {shots + 1} ---\n{REPLY}\n\nQuestion: {question}", "question"),)
-
-
-def _examples(shots: int) -> list[str]:
-    return [EXAMPLES[shots]] if shots else []
+    return (Piece(wording.ending(shots + 1, question), "question"),)
 
 
 def _shown(subtask: str, count: int, rng: Random) -> int:
@@ -80,7 +138,7 @@ def _shown(subtask: str, count: int, rng: Random) -> int:
     return rng.randint(1, FURTHEST) if subtask == "parents" else min(count, FURTHEST)
 
 
-def _demo(subtask: str, count: int, names: Sequence[str], rng: Random) -> str:
+def _demo(subtask: str, count: int, names: Sequence[str], rng: Random, wording: Wording) -> str:
     """Draw a small graph with a question about its first node that has between one and three answers."""
     for _ in range(TRIES):
         edges = _edges(subtask, rng)
@@ -88,7 +146,8 @@ def _demo(subtask: str, count: int, names: Sequence[str], rng: Random) -> str:
         if found:
             lines = "".join(line(names[source], names[target]) for source, target in edges)
             answer = ", ".join(names[node] for node in found)
-            return f"{lines}Question: {question_of(subtask, names[0], count)}\nFinal Answer: [{answer}]\n"
+            asked = wording.asked(wording.question(subtask, names[0], count))
+            return f"{lines}{asked}\n{wording.answer(answer)}\n"
     raise ValueError(f"no small graph suits {subtask} {count}")
 
 

@@ -10,6 +10,8 @@ from pipeline.worlds.graphs import Graph
 
 SPAN = 16 * 24
 """Nodes of the world between the first and the last that are relevant, at most."""
+SPAN_OF_STEP = 4
+"""The same for each step of a long route."""
 TRIES, TRAPPED = 20_000, 3
 """Nodes that are tried; the distance from which on every answer is another than that of who walks without memory."""
 THINNED = {False: 0.7, True: 0.85}
@@ -190,6 +192,6 @@ def drawn_route(graph: Graph, steps: int, rng: Random, taken: AbstractSet[int]) 
     for _ in range(TRIES):
         node = rng.randrange(graph.nodes)
         walk = None if node in taken else follow(graph, node, steps)
-        if walk and walk.near:
+        if walk and walk.core[1] - walk.core[0] <= max(SPAN, SPAN_OF_STEP * steps):
             return walk
     raise ValueError(f"no node has a route of {steps} steps")

@@ -1,6 +1,6 @@
 """Latent List (Michelangelo, section 2.1): what is left of a list after many operations, most of which cancel out."""
 
-from pipeline.tasks.latent_list.task import LatentList
+from pipeline.tasks.latent_list.task import LatentList, in_language
 
 NOTES = """\
 A program starts with `a = [1, 2, 3, 4, 5, 6]` and changes the list line by line; the last line views it. Most lines
@@ -17,3 +17,4 @@ TASKS = (
     LatentList("max", "the largest value of a slice of the list that a program leaves"),
     LatentList("len", "the length of the list that a program leaves"),
 )
+FORMS = {task.subtask: in_language(task) for task in TASKS}

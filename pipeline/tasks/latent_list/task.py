@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.caches import lru_cache
+from pipeline.languages import digest, joined, language, only
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, Wheel, deal, spread
 from pipeline.tasks.base import (
@@ -131,13 +132,22 @@ class LatentList(Task):
     complexities = (1, 5, 20)
     shortest = 2048
 
+    @property
+    def view(self) -> str:
+        """How the list is viewed, in whatever language that is asked."""
+        return self.subtask.partition("-")[0]
+
+    def instruction(self, shots: int) -> str:
+        """Return what stands before all programs."""
+        return prompt.instruction(shots)
+
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return specs(stratum.tier)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw a program, near to what balances the answers of its stratum."""
         program = draw(
-            self.subtask,
+            self.view,
             stratum.complexity,
             self._wish(stratum, index, row_streams, stratum_streams),
             row_streams.of("program"),
@@ -156,16 +166,16 @@ class LatentList(Task):
     def _wish(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> ProgramPlan:
         """Deal lengths, or signs and sizes, evenly over the rows of a stratum; where rows are few, any of them."""
         rng = row_streams.of("wish")
-        if self.subtask == "len":
+        if self.view == "len":
             return ProgramPlan(size=_dealt(stratum_streams, "length", stratum.rows, index, lengths(stratum.complexity)))
-        if self.subtask == "print":
+        if self.view == "print":
             return ProgramPlan(width=rng.randint(1, min(WIDEST, 6 + stratum.complexity)))
         bits_of = ONE if stratum.complexity == 1 else SIZES
-        sizes = [(sign, bits) for sign in SIGNS[self.subtask] for bits in bits_of[self.subtask]]
+        sizes = [(sign, bits) for sign in SIGNS[self.view] for bits in bits_of[self.view]]
         sign, bits = _dealt(stratum_streams, "size", stratum.rows, index, sizes)
-        wide = self.subtask != "sum" and _dealt(stratum_streams, "width", stratum.rows, index, range(4)) > 0
+        wide = self.view != "sum" and _dealt(stratum_streams, "width", stratum.rows, index, range(4)) > 0
         size = rng.randrange(1 << (bits - 1), 1 << bits)
-        if self.subtask == "min" and sign > 0 and rng.random() < SMALL.get(stratum.complexity, 0.0):
+        if self.view == "min" and sign > 0 and rng.random() < SMALL.get(stratum.complexity, 0.0):
             size = rng.choice(START)
         return ProgramPlan(sign, size, wide=wide)
 
@@ -181,7 +191,7 @@ class LatentList(Task):
             around = surroundings(row_streams.of("around", number), method(line))
             placed.append(Placed(_relevant(line, *around), depth, number))
         return Layout(
-            head=prompt.head(self.subtask, stratum.complexity, shots, sample.key.target, row_streams),
+            head=prompt.head(self.view, stratum.complexity, shots, sample.key.target, row_streams, self.instruction),
             placed=tuple(placed),
             filler=filler(stratum.tier, row_streams),
             tail=prompt.tail(sample.question),
@@ -191,11 +201,40 @@ class LatentList(Task):
         return solver.solve(text)
 
     def faults(self, row: Published) -> Iterable[str]:
-        return solver.faults(row, self.subtask, self.shots_of(row.stratum))
+        return solver.faults(row, self.view, self.shots_of(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what guessers score without following the program."""
-        return chance.baselines(self.subtask, sample)
+        return chance.baselines(self.view, sample)
+
+
+@dataclass(frozen=True, slots=True)
+class Instructed(LatentList):
+    """The same, with the instruction in another language: a program has none."""
+
+    version: int = LatentList.version
+    twin: str = ""
+    drawn_as: str = ""
+    languages: tuple[str, ...] = ()
+    wording: str = ""
+
+    def instruction(self, shots: int) -> str:
+        known = language(self.languages[1])
+        named = ("program", *(["program_examples"] if shots else []), "program_reply")
+        return joined(*map(known.said, named)) + "\n"
+
+
+def in_language(plain: LatentList) -> Callable[[str, str], Instructed]:
+    """Return what makes a task of the language of its instruction; it raises `RecipeError` for two."""
+
+    def form(one: str, other: str) -> Instructed:
+        asked = only(plain.subtask, one, other)
+        version = plain.version + language(asked).version - 1
+        drawn_as, languages = f"{plain.subtask}@{plain.version}", (asked, asked)
+        subtask = f"{plain.subtask}-{asked}"
+        return Instructed(subtask, plain.title, version, plain.subtask, drawn_as, languages, digest(asked))
+
+    return form
 
 
 def method(line: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from random import Random
 
@@ -70,10 +70,12 @@ BLOCKS = ("aatt", "atat", "rart")
 Chunk = tuple[Operation, ...]
 
 
-def head(name: str, complexity: int, shots: int, target: str, row_streams: Streams) -> tuple[Piece, ...]:
-    """Return all that stands before the relevant operations and their filler."""
+def head(
+    name: str, complexity: int, shots: int, target: str, row_streams: Streams, instruct: Callable[[int], str]
+) -> tuple[Piece, ...]:
+    """Return all that stands before the relevant operations and their filler; `instruct` what begins it."""
     demos = _demos(name, complexity, shots, target, row_streams)
-    told = [Piece(_instruction(shots), "instruction")]
+    told = [Piece(instruct(shots), "instruction")]
     told += [Piece(f"--- Program {place} ---\n{demo}", "demo") for place, demo in enumerate(demos, 1)]
     title = f"--- Program {shots + 1} ---\n" if shots else "--- Program ---\n"
     return (*told, Piece(f"{title}{START_LINE}\n", "instruction"))
@@ -84,7 +86,8 @@ def tail(view: str) -> tuple[Piece, ...]:
     return (Piece(f"{view}\nOutput:", "question"),)
 
 
-def _instruction(shots: int) -> str:
+def instruction(shots: int) -> str:
+    """Return the instruction in English."""
     if not shots:
         return f"{ROLE}\n"
     count = COUNTS[shots] if shots < len(COUNTS) else str(shots)

@@ -3,8 +3,11 @@
 from pipeline.tasks.recall.json_kv import JsonKV
 from pipeline.tasks.recall.lists import CommonWords, FrequentWords
 from pipeline.tasks.recall.niah import NIAH, in_documents
+from pipeline.tasks.recall.register import in_register, pairs_in
 from pipeline.tasks.recall.vt import VariableTracking
 
+REGISTERED = ("niah_s1", "niah_mk1", "niah_mk2", "niah_mk3", "niah_mv", "niah_mq")
+"""The needles that can be asked for in several languages."""
 NOTES = """\
 Lookups: what a long text states in plain words has to be found again, all of it, and nothing that looks like it.
 `json_kv` asks for one value of a JSON object whose other keys begin alike. The `niah` tasks ask for codes filed under
@@ -14,4 +17,5 @@ ask for the most frequent words of a list, in which other words are frequent for
 RULER and HELMET's recall category, made anew; with the knobs of the recipe `ruler` they are RULER's.
 """
 
+FORMS = {"json_kv": pairs_in, **{task.subtask: in_register(task) for task in NIAH if task.subtask in REGISTERED}}
 TASKS = (JsonKV(), *map(in_documents, NIAH), VariableTracking(), CommonWords(), FrequentWords())

@@ -33,11 +33,15 @@ def spec(form: str, tier: str) -> PoolSpec:
 
 def filler(form: str, tier: str, row_streams: Streams, without: frozenset[int] = frozenset()) -> Filler:
     """Return entries in random order, but for some by their places, and others for spares."""
-    count = size(form, tier)
+    return drawn(spec(form, tier).name, size(form, tier), row_streams, without)
+
+
+def drawn(pool: str, count: int, row_streams: Streams, without: frozenset[int]) -> Filler:
+    """Return the entries of a pool of `count` in random order, but for some by their places, and others for spares."""
     taken = frozenset(place for place in without if place < count)
     spares = Shuffled(row_streams.of("spares"), count, taken).take(SPARES)
     order = Shuffled(row_streams.of("filler"), count, taken.union(spares.tolist()))
-    return Filler(spec(form, tier).name, order, spares)
+    return Filler(pool, order, spares)
 
 
 def make_entries(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 from random import Random
+from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
@@ -68,9 +70,8 @@ class JsonKV(Task):
             "examples": [list(_draw(rng)) for _ in range(self.shots_of(stratum))],
             "last": list(_draw(rng)),
         }
-        asking = QUESTION.format(**_names(side), one=asked[side])
-        answer = asked[1 - side]
-        return Sample("", stratum, index, latent, (_line(asked),), asking, Key.accepting(answer))
+        asking = self._question(side, asked[side])
+        return Sample("", stratum, index, latent, (_line(asked),), asking, Key.accepting(asked[1 - side]))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked pair at its depth, and those that look like it or are shown as examples anywhere."""
@@ -81,21 +82,33 @@ class JsonKV(Task):
         placed += [Placed.line(_line(pair), "anchor", rng.random()) for pair in latent["examples"]]
         last = _line(latent["last"]).replace(",", "") + END
         return Layout(
-            head=tuple(_head(side, latent["examples"])),
+            head=tuple(self._head(side, latent["examples"])),
             placed=(*placed, Placed(unit(last), 1.0, rank=1)),
             filler=base.filler("pairs", sample.stratum.tier, row_streams),
-            tail=(Piece(TAIL.format(**_names(side), question=sample.question), "question"),),
+            tail=(Piece(self._tail(side, sample.question), "question"),),
         )
 
+    def _question(self, side: int, one: str) -> str:
+        """Return the question about a key or a value."""
+        return QUESTION.format(**_names(side), one=one)
+
+    def _head(self, side: int, examples: Sequence[Sequence[str]]) -> Iterator[Piece]:
+        """Yield what stands before the pairs."""
+        yield Piece(INTRODUCTION.format(**_names(side)), "instruction")
+        for pair in examples:
+            yield Piece(EXAMPLE.format(**_names(side), one=pair[side], other=pair[1 - side]), "demo")
+        yield Piece(START, "instruction")
+
+    def _tail(self, side: int, question: str) -> str:
+        """Return what stands behind them."""
+        return TAIL.format(**_names(side), question=question)
+
     def answers(self, text: str) -> tuple[str, ...]:
-        side, one = question(text)
-        answers = [pair[1 - side] for pair in read(text) if pair[side] == one]
-        if len(answers) != 1:
-            raise ReadError(f"{len(answers)} pairs hold {one}")
-        return (answers[0],)
+        return (answer(read(text), *question(text)),)
 
     def faults(self, row: Published) -> Iterable[str]:
-        return faults(row)
+        shown = {found.groups() for found in whole_lines(SHOWN, "Example: ", row.text)}
+        return faults(row, read(row.text), question(row.text), shown)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess, of one among the pairs that begin alike, and of the first line."""
@@ -136,13 +149,6 @@ def _line(pair: Sequence[str]) -> str:
     return base.PAIR.format(key=pair[0], value=pair[1])
 
 
-def _head(side: int, examples: Sequence[Sequence[str]]) -> Iterator[Piece]:
-    yield Piece(INTRODUCTION.format(**_names(side)), "instruction")
-    for pair in examples:
-        yield Piece(EXAMPLE.format(**_names(side), one=pair[side], other=pair[1 - side]), "demo")
-    yield Piece(START, "instruction")
-
-
 @PROMPT.of
 def read(text: str) -> Sequence[Pair]:
     """Return the pairs of the object in a prompt, in order, doubles and all."""
@@ -161,9 +167,23 @@ def question(text: str) -> tuple[int, str]:
     return SIDES.index(asked[0][0]), asked[0][1]
 
 
-def faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row, judged by its text and its marks alone."""
-    found, (side, one), digits = read(row.text), question(row.text), _digits(row.stratum)
+def answer(pairs: Sequence[Pair], side: int, one: str) -> str:
+    """Return what belongs to a key, 0, or to a value, 1.
+
+    Raises:
+        ReadError: if it is not in one pair.
+    """
+    answers = [pair[1 - side] for pair in pairs if pair[side] == one]
+    if len(answers) != 1:
+        raise ReadError(f"{len(answers)} pairs hold {one}")
+    return answers[0]
+
+
+def faults(
+    row: Published, found: Sequence[Pair], asked: tuple[int, str], examples: AbstractSet[tuple[str | Any, ...]]
+) -> Iterator[str]:
+    """Yield what is wrong with a row, as its pairs, its question and its examples were read."""
+    (side, one), digits = asked, _digits(row.stratum)
     if len({*chain.from_iterable(found)}) != 2 * len(found):
         yield "two keys or values are the same"
     marked = {role: {*row.marked(role)} for role in ROLES}
@@ -175,5 +195,5 @@ def faults(row: Published) -> Iterator[str]:
         yield f"{len(alike)} pairs begin as the asked one does, but {NEAR} are promised"
     anchors = marked["anchor"]
     shown = {(pair[side], pair[1 - side]) for pair in found if f'"{pair[0]}": "{pair[1]}",\n' in anchors}
-    if shown != {found.groups() for found in whole_lines(SHOWN, "Example: ", row.text)}:
+    if shown != examples:
         yield "the examples are not marked pairs of the object"

@@ -61,7 +61,9 @@ class Keys:
         return [*self.asked, *self.like, *self.unlike]
 
 
-def draw(streams: Streams, asked: int, near: int, unlike: int, first: needles.Key | None = None) -> Keys:
+def draw(
+    streams: Streams, asked: int, near: int, unlike: int, first: needles.Key | None = None, *, coded: bool = False
+) -> Keys:
     """Draw keys of words; each of a grid has as many near keys as the others.
 
     Args:
@@ -70,6 +72,7 @@ def draw(streams: Streams, asked: int, near: int, unlike: int, first: needles.Ke
         near: how many keys share a word with each; if none do, there is no grid.
         unlike: how many more keys there are that share no word with any.
         first: the asked key, where one is asked about and it is given. Such a grid has all pairs of its words.
+        coded: whether keys are spelled as codes.
     """
     rng, size, degree = streams.of("keys"), grid_size(asked, near), near // 2 + 1
     grid, others = needles.draw_grid(rng, size, degree, unlike, first)
@@ -79,7 +82,7 @@ def draw(streams: Streams, asked: int, near: int, unlike: int, first: needles.Ke
     found = [grid[0][row] for row in rows]
     like = [key for step in grid for key in step if key not in found]
     rng.shuffle(like)
-    return Keys(*([key.spelled(streams) for key in some] for some in (found, like, others)))
+    return Keys(*([key.spelled(streams, coded=coded) for key in some] for some in (found, like, others)))
 
 
 def draw_uuids(rng: Random, near: int) -> Keys:
@@ -123,6 +126,8 @@ def alike(asked: int, near: int, unlike: int, *, uuids: bool, several: bool) -> 
 
 SPECS = {"essay": essays_spec, "addresses": addresses_spec, "noise": noise_spec}
 PROSE = {"essay": prose, "addresses": addresses}
+AMONG_NEEDLES = ("words", "uuids")
+"""Haystacks of lines like the asked one."""
 HAYSTACK_ORDER = ("coherent", "shuffled")
 """The paragraphs of prose as they were written, or in any order (Hong et al. 2025, Context rot)."""
 
@@ -209,20 +214,39 @@ class Niah(Task):
         keys = self._keys(stratum, grid.question(stratum, index), row_streams)
         several = self.form == "values"
         each = counts(keys, stratum.complexity) if several else [1] * len(keys.all)
-        filed = [(text.CODE, key) for key, count in zip(keys.all, each, strict=True) for _ in range(count)]
-        others = row_streams.of("others").sample(text.OTHERS, self._number("distractors", stratum))
+        code, rest = self._things()
+        filed = [(code, key) for key, count in zip(keys.all, each, strict=True) for _ in range(count)]
+        others = row_streams.of("others").sample(rest, self._number("distractors", stratum))
         filed += [(thing, key) for thing in others for key in keys.all]
         values = self._values(len(filed), row_streams)
-        lines = [
-            text.needle(key, value, thing, text.ONE if several and thing == text.CODE else text.THE)
-            for (thing, key), value in zip(filed, values, strict=True)
-        ]
+        lines = [self._line(thing, key, value) for (thing, key), value in zip(filed, values, strict=True)]
         answer = ", ".join(self._in_order(values[: stratum.complexity], stratum, index, stratum_streams))
         latent: dict[str, Any] = {"keys": keys.asked, "decoys": lines[stratum.complexity :]}
         if self.form == "one":
             latent["depth"] = grid.depth(stratum, index, stratum_streams)
-        question = text.asking(form, keys.asked)
+        question = self._question(form, keys.asked)
         return Sample("", stratum, index, latent, tuple(lines[: stratum.complexity]), question, Key.accepting(answer))
+
+    def _things(self) -> tuple[str, Sequence[str]]:
+        """Return what is asked for, and what else may be filed."""
+        return text.CODE, text.OTHERS
+
+    def _line(self, thing: str, key: str, value: str) -> str:
+        """Return the line that states a value."""
+        several = self.form == "values" and thing == text.CODE
+        return text.needle(key, value, thing, text.ONE if several else text.THE)
+
+    def _question(self, form: str, keys: Sequence[str]) -> str:
+        """Return the question for the values of some keys."""
+        return text.asking(form, keys)
+
+    def _ends(self, haystack: str, form: str, question: str) -> tuple[str, str]:
+        """Return what stands before the text and behind it."""
+        return text.head(haystack, form), text.tail(form, question)
+
+    def _filler(self, sample: Sample, row_streams: Streams) -> Filler:
+        """Return what the needles stand in."""
+        return filler(self._haystack(sample.stratum), sample.stratum, row_streams, _keys_of(sample))
 
     def _in_order(self, values: Sequence[str], stratum: Stratum, index: int, stratum_streams: Streams) -> list[str]:
         """Return values in the order of the key: that of the question, of the text, or any where none is asked for."""
@@ -248,8 +272,10 @@ class Niah(Task):
         first = None
         if self.form != "keys":
             number = question * len(self.complexities) + self.complexities.index(stratum.complexity)
-            first = needles.asked_key(row_streams, self.subtask, stratum.tier, stratum.length, number=number)
-        return draw(row_streams, self._asked(stratum), near, self.unlike, first)
+            first = needles.asked_key(
+                row_streams, self.twin or self.subtask, stratum.tier, stratum.length, number=number
+            )
+        return draw(row_streams, self._asked(stratum), near, self.unlike, first, coded=bool(self.languages))
 
     def _asked(self, stratum: Stratum) -> int:
         """Return how many keys are asked about."""
@@ -279,21 +305,24 @@ class Niah(Task):
             for line, wanted in zip(sample.relevant, spread_out, strict=True)
         ]
         placed += [Placed.line(line, "decoy", rng.random()) for line in sample.latent["decoys"]]
-        name = self._haystack(stratum)
+        head, tail = self._ends(self._haystack(stratum), form, sample.question)
         return Layout(
-            head=(Piece(text.head(name, form), "instruction"),),
+            head=(Piece(head, "instruction"),),
             placed=tuple(placed),
-            filler=filler(name, stratum, row_streams, _keys_of(sample)),
-            tail=(Piece(text.tail(form, sample.question), "question"),),
+            filler=self._filler(sample, row_streams),
+            tail=(Piece(tail, "question"),),
         )
 
     def answers(self, text: str) -> tuple[str, ...]:
         return (niah_solve.solve(text, self.form),)
 
     def check(self, row: Published) -> list[str]:
+        return list(niah_solve.faults(row, self._haystack(row.stratum), self._form(row.stratum), **self._promised(row)))
+
+    def _promised(self, row: Published) -> dict[str, int]:
+        """Return how many keys and other things there are to be of each kind, for the proof."""
         promised = {name: self._number(name, row.stratum) for name in ("near", "distractors")}
-        promised["alike"] = self._alike(row.stratum)
-        return list(niah_solve.faults(row, self._haystack(row.stratum), self._form(row.stratum), **promised))
+        return {**promised, "alike": self._alike(row.stratum)}
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess, and what is said without the question: the values of one line or key, or all.
@@ -306,14 +335,15 @@ class Niah(Task):
         if self._form(sample.stratum) == "ordered":
             return {"uniform": 0.0, "any_order": fsum(1 / perm(count, right) for right in range(1, count + 1)) / count}
         if self.form != "one":
-            codes = count + sum(text.CODE in line for line in sample.latent["decoys"])
+            code, _ = self._things()
+            codes = count + sum(code in line for line in sample.latent["decoys"])
             listed = {"uniform": 0.0, "all_codes": 2 * count / (count + codes)}
             return listed if self.form == "keys" else {**listed, "any_like": 1 / alike}
         first = grid.first_line(sample.latent["depth"])
         lines = 1 + len(sample.latent["decoys"])
         guess = {"any_like": 1 / alike}
         if alike == 1:
-            among_needles = self._haystack(sample.stratum) in ("words", "uuids")
+            among_needles = self._haystack(sample.stratum) in AMONG_NEEDLES
             guess = {} if among_needles else {"any_line": 1 / lines, "any_code": 1.0}
         return {"uniform": 0.0, **guess, "first_line": first}
 

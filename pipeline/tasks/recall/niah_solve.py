@@ -167,14 +167,22 @@ def solve(text: str, form: str) -> str:
 
     Those of one key are sorted, unless the question wants them in the order of the text.
     """
-    asked, found = parse_question(text), columns(text)
+    return answer(columns(text), parse_question(text), form, ordered=is_ordered(text))
+
+
+def answer(found: Needles, asked: Sequence[str], form: str, *, ordered: bool) -> str:
+    """Return the values of some keys as a key states them.
+
+    Raises:
+        ReadError: if one has none, or several where one is asked.
+    """
     values = [[found.values[place] for place in found.places([key])] for key in asked]
     wrong = [key for key, some in zip(asked, values, strict=True) if not some or (form != "values" and len(some) > 1)]
     if wrong or (form != "keys" and len(asked) != 1):
         raise ReadError(f"the text does not state what is asked for just once: {wrong or asked}")
     if form != "values":
         return ", ".join(some[0] for some in values)
-    return ", ".join(values[0] if is_ordered(text) else sorted(values[0]))
+    return ", ".join(values[0] if ordered else sorted(values[0]))
 
 
 def faults(row: Published, haystack: str, form: str, *, near: int, distractors: int, alike: int) -> Iterator[str]:
@@ -191,6 +199,14 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
     found, asked = columns(row.text), parse_question(row.text)
     if is_ordered(row.text) != (form == "ordered"):
         yield "the question and the knob do not agree on whether the order of the text counts"
+    yield from needle_faults(row, found, asked, form, near=near, distractors=distractors, alike=alike)
+    yield from _haystack(row, haystack, found)
+
+
+def needle_faults(
+    row: Published, found: Needles, asked: Sequence[str], form: str, *, near: int, distractors: int, alike: int
+) -> Iterator[str]:
+    """Yield what is wrong with the needles of a row, as they and its question were read; the rest is as in `faults`."""
     mine = found.places(asked)
     yield from _marks(row, found, mine)
     yield from _uniqueness(found, form, row.text, mine)
@@ -206,7 +222,6 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
         rivals = sum(1 for _ in islice((one for one in keys.values if keys.shape(one) == shape), alike))
         if rivals < alike:
             yield f"{rivals} keys have the form of {key}, but {alike} are promised"
-    yield from _haystack(row, haystack, found)
 
 
 def _marks(row: Published, found: Needles, mine: Sequence[int]) -> Iterator[str]:

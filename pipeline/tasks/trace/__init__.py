@@ -6,6 +6,7 @@ from pipeline.tasks.trace.origin import WhichCall
 from pipeline.tasks.trace.resume import Resume
 from pipeline.tasks.trace.rows import Rows
 from pipeline.tasks.trace.state import StateTask
+from pipeline.tasks.trace.tools import as_tools
 
 NOTES = """\
 The log of an agent at the desk of an invented firm: calls of fourteen tools with their results (JSON, tables, listings,
@@ -14,5 +15,6 @@ its own. What is asked follows from the calls that did what they asked, each of 
 codes differ in one place are called as often.
 """
 
-TASKS = (StateTask(), WhichCall(), Constraint(), Audit(), Resume(), Rows())
+PLAIN = (StateTask(), WhichCall(), Constraint(), Audit(), Resume(), Rows())
+TASKS = (*PLAIN, *map(as_tools, PLAIN))
 """All tasks of the family."""

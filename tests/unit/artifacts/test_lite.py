@@ -19,7 +19,7 @@ from pipeline.assemble.plan import numbered
 from pipeline.errors import CorruptError, SplitError
 from pipeline.publish.staging import Staged
 from pipeline.recipe import Recipe, load_recipe
-from pipeline.tasks import TASKS
+from pipeline.tasks import known_task, task_of
 from pipeline.verify.copy import _lite_faults
 
 LIMITS = {"32k": 10e6, "32k-thinking": 10e6, "128k": 25e6, "128k-thinking": 25e6, "1m": 60e6, "1m-thinking": 60e6}
@@ -34,7 +34,7 @@ def places(recipe: Recipe) -> set[Place]:
 def lite_of(recipe: Recipe) -> dict[Place, int]:
     """Return the rows of lite by family, subtask and length."""
     return {
-        (family, subtask, length): count * (2 if TASKS[family, subtask].paired else 1)
+        (family, subtask, length): count * (2 if (task := known_task(family, subtask)) and task.paired else 1)
         for (_, family, subtask, length), count in lite_counts(recipe.tier, places(recipe)).items()
     }
 
@@ -51,7 +51,10 @@ def headline(cells: Iterable[Place], score: Callable[[int], float]) -> float:
 def test_it_stays_below_its_limit_and_asks_every_subtask(name: str) -> None:
     recipe = load_recipe(name)
     counts, cells = lite_of(recipe), places(recipe)
-    replies = {place: recipe.reserve or TASKS[place[:2]].max_new_tokens for place in counts}
+    replies = {
+        (cell.family, cell.subtask, cell.length): recipe.reserve or task_of(cell).room_of(cell)
+        for cell in sorted(recipe.strata, key=lambda cell: -cell.complexity)
+    }  # the least room of each: prompts are longest there
     assert sum(count * (place[2] - replies[place]) for place, count in counts.items()) <= LIMITS[name]
     assert {place[:2] for place in counts} == {place[:2] for place in cells}
     assert {place[2] for place in counts} == {place[2] for place in cells}

@@ -206,8 +206,9 @@ def test_show_prints_a_prompt_for_reading(release: Path) -> None:
         assert f"= {row['context_tokens']:,} tokens" in done.stdout
         assert "[relevant, depth " in done.stdout or row["family"] == "icl"  # all of its examples are alike
         assert "accepted: " in done.stdout
-        dense = (
-            row["subtask"] in ("json_kv", "conditions", "points") or row["family"] == "trace"
+        dense = row["subtask"] in ("json_kv", "conditions", "points") or row["family"] in (
+            "trace",
+            "tabulate",
         )  # marks that stand too near for folding
         assert "lines, " in done.stdout or dense
         assert "\x1b" not in done.stdout

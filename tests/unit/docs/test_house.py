@@ -23,7 +23,8 @@ from pipeline.metrics.join import joined_metrics
 from pipeline.schema import schemas
 
 ORDER = (
-    *("version", "errors", "terminal", "storage", "typed", "caches", "streams", "metrics", "recipe", "rows"),
+    *("version", "errors", "terminal", "storage", "typed", "caches", "languages", "streams", "turns", "metrics"),
+    *("recipe", "rows"),
     *("executors", "worlds", "corpora", "profiles", "tasks", "artifacts", "assemble", "verify", "baselines"),
     *("training", "stages", "release", "inference", "export", "figures", "publish", "score", "report", "schema", "cli"),
     *("bench", "__main__"),

@@ -19,6 +19,7 @@ import pytest
 from pipeline import metrics
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export import EXPORTS, export
+from pipeline.export.by_stratum import Part
 from pipeline.rows import Row
 
 NAMES = ("verl", "nemo-evaluator", "nemo-skills", "opencompass", "vllm-bench")
@@ -222,3 +223,22 @@ def test_an_environment_is_packed_for_the_hub(split: Split, tmp_path: Path) -> N
     assert {"name", "version", "description", "tags", "readme", "dependencies"} <= told["project"].keys()
     assert "def load_environment(" in (tmp_path / "out" / package / "__init__.py").read_text()
     assert (tmp_path / "out" / told["project"]["readme"]).is_file()
+
+
+@pytest.mark.parametrize(
+    ("named", "rooms"),
+    [
+        (("tabulate", "sort"), {512: "_512", 2048: "_2048", 8192: ""}),
+        (("graph", "route"), {1024: "", 4096: "_4096", 8192: "_8192"}),
+        (("bio", "standard"), {64: "", 16384: ""}),
+        (("tabulate", "extract"), {16384: ""}),
+        (("nobody", "knows"), {64: ""}),
+    ],
+    ids=["sort", "route", "standard", "extract", "unknown"],
+)
+def test_rows_with_another_room_than_is_usual_are_a_part_of_their_own(
+    named: tuple[str, str], rooms: dict[int, str]
+) -> None:
+    for room, ending in rooms.items():
+        part = Part("32k", 32768, *named, 32768, room)
+        assert part.name == f"{'_'.join(named)}_32k_32768{ending}"

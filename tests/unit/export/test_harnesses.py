@@ -63,7 +63,10 @@ def changed(split: Split, folder: Path, columns: Mapping[str, Any]) -> Split:
 
 
 def test_the_split_asks_every_task(split: Split) -> None:
-    assert {(row["family"], row["subtask"]) for row in split.rows(["family", "subtask"])} == set(TASKS)
+    forms = {("recall", "niah_mk1-de"), ("recall", "niah_mk1-zh")}
+    assert {(row["family"], row["subtask"]) for row in split.rows(["family", "subtask"])} == forms | {
+        place for place, task in TASKS.items() if not task.has_calls
+    }
 
 
 @every_harness

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 
 from pipeline.metrics import SCORERS, score, scorers_of
+from pipeline.streams import stream
 from repository import ROOT
 from time_bounds import within
 
@@ -219,6 +221,19 @@ def test_unknown_scorers_are_named() -> None:
 
 
 def test_every_scorer_is_of_a_task() -> None:
-    from pipeline.tasks import TASKS
+    from pipeline.tasks import TASKS, in_languages
 
-    assert {task.scorer for task in TASKS.values()} == set(SCORERS)
+    forms = [form("en", "en") for form in in_languages().values()]
+    assert {task.scorer for task in (*TASKS.values(), *forms)} == set(SCORERS)
+
+
+@pytest.mark.parametrize("steps", [64, 256, 512])
+def test_a_long_route_is_read_to_its_end(steps: int) -> None:
+    rng = stream("long routes", steps)
+    nodes = [f"{rng.getrandbits(36):09x}7" for _ in range(steps + 1)]
+    question = f"Which nodes are reached, in order, from node {nodes[0]} in the first {steps} steps?"
+    row = {"scorer": "route", "question": question, "target": ", ".join(nodes[1:]), "answers": [", ".join(nodes[1:])]}
+    pairs = [f"Step {at}: {one} -> {other}" for at, (one, other) in enumerate(pairwise(nodes), start=1)]
+    for reply in (f"Final Answer: [{row['target']}]", row["target"], "\n".join(nodes[1:]), "\n".join(pairs)):
+        assert score(row, reply) == 1.0
+    assert score(row, ", ".join(nodes[1 : 1 + steps // 2])) == 0.5

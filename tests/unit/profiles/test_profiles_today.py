@@ -26,6 +26,7 @@ GOLDEN = json.loads((TESTS / "golden" / "token_ids.json").read_text(encoding="ut
 UPSTREAM = json.loads((TESTS / "golden" / "upstream" / "upstream.json").read_text(encoding="ascii"))
 TODAY = tuple(name for name in shipped_profiles() if name not in SWEPT)
 OVERHEAD = {
+    "deepseek-v3.1": 4,
     "deepseek-v3.2": 4,
     "deepseek-v4": 4,
     "gemma4": 9,

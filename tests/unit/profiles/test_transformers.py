@@ -38,6 +38,7 @@ TALKS: dict[str, Messages] = {
 OFF, ON = {"enable_thinking": False}, {"enable_thinking": True}
 OFFICIAL: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "deepseek-v3": [("deepseek-v3", {})],
+    "deepseek-v3.1": [("deepseek-v3.1", {})],
     "deepseek-v3.2": [("deepseek-v3.1", {})],
     "deepseek-v4": [("deepseek-v4", {})],
     "gemma4": [("gemma4", {})],

@@ -29,7 +29,7 @@ from published_build import SEED, files, rows, staged, strings
 OPEN = ("prompt", "messages", "question", "choices")
 """What stays public of a question, and may hold its answer."""
 
-LONG = ("prompt", "messages.list.element.content")
+LONG = ("prompt", "messages.list.element.content", "target", "answers.list.element")
 """Columns whose values are too long for a column index; their pages are still found by the offset index."""
 
 

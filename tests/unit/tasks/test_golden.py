@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from builds import Place, chosen
+from builds import Place, chosen, profile_of
 from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan, RowPlan, make_plan
@@ -27,7 +27,7 @@ DIGEST = "ten samples of every complexity at 32k and at 1m: sha256 "
 
 
 def plan_of(task: Task, out: Path) -> Plan:
-    return make_plan(Recipe("golden", "1", SEED, "32k", task.golden()), ("o200k",), out)
+    return make_plan(Recipe("golden", "1", SEED, "32k", task.golden()), (profile_of(task),), out)
 
 
 def text_of(plan: Plan) -> str:
@@ -49,7 +49,7 @@ def samples_digest(task: Task) -> str:
         cells = tuple(
             Stratum(task.family, task.subtask, tier, 8192, complexity, 10) for complexity in task.complexities
         )
-        plan = make_plan(Recipe("golden", "1", SEED, tier, cells), ("o200k",), Path("unused"))
+        plan = make_plan(Recipe("golden", "1", SEED, tier, cells), (profile_of(task),), Path("unused"))
         for cell in cells:
             for index in range(cell.rows):
                 sample = draw_sample(plan, RowPlan(cell, index, ""))

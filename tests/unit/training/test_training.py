@@ -338,4 +338,7 @@ def test_every_task_is_streamed_or_kept_for_evaluation() -> None:
             rows_of(f"{family}.{subtask}", length=32768)
         except RecipeError:
             refused.add(f"{family}.{subtask}")
-    assert refused == {f"{cell.family}.{cell.subtask}" for cell in load_recipe("transfer").strata}
+    calling = {f"{family}.{subtask}" for (family, subtask), task in TASKS.items() if task.has_calls}
+    assert refused == {f"{cell.family}.{cell.subtask}" for cell in load_recipe("transfer").strata} | calling
+    with pytest.raises(RecipeError, match=r"has calls of tools, which streams do not carry: train on trace\.rows"):
+        rows_of("trace.rows-tools", length=32768)

@@ -1,0 +1,47 @@
+"""Tables that are asked for: a passage is a note on a building, or a line of a log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from pipeline.baselines.base import LAST, End, Passage, Reading
+from pipeline.tasks.tabulate import solve
+from pipeline.worlds.hostlog import differ
+
+
+class Tables(Reading):
+    """Notes of a survey, or lines of a log, of which some are to be written as rows."""
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters that the notes or lines span."""
+        lines, _ = solve.read_log(self.text) if self.subtask == "rewrite" else solve.read_notes(self.text)
+        return lines.span(0)[0], lines.span(len(lines.texts) - 1)[1]
+
+    def guess(self) -> str:
+        """Return a table without rows."""
+        columns = solve.form_of(self.text).columns if self.subtask == "rewrite" else ("name", "builder", "year", "cost")
+        return "\t".join(columns)
+
+    def half_known(self, end: End) -> Sequence[Passage]:
+        """Return all buildings of the kind as if they stood in the region, or all lines of hosts with like names."""
+        found = self._of_kind() if self.subtask != "rewrite" else self._alike()
+        return found[-1:] if end == LAST else found
+
+    def _of_kind(self) -> list[Passage]:
+        asked = solve.asked_of_notes(self.text)
+        told = ((one, solve.read_note(one.text.rstrip("\n"))) for one in self.passages)
+        return [
+            replace(one, text=one.text.replace(said.region, asked.region))
+            for one, said in told
+            if said.kind == asked.kind
+        ]
+
+    def _alike(self) -> list[Passage]:
+        host = solve.host_asked(self.text)
+        told = ((one, solve.read_line(one.text.rstrip("\n"))) for one in self.passages)
+        return [
+            replace(one, text=one.text.replace(said.host, host)) for one, said in told if differ(said.host, host) < 2
+        ]

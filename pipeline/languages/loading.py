@@ -1,0 +1,164 @@
+"""Languages, one file each: labels and sentences in register style.
+
+A text in register style is a label, a colon and a value; a question quotes the label as it stands in the text. What
+fills a slot is a number, an id, a node, or a text in quotes, so that nothing in it can inflect, agree, or take a suffix
+or a particle. ``docs/languages.md`` argues that for every slot, and says how native readers sign and mend sentences.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from importlib import resources
+
+from pipeline.caches import cache
+from pipeline.errors import CarraraError, RecipeError, unknown
+from pipeline.typed import parse_toml, typed
+
+CODES = ("en", "de", "es", "fr", "pl", "ru", "zh")
+"""The languages, by their codes (ISO 639-1): English first, which the others are compared with."""
+FORM = re.compile(r"(?P<subtask>.+)-(?P<text>[a-z]{2})(?:_(?P<asked>[a-z]{2}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """What stands alone in a line: headings, which a colon or a number follows."""
+
+    register: str
+    pairs: str
+    graph: str
+    end: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Noun phrases in citation form: what is asked for, what else has the same keys, and what fills a register."""
+
+    code: str
+    others: tuple[str, ...]
+    filler: tuple[str, ...]
+    signed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A fixed text of one sentence or a few, and the native readers who found it right: else it is unreviewed."""
+
+    text: str
+    signed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language: its names, marks, headings, labels and sentences.
+
+    Attributes:
+        name, own_name: in English and in the language itself.
+        version: raised with every change that changes a row.
+        quotes: the marks before and behind a quoted text, with the blanks inside.
+        colon: what stands between a label and its value.
+        joint: what stands between the quoted labels of a list.
+    """
+
+    name: str
+    own_name: str
+    version: int
+    quotes: tuple[str, str]
+    colon: str
+    joint: str
+    heads: Heads
+    labels: Labels
+    sentences: Mapping[str, Sentence] = field(default_factory=dict)
+
+    def said(self, name: str, **slots: object) -> str:
+        """Return a sentence with its slots filled."""
+        return self.sentences[name].text.format(**slots) if slots else self.sentences[name].text
+
+    def quoted(self, texts: Iterable[str]) -> str:
+        """Return quoted texts one after another."""
+        before, behind = self.quotes
+        return self.joint.join(f"{before}{text}{behind}" for text in texts)
+
+    def entry(self, label: str, value: str) -> str:
+        """Return a line of a register."""
+        return f"{label}{self.colon}{value}\n"
+
+    def heading(self, head: str) -> str:
+        """Return a heading on a line of its own."""
+        return f"{head}{self.colon.rstrip()}\n"
+
+    def question(self, asked: str) -> str:
+        """Return a question behind its heading."""
+        return f"{self.heads.question}{self.colon}{asked}"
+
+
+@cache
+def language(code: str) -> Language:
+    """Return a language.
+
+    Raises:
+        CarraraError: for an unknown one, or a file that lacks something.
+    """
+    if code not in CODES:
+        raise CarraraError(unknown("language", code, CODES))
+    where, table = f"languages/{code}.toml", parse_toml(_file(code))
+    said = {
+        name: typed(Sentence, each, f"{where}: {name}", CarraraError) for name, each in table.pop("sentences").items()
+    }
+    return replace(typed(Language, table, where, CarraraError), sentences=said)
+
+
+@cache
+def digest(*codes: str) -> str:
+    """Return the SHA-256 of the files of some languages."""
+    return sha256("\0".join(map(_file, codes)).encode()).hexdigest()
+
+
+def _file(code: str) -> str:
+    return (resources.files("pipeline.languages") / f"{code}.toml").read_text(encoding="utf-8")
+
+
+def only(subtask: str, text: str, asked: str) -> str:
+    """Return the language of a question about a text that has none.
+
+    Raises:
+        RecipeError: if two are named.
+    """
+    if text != asked:
+        raise RecipeError(f"the text of {subtask} has no language: give {subtask}-{asked} for a question in {asked!r}")
+    return asked
+
+
+def joined(*texts: str) -> str:
+    """Return sentences one after another, with a blank between them unless the first ends in Chinese."""
+    made = ""
+    for text in texts:
+        made += text if not made or made.endswith("\u3002") else f" {text}"
+    return made
+
+
+def forms_of(subtask: str, text: Iterable[str], asked: Iterable[str]) -> list[str]:
+    """Return the names of a subtask in some languages: each of those of the text with each of those of the question.
+
+    Without languages of the question it is asked in that of the text.
+
+    >>> forms_of("niah_s1", ["de", "en"], ["en"]), forms_of("bfs", ["de"], [])
+    (['niah_s1-de_en', 'niah_s1-en'], ['bfs-de'])
+    """
+    pairs = [(one, other) for one in text for other in (tuple(asked) or (one,))]
+    return [f"{subtask}-{one}" if one == other else f"{subtask}-{one}_{other}" for one, other in pairs]
+
+
+def asking(subtask: str) -> tuple[str, str, str] | None:
+    """Return the subtask that a name is a form of, the language of its text, and that of its question; or None.
+
+    >>> asking("niah_s1-de_en"), asking("niah_s1-de"), asking("standard-essay"), asking("niah_s1-xx")
+    (('niah_s1', 'de', 'en'), ('niah_s1', 'de', 'de'), None, None)
+    """
+    found = FORM.fullmatch(subtask)
+    if not found or not {found["text"], found["asked"] or "en"} <= {*CODES}:
+        return None
+    return found["subtask"], found["text"], found["asked"] or found["text"]

@@ -1,0 +1,90 @@
+"""One value in a reply of any language: no word of the reply is read, only its marks, its lines and its digits."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from pipeline.metrics.reply import SPACED, spoken, western
+from pipeline.metrics.scorer import Row, Scorer
+
+TAGGED = re.compile(r"<(?:final_)?answer>(.*?)(?=</(?:final_)?answer>|<(?:final_)?answer>|\Z)", re.DOTALL)
+BEHIND_COLON = re.compile(r".*:(?!\d)(.*)", re.DOTALL)
+IN_GROUPS = re.compile(r"(?<![\w.,])(?:\d{1,3}([ ,.'\u2019_])\d{3}(?:\1\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?![,.]?\d)")
+"""A number of seven digits and more with its digits in groups, of three or as in India."""
+DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-") | {"\u066b": ".", "\u066c": ","})
+"""Dashes, and the points and commas of Arabic numbers, as ASCII has them."""
+IDENTIFIER = re.compile(r"[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}")
+
+
+def in_any_script(row: Row, prediction: str) -> float | None:
+    """Score one value in a reply of any language: the final answer must be it, or hold it and no other of its form.
+
+    The final answer is what the last ``<answer>`` holds, else what stands behind the colon of the last line that has
+    such a value there, else all of the reply. It is compared in Unicode's form NFKC, with the digits of all scripts as
+    0 to 9, in small letters, without marks of direction and joiners. No letter, mark or digit may stand beside the
+    value, but for letters of scripts that write no blanks, as Chinese. Without ``<answer>``, a reply whose other lines
+    end in other values of the form scores 0: it lists them.
+
+    Judges a final answer that is the value, or holds something of its form: a UUID, or a number of about its length.
+    """
+    text = IN_GROUPS.sub(lambda found: re.sub(r"\D", "", found[0]), folded(spoken(prediction, _question(row))))
+    wanted = [folded(str(answer)) for answer in row["answers"]]
+    given, listed = _marked_value(text, wanted)
+    if given.strip(" .*`'\"()") in wanted or given.strip() in wanted:
+        return float(not _lists_others(listed, wanted))
+    found = {value for answer in wanted for value in _values(given, answer)}
+    if not found:
+        return None
+    return float(len(found) == 1 and found <= {*wanted} and not _lists_others(listed, wanted))
+
+
+def folded(text: str) -> str:
+    """Return a text as it is compared: NFKC, ASCII digits, small letters, no characters that only format."""
+    plain = unicodedata.normalize("NFKC", text)
+    shown = "".join(each for each in plain if each in "\n\t" or unicodedata.category(each) != "Cf")
+    return western(shown.translate(DASHES)).casefold().strip()
+
+
+def _question(row: Row) -> str:
+    return str(row.get("question") or "")
+
+
+def _marked_value(text: str, wanted: list[str]) -> tuple[str, list[str]]:
+    """Return the final answer, and the other lines where it is not marked."""
+    tagged = [found for found in TAGGED.findall(text) if found.strip()]
+    if tagged:
+        return tagged[-1].strip(), []
+    lines = [line for line in text.splitlines() if re.search(r"\w", line)]
+    for at in range(len(lines) - 1, -1, -1):
+        behind = BEHIND_COLON.fullmatch(lines[at])
+        if behind and any(_values(behind[1], answer) for answer in wanted):
+            return behind[1].strip(), lines[:at] + lines[at + 1 :]
+    return text, []
+
+
+def _lists_others(lines: list[str], wanted: list[str]) -> bool:
+    """Tell whether other lines end in values of the form that are not the answer."""
+    ends = (line.rstrip(" .*`'\"()")[-100:] for line in lines)
+    last = ((end, value) for end in ends for answer in wanted for value in _values(end, answer))
+    return any(value not in wanted and end.endswith(value) for end, value in last)
+
+
+def _values(text: str, answer: str) -> list[str]:
+    """Return what has the form of an answer in a text; of an answer without a form the answer itself."""
+    if IDENTIFIER.fullmatch(answer):
+        form = IDENTIFIER.pattern
+    elif answer.isdigit() and len(answer) > 1:
+        form = rf"\d{{{max(2, len(answer) - 2)},{len(answer) + 2}}}"
+    else:
+        form = re.escape(answer)
+    found = re.finditer(rf"(?<![-.,]){form}(?![-.,]?\d)(?!-[0-9a-z])", text := SPACED.sub(" ", text))
+    return [each[0] for each in found if not (_is_beside(text, each.start() - 1) or _is_beside(text, each.end()))]
+
+
+def _is_beside(text: str, at: int) -> bool:
+    """Tell whether a letter, a mark or a digit stands at a place."""
+    return 0 <= at < len(text) and unicodedata.category(text[at])[0] in "LMN"
+
+
+PLAIN_SCORER = Scorer(in_any_script, 1, "value")

@@ -1,0 +1,140 @@
+"""The solution of a prompt with a register, and the proof of a row: readers of the text alone, in any language.
+
+They know no word: a question quotes labels, and a line that begins as one of them gives its value behind a colon.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import compress, count
+
+from pipeline.tasks.base import Published
+from pipeline.tasks.recall.niah_solve import CODE, Needles, answer, needle_faults
+from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError
+
+UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+COLON = "(?:\u00a0?: |\uff1a)"
+LABEL = "[^\\s:\uff1a][^:\uff1a]*?"
+ENTRY = re.compile(rf"({LABEL}) ([A-Z]{{2,4}}-[0-9]{{3}}|{UUID}){COLON}([0-9]{{7}}|{UUID})")
+DATED = re.compile(rf"{LABEL} [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{COLON}[0-9]{{4,7}}")
+MARKS = '"\u201e\u201c\u201d\u00ab\u00bb'
+QUOTED = re.compile(f"[{MARKS}]\u00a0?([^{MARKS}\n]+?)\u00a0?[{MARKS}]")
+"""What stands in quotes, of any of the languages."""
+BODY = re.compile(r"^\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
+
+
+def quoted(text: str) -> list[str]:
+    """Return what the question quotes: it is the last line of a prompt.
+
+    Raises:
+        ReadError: if it quotes nothing.
+    """
+    found = QUOTED.findall(text[text.rfind("\n") + 1 :])
+    if not found:
+        raise ReadError("the last line quotes nothing that it asks about")
+    return found
+
+
+@PROMPT.of
+def asked(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the label that is asked for, and its keys in the order of the question."""
+    parted = [label.rpartition(" ") for label in quoted(text)]
+    if len({label for label, _, _ in parted}) != 1:
+        raise ReadError(f"the question is about several labels: {sorted({label for label, _, _ in parted})}")
+    return parted[0][0], tuple(_spelled(key) for _, _, key in parted)
+
+
+@PROMPT.of
+def columns(text: str) -> Needles:
+    """Return the entries of a prompt that have a key; the asked label is called a code, as in English."""
+    lines, (label, _) = Lines(text), asked(text)
+    said = _said(lines.texts)
+    if not any(said):
+        return Needles(lines)
+    labels, keys, values = zip(*filter(None, said), strict=True)
+    things = [CODE if each == label else each for each in labels]
+    return Needles(lines, list(compress(count(), said)), things, keys, values)
+
+
+def entry(line: str) -> tuple[str, ...]:
+    """Return the label, the key and the value of a line; of no such line nothing."""
+    found = ENTRY.fullmatch(line)
+    return (found[1], _spelled(found[2]), found[3]) if found else ()
+
+
+_said = LINES.of_each(entry)
+"""The same of many lines."""
+
+
+@LINES.of_each
+def _is_dated(line: str) -> bool:
+    return DATED.fullmatch(line) is not None
+
+
+def _spelled(key: str) -> str:
+    """Return a key with its parts as words are told apart; a UUID as it is."""
+    return key.replace("-", " ") if key[0].isupper() else key
+
+
+def solve(text: str, form: str) -> str:
+    """Return the values that are asked for: those of one key sorted, of several in the order of the question."""
+    return answer(columns(text), asked(text)[1], form, ordered=False)
+
+
+def faults(row: Published, haystack: str, form: str, *, near: int, distractors: int, alike: int) -> Iterator[str]:
+    """Yield what is wrong with a row, judged by its text and its marks alone; arguments are those of `niah_solve`."""
+    found, (_, keys) = columns(row.text), asked(row.text)
+    yield from needle_faults(row, found, keys, form, near=near, distractors=distractors, alike=alike)
+    dated = list(compress(count(), _is_dated(found.lines.texts)))
+    filler = [found.lines.texts[number] for number in dated]
+    body = sorted([*found.numbers, *dated])
+    if body != list(range(body[0], body[0] + len(body))):
+        yield "a line of the register is no entry"
+    if len({VALUE.sub("", line) for line in filler}) != len(filler):
+        yield "two entries have the same label and day"
+    if (haystack == "register") != bool(filler):
+        yield "the haystack is not the one that is promised"
+    if not filler and {*found.things} != {CODE}:
+        yield "a line of the list is not of the asked kind"
+
+
+def body_of(text: str) -> tuple[int, int]:
+    """Return the characters of a register, from its first entry to its last, or of the pairs of a JSON object."""
+    if body := BODY.search(text):
+        return body.start() + len("{\n"), body.end() - len("}\n")
+    lines = Lines(text)
+    held = [bool(said) or dated for said, dated in zip(_said(lines.texts), _is_dated(lines.texts), strict=True)]
+    places = list(compress(count(), held))
+    return (lines.span(places[0])[0], lines.span(places[-1])[1]) if places else (0, 0)
+
+
+VALUE = re.compile("[0-9]+$")
+"""The value of an entry by days."""
+
+
+@PROMPT.of
+def pairs(text: str) -> Sequence[tuple[str, str]]:
+    """Return the pairs of the object in a prompt, in order, doubles and all."""
+    body = BODY.search(text)
+    if not body:
+        raise ReadError("the prompt holds no JSON object")
+    found: list[tuple[str, str]] = json.loads(body[0], object_pairs_hook=list)
+    return found
+
+
+def asked_key(text: str) -> str:
+    """Return the key that is asked about."""
+    found = quoted(text)
+    if len(found) != 1 or not re.fullmatch(UUID, found[0]):
+        raise ReadError(f"the question is about {found}, not about one key")
+    return found[0]
+
+
+def examples(text: str) -> set[tuple[str, ...]]:
+    """Return the pairs that stand as examples before the object."""
+    body = BODY.search(text)
+    lines = text[: body.start() if body else 0].split("\n")
+    found = (tuple(QUOTED.findall(line)) for line in lines)
+    return {pair for pair in found if len(pair) == 2 and all(re.fullmatch(UUID, each) for each in pair)}

@@ -1,0 +1,153 @@
+"""tabulate.extract and tabulate.sort: the buildings of one kind in one region, from notes on many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from random import Random
+from types import MappingProxyType
+
+from pipeline.metrics.tables import cells_of, common_rows
+from pipeline.recipe import Stratum
+from pipeline.streams import Shuffled, Streams
+from pipeline.tasks.base import Filler, Plain, PoolSpec, Published, Sample
+from pipeline.tasks.lines import Dealer, Line
+from pipeline.tasks.tabulate import solve, text
+from pipeline.tasks.tabulate.base import STOPS_AT, Drawn, TabulateTask, overlap
+from pipeline.worlds.survey import (
+    COSTS,
+    MENTIONED,
+    OF_ROWS,
+    WORLD,
+    Building,
+    Survey,
+    kinds,
+    note,
+    source_digest,
+    survey,
+    wordings,
+)
+
+SPARES = 32
+
+
+def make_notes(streams: Streams, spec: PoolSpec) -> Plain:
+    """Write the notes of a tier."""
+    return Plain(survey(streams, spec.tier).texts())
+
+
+class NotesTask(TabulateTask):
+    """Buildings of one kind in one region, among as many of the kind elsewhere, and of other kinds in the region."""
+
+    __slots__ = ()
+
+    opening = text.SURVEY
+    fits = MappingProxyType({64: (8192, 0.0), 256: (20480, 0.0)})
+    by_cost: bool
+    """Whether rows are asked for in the order of costs."""
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        return (PoolSpec(f"survey-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_notes),)
+
+    def filler(self, sample: Sample, row_streams: Streams) -> Filler:
+        """Return notes that neither state nor mention the kind or the region, in random order."""
+        world = survey(row_streams, sample.stratum.tier)
+        out = frozenset(world.of_pool(sample.latent["asked"], sample.latent["region"]).tolist())
+        spares = Shuffled(row_streams.of("spares"), world.size, out).take(SPARES)
+        order = Shuffled(row_streams.of("filler"), world.size, out.union(spares.tolist()))
+        return Filler(self.pools(sample.stratum)[0].name, order, spares)
+
+    def drawn(self, dealer: Dealer, wanted: Sequence[float]) -> Drawn:
+        """Deal the kind and the region, and draw the buildings that are asked for, and near misses.
+
+        Of three names that begin with one word, one is asked for, and the others are those of near misses.
+        """
+        world, rng, said = survey(dealer.row_streams, dealer.stratum.tier), dealer.rng("buildings"), dealer.rng("notes")
+        places = [(kind, region) for kind in kinds() for region in self.regions(world, dealer.stratum)]
+        kind, region = dealer.deal("place", places)
+        kinds_beside = [one for one in kinds() if one != kind]
+        regions_beside = [one for one in world.regions if one != region]
+        endings = range(len(wordings()["ending"]))
+        near = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
+        costs = rng.sample(COSTS, len(wanted))
+        asked, lines = list[Building](), list[Line]()
+        told, elsewhere, beside = (_speaking(rng, count) for count in (len(wanted), near, near))
+        for place, word in enumerate(rng.sample(range(OF_ROWS), len(wanted))):
+            own, *others = (world.name(word, ending) for ending in rng.sample(endings, 3))
+            asked.append(world.building(rng, own, kind, region, costs[place]))
+            text_of = note(said, asked[-1], "region" if told[place] else "", rng.choice(regions_beside))
+            lines.append(Line(text_of, "relevant", wanted[place]))
+            if place < near:
+                one = world.building(rng, others[0], kind, rng.choice(regions_beside), rng.choice(COSTS))
+                text_of = note(said, one, "region" if elsewhere[place] else "", region)
+                lines.append(Line(text_of, "decoy", rng.random()))
+                one = world.building(rng, others[1], rng.choice(kinds_beside), region, rng.choice(COSTS))
+                text_of = note(said, one, "kind" if beside[place] else "", kind)
+                lines.append(Line(text_of, "decoy", rng.random()))
+        lines.sort(key=lambda line: line.depth or 0.0)
+        table, question = [_row(one) for one in asked], text.LISTED.format(kinds=kinds()[kind], region=region)
+        if self.by_cost:
+            first = dealer.deal("first", [*text.ORDERS])
+            ranked = sorted(asked, key=lambda one: one.cost, reverse=text.ORDERS[first])
+            table = [_row(one) for one in ranked]
+            question = text.SORTED.format(kinds=kinds()[kind], region=region, first=first)
+        shown = {
+            "asked": kind,
+            "region": region,
+            "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
+            "guesses": self.guesses(table, [_row(one) for one in asked], near, sum(elsewhere + beside)),
+        }
+        head = "\t".join(text.HEAD)
+        return Drawn(text.NOTES_INTRODUCTION, text.NOTES_TAIL, question, (head, *table), lines, shown)
+
+    def regions(self, world: Survey, stratum: Stratum) -> Sequence[str]:
+        """Return the regions that a stratum asks about: none that one of another complexity asks about."""
+        return world.regions[self.complexities.index(stratum.complexity) :: len(self.complexities)]
+
+    def guesses(self, table: Sequence[str], as_told: Sequence[str], near: int, confused: int) -> dict[str, float]:
+        """Return the scores of naive readers.
+
+        They take all buildings of the kind, or all notes that name both kind and region, or end after some rows; or
+        they give rows in the order of the text where another is asked.
+        """
+        count = len(table)
+        scores = {"all_of_the_kind": (count, count + near), "names_both": (count, count + confused)} if near else {}
+        if count > STOPS_AT:
+            scores["first_64"] = (STOPS_AT, STOPS_AT)
+        if not self.by_cost:
+            return {"uniform": 0.0, **{name: overlap(right, count, given) for name, (right, given) in scores.items()}}
+        kept = common_rows([*map(cells_of, table)], [*map(cells_of, as_told)])
+        found = {name: round(right / max(count, given), 6) for name, (right, given) in scores.items()}
+        return {"uniform": 0.0, **found, "text_order": round(kept / count, 6)}
+
+    def answers(self, text: str) -> tuple[str, ...]:
+        return (solve.table_of_notes(text),)
+
+    def faults(self, row: Published) -> Iterable[str]:
+        return solve.note_faults(row, float(self.knob(row.stratum, "decoys")))
+
+
+def _speaking(rng: Random, count: int) -> list[bool]:
+    """Draw which of some notes speak of something beside what they state."""
+    chosen = {*rng.sample(range(count), round(count * MENTIONED))}
+    return [place in chosen for place in range(count)]
+
+
+def _row(one: Building) -> str:
+    """Return the row of a building."""
+    return "\t".join((one.name, one.builder, str(one.year), str(one.cost)))
+
+
+class Extract(NotesTask):
+    """The rows stand in the order of the text."""
+
+    subtask = "extract"
+    title = "a table of all buildings of one kind in one region, from notes on many"
+    by_cost = False
+
+
+class Sort(NotesTask):
+    """The rows stand in the order of their costs."""
+
+    subtask = "sort"
+    title = "the same table, sorted by one of its columns"
+    by_cost = True

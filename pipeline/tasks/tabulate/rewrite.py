@@ -1,0 +1,189 @@
+"""tabulate.rewrite: the lines of one host, from a log of many, in another form by stated rules and exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations, permutations
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Shuffled, Streams
+from pipeline.tasks.base import Filler, Plain, PoolSpec, Published, Sample
+from pipeline.tasks.lines import Dealer, Line
+from pipeline.tasks.tabulate import solve, text
+from pipeline.tasks.tabulate.base import STOPS_AT, Drawn, TabulateTask, overlap
+from pipeline.worlds.hostlog import (
+    LAG,
+    WORLD,
+    Event,
+    HostLog,
+    clock,
+    event,
+    hostlog,
+    levels,
+    quoting,
+    source_digest,
+    units,
+)
+
+TWINS = 3
+"""Hosts whose names differ by a letter from the one that is asked for."""
+LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+HOURS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
+"""How many hours a clock may be slow, from two on."""
+
+
+def make_lines(streams: Streams, spec: PoolSpec) -> Plain:
+    """Write the log of a tier."""
+    return Plain(hostlog(streams, spec.tier).texts())
+
+
+class Rules(NamedTuple):
+    """The rules of a row: by column what rewrites it, and the units that are excepted, with what stands there instead.
+
+    `said` are the sentences that state them, three rules and two exceptions.
+    """
+
+    said: Sequence[str]
+    rewritten: Mapping[str, Callable[[Event], str]]
+    excepted: Mapping[str, tuple[frozenset[str], Callable[[Event], str]]]
+
+    def row(self, one: Event, columns: Sequence[str], *, strict: bool = True) -> str:
+        """Return a line in the new form; a reader that is not strict forgets the exceptions."""
+        cells = {"unit": one.unit}
+        for column, rewrite in self.rewritten.items():
+            spared, kept = self.excepted.get(column, (frozenset(), rewrite))
+            cells[column] = (kept if strict and one.unit in spared else rewrite)(one)
+        return "\t".join(cells[column] for column in columns)
+
+
+class Rewrite(TabulateTask):
+    """The lines of one host, among as many of hosts with like names, and as many that quote it."""
+
+    __slots__ = ()
+
+    subtask = "rewrite"
+    title = "the lines of one host of a log, in another form by three rules with two exceptions"
+    opening = text.LOG
+    fits = MappingProxyType({64: (8192, 1.0), 256: (20480, 0.0)})
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        return (PoolSpec(f"hostlog-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_lines),)
+
+    def filler(self, sample: Sample, row_streams: Streams) -> Filler:
+        """Return lines of other hosts, in order of time."""
+        size = hostlog(row_streams, sample.stratum.tier).size
+        order = Shuffled(row_streams.of("filler"), size)
+        return Filler(self.pools(sample.stratum)[0].name, order, policy="ranked", ranks=np.arange(size))
+
+    def drawn(self, dealer: Dealer, wanted: Sequence[float]) -> Drawn:
+        """Deal the rules and the columns, and draw the lines of the host, and near misses of both sorts."""
+        world, rng = hostlog(dealer.row_streams, dealer.stratum.tier), dealer.rng("events")
+        rules = drawn_rules(dealer)
+        columns = dealer.deal("columns", [*permutations(text.COLUMNS)])
+        host, *twins = world.named_alike(dealer.rng("hosts"), TWINS)
+        near = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
+        places = _places(world, [*wanted, *(rng.random() for _ in range(2 * near))])
+        own = [event(rng, _time(world, at), host) for at in sorted(places[: len(wanted)])]
+        lines = [
+            Line(f"{one.text}\n", "relevant", at / world.size, at=at)
+            for one, at in zip(own, sorted(places[: len(wanted)]), strict=True)
+        ]
+        for number, at in enumerate(places[len(wanted) :]):
+            time = _time(world, at)
+            if number < near:
+                one = event(rng, time, rng.choice(twins))
+            else:
+                one = quoting(rng, time, rng.choice(world.hosts), event(rng, max(0, time - rng.randint(*LAG)), host))
+            lines.append(Line(f"{one.text}\n", "decoy", at / world.size, at=at))
+        lines.sort(key=lambda line: line.at or 0)
+        table = [rules.row(one, columns) for one in own]
+        careless = [rules.row(one, columns, strict=False) for one in own]
+        shown = {
+            "host": host,
+            "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
+            "guesses": guesses(table, careless, near),
+        }
+        said = dict(zip(("time", "level", "number", "first", "second"), rules.said, strict=True))
+        named = f"{', '.join(columns[:-1])} and {columns[-1]}"
+        return Drawn(
+            text.LOG_INTRODUCTION.format(**said),
+            text.LOG_TAIL.replace("{columns}", named),
+            text.REWRITTEN.format(host=host),
+            ("\t".join(columns), *table),
+            lines,
+            shown,
+        )
+
+    def answers(self, text: str) -> tuple[str, ...]:
+        return (solve.table_of_log(text),)
+
+    def faults(self, row: Published) -> Iterable[str]:
+        return solve.log_faults(row, float(self.knob(row.stratum, "decoys")), TWINS)
+
+
+def drawn_rules(dealer: Dealer) -> Rules:
+    """Deal a rule for each column but that of units, and the two columns that have exceptions."""
+    rng = dealer.rng("rules")
+    time, level, number = (
+        dealer.deal(column, kinds)
+        for column, kinds in (
+            ("time", ("short", "moved")),
+            ("level", ("coded", "ranked")),
+            ("number", ("doubled", "padded")),
+        )
+    )
+    hours = rng.randrange(len(HOURS))
+    marks = rng.sample(LETTERS if level == "coded" else "1234", len(levels()))
+    codes = dict(zip(levels(), marks, strict=True))
+    listed = [f"{code} for {name}" for name, code in codes.items()]
+    rewritten: dict[str, Callable[[Event], str]] = {
+        "time": (lambda one: clock(one.time)[:5].replace(":", ""))
+        if time == "short"
+        else (lambda one: clock((one.time + 3600 * (hours + 2)) % (24 * 3600))),
+        "level": lambda one: codes[one.level],
+        "number": (lambda one: str(2 * (one.number or 0))) if number == "doubled" else (lambda one: f"{one.number:04}"),
+    }
+    drawn = rng.sample(units(), 6)
+    spared = dict(zip(("time", "level", "number"), (drawn[:2], drawn[2:4], drawn[4:]), strict=True))
+    kept: dict[str, Callable[[Event], str]] = {
+        "time": lambda one: clock(one.time),
+        "level": lambda one: one.level,
+        "number": lambda one: "none",
+    }
+    chosen = dealer.deal("exceptions", [*combinations(spared, 2)])
+    said = (
+        text.RULES[time].format(hours=HOURS[hours]),
+        text.RULES[level].format(codes=f"{', '.join(listed[:-1])}, and {listed[-1]}"),
+        text.RULES[number],
+        *(text.RULES[column].format(units=" and ".join(spared[column])) for column in chosen),
+    )
+    return Rules(said, rewritten, {column: (frozenset(spared[column]), kept[column]) for column in chosen})
+
+
+def _places(world: HostLog, depths: Sequence[float]) -> list[int]:
+    """Return the lines of the log beside which lines of a row stand, by their depths: no two beside the same."""
+    found = dict[int, None]()
+    for depth in depths:
+        place = int(depth * world.size)
+        while place in found:
+            place = (place + 1) % world.size
+        found[place] = None
+    return [*found]
+
+
+def _time(world: HostLog, place: int) -> int:
+    return int(world.times[place])
+
+
+def guesses(table: Sequence[str], careless: Sequence[str], near: int) -> dict[str, float]:
+    """Return the scores of readers that forget the exceptions, take lines of like hosts or quoted lines, or stop."""
+    count = len(table)
+    kept = sum(one == other for one, other in zip(table, careless, strict=True))
+    scores = {"uniform": 0.0, "no_exceptions": overlap(kept, count, count)}
+    if near:
+        scores |= dict.fromkeys(("like_hosts_too", "quoted_too"), overlap(count, count, count + near))
+    return scores | ({"first_64": overlap(STOPS_AT, count, STOPS_AT)} if count > STOPS_AT else {})

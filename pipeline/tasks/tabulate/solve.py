@@ -1,0 +1,373 @@
+"""Writes the tables from a prompt's text alone, and proves what stands beside them.
+
+What notes look like is not proven independently: their patterns are compiled by `pipeline.worlds.wording` from the
+wordings that the writer fills. All that follows from them, lines of the log and the rules are read by code of this
+module's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from pipeline.caches import cache
+from pipeline.tasks.base import Published
+from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError
+from pipeline.worlds.survey import SMALL, TENS, kinds, wordings
+from pipeline.worlds.wording import Slot, parse, pattern
+
+NAME = r"[A-Z][a-z]+ [A-Z][a-z]+"
+BUILDER = r"[A-Z][a-z]+ [A-Z][A-Za-z'-]+"
+REGION = "[A-Z][a-z]+"
+VALUES = {"builder": BUILDER, "year": r"[12]\d{3}", "cost": r"\d{3}|[a-z]+ hundred(?: and [a-z-]+)?"}
+"""What notes state, and how it is written."""
+ASKED_NOTES = re.compile(
+    rf"\nQuestion: Which ([a-z]+) stand in ({REGION})\? Give a row for each of them, in the order of their "
+    r"(notes|costs, the (?:lowest|highest) first)\.\nAnswer:\Z"
+)
+ASKED_LOG = re.compile(
+    r"\nQuestion: What are the lines of host ([a-z]+) in the new form\? Give a row for each of them, in the order of "
+    r"the log\.\nAnswer:\Z"
+)
+ASKED_COLUMNS = re.compile(
+    r"\nThis is the end of the log\. .* Its columns are (\w+), (\w+), (\w+) and (\w+), with a tab\n"
+)
+LOGGED = re.compile(r"(\d\d):(\d\d):(\d\d) ([a-z]+) ([a-z]+) ([a-z]+) (.+)")
+QUOTING = re.compile(r'[^"\d]+ "\d\d:\d\d:\d\d ([a-z]+) [^"]+"')
+RULE = re.compile(r"^([1-5])\. (.+)$", re.MULTILINE)
+HOURS = {
+    name: number for number, name in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine"), 2)
+}
+MARK = "@"
+"""What stands for a predicate in a note that is taken apart."""
+
+
+class Note(NamedTuple):
+    """What a note states, and what else it speaks of: a region, a kind, or nothing."""
+
+    name: str
+    kind: str
+    region: str
+    builder: str
+    year: int
+    cost: int
+    beside: str
+
+    @property
+    def row(self) -> str:
+        """The row of its building."""
+        return f"{self.name}\t{self.builder}\t{self.year}\t{self.cost}"
+
+
+def read_note(line: str) -> Note:
+    """Return what a note states.
+
+    Raises:
+        ReadError: if it cannot be read, or does not state each value once.
+    """
+    values, text = list[str](), line
+    for said in _predicates():
+        stated = list(said.finditer(text))
+        if len(stated) != 1:
+            raise ReadError(f"a note states a value {len(stated)} times: {line[:80]!r}")
+        values.append(_one_of(stated[0]))
+        text = text[: stated[0].start()] + MARK + text[stated[0].end() :]
+    beside, (before, behind) = "", _mentions()
+    if led := before.match(text):
+        beside, text = _one_of(led), text[led.end() :]
+    elif ended := behind.search(text):
+        beside, text = _one_of(ended), text[: ended.start()]
+    frame = next((found for said in _frames() if (found := said.fullmatch(text))), None)
+    if not frame:
+        raise ReadError(f"a note that cannot be read: {line[:80]!r}")
+    told, of_plural = frame.groupdict(), {plural: one for one, plural in kinds().items()}
+    kind, (builder, year, cost) = told.get("kind") or of_plural[told["kinds"]], values
+    return Note(told["name"], kind, told["region"], builder, int(year), _number(cost), beside)
+
+
+notes_of = LINES.of_each(read_note)
+
+
+def _one_of(found: re.Match[str]) -> str:
+    return next(value for value in found.groups() if value)
+
+
+def _number(said: str) -> int:
+    """Return a number of three digits, which may be in words."""
+    if said.isdigit():
+        return int(said)
+    total = 0
+    for word in re.findall("[a-z]+", said):
+        if word == "hundred":
+            total *= 100
+        elif word != "and":
+            total += SMALL.index(word) if word in SMALL else 10 * TENS.index(word)
+    return total
+
+
+def _any(name: str, slots: Mapping[str, str]) -> str:
+    """Return a pattern of all wordings of something, given those of their slots."""
+
+    def takes(slot: Slot) -> str:
+        return slots[slot.name]
+
+    return "|".join(f"(?:{pattern(parse(said), takes, articles=True)})" for said in wordings()[name])
+
+
+@cache
+def _predicates() -> tuple[re.Pattern[str], ...]:
+    """Return a pattern of all that states a value, for each of them."""
+    return tuple(re.compile(_any(name, {name: f"({value})"})) for name, value in VALUES.items())
+
+
+@cache
+def _mentions() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return a pattern of what may stand before a note, and one of what may stand behind it."""
+    kind = "|".join(kinds())
+    both = (
+        "|".join(
+            _any(f"{sort}_{place}", {"other": f"({value})"}) for sort, value in (("region", REGION), ("kind", kind))
+        )
+        for place in ("before", "after")
+    )
+    before, behind = both
+    return re.compile(f"(?:{before}) "), re.compile(f" (?:{behind})$")
+
+
+@cache
+def _frames() -> tuple[re.Pattern[str], ...]:
+    """Return a pattern of each frame of a note, in which predicates are marks."""
+    slots = {
+        "name": f"(?P<name>{NAME})",
+        "region": f"(?P<region>{REGION})",
+        "kind": f"(?P<kind>{'|'.join(kinds())})",
+        "kinds": f"(?P<kinds>{'|'.join(kinds().values())})",
+    }
+
+    def takes(slot: Slot) -> str:
+        return slots.get(slot.name, MARK)
+
+    return tuple(
+        re.compile(pattern(parse(said), takes, articles=True)) for said in (*wordings()["named"], *wordings()["free"])
+    )
+
+
+class AskedNotes(NamedTuple):
+    """What is asked of notes: a kind, a region, and the order of the rows."""
+
+    kind: str
+    region: str
+    order: str
+
+
+@PROMPT.of
+def asked_of_notes(text: str) -> AskedNotes:
+    """Return what a prompt asks."""
+    found = ASKED_NOTES.search(text, max(0, text.rfind("\nQuestion: ")))
+    of_plural = {plural: one for one, plural in kinds().items()}
+    if not found or found[1] not in of_plural:
+        raise ReadError("the prompt does not end in a question about buildings")
+    return AskedNotes(of_plural[found[1]], found[2], found[3])
+
+
+@PROMPT.of
+def read_notes(text: str) -> tuple[Lines, list[Note]]:
+    """Return the lines of a survey, and what each note states."""
+    lines = lines_between(text, "Survey:\n", "This is the end of the survey.")
+    return lines, notes_of(lines.texts)
+
+
+def lines_between(text: str, opening: str, closing: str) -> Lines:
+    """Return the lines of a prompt behind its opening line, and before what closes them."""
+    start, end = text.find(f"\n{opening}") + 1 + len(opening), text.rfind(f"\n{closing}") + 1
+    if start <= len(opening) or end < start:
+        raise ReadError(f"the prompt has no lines behind {opening.strip()!r}")
+    return Lines(text, start, end)
+
+
+def table_of_notes(text: str) -> str:
+    """Return the table that is asked for."""
+    asked, (_, notes) = asked_of_notes(text), read_notes(text)
+    found = [one for one in notes if (one.kind, one.region) == (asked.kind, asked.region)]
+    if asked.order != "notes":
+        found.sort(key=lambda one: one.cost, reverse="highest" in asked.order)
+    if not found:
+        raise ReadError(f"no {asked.kind} stands in {asked.region}")
+    return "\n".join(["name\tbuilder\tyear\tcost", *(one.row for one in found)])
+
+
+def note_faults(row: Published, decoys: float) -> Iterator[str]:
+    """Yield what is wrong with a row of notes that promises near misses for such a share of what is asked."""
+    asked, (lines, notes) = asked_of_notes(row.text), read_notes(row.text)
+    if row.question not in row.text[row.text.rfind("\nQuestion: ") :]:
+        yield "the prompt does not end in the question"
+    if len({one.name for one in notes}) < len(notes):
+        yield "two notes are about one building"
+    right = [at for at, one in enumerate(notes) if (one.kind, one.region) == (asked.kind, asked.region)]
+    near = [at for at, one in enumerate(notes) if (one.kind == asked.kind) != (one.region == asked.region)]
+    yield from mark_faults(row, lines, right, near)
+    if len(right) != row.stratum.complexity:
+        yield f"{len(right)} buildings are asked for, expected {row.stratum.complexity}"
+    for sort in ("kind", "region"):
+        alike = sum(getattr(notes[at], sort) == getattr(asked, sort) for at in near)
+        if alike != round(decoys * len(right)):
+            yield f"{alike} near misses have the {sort}, expected {round(decoys * len(right))}"
+    if wrong := [at for at in near if notes[at].beside not in ("", asked.kind, asked.region)]:
+        yield f"the near miss {notes[wrong[0]].name!r} speaks of {notes[wrong[0]].beside}, which is not asked for"
+    known = {*right, *near}
+    idle = [at for at, one in enumerate(notes) if at not in known and one.beside in (asked.kind, asked.region)]
+    if idle:
+        yield f"the filler about {notes[idle[0]].name!r} speaks of what is asked for"
+    if len({notes[at].cost for at in right}) < len(right):
+        yield "two buildings have the same cost"
+
+
+def mark_faults(row: Published, lines: Lines, relevant: Sequence[int], decoys: Sequence[int]) -> Iterator[str]:
+    """Hold the marks of a row to be those of some lines, by their numbers."""
+    for role, wanted in (("relevant", relevant), ("decoy", decoys)):
+        if row.spans(role) != [lines.span(at) for at in wanted]:
+            yield f"the marks of role {role} are not its lines"
+
+
+class Logged(NamedTuple):
+    """A line of the log: its time as three texts of two digits, and the host that it quotes, if it quotes one."""
+
+    time: tuple[str, str, str]
+    host: str
+    unit: str
+    level: str
+    message: str
+    quoted: str
+
+
+def read_line(line: str) -> Logged:
+    """Return what a line of the log says.
+
+    Raises:
+        ReadError: if it cannot be read.
+    """
+    found = LOGGED.fullmatch(line)
+    if not found:
+        raise ReadError(f"no line of a log: {line[:80]!r}")
+    hour, minute, second, host, unit, level, message = found.groups()
+    quoting = QUOTING.fullmatch(message)
+    return Logged((hour, minute, second), host, unit, level, message, quoting[1] if quoting else "")
+
+
+lines_of = LINES.of_each(read_line)
+
+
+@PROMPT.of
+def read_log(text: str) -> tuple[Lines, list[Logged]]:
+    """Return the lines of a log, and what each says."""
+    lines = lines_between(text, "Host log:\n", "This is the end of the log.")
+    return lines, lines_of(lines.texts)
+
+
+@PROMPT.of
+def host_asked(text: str) -> str:
+    """Return the host that a prompt asks about."""
+    found = ASKED_LOG.search(text, max(0, text.rfind("\nQuestion: ")))
+    if not found:
+        raise ReadError("the prompt does not end in a question about a host")
+    return found[1]
+
+
+class Form(NamedTuple):
+    """The new form of lines, as a prompt states it."""
+
+    columns: tuple[str, ...]
+    hours: int | None
+    codes: Mapping[str, str]
+    doubled: bool
+    time_kept: tuple[str, ...]
+    level_kept: tuple[str, ...]
+    number_dropped: tuple[str, ...]
+
+    def cells(self, one: Logged) -> dict[str, str]:
+        """Return the cells of a line by column."""
+        hour, minute, second = one.time
+        time = hour + minute if self.hours is None else f"{(int(hour) + self.hours) % 24:02}:{minute}:{second}"
+        (number,) = re.findall(r"\d+", one.message)
+        number = str(int(number) * 2) if self.doubled else number.zfill(4)
+        return {
+            "time": ":".join(one.time) if one.unit in self.time_kept else time,
+            "unit": one.unit,
+            "level": one.level if one.unit in self.level_kept else self.codes[one.level],
+            "number": "none" if one.unit in self.number_dropped else number,
+        }
+
+    def row(self, one: Logged) -> str:
+        """Return a line in the new form."""
+        told = self.cells(one)
+        return "\t".join(told[column] for column in self.columns)
+
+
+@PROMPT.of
+def form_of(text: str) -> Form:
+    """Return the form that a prompt states by its rules and exceptions.
+
+    Raises:
+        ReadError: if it does not state all of it.
+    """
+    end = text.find("\nHost log:\n")
+    said, columns = " ".join(rule for _, rule in RULE.findall(text[:end])), ASKED_COLUMNS.search(text, end)
+    hours = re.search(r"The time is put (\w+) hours ahead", said)
+    codes = re.findall(r"\b([A-Z]|\d) for (\w+)", said)
+    exceptions = {
+        kept: re.search(rf"In lines of the units ([a-z ]+) the {kept} (?:stays|is left out)", said)
+        for kept in ("time", "level", "number")
+    }
+    stated = [
+        hours or "without seconds and colons" in said,
+        len(codes) == 4,
+        "doubled" in said or "four digits" in said,
+    ]
+    if not (columns and all(stated) and sum(map(bool, exceptions.values())) == 2):
+        raise ReadError("the prompt does not state three rules and two exceptions")
+    spared = [tuple(found[1].split(" and ")) if found else () for found in exceptions.values()]
+    return Form(
+        columns.groups(),
+        HOURS[hours[1]] if hours else None,
+        {level: code for code, level in codes},
+        "doubled" in said,
+        *spared,
+    )
+
+
+def table_of_log(text: str) -> str:
+    """Return the table that is asked for."""
+    host, (_, logged), form = host_asked(text), read_log(text), form_of(text)
+    own = [one for one in logged if one.host == host]
+    if not own:
+        raise ReadError(f"the log has no line of host {host}")
+    return "\n".join(["\t".join(form.columns), *map(form.row, own)])
+
+
+def log_faults(row: Published, decoys: float, twins: int) -> Iterator[str]:
+    """Yield what is wrong with a row of a log that promises near misses for such a share of the lines asked for."""
+    host, (lines, logged), form = host_asked(row.text), read_log(row.text), form_of(row.text)
+    if row.question not in row.text[row.text.rfind("\nQuestion: ") :]:
+        yield "the prompt does not end in the question"
+    if [one.time for one in logged] != sorted(one.time for one in logged):
+        yield "the log is not in order of time"
+    own = [at for at, one in enumerate(logged) if one.host == host]
+    alike = [at for at, one in enumerate(logged) if _differ(one.host, host) == 1]
+    quoting = [at for at, one in enumerate(logged) if one.quoted == host and one.host != host]
+    yield from mark_faults(row, lines, own, sorted(alike + quoting))
+    if len(own) != row.stratum.complexity:
+        yield f"{len(own)} lines are asked for, expected {row.stratum.complexity}"
+    for what, some in (("of hosts with like names", alike), ("that quote the host", quoting)):
+        if len(some) != round(decoys * len(own)):
+            yield f"{len(some)} lines {what}, expected {round(decoys * len(own))}"
+    if len({logged[at].host for at in alike}) > twins:
+        yield f"more than {twins} hosts have like names"
+    if any(logged[at].quoted for at in (*own, *alike)):
+        yield "a line of the host, or of one with a like name, quotes another"
+    if len({*form.codes.values()}) < len(form.codes):
+        yield "two levels have the same code"
+
+
+def _differ(one: str, other: str) -> int:
+    return sum(mine != yours for mine, yours in zip(one, other, strict=True)) if len(one) == len(other) else len(one)

@@ -1,0 +1,85 @@
+"""The turns of a conversation, calls of tools and their results among them, and the messages that are sent for them.
+
+A turn is a role and a text: ``system``, ``user`` or ``assistant``, ``call`` for a call of a tool (its name, a space and
+its arguments as JSON), and ``tool`` for what the tool returned. A call is a message of the assistant without words, as
+in OpenAI's API, and its result the message behind it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Turn = tuple[str, str]
+Message = dict[str, Any]
+CALL, RESULT = "call", "tool"
+
+
+def has_calls(turns: Iterable[Turn]) -> bool:
+    """Return whether a conversation holds calls of tools."""
+    return any(role in (CALL, RESULT) for role, _ in turns)
+
+
+def call_id(name: str, number: int) -> str:
+    """Return the id of a call, as Kimi K2 numbers calls: its templates send ids, or make these of the calls' order.
+
+    >>> call_id("note", 7)
+    'functions.note:7'
+    """
+    return f"functions.{name}:{number}"
+
+
+def messages_of(turns: Sequence[Turn]) -> list[Message]:
+    """Return turns as they stand in a row; with calls each has ``tool_calls`` (JSON) and ``tool_call_id``, or null."""
+    if not has_calls(turns):
+        return [{"role": role, "content": text} for role, text in turns]
+    found, calls, called = list[Message](), 0, ""
+    for role, text in turns:
+        message: Message = {"role": role, "content": text, "tool_calls": None, "tool_call_id": None}
+        if role == CALL:
+            name, _, arguments = text.partition(" ")
+            called, calls = call_id(name, calls), calls + 1
+            call = {"id": called, "type": "function", "function": {"name": name, "arguments": arguments}}
+            message |= {"role": "assistant", "content": "", "tool_calls": json.dumps([call])}
+        elif role == RESULT:
+            message["tool_call_id"] = called
+        found.append(message)
+    return found
+
+
+def turns_of(messages: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:
+    """Return the turns of a row's messages.
+
+    Raises:
+        ValueError: if calls are not as `messages_of` writes them.
+    """
+    found, told = list[Turn](), False
+    for message in messages:
+        role, text = message["role"], message["content"]
+        if called := message.get("tool_calls"):
+            role, text = CALL, _call_text(called)
+        told = told or role in (CALL, RESULT)
+        found.append((role, text))
+    if told and messages_of(found) != [{**message} for message in messages]:
+        raise ValueError("its calls of tools are not one a message with a result behind each, numbered in order")
+    return tuple(found)
+
+
+def _call_text(called: str) -> str:
+    try:
+        return " ".join(json.loads(called)[0]["function"][name] for name in ("name", "arguments"))
+    except (LookupError, TypeError, ValueError, RecursionError):
+        raise ValueError(f"{called[:80]!r} is no call of a tool") from None
+
+
+def sent(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """Return a row's messages as they are sent: calls as lists, and nothing that is null."""
+    return [
+        {
+            name: json.loads(value) if name == "tool_calls" else value
+            for name, value in message.items()
+            if value is not None
+        }
+        for message in messages
+    ]

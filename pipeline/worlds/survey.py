@@ -1,0 +1,178 @@
+"""The world `survey`: notes on the buildings of an invented land, a line for each.
+
+A note states what a building is, the region that it stands in, its builder, its year and its cost, in sentences whose
+predicates come in any order. Most notes also speak of another region, or of a building of another kind,
+before or behind what they state: words alone do not tell where a building stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from pipeline.caches import cache, lru_cache
+from pipeline.streams import Indices, Permutation, Streams, words
+from pipeline.typed import TIERS
+from pipeline.worlds.identifying import identifying
+from pipeline.worlds.wording import Slot, parse, sections, write
+from pipeline.worlds.words import pool, pool_digest
+from pipeline.worlds.writing.surface import starts_with_vowel
+
+WORLD = "survey@1"
+NOTES = "survey/notes"
+TOKENS_PER_NOTE = 18
+"""One note of the pool for so many tokens of the tier: nearly twice what a prompt can hold."""
+REGIONS, OF_ROWS = 48, 640
+"""Regions of the land; first words of names that the pool leaves to the notes of rows."""
+YEARS, COSTS = range(1700, 2000), range(110, 990)
+MENTIONED, SPELLED = 0.6, 0.25
+"""How often a note speaks of something else, and how often its cost is written in words."""
+SMALL = (
+    *("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+Mention = Literal["", "region", "kind"]
+
+
+class Building(NamedTuple):
+    """What a note states of a building."""
+
+    name: str
+    kind: str
+    region: str
+    builder: str
+    year: int
+    cost: int
+
+
+@cache
+def wordings() -> Mapping[str, Sequence[str]]:
+    """Return the wordings of notes by what they are for."""
+    return sections(NOTES)
+
+
+@cache
+def kinds() -> Mapping[str, str]:
+    """Return the kinds of buildings, each with its plural."""
+    return dict(line.split(" ") for line in wordings()["kind"])
+
+
+def source_digest() -> str:
+    """Return the digest of all words that the world is made of."""
+    return pool_digest(NOTES, "gazetteer/towns", "gazetteer/rivers", "writing/people", "last")
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The world of a tier: its regions, and the words that names of buildings and builders are made of."""
+
+    streams: Streams
+    regions: Sequence[str]
+    first_words: Sequence[str]
+    surnames: Sequence[str]
+    size: int
+
+    @cached_property
+    def names(self) -> Permutation:
+        """The order of all names that the pool may have."""
+        return Permutation(self.streams.of("names"), (len(self.first_words) - OF_ROWS) * len(wordings()["ending"]))
+
+    @cached_property
+    def told(self) -> tuple[Indices, Indices, Indices, Indices]:
+        """The numbers of the kind and the region of each note of the pool, and of those that it may speak of beside."""
+        drawn = (words(self.streams.of(purpose), self.size) for purpose in ("kinds", "regions", "others", "elsewhere"))
+        kind, region, other_kind, other_region = (one.astype(np.int64) for one in drawn)
+        return kind % len(kinds()), region % REGIONS, other_kind % len(kinds()), other_region % REGIONS
+
+    def name(self, word: int, ending: int) -> str:
+        """Return a name: a first word, and an ending."""
+        return f"{self.first_words[word]} {wordings()['ending'][ending]}"
+
+    def building(self, rng: Random, name: str, kind: str, region: str, cost: int) -> Building:
+        """Draw the rest of what is stated of a building."""
+        builder = f"{rng.choice(pool('writing/people'))[2:]} {rng.choice(self.surnames)}"
+        return Building(name, kind, region, builder, rng.choice(YEARS), cost)
+
+    def of_pool(self, kind: str, region: str) -> Indices:
+        """Return the notes of the pool that state a kind or a region, or may speak of it."""
+        own, other = [*kinds()].index(kind), self.regions.index(region)
+        by_kind, by_region, beside_kind, beside_region = self.told
+        return np.flatnonzero((by_kind == own) | (beside_kind == own) | (by_region == other) | (beside_region == other))
+
+    def texts(self) -> Iterator[str]:
+        """Yield every note of the pool."""
+        rng, endings, known = self.streams.of("texts"), len(wordings()["ending"]), [*kinds()]
+        for number, told in enumerate(zip(*(one.tolist() for one in self.told), strict=True)):
+            kind, region, other_kind, other_region = told
+            word, ending = divmod(self.names[number], endings)
+            name, cost = self.name(OF_ROWS + word, ending), rng.choice(COSTS)
+            building = self.building(rng, name, known[kind], self.regions[region], cost)
+            mention: Mention = rng.choice(("region", "kind")) if rng.random() < MENTIONED else ""
+            other = self.regions[other_region] if mention == "region" else known[other_kind]
+            yield note(rng, building, "" if other in (building.region, building.kind) else mention, other)
+
+
+def survey(streams: Streams, tier: str) -> Survey:
+    """Return the world of a tier; `streams` are those of any row or pool below the same seed."""
+    return _survey(streams.world(WORLD, tier), TIERS[tier] // TOKENS_PER_NOTE)
+
+
+@lru_cache(maxsize=2)
+def _survey(world: Streams, size: int) -> Survey:
+    towns, rivers, surnames = (
+        identifying(pool(name), world) for name in ("gazetteer/towns", "gazetteer/rivers", "last")
+    )
+    rng = world.of("places")
+    regions = rng.sample(towns, REGIONS)
+    first_words = [*dict.fromkeys(word for word in (*towns, *rivers) if word not in {*regions})]
+    rng.shuffle(first_words)
+    return Survey(world, regions, first_words, surnames, size)
+
+
+def note(rng: Random, building: Building, mention: Mention, other: str) -> str:
+    """Write a note, with its newline.
+
+    Args:
+        rng: what wordings are drawn from.
+        building: what is stated.
+        mention: whether the note also speaks of another region, of a building of another kind, or of neither.
+        other: that region or kind.
+    """
+    before = bool(mention) and rng.random() < 0.5
+    frames = wordings()["named"] if before else (*wordings()["named"], *wordings()["free"])
+    cost = in_words(building.cost) if rng.random() < SPELLED else str(building.cost)
+    values = {"builder": building.builder, "year": str(building.year), "cost": cost}
+    said = [_filled(rng.choice(wordings()[name]), values) for name in rng.sample([*values], len(values))]
+    told = dict(zip(("one", "two", "three"), said, strict=True))
+    of_kind = {"kind": building.kind, "kinds": kinds()[building.kind]}
+    text = _filled(rng.choice(frames), {"name": building.name, "region": building.region, **of_kind, **told})
+    if before:
+        text = f"{_filled(rng.choice(wordings()[f'{mention}_before']), {'other': other})} {text}"
+    elif mention:
+        text = f"{text} {_filled(rng.choice(wordings()[f'{mention}_after']), {'other': other})}"
+    return f"{text}\n"
+
+
+def _filled(wording: str, values: Mapping[str, str]) -> str:
+    def fill(slot: Slot) -> str:
+        return values[slot.name]
+
+    return write(parse(wording), fill, vowel=starts_with_vowel)
+
+
+def in_words(number: int) -> str:
+    """Return a number below a thousand in words.
+
+    >>> in_words(312), in_words(640), in_words(700)
+    ('three hundred and twelve', 'six hundred and forty', 'seven hundred')
+    """
+    hundreds, rest = divmod(number, 100)
+    tens, ones = divmod(rest, 10)
+    small = SMALL[rest] if rest < len(SMALL) else "-".join(filter(None, (TENS[tens], SMALL[ones])))
+    return " and ".join(filter(None, (f"{SMALL[hundreds]} hundred" if hundreds else "", small)))

@@ -1,0 +1,128 @@
+"""Sentences of each language: what stands round a slot never depends on what fills it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from string import Formatter
+
+import pytest
+
+from pipeline.errors import CarraraError
+from pipeline.languages import CODES, asking, forms_of, joined, language
+from pipeline.metrics import STOPS
+from pipeline.worlds.needles import LABELS
+from repository import ROOT
+
+SLOTS = [
+    (code, name, slot)
+    for code in CODES
+    for name, sentence in language(code).sentences.items()
+    for _, slot, _, _ in Formatter().parse(sentence.text)
+    if slot
+]
+QUOTED = ("label", "key", "value")
+NODE = {
+    "en": "node", "de": "Knoten", "es": "nodo", "fr": "n\u0153ud", "pl": "w\u0119z\u0142a",
+    "ru": "\u0432\u0435\u0440\u0448\u0438\u043d\u044b", "zh": "\u8282\u70b9",
+}  # fmt: skip
+"""What a node's name follows: the noun, in the case that its sentence gives it."""
+MEASURED = {
+    "en": ("distance", "steps:"), "de": ("Entfernung", "Schritte:"), "es": ("distancia", "pasos:"),
+    "fr": ("distance", "\u00e9tapes\u00a0:"), "pl": ("odleg\u0142o\u015bci", "krok\u00f3w:"),
+    "ru": ("\u0440\u0430\u0441\u0441\u0442\u043e\u044f\u043d\u0438\u0438", "\u0448\u0430\u0433\u043e\u0432:"),
+    "zh": ("\u8ddd\u79bb\u4e3a", "\u6b65\u6570\uff1a"),
+}  # fmt: skip
+"""What a number follows: the noun that it measures."""
+COUNTS_NOTHING = {"zh": " \u7684", "en": " from node {node}"}
+"""What a number may precede beside the end of a clause: no noun that it would count."""
+OF_TRANSLATING = re.compile(
+    "translat|bersetz|traduc|traduit|t\u0142umacz|\u043f\u0435\u0440\u0435\u0432\u043e\u0434|\u7ffb\u8bd1",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize(("code", "name", "slot"), SLOTS, ids=lambda value: str(value))
+def test_nothing_round_a_slot_agrees_with_it(code: str, name: str, slot: str) -> None:
+    known = language(code)
+    before, behind = re.split(re.escape(f"{{{slot}}}"), known.sentences[name].text)
+    if slot in QUOTED:
+        assert before.endswith(known.quotes[0])
+        assert behind.startswith(known.quotes[1])
+    elif slot == "labels":
+        assert before[-1:] == " " or code == "zh"
+        assert not behind[0].isalnum() or code == "zh"
+    elif slot == "node":
+        assert before.endswith(f"{NODE[code]} ")
+        assert not behind.lstrip(" \u00a0")[0].isalnum() or behind.startswith((" aus ", " \u51fa\u53d1", " \u7684"))
+    else:
+        assert slot == "count"
+        assert before.rstrip(" \u00a0").endswith(MEASURED[code])
+        assert re.match("\u00a0?[?.,\u3002\uff0c]", behind) or behind.startswith(COUNTS_NOTHING.get(code, "?"))
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_language_has_at_most_sixty_sentences_and_those_of_english(code: str) -> None:
+    known = language(code)
+    assert list(known.sentences) == list(language("en").sentences)
+    ends = [re.findall(r"[.?!](?=\s|$)|[\u3002\uff1f]", one.text) or ["."] for one in known.sentences.values()]
+    assert sum(map(len, ends)) <= 60
+    assert len({known.labels.code, *known.labels.others, *known.labels.filler}) == 7 + LABELS
+    assert len(known.labels.filler) == LABELS
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_files_are_in_the_normal_form_and_of_one_script(code: str) -> None:
+    text = (ROOT / "pipeline" / "languages" / f"{code}.toml").read_text(encoding="utf-8")
+    assert unicodedata.is_normalized("NFC", text)
+    known = language(code)
+    said = "".join([*(one.text for one in known.sentences.values()), *known.labels.others, *known.labels.filler])
+    said = re.sub(r"<[^>]*>|`[^`]*`|\{[a-z]+\}|\b(?:JSON|Python|[ab])\b", "", said)
+    scripts = {unicodedata.name(one).split()[0] for one in said if one.isalpha()}
+    assert scripts == {{"ru": "CYRILLIC", "zh": "CJK"}.get(code, "LATIN")}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_slots_are_those_of_english_and_forms_of_replies_are_the_same(code: str) -> None:
+    for name, sentence in language(code).sentences.items():
+        english = language("en").sentences[name].text
+        slots = [sorted(slot for _, slot, _, _ in Formatter().parse(one) if slot) for one in (sentence.text, english)]
+        assert slots[0] == slots[1], name
+        fixed = [re.findall(r"</?answer>|\[|\]|`[^`]*`", one) for one in (sentence.text, english)]
+        assert fixed[0] == fixed[1], name
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_nothing_asks_for_a_translation(code: str) -> None:
+    assert not OF_TRANSLATING.search((ROOT / "pipeline" / "languages" / f"{code}.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_sentence_says_who_has_signed_it(code: str) -> None:
+    table = tomllib.loads((ROOT / "pipeline" / "languages" / f"{code}.toml").read_text(encoding="utf-8"))
+    assert all(set(one) == {"text", "signed"} for one in table["sentences"].values())
+    assert "signed" in table["labels"]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_replies_may_stop_at_the_question_of_each_language(code: str) -> None:
+    known = language(code)
+    assert f"\n{known.heads.question}{known.colon.rstrip()}" in STOPS
+
+
+def test_names_of_forms() -> None:
+    assert forms_of("niah_s1", ("de", "en"), ("en",)) == ["niah_s1-de_en", "niah_s1-en"]
+    assert [asking(each) for each in ("niah_s1-de", "bfs-zh", "standard-essay", "niah_s1-xx", "niah_s1")] == [
+        ("niah_s1", "de", "de"), ("bfs", "zh", "zh"), None, None, None,
+    ]  # fmt: skip
+
+
+def test_sentences_are_joined_as_their_script_does() -> None:
+    assert joined("One.", "Two.") == "One. Two."
+    assert joined("\u4e00\u3002", "\u4e8c\u3002") == "\u4e00\u3002\u4e8c\u3002"
+
+
+def test_an_unknown_language_is_named() -> None:
+    with pytest.raises(CarraraError, match=r"unknown language 'xx'"):
+        language("xx")
