@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from pipeline.artifacts.manifest import (
     Manifest,
     ProvenCounts,
     ShardRecord,
+    StratumRecord,
     TierManifest,
     Totals,
     differences,
@@ -32,6 +34,7 @@ from pipeline.errors import CarraraError
 from pipeline.profiles import Profile
 from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import CANARY, Row, row_text
+from pipeline.tasks import task_of
 from pipeline.verify.lock import profile_fault
 from pipeline.verify.seal import release_fields, tier_fields
 from pipeline.verify.shard import read_proof_file
@@ -49,15 +52,24 @@ def published_recipe(manifest: Manifest, tier: str) -> Recipe:
     """Return a tier's recipe as far as a manifest gives it; with its seed, enough to draw every sample again."""
     made = manifest.tiers[tier]
     strata = tuple(
-        Stratum(
+        _with_complexity(cell, Stratum(
             cell.family, cell.subtask, tier, cell.length, cell.complexity or 0, cell.rows // (cell.blocks or 1),
             cell.shots, tuple(sorted((cell.knobs or {}).items())), cell.blocks or 1,
-        )
+        ))
         for cell in made.strata
     )  # fmt: skip
     return Recipe(
         manifest.release, manifest.version, made.seed or 0, tier, strata, manifest.variant, manifest.frame, made.reserve
     )
+
+
+def _with_complexity(told: StratumRecord, cell: Stratum) -> Stratum:
+    """Return a stratum whose complexity is withheld with one that has its room for the reply, if rooms differ."""
+    known = [replace(cell, complexity=complexity) for complexity in task_of(cell).complexities]
+    rooms = [task_of(each).room_of(each) for each in known]
+    if told.complexity is not None or len({*rooms}) == 1:
+        return cell
+    return next((each for each, room in zip(known, rooms, strict=True) if room == told.max_new_tokens), known[0])
 
 
 def claim_faults(split: Split, profile: Profile, recipes: Mapping[str, Recipe]) -> Iterator[str]:

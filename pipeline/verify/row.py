@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise, zip_longest
 from pathlib import Path
@@ -413,13 +414,17 @@ class ShardReader:
             "scorer": task.scorer_of(cell),
             "task_version": task.version,
             "context_tokens": self.profile.window(cell.length),
-            "max_new_tokens": self.profile.reply_tokens(self.plan.recipe.reserve, task.room_of(cell)),
             "template_tokens": self._template_tokens(row),
             "shots": task.shots_of(cell),
         }
         for name, value in wanted.items():
             if row[name] != value:
                 yield f"{name} is {row[name]!r}, expected {value!r}"
+        each = task.complexities if self.withheld else (cell.complexity,)
+        rooms = {task.room_of(replace(cell, complexity=complexity)) for complexity in each}
+        replies = sorted(self.profile.reply_tokens(self.plan.recipe.reserve, room) for room in rooms)
+        if row["max_new_tokens"] not in replies:
+            yield f"max_new_tokens is {row['max_new_tokens']}, expected {' or '.join(map(str, replies))}"
 
     def _template_tokens(self, row: Row) -> int:
         """Return what is sent beside the contents: of a conversation with calls, what its window leaves for that."""
