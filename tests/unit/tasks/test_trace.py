@@ -208,7 +208,8 @@ def test_knobs_leave_out_what_they_say(tmp_path: Path) -> None:
         log = read(row["prompt"])
         assert all(call.done or call.staged for call in log.calls)
         names = json.loads(row["metadata"])["latent"]["names"]
-        assert len(names) <= 3
+        # a rule may refer on over three things, and the last rule may be about one more
+        assert len(names) <= (4 if row["subtask"] == "constraint" else 3)
         if row["subtask"] == "constraint":
             assert not any(name in call.result for call in log.calls for name in names)
 
