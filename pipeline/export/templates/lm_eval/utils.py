@@ -39,9 +39,10 @@ def process_results(doc: dict[str, Any], results: list[str]) -> dict[str, Any]:
     if facts.aggregate == "balanced":
         found["balanced"] = (doc["complexity"], score)
     task = f"{doc['family']}_{doc['subtask'].replace('-', '_')}_{doc['tier']}_{doc['length']}"
+    with_room = f"{task}_{doc['max_new_tokens']}"  # the name of rows that have another room for the reply than the rest
     for name, weights in WEIGHTS.items():
-        if task in weights:
-            found[name] = (pair, score * weights[task]) if facts.paired else score * weights[task]
+        if (weight := weights.get(with_room, weights.get(task))) is not None:
+            found[name] = (pair, score * weight) if facts.paired else score * weight
     return found
 
 
