@@ -203,7 +203,7 @@ readers-table: $(VENV)/.ready-report  ## what simulated readers score on SPLIT, 
 	@$(BIN)/python tools/write_tables.py
 
 shortcuts: setup  ## readers fitted to half of SPLIT that beat what is published on the rest: SELECT="--task tally" WORKERS=2
-	@$(BIN)/python tools/find_shortcuts.py '$(SPLIT)' $(if $(WORKERS),--workers $(WORKERS)) $(SELECT)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/find_shortcuts.py '$(SPLIT)' $(if $(WORKERS),--workers $(WORKERS)) $(SELECT)
 
 repeats: setup  ## the share of sentences of SPLIT that stand twice in their prompt
 	@$(BIN)/python tools/measure_repeats.py '$(SPLIT)'

@@ -538,6 +538,9 @@ def main(
         print(table_of(one, margin).split("\n", 2)[-1], file=sys.stderr, flush=True)
     found.sort(key=lambda each: [*places].index(tuple(each.task.split("."))))
     print(table_of(found, margin))
+    tried = {one.task for one in found}
+    for task in [f"{job.family}.{job.subtask}" for job in jobs if f"{job.family}.{job.subtask}" not in tried]:
+        print(f"{task}: no reader was tried, since its answers are not values in the text", file=sys.stderr)
     sys.exit(any(one.is_leak(margin) for one in found))
 
 

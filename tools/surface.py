@@ -42,6 +42,8 @@ SHAPES: dict[str, re.Pattern[str]] = {
     "hexadecimal": re.compile(r"\b[0-9a-f]{10}\b"),
     "code": re.compile(r"\b\d{7}\b"),
     "label": re.compile(r"\b\d{5}\b"),
+    "ref": re.compile(r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{5}\b"),
+    "host": re.compile(r"\b[a-z]+(?:-[a-z0-9]+)+\b"),
     "date": re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b"),
     "year": YEAR,
     "number": re.compile(r"-?\b\d+\b"),
