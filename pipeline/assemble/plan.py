@@ -16,11 +16,11 @@ from functools import lru_cache, wraps
 from itertools import accumulate, islice
 from pathlib import Path
 from random import Random
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
 
-from pipeline.artifacts.manifest import manifest_path
+from pipeline.artifacts.manifest import StratumRecord, manifest_path
 from pipeline.artifacts.recipes import recipe_path
 from pipeline.errors import RecipeError, unknown
 from pipeline.profiles import Profile, load_profile, shipped_profiles
@@ -377,19 +377,7 @@ class Plan:
         return self.out / profile.name / "counts" / f"{spec.name}.parquet"
 
 
-class OfTask(Protocol):
-    """What names a task: a stratum of a recipe, or of a manifest."""
-
-    @property
-    def family(self) -> str:
-        """The family."""
-
-    @property
-    def subtask(self) -> str:
-        """The subtask."""
-
-
-def columns_version(cells: Iterable[OfTask]) -> int:
+def columns_version(cells: Iterable[Stratum] | Iterable[StratumRecord]) -> int:
     """Return the version of the columns of some strata: another one where rows have calls of tools."""
     places = {(cell.family, cell.subtask) for cell in cells}
     called = any(task_of(Stratum(*place, "32k", 0, 0, 1)).has_calls for place in places)

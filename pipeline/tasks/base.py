@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from types import MappingProxyType
 from typing import Any, Literal
@@ -249,8 +249,11 @@ class Task(ABC):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the expected score of guessers that do not read the context, and of naive ones that do.
 
-        Here: a uniform guess among the choices, which is never right where there are none.
+        Here: what the sample states as ``guesses``, else a uniform guess among the choices, which is never right where
+        there are none.
         """
+        if "guesses" in sample.latent:
+            return dict(sample.latent["guesses"])
         return {"uniform": 1 / len(key.choices) if key.choices else 0.0}
 
     def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
@@ -271,9 +274,9 @@ class Task(ABC):
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return which kind the row was dealt of each thing that is dealt, and of how many: name to (kind, kinds).
 
-        A proof over all rows shows that kinds are dealt evenly. Here nothing is.
+        A proof over all rows shows that kinds are dealt evenly. Here it is what the sample states as ``dealt``.
         """
-        return {}
+        return {thing: (kind, kinds) for thing, (kind, kinds) in sample.latent.get("dealt", {}).items()}
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
         """Return texts that were written for the row, so that no other row of the family has them. Here none are."""
@@ -317,6 +320,12 @@ def depths(stratum_streams: Streams, row_streams: Streams, rows: int, index: int
     within = words(row_streams.of("depth"), count) / HALF
     found: list[float] = ((_orders(stratum_streams, size, block)[:count, place] + within) / size).tolist()
     return found
+
+
+def streams_of_twin(task: Task, *streams: Streams) -> tuple[Streams, ...]:
+    """Return the streams that the twin of a task, of the same version, has instead of the task's own."""
+    own, twin = (f"{task.family}.{subtask}@{task.version}" for subtask in (task.subtask, task.twin))
+    return tuple(replace(each, path=tuple(twin if part == own else part for part in each.path)) for each in streams)
 
 
 def history_depths(rng: Random, roles: Sequence[Role], needed: Sequence[float]) -> list[float]:

@@ -165,9 +165,3 @@ class LineTask(Task):
             return self.answers(text[:start] + text[end:])
         except ValueError:
             return ()
-
-    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        return {thing: (number, kinds) for thing, (number, kinds) in sample.latent["dealt"].items()}
-
-    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        return dict(sample.latent["guesses"])

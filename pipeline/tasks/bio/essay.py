@@ -17,7 +17,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import CorpusKnob, Key, Layout, Needle, Piece, PoolSpec, Published, Sample
+from pipeline.tasks.base import CorpusKnob, Key, Layout, Needle, Piece, PoolSpec, Published, Sample, streams_of_twin
 from pipeline.tasks.bio.base import Biographies
 from pipeline.tasks.bio.calculation import Calculation
 from pipeline.tasks.bio.multihop import Multihop
@@ -69,19 +69,14 @@ class Among(Biographies):
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the sample that the plain subtask has there."""
-        return self.plain.sample(stratum, index, self._plainly(row_streams), self._plainly(stratum_streams))
+        return self.plain.sample(stratum, index, *streams_of_twin(self, row_streams, stratum_streams))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Lay the sample out as the plain subtask does, with essays instead of other people."""
-        plain = self.plain.layout(sample, self._plainly(row_streams), self._plainly(stratum_streams))
+        plain = self.plain.layout(sample, *streams_of_twin(self, row_streams, stratum_streams))
         head = (Piece(f"{self.introduction}{HEADING}", "instruction"),)
         tail = tuple(replace(piece, text=piece.text.replace(END, ENDED)) for piece in plain.tail)
         return replace(plain, head=head, filler=prose(row_streams, sample.stratum), tail=tail)
-
-    def _plainly(self, streams: Streams) -> Streams:
-        """Return the streams that the plain subtask has instead of these."""
-        own, plain = (f"{task.family}.{task.subtask}@{task.version}" for task in (self, self.plain))
-        return replace(streams, path=tuple(plain if part == own else part for part in streams.path))
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
         return self.plain.dealt(sample)

@@ -124,14 +124,6 @@ class CodeTask(Task):
         relevant = tuple(one.text for one in drawn.files if one.role == "relevant")
         return Sample("", stratum, index, drawn.shown, relevant, drawn.question, drawn.key)
 
-    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of naive readers, which the row states."""
-        return dict(sample.latent["guesses"])
-
-    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return what the row was dealt."""
-        return {thing: (kind, kinds) for thing, (kind, kinds) in sample.latent["dealt"].items()}
-
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
         """Return what was written for the row, but for files that only import: they are short."""
         return tuple(text for text in sample.relevant if "/__init__.py" not in text[: text.index("\n")])

@@ -95,7 +95,7 @@ class InRegister(Niah):
     @property
     def knobs(self) -> Mapping[str, tuple[Any, ...] | CorpusKnob]:  # type: ignore[override]
         """Those of the task that are not of prose."""
-        return {name: values for name, values in Niah.knobs.fget(self).items() if name != "order"}  # type: ignore[attr-defined]
+        return {name: values for name, values in super(InRegister, self).knobs.items() if name != "order"}
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         form, source = self.haystacks[0], f"{needles.WORLD}:{needles.source_digest()}:{digest(self.text)}"

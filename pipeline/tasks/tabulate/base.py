@@ -94,13 +94,6 @@ class TabulateTask(Task):
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that the marked lines are those of the table, and that decoys are as many as promised."""
 
-    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of naive readers, which the row states."""
-        return dict(sample.latent["guesses"])
-
-    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        return {thing: (kind, kinds) for thing, (kind, kinds) in sample.latent["dealt"].items()}
-
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
         return sample.relevant
 

@@ -184,14 +184,6 @@ class TraceTask(Task):
         """Prove that each marked job that is needed is, that no other is, and that none else names what is asked."""
         return proof.faults(row)
 
-    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of naive readers, which the row states."""
-        return dict(sample.latent["guesses"])
-
-    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return what the row was dealt."""
-        return {thing: (kind, kinds) for thing, (kind, kinds) in sample.latent["dealt"].items()}
-
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
         return sample.relevant
 

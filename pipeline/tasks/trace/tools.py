@@ -18,7 +18,6 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import (
     CorpusKnob,
-    Key,
     Layout,
     Needle,
     Piece,
@@ -30,6 +29,7 @@ from pipeline.tasks.base import (
     Turn,
     Turns,
     Unit,
+    streams_of_twin,
 )
 from pipeline.tasks.solving import ReadError
 from pipeline.tasks.trace import text
@@ -71,11 +71,11 @@ class AsTools(Task):
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the sample that the plain subtask has there."""
-        return self.plain.sample(stratum, index, self._plainly(row_streams), self._plainly(stratum_streams))
+        return self.plain.sample(stratum, index, *streams_of_twin(self, row_streams, stratum_streams))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Lay the sample out as the plain subtask does, in turns."""
-        plain = self.plain.layout(sample, self._plainly(row_streams), self._plainly(stratum_streams))
+        plain = self.plain.layout(sample, *streams_of_twin(self, row_streams, stratum_streams))
         world = desk(row_streams, sample.stratum.tier)
         ref = world.refs(world.units * PER_UNIT - 1).new()  # no job of the pool has as many results
         introduction = plain.head[0].text.replace(text.INTRODUCTION, text.TOOLS_INTRODUCTION).rstrip()
@@ -95,15 +95,6 @@ class AsTools(Task):
             tail=(Piece(asked, "question", "user"),),
         )
 
-    def _plainly(self, streams: Streams) -> Streams:
-        """Return the streams that the plain subtask has instead of these."""
-        own, plain = (f"{task.family}.{task.subtask}@{task.version}" for task in (self, self.plain))
-        return replace(streams, path=tuple(plain if part == own else part for part in streams.path))
-
-    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return what the row was dealt."""
-        return self.plain.dealt(sample)
-
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the calls as the lines that the plain subtask has, and answer."""
         return self.plain.answers(Told.of(turns).text)
@@ -116,10 +107,6 @@ class AsTools(Task):
         elif any(noted[1] in turn for _, turn in row.turns[3:]):
             yield f"the ref {noted[1]} of the first note comes again"
         yield from self.plain.faults(told.published(row))
-
-    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the plain subtask's."""
-        return self.plain.baselines(sample, key)
 
 
 @dataclass(frozen=True, slots=True)
