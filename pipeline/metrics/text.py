@@ -14,7 +14,7 @@ from pipeline.metrics.scorer import Row
 LONG_LINE = 2000
 """Characters of a sentence that can be an answer, or of each part of one: a longer text answers nothing."""
 BULLET = re.compile(r"^[ \t]*(?:\(?\d{1,3}[.):]|[-+\u2022])[ \t]+")
-SENTENCE_END = re.compile(r"""(?<=[.!?])(?<!\b[A-Z]\.)(?<!\bSt\.)(?<!\bDr\.)["')\]]*\s+(?=[A-Z0-9("'\[])""")
+SENTENCE_END = re.compile(r"""(?<=[.!?])(?<!\b[A-Z]\.)(?<!\bSt\.)(?<!\bDr\.)(?<!\bvs\.)["')\]]*\s+(?=[A-Z0-9("'\[])""")
 MOST = 100
 """Sentences that are looked at, of those at the beginning and of those at the end: what is between is reasoning."""
 

@@ -154,7 +154,7 @@ def _plain(rng: Random, codes: Codes, place: Setting, hunk: Sequence[str]) -> Co
 def changed_code(rng: Random, codes: Codes, place: Setting) -> Commit:
     """Write a commit that changes code and names no constant that any commit sets."""
     (one, many), amount, name = place.namer.thing(), place.namer.amount(), place.namer.function()
-    number, other, times = rng.randrange(2, 60), rng.randrange(2, 60), rng.randrange(2, 9)
+    (number, other), times = rng.sample(range(2, 60), 2), rng.randrange(2, 9)
     hunk = rng.choice(
         (
             [

@@ -233,6 +233,9 @@ def test_commits_of_the_pool_stand_alone() -> None:
     commits = [read_commit(f"commit {part}\n") for part in parts]
     assert len({one.code for one in commits}) == len(commits)
     assert not any(is_of_row(one.name) for one in commits if one.name)
+    for part in parts:
+        taken, added = ({line[1:].strip() for line in part.splitlines() if line.startswith(sign)} for sign in "-+")
+        assert not taken & added
     for unit in units:
         assert unit.isascii()
         assert unit.endswith("\n")
