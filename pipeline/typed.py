@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
@@ -146,11 +147,18 @@ def _check_keys(shape: Any, table: object, where: str, error: type[CarraraError]
     elif isinstance(table, Mapping):
         for kind in (shape, *get_args(shape)):
             if isinstance(kind, type) and is_dataclass(kind):
-                hints, names = get_type_hints(kind), [field.name for field in fields(kind)]
+                hints = _hints(kind)
                 for key, value in table.items():
-                    if key not in names:
-                        raise error(f"{where}: {unknown('key', key, names)}")
+                    if key not in hints:
+                        raise error(f"{where}: {unknown('key', key, list(hints))}")
                     _check_keys(hints[key], value, f"{where}.{key}", error)
+
+
+@lru_cache(maxsize=64)
+def _hints(shape: Any) -> dict[str, Any]:
+    """Return the types of a dataclass's fields by name, in order; typing evaluates each anew whenever it is asked."""
+    hints = get_type_hints(shape)
+    return {field.name: hints[field.name] for field in fields(shape)}
 
 
 def _told(said: str, place: str, table: Any) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,6 +22,7 @@ from pipeline.errors import RecipeError
 from pipeline.profiles import profile
 from pipeline.publish.staging import Staged
 from pipeline.tasks import TASKS
+from pipeline.terminal.startup import COLLECTED
 from published_build import built, staged
 from shared_folders import shared_folder
 
@@ -39,6 +41,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background: commands under test would ignore it too
         with suppress(ValueError):
             signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Look for garbage as seldom as the command does, and not again in what was imported."""
+    gc.set_threshold(*COLLECTED)
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
