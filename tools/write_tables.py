@@ -72,13 +72,10 @@ def families() -> tuple[str, ...]:
     return tuple(dict.fromkeys(family for family, _ in TASKS))
 
 
-def families_table() -> str:
-    """Every family with its subtasks, for the README."""
-    rows = []
-    for family in families():
-        own = [task for task in TASKS.values() if task.family == family]
-        rows.append((f"[`{family}`](docs/tasks/{family}.md)", ", ".join(f"`{t.subtask}`" for t in own)))
-    return table(("family", "subtasks"), rows)
+def families_line() -> str:
+    """Every family with its page, for the README."""
+    links = ", ".join(f"[`{family}`](docs/tasks/{family}.md)" for family in families())
+    return f"{len(families())} families with {len(TASKS)} subtasks: {links}."
 
 
 def recipes() -> str:
@@ -198,8 +195,8 @@ def commands() -> str:
 
 
 def options() -> str:
-    """Every option of the commands that most people use, with its default; one of several commands stands once."""
-    found: dict[tuple[str, ...], list[str]] = {}
+    """Every option of the commands that most people use, with its default, below the commands that take it."""
+    found: dict[tuple[str, str], list[str]] = {}
     for name in ("run", "score", "report", "build"):
         context = click.Context(cli)
         command = cli.get_command(context, name)
@@ -208,22 +205,22 @@ def options() -> str:
             record = option.get_help_record(context) if isinstance(option, click.Option) else None
             if record:
                 found.setdefault(_option(*record), []).append(f"`{name}`")
-    rows = ((option, ", ".join(names), said, default) for (option, said, default), names in found.items())
-    return table(("option", "of", "what it does", "default"), rows)
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for option, names in found.items():
+        groups.setdefault(", ".join(names), []).append(option)
+    return "\n\n".join(f"{names}:\n\n{listed(group)}" for names, group in groups.items())
 
 
-def _option(names: str, said: str) -> tuple[str, str, str]:
-    """Return an option as it is given, the first sentence of its help, and its default."""
+def _option(names: str, said: str) -> tuple[str, str]:
+    """Return an option as it is given, and the first sentence of its help with its default."""
     names = re.sub(r"\[([a-zN|]+\|[a-zN|]+)\]", r"\1", names).replace("|", "/")
     head, _, tail = said.partition("  [")
     head = " ".join(head.split())
     first = re.split(r"(?<=\.) (?=[A-Z])| \(see ", head)[0].removesuffix(".")
+    first += "; repeatable" if "Repeatable." in head else ""
     default = re.search(r"default: ([^;\]]+)", tail)
-    return (
-        f"`{names}`",
-        first + ("; repeatable" if "Repeatable." in head else ""),
-        _shown(default[1].strip("()").removesuffix(".0")) if default else "",
-    )
+    shown = f" (default: {_shown(default[1].strip('()').removesuffix('.0'))})" if default else ""
+    return f"`{names}`", first + shown
 
 
 def _shown(default: str) -> str:
@@ -285,15 +282,14 @@ def languages() -> str:
 
 
 def slots() -> str:
-    """Every fixed text with a slot, in every language, and why the slot cannot be wrong."""
+    """Every fixed text with a slot, in English, and why the slot cannot be wrong in any language."""
     rows = []
     for name, english in language(CODES[0]).sentences.items():
         named = [slot for _, slot, _, _ in Formatter().parse(english.text) if slot]
         if named:
             why = "; ".join(f"`{slot}`: {WHY[slot]}" for slot in dict.fromkeys(named))
-            rows.append((f"**`{name}`**", f"**{why}**"))
-            rows += [(f"`{code}`", language(code).sentences[name].text.replace("|", "\\|")) for code in CODES]
-    return table(("text", "in each language"), rows)
+            rows.append((f"`{name}`", f"{english.text} ({why})"))
+    return listed(rows)
 
 
 def _list(values: Iterable[object]) -> str:
@@ -301,7 +297,7 @@ def _list(values: Iterable[object]) -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "families": families_table,
+    "families": families_line,
     "recipes": recipes,
     "costs": costs,
     "profiles": profiles,
