@@ -26,7 +26,7 @@ from pipeline.languages import CODES, language
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.recipe import Recipe, load_recipe, shipped_recipes
 from pipeline.rows import COLUMNS
-from pipeline.tasks.base import CorpusKnob, Task
+from pipeline.tasks.base import CorpusKnob
 
 ROOT = Path(__file__).resolve().parents[1]
 MARKED = re.compile(r"(<!-- table: ([a-z_]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -48,23 +48,12 @@ def listed(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def tasks_of(family: str) -> str:
-    """Every subtask of a family with what it asks and what a guess scores."""
+    """Every subtask of a family with what it asks."""
     own = [task for task in TASKS.values() if task.family == family]
     return table(
-        ("subtask", "what is asked", "complexity", "scorer", "chance"),
-        ((f"`{t.subtask}`", t.title, *_asked(t), _chance(f"{family}.{t.subtask}")) for t in own),
+        ("subtask", "what is asked", "complexity", "scorer"),
+        ((f"`{t.subtask}`", t.title, _list(t.complexities), f"`{t.scorer}`") for t in own),
     )
-
-
-def _asked(task: Task) -> tuple[object, ...]:
-    return _list(task.complexities), f"`{task.scorer}`"
-
-
-def _chance(task: str) -> str:
-    """Return what the last column of docs/readers.md says of a task, or a dash."""
-    page = (ROOT / "docs" / "readers.md").read_text(encoding="utf-8")
-    found = re.search(rf"^\| `{task}` \|.* (\S+) \|$", page, re.MULTILINE)
-    return found[1] if found else "-"
 
 
 def families() -> tuple[str, ...]:
@@ -282,14 +271,10 @@ def languages() -> str:
 
 
 def slots() -> str:
-    """Every fixed text with a slot, in English, and why the slot cannot be wrong in any language."""
-    rows = []
-    for name, english in language(CODES[0]).sentences.items():
-        named = [slot for _, slot, _, _ in Formatter().parse(english.text) if slot]
-        if named:
-            why = "; ".join(f"`{slot}`: {WHY[slot]}" for slot in dict.fromkeys(named))
-            rows.append((f"`{name}`", f"{english.text} ({why})"))
-    return listed(rows)
+    """Every slot of the fixed texts, and why it cannot be wrong in any language."""
+    texts = (sentence.text for sentence in language(CODES[0]).sentences.values())
+    named = dict.fromkeys(slot for text in texts for _, slot, _, _ in Formatter().parse(text) if slot)
+    return listed((f"`{slot}`", WHY[slot]) for slot in named)
 
 
 def _list(values: Iterable[object]) -> str:
