@@ -48,8 +48,8 @@ def listed(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def tasks_of(family: str) -> str:
-    """Every subtask of a family with what it asks."""
-    own = [task for task in TASKS.values() if task.family == family]
+    """Every subtask of a family with what it asks; those that ask the same among essays are left to the page."""
+    own = [task for task in TASKS.values() if task.family == family and not task.title.startswith("the same as")]
     return table(
         ("subtask", "what is asked", "complexity", "scorer"),
         ((f"`{t.subtask}`", t.title, _list(t.complexities), f"`{t.scorer}`") for t in own),
@@ -184,9 +184,9 @@ def commands() -> str:
 
 
 def options() -> str:
-    """Every option of the commands that most people use, with its default, below the commands that take it."""
+    """Every option of `run` and `score`, with its default, below the commands that take it."""
     found: dict[tuple[str, str], list[str]] = {}
-    for name in ("run", "score", "report", "build"):
+    for name in ("run", "score"):
         context = click.Context(cli)
         command = cli.get_command(context, name)
         assert command
@@ -259,15 +259,14 @@ WHY = {
 
 
 def languages() -> str:
-    """Every language with its texts, and how many of them a native reader has signed."""
+    """Every language, and how many of its texts a native reader has signed."""
     rows = []
     for code in CODES:
         known = language(code)
         signed = sum(bool(one.signed) for one in known.sentences.values())
-        labels = "signed" if known.labels.signed else "unreviewed"
-        texts = len(known.sentences)
-        rows.append((f"`{code}`", known.name, known.own_name, texts, f"{signed} of {texts}", labels))
-    return table(("code", "language", "its own name", "fixed texts", "signed by a native reader", "labels"), rows)
+        labels = "signed" if known.labels.signed else "not signed"
+        rows.append((f"`{code}`", f"{known.name}; {signed} of {len(known.sentences)} texts signed, labels {labels}"))
+    return listed(rows)
 
 
 def slots() -> str:
