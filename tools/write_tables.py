@@ -49,7 +49,7 @@ def listed(rows: Iterable[tuple[str, str]]) -> str:
 
 def tasks_of(family: str) -> str:
     """Every subtask of a family with what it asks; those that ask the same among essays are left to the page."""
-    own = [task for task in TASKS.values() if task.family == family and not task.title.startswith("the same as")]
+    own = [task for task in TASKS.values() if task.family == family and not task.subtask.endswith("-essay")]
     return table(
         ("subtask", "what is asked", "complexity", "scorer"),
         ((f"`{t.subtask}`", t.title, _list(t.complexities), f"`{t.scorer}`") for t in own),
