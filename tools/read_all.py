@@ -1,8 +1,9 @@
-"""Write the tables of docs/readers.md from a split: ``python tools/read_all.py outputs/v3.0.0/o200k``.
+"""Write what readers score on a split: ``python tools/read_all.py outputs/v3.0.0/o200k``.
 
-All readers read all rows, in as many processes as there are cores, and their scores take the place of what stands
-between ``<!-- readers -->`` and ``<!-- end of readers -->``. With a second argument the files of predictions are kept
-in that folder, where tools/draw_front.py finds them.
+All readers read all rows, in as many processes as there are cores. Their scores by subtask go to docs/readers.csv, and
+those by length take the place of what stands between ``<!-- readers -->`` and ``<!-- end of readers -->`` in
+docs/readers.md. With a second argument the files of predictions are kept in that folder, where tools/draw_front.py
+finds them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pipeline.baselines.files import write_readings
 from pipeline.executors import processes
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "readers.md"
+BY_SUBTASK = PAGE.with_suffix(".csv")
 MARKED = re.compile(r"(<!-- readers -->\n).*?(<!-- end of readers -->)", re.DOTALL)
 K = 1024
 
@@ -33,36 +35,32 @@ def main(arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as empty:
         folder = Path(arguments[1] if arguments[1:] else empty)
         write_readings(split, Selection(), list(READERS), folder, processes(os.cpu_count() or 1))
-        text = tables(split, folder)
+        by_subtask, text = tables(split, folder)
+    BY_SUBTASK.write_text(by_subtask, encoding="ascii")
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(MARKED.sub(lambda found: f"{found[1]}\n{text}\n\n{found[2]}", page), encoding="utf-8")
-    print(f"wrote {PAGE}", file=sys.stderr)
+    print(f"wrote {PAGE} and {BY_SUBTASK}", file=sys.stderr)
 
 
-def tables(split: Split, folder: Path) -> str:
-    """Return what the split is, the score of each reader by subtask, and the mean over families by length."""
+def tables(split: Split, folder: Path) -> tuple[str, str]:
+    """Return the score of each reader by subtask as CSV, and the mean over families by length for the page."""
     scores = {name: open_scores(split, folder / f"{name}.jsonl") for name in READERS}
     tasks = {name: each.frame("family", "subtask").to_dict("records") for name, each in scores.items()}
     cells = {name: each.frame("family", "length").to_dict("records") for name, each in scores.items()}
     rows = sum(cell["rows"] for cell in tasks["all"])
     lengths = sorted({cell["length"] for cell in cells["all"]})
-    spans = f"{lengths[0] // K}K to {lengths[-1] // K}K"
     by_task = [
-        (f"`{cell['family']}.{cell['subtask']}`", *(_shown(tasks[name][at]) for name in READERS), _two(cell["chance"]))
+        (f"{cell['family']}.{cell['subtask']}", *(_shown(tasks[name][at]) for name in READERS), _two(cell["chance"]))
         for at, cell in enumerate(tasks["all"])
     ]
     by_length = [
         (f"{length // K}K", *(_mean([one for one in cells[name] if one["length"] == length]) for name in READERS))
         for length in lengths
     ]
-    return "\n\n".join(
-        (
-            f"Build: {split.title}, {rows:,} rows, lengths {spans}. Means over all rows of a subtask; a dash means "
-            "that the reader leaves the rows out.",
-            _table(("subtask", *(f"`{name}`" for name in READERS), "chance"), by_task),
-            "By length (the plain mean of all families that a reader can read):",
-            _table(("length", *(f"`{name}`" for name in READERS)), by_length),
-        )
+    said = f"Build: {split.title}, {rows:,} rows. The plain mean of all families that a reader can read:"
+    return (
+        "".join(",".join(line) + "\n" for line in (("subtask", *READERS, "chance"), *by_task)),
+        f"{said}\n\n{_table(('length', *(f'`{name}`' for name in READERS)), by_length)}",
     )
 
 

@@ -26,7 +26,7 @@ from pipeline.languages import CODES, language
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.recipe import Recipe, load_recipe, shipped_recipes
 from pipeline.rows import COLUMNS
-from pipeline.tasks.base import CorpusKnob, Task
+from pipeline.tasks.base import CorpusKnob
 
 ROOT = Path(__file__).resolve().parents[1]
 MARKED = re.compile(r"(<!-- table: ([a-z_]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -48,23 +48,12 @@ def listed(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def tasks_of(family: str) -> str:
-    """Every subtask of a family with what it asks and what a guess scores."""
-    own = [task for task in TASKS.values() if task.family == family]
+    """Every subtask of a family with what it asks; those that ask the same among essays are left to the page."""
+    own = [task for task in TASKS.values() if task.family == family and not task.subtask.endswith("-essay")]
     return table(
-        ("subtask", "what is asked", "complexity", "scorer", "chance"),
-        ((f"`{t.subtask}`", t.title, *_asked(t), _chance(f"{family}.{t.subtask}")) for t in own),
+        ("subtask", "what is asked", "complexity", "scorer"),
+        ((f"`{t.subtask}`", t.title, _list(t.complexities), f"`{t.scorer}`") for t in own),
     )
-
-
-def _asked(task: Task) -> tuple[object, ...]:
-    return _list(task.complexities), f"`{task.scorer}`"
-
-
-def _chance(task: str) -> str:
-    """Return what the last column of docs/readers.md says of a task, or a dash."""
-    page = (ROOT / "docs" / "readers.md").read_text(encoding="utf-8")
-    found = re.search(rf"^\| `{task}` \|.* (\S+) \|$", page, re.MULTILINE)
-    return found[1] if found else "-"
 
 
 def families() -> tuple[str, ...]:
@@ -72,13 +61,10 @@ def families() -> tuple[str, ...]:
     return tuple(dict.fromkeys(family for family, _ in TASKS))
 
 
-def families_table() -> str:
-    """Every family with its subtasks, for the README."""
-    rows = []
-    for family in families():
-        own = [task for task in TASKS.values() if task.family == family]
-        rows.append((f"[`{family}`](docs/tasks/{family}.md)", ", ".join(f"`{t.subtask}`" for t in own)))
-    return table(("family", "subtasks"), rows)
+def families_line() -> str:
+    """Every family with its page, for the README."""
+    links = ", ".join(f"[`{family}`](docs/tasks/{family}.md)" for family in families())
+    return f"{len(families())} families with {len(TASKS)} subtasks: {links}."
 
 
 def recipes() -> str:
@@ -198,9 +184,9 @@ def commands() -> str:
 
 
 def options() -> str:
-    """Every option of the commands that most people use, with its default; one of several commands stands once."""
-    found: dict[tuple[str, ...], list[str]] = {}
-    for name in ("run", "score", "report", "build"):
+    """Every option of `run` and `score`, with its default, below the commands that take it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in ("run", "score"):
         context = click.Context(cli)
         command = cli.get_command(context, name)
         assert command
@@ -208,22 +194,22 @@ def options() -> str:
             record = option.get_help_record(context) if isinstance(option, click.Option) else None
             if record:
                 found.setdefault(_option(*record), []).append(f"`{name}`")
-    rows = ((option, ", ".join(names), said, default) for (option, said, default), names in found.items())
-    return table(("option", "of", "what it does", "default"), rows)
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for option, names in found.items():
+        groups.setdefault(", ".join(names), []).append(option)
+    return "\n\n".join(f"{names}:\n\n{listed(group)}" for names, group in groups.items())
 
 
-def _option(names: str, said: str) -> tuple[str, str, str]:
-    """Return an option as it is given, the first sentence of its help, and its default."""
+def _option(names: str, said: str) -> tuple[str, str]:
+    """Return an option as it is given, and the first sentence of its help with its default."""
     names = re.sub(r"\[([a-zN|]+\|[a-zN|]+)\]", r"\1", names).replace("|", "/")
     head, _, tail = said.partition("  [")
     head = " ".join(head.split())
     first = re.split(r"(?<=\.) (?=[A-Z])| \(see ", head)[0].removesuffix(".")
+    first += "; repeatable" if "Repeatable." in head else ""
     default = re.search(r"default: ([^;\]]+)", tail)
-    return (
-        f"`{names}`",
-        first + ("; repeatable" if "Repeatable." in head else ""),
-        _shown(default[1].strip("()").removesuffix(".0")) if default else "",
-    )
+    shown = f" (default: {_shown(default[1].strip('()').removesuffix('.0'))})" if default else ""
+    return f"`{names}`", first + shown
 
 
 def _shown(default: str) -> str:
@@ -273,27 +259,21 @@ WHY = {
 
 
 def languages() -> str:
-    """Every language with its texts, and how many of them a native reader has signed."""
+    """Every language, and how many of its texts a native reader has signed."""
     rows = []
     for code in CODES:
         known = language(code)
         signed = sum(bool(one.signed) for one in known.sentences.values())
-        labels = "signed" if known.labels.signed else "unreviewed"
-        texts = len(known.sentences)
-        rows.append((f"`{code}`", known.name, known.own_name, texts, f"{signed} of {texts}", labels))
-    return table(("code", "language", "its own name", "fixed texts", "signed by a native reader", "labels"), rows)
+        labels = "signed" if known.labels.signed else "not signed"
+        rows.append((f"`{code}`", f"{known.name}; {signed} of {len(known.sentences)} texts signed, labels {labels}"))
+    return listed(rows)
 
 
 def slots() -> str:
-    """Every fixed text with a slot, in every language, and why the slot cannot be wrong."""
-    rows = []
-    for name, english in language(CODES[0]).sentences.items():
-        named = [slot for _, slot, _, _ in Formatter().parse(english.text) if slot]
-        if named:
-            why = "; ".join(f"`{slot}`: {WHY[slot]}" for slot in dict.fromkeys(named))
-            rows.append((f"**`{name}`**", f"**{why}**"))
-            rows += [(f"`{code}`", language(code).sentences[name].text.replace("|", "\\|")) for code in CODES]
-    return table(("text", "in each language"), rows)
+    """Every slot of the fixed texts, and why it cannot be wrong in any language."""
+    texts = (sentence.text for sentence in language(CODES[0]).sentences.values())
+    named = dict.fromkeys(slot for text in texts for _, slot, _, _ in Formatter().parse(text) if slot)
+    return listed((f"`{slot}`", WHY[slot]) for slot in named)
 
 
 def _list(values: Iterable[object]) -> str:
@@ -301,7 +281,7 @@ def _list(values: Iterable[object]) -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "families": families_table,
+    "families": families_line,
     "recipes": recipes,
     "costs": costs,
     "profiles": profiles,

@@ -242,12 +242,13 @@ def test_shortcuts_do_not_pay(split: Split, readings: Path, family: str, name: s
 def test_the_page_has_every_reader_and_its_table_every_task(root: Path, split: Split, readings: Path) -> None:
     page = (root / "docs" / "readers.md").read_text(encoding="utf-8")
     assert all(f"**`{name}`**" in page for name in READERS)
-    written = tool("read_all").tables(split, readings)
-    head = next(line for line in written.splitlines() if line.startswith("| subtask"))
-    assert head in page
-    known = {f"`{family}.{subtask}`" for family, subtask in tool("write_tables").TASKS}
-    assert known <= set(re.findall(r"^\| (\S+) \| 1\.00 \|", page, re.MULTILINE))
-    assert known <= set(re.findall(r"^\| (\S+) \| 1\.00 \|", written, re.MULTILINE))
+    written, by_length = tool("read_all").tables(split, readings)
+    assert next(line for line in by_length.splitlines() if line.startswith("| length")) in page
+    kept = (root / "docs" / "readers.csv").read_text(encoding="ascii")
+    assert kept.splitlines()[0] == written.splitlines()[0]
+    known = {f"{family}.{subtask}" for family, subtask in tool("write_tables").TASKS}
+    assert known <= set(re.findall(r"^(\S+?),1\.00,", kept, re.MULTILINE))
+    assert known <= set(re.findall(r"^(\S+?),1\.00,", written, re.MULTILINE))
 
 
 def test_the_front_shows_a_real_row(split: Split, readings: Path) -> None:
