@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -18,9 +19,11 @@ __all__ = ["EXAMPLE", "INTRODUCTION", "ITEMS", "SENTENCES", "START", "TAIL", "ac
 
 INTRODUCTION = """\
 Below are documents about an invented land, one paragraph each, with an id of five digits in square brackets. A \
-question about them follows at the end. Everything that is needed to answer it stands in the documents, and the answer \
-has to say in which.
+question about them follows at the end. Everything needed to answer it is in the documents, and the answer must say in \
+which.
 """
+OF_PRONOUN = re.compile(r" of \{(?:it|him)\}")
+"""Reads well with a name alone: "the first keeper of the Walton Museum", but not "the first keeper of it"."""
 SENTENCES = """\
 Answer in one sentence for each thing that is asked, in the order of the question, and end each sentence with the id \
 of a document that says so, in square brackets before the full stop. Where several documents say the same, the id of \
@@ -157,7 +160,7 @@ def in_words(rng: Random, thing: Thing, places: Sequence[Place]) -> str:
     """
     pronouns = pronouns_of(thing)
     first = rng.choice(by_name(places[0]) or clauses()[places[0]])
-    rest = [rng.choice(clauses()[place]) for place in places[1:]]
+    rest = [rng.choice([one for one in clauses()[place] if not OF_PRONOUN.search(one)]) for place in places[1:]]
     said = [_clause(first, thing.name, pronouns), *(_clause(one, "", pronouns) for one in rest)]
     return rng.choice(OPENINGS).format(clauses=LAST.join([", ".join(said[:-1]), said[-1]]) if rest else said[0])
 

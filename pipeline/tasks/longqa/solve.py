@@ -201,7 +201,7 @@ QUESTIONS = {
     "temporal": (
         r"(?:Who owned|Whose property was) (?P<prop>the \w+ \w+) on (?P<day>\d+) (?P<month>\w+) (?P<year>\d{4})\?"
     ),
-    "sessions": r"(?:Who is the wife of the man|Whom did the man marry) who owns (?P<prop>the \w+ \w+) now\?",
+    "sessions": r"Who is (?:the wife of|married to) the man who owns (?P<prop>the \w+ \w+) now\?",
 }
 
 

@@ -40,7 +40,7 @@ TALKED = {
         "To whom does {prop} belong now, after all that I have told you?",
     ),
     "temporal": ("Who owned {prop} on {day}?", "Whose property was {prop} on {day}?"),
-    "sessions": ("Who is the wife of the man who owns {prop} now?", "Whom did the man marry who owns {prop} now?"),
+    "sessions": ("Who is the wife of the man who owns {prop} now?", "Who is married to the man who owns {prop} now?"),
 }
 ASKING = """\
 {question}

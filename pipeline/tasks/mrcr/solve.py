@@ -22,7 +22,7 @@ SPEAKER = re.compile(r"\n(User|Model): ")
 REQUEST = re.compile(r"Write (?:a|an) (?P<key>[^\n]+ about [^\n]+)\.")
 ASKED = re.compile(
     r"Repeat the (?P<ordinal>\w+) (?P<key>[^\n]+ about [^\n]+) in this conversation word for word\. "
-    r"Start your reply with (?P<code>[A-Za-z0-9]{12}), put the text directly behind it, and add nothing else\."
+    r"Start your reply with (?P<code>[A-Za-z0-9]{12}), put the text directly after it, and add nothing else\."
 )
 TONE = re.compile(r"(?P<rest>.+) in (?:a|an) (?P<tone>[\w-]+) tone")
 PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")

@@ -47,7 +47,7 @@ def question(label: Label, ordinal: int, code: str) -> str:
     wanted = f"the {ORDINALS[ordinal - 1]} {described(label)}"
     return (
         f"Repeat {wanted} in this conversation word for word. Start your reply with {code}, put the text directly "
-        "behind it, and add nothing else."
+        "after it, and add nothing else."
     )
 
 

@@ -281,6 +281,7 @@ class Bridge(Rag):
     """A fact about a thing that is reached from a named one, a document for each step."""
 
     subtask = "bridge"
+    version = 4
     title = "a fact that is reached from a named thing, through documents that each name the next thing"
     complexities = (2, 3, 4)
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": ANSWERED})

@@ -230,7 +230,12 @@ FILE = "writing/variants"
 EVERYWHERE, SLOTS, SPOKEN, VERSE = "everywhere", "slots", "spoken", "verse"
 """Sections of the file, and what a grammar's style may be: what is spoken is shortened, verse has its own variants."""
 SLOT = re.compile(r"(?P<before>[^{]*)\{(?P<name>[a-z]+)\}(?P<behind>.*)")
-BEFORE = r"\b(?<!very )(?<!almost )(?<!nearly )(?<!not )"
+DEGREES = ("very", "almost", "nearly", "not")
+FIXED = ("at", "At", "all", "both", "them")
+"""Words with which what follows has another sense: "at large", "at the moment", "all at once"."""
+BARE = ("as", "As", "where", "than", "what", "whose")
+"""Words whose clause may end in its verb, which then is not shortened: "where they are", "as I am to this"."""
+BEFORE = r"\b" + "".join(rf"(?<!\b{word} )" for word in (*DEGREES, *FIXED, *BARE))
 BEHIND = r"(?= (?:[a-z]|$))"
 """A contraction must have something behind it, and so must a variant in verse, whose ends rhyme."""
 TAKEN = re.compile(r"\w|'| (?:morning|noon|afternoon|evening|night|the )")

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 import pytest
@@ -442,12 +441,16 @@ def test_families_that_are_asked_about_have_surnames_of_the_town(rows: list[Row]
 
 
 def test_sessions_with_and_without_what_is_told_have_one_form(rows: list[Row]) -> None:
+    days: dict[bool, Counter[int]] = {True: Counter(), False: Counter()}
     for row in (row for row in rows if row["subtask"] == "turns"):
-        told: list[Any] = row["messages"][2:-1:2]
-        assert {turn["content"].count("\n") for turn in told} <= {1, 2}
         assert [turn["role"] for turn in row["messages"][:2]] == ["user", "assistant"]
-        spread = {len(set(re.findall(r"^\d+ \w+ \d{4}", turn["content"], re.MULTILINE))) for turn in told}
-        assert len(spread) > 1 or spread == {2}
+        starts = [needle["char_start"] for needle in row["needles"]]
+        for turn in row["messages"][2:-1:2]:
+            start = row["prompt"].index(turn["content"])
+            told = any(start <= at < start + len(turn["content"]) for at in starts)
+            assert turn["content"].count("\n") in (1, 2)
+            days[told][len(set(re.findall(r"^\d+ \w+ \d{4}", turn["content"], re.MULTILINE)))] += 1
+    assert {*days[True]} == {*days[False]} == {2, 3}, days
 
 
 def test_a_name_that_ends_like_another_is_not_taken_for_it() -> None:
