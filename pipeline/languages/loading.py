@@ -17,7 +17,7 @@ from pipeline.caches import cache
 from pipeline.errors import CarraraError, RecipeError, unknown
 from pipeline.typed import parse_toml, typed
 
-CODES = ("en", "de", "es", "fr", "pl", "ru", "zh")
+CODES = ("en", "de", "es", "fr", "pl", "ru", "zh", "ja", "ar", "hi", "id")
 """The languages, by their codes (ISO 639-1): English first, which the others are compared with."""
 FORM = re.compile(r"(?P<subtask>.+)-(?P<text>[a-z]{2})(?:_(?P<asked>[a-z]{2}))?")
 
@@ -133,7 +133,7 @@ def only(subtask: str, text: str, asked: str) -> str:
 
 
 def joined(*texts: str) -> str:
-    """Return sentences one after another, with a blank between them unless the first ends in Chinese."""
+    """Return sentences one after another, with a blank between them unless the first ends in Chinese or Japanese."""
     made = ""
     for text in texts:
         made += text if not made or made.endswith("\u3002") else f" {text}"

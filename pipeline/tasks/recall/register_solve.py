@@ -19,7 +19,7 @@ COLON = "(?:\u00a0?: |\uff1a)"
 LABEL = "[^\\s:\uff1a][^:\uff1a]*?"
 ENTRY = re.compile(rf"({LABEL}) ([A-Z]{{2,4}}-[0-9]{{3}}|{UUID}){COLON}([0-9]{{7}}|{UUID})")
 DATED = re.compile(rf"{LABEL} [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{COLON}[0-9]{{4,7}}")
-MARKS = '"\u201e\u201c\u201d\u00ab\u00bb'
+MARKS = '"\u201e\u201c\u201d\u00ab\u00bb\u300c\u300d'
 QUOTED = re.compile(f"[{MARKS}]\u00a0?([^{MARKS}\n]+?)\u00a0?[{MARKS}]")
 """What stands in quotes, of any of the languages."""
 BODY = re.compile(r"^\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
