@@ -1,4 +1,4 @@
-"""Tables that are asked for: a passage is a note on a building, or a line of a log."""
+"""Tables that are asked for: a passage is a note on a building, a line of a log, or an entry of a register."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from pipeline.baselines.base import LAST, End, Passage, Reading
-from pipeline.tasks.tabulate import solve, text
+from pipeline.tasks.tabulate import register_solve, solve, text
 from pipeline.worlds.hostlog import differ
 
 
@@ -45,3 +45,27 @@ class Tables(Reading):
         return [
             replace(one, text=one.text.replace(said.host, host)) for one, said in told if differ(said.host, host) < 2
         ]
+
+
+class Entries(Reading):
+    """Entries of a register in any language, of which some are to be written as rows."""
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters that the entries span."""
+        return register_solve.body_of(self.text)
+
+    def guess(self) -> str:
+        """Return a table without rows."""
+        return register_solve.head(self.text)
+
+    def half_known(self, end: End) -> Sequence[Passage]:
+        """Return all entries of the label as if they had the district."""
+        asked = register_solve.asked(self.text)
+        told = ((one, register_solve.entry([one.text.rstrip("\n")])) for one in self.passages)
+        found = [
+            replace(one, text=one.text.replace(f" {said[2]}", f" {asked.district}", 1))
+            for one, (said,) in told
+            if said and said[0] == asked.label
+        ]
+        return found[-1:] if end == LAST else found

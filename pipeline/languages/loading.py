@@ -35,11 +35,18 @@ class Heads:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Noun phrases in citation form: what is asked for, what else has the same keys, and what fills a register."""
+    """Noun phrases in citation form: what is asked for, what else has the same keys, what fills a register; columns.
+
+    `column` heads the column of codes.
+    """
 
     code: str
     others: tuple[str, ...]
     filler: tuple[str, ...]
+    column: str
+    district: str
+    year: str
+    amount: str
     signed: tuple[str, ...] = ()
 
 
@@ -133,10 +140,10 @@ def only(subtask: str, text: str, asked: str) -> str:
 
 
 def joined(*texts: str) -> str:
-    """Return sentences one after another, with a blank between them unless the first ends in Chinese or Japanese."""
+    """Return sentences one after another, with a blank between them where marks of the first are followed by one."""
     made = ""
     for text in texts:
-        made += text if not made or made.endswith("\u3002") else f" {text}"
+        made += text if not made or made.endswith(("\u3002", "\uff1f")) else f" {text}"
     return made
 
 

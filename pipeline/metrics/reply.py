@@ -12,10 +12,14 @@ from pipeline.metrics.scorer import Row
 
 LONGEST = 200_000
 """Characters of a reply that are looked at, from its end."""
-STOPS = (
+QUESTIONS = (
     *("\nFrage:", "\nPregunta:", "\nQuestion\u00a0:", "\nPytanie:"),
     *("\n\u0412\u043e\u043f\u0440\u043e\u0441:", "\n\u95ee\u9898\uff1a", "\n\u8cea\u554f\uff1a", "\nPertanyaan:"),
     *("\n\u0627\u0644\u0633\u0624\u0627\u0644:", "\n\u092a\u094d\u0930\u0936\u094d\u0928:"),
+)
+"""Where a base model that has answered asks another question, in other languages than English."""
+STOPS = (
+    *QUESTIONS,
     *("\nQuestion:", "\nQuestions:", "\nLast question:\n", "\nLast message:\n", "\nLast text:\n", "\nUser:"),
     *(
         "\nBiographies:",

@@ -1,6 +1,7 @@
 """Long replies: tables of 16 to 256 rows, each of which is judged (LongProc, Ye et al. 2025, section 2)."""
 
 from pipeline.tasks.tabulate.notes import Extract, Sort
+from pipeline.tasks.tabulate.register import in_register
 from pipeline.tasks.tabulate.rewrite import Rewrite
 
 NOTES = """\
@@ -10,5 +11,6 @@ them, and of other kinds in the region; as many lines of hosts that differ in on
 The room for the reply grows with the rows: 512, 2,048 and 8,192 tokens for 16, 64 and 256.
 """
 
+FORMS = {plain.subtask: in_register(plain) for plain in (Extract(), Sort())}
 TASKS = (Extract(), Sort(), Rewrite())
 """All tasks of the family."""

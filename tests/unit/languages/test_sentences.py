@@ -73,6 +73,9 @@ def test_nothing_round_a_slot_agrees_with_it(code: str, name: str, slot: str) ->
     elif slot == "labels":
         assert before[-1:] in (" ", "\uff1a") or code == "zh"
         assert not behind[:1].isalnum() or code == "zh"
+    elif slot == "district":
+        assert before.endswith(f"{known.labels.district} ")
+        assert re.match(f"[{ENDS}]", behind.lstrip("\u00a0"))
     elif slot == "node":
         assert before.endswith(f"{NODE[code]} ")
         assert not behind.lstrip(" \u00a0")[:1].isalnum() or behind.startswith(GOES_ON)
@@ -90,6 +93,11 @@ def test_a_language_has_at_most_sixty_sentences_and_those_of_english(code: str) 
     assert sum(map(len, ends)) <= 60
     assert len({known.labels.code, *known.labels.others, *known.labels.filler}) == 7 + LABELS
     assert len(known.labels.filler) == LABELS
+    columns = [known.labels.column, known.labels.district, known.labels.year, known.labels.amount]
+    assert len({*columns}) == 4
+    assert not [one for one in columns if re.search(r"[\s\d,:\u3001\u060c\uff1a]", one)], (
+        "the solver parts entries there"
+    )
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -97,7 +105,9 @@ def test_files_are_in_the_normal_form_and_of_one_script(code: str) -> None:
     text = (ROOT / "pipeline" / "languages" / f"{code}.toml").read_text(encoding="utf-8")
     assert unicodedata.is_normalized("NFC", text)
     known = language(code)
-    said = "".join([*(one.text for one in known.sentences.values()), *known.labels.others, *known.labels.filler])
+    labels = known.labels
+    named = (labels.code, *labels.others, *labels.filler, labels.column, labels.district, labels.year, labels.amount)
+    said = "".join([*(one.text for one in known.sentences.values()), *named])
     said = re.sub(r"<[^>]*>|`[^`]*`|\{[a-z]+\}|\b(?:JSON|Python|[ab])\b", "", said, flags=re.ASCII)
     scripts = {unicodedata.name(one).split()[0] for one in said if one.isalpha()}
     assert scripts == SCRIPTS.get(code, {"LATIN"})
@@ -151,6 +161,7 @@ def test_names_of_forms() -> None:
 def test_sentences_are_joined_as_their_script_does() -> None:
     assert joined("One.", "Two.") == "One. Two."
     assert joined("\u4e00\u3002", "\u4e8c\u3002") == "\u4e00\u3002\u4e8c\u3002"
+    assert joined("\u4e00\uff1f", "\u4e8c\u3002") == "\u4e00\uff1f\u4e8c\u3002"
 
 
 def test_an_unknown_language_is_named() -> None:
