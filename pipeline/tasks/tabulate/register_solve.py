@@ -21,7 +21,7 @@ ENTRY = re.compile(
     rf"({LABEL}) ({CODE}){COLON}{FIELD} ([0-9]{{2}}){JOINT}{FIELD} ([0-9]{{4}}){JOINT}{FIELD} ([0-9]{{5}})"
 )
 BEFORE, BEHIND = 3, 4
-"""Lines before the entries: instruction, blank, heading; and behind them, up to the question: end, form, head, blank."""
+"""Lines before the entries: instruction, blank, heading; and behind them: end, form, head, blank, not the question."""
 ORDERS = ("order_text", "order_lowest", "order_highest")
 
 
