@@ -44,7 +44,7 @@ READINGS: dict[str, type[Reading]] = {
     "tabulate": Tables,
 }
 
-IN_LANGUAGES: dict[str, type[Reading]] = {"recall": Register, "tabulate": Entries}
+IN_LANGUAGES: dict[str, type[Reading]] = {"recall": Register, "tabulate": Entries, "tally": Entries}
 """The same for forms in several languages, where they are read otherwise."""
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.caches import lru_cache
-from pipeline.streams import Indices, Streams, words
+from pipeline.streams import Indices, Streams, stream, words
 from pipeline.typed import TIERS
 from pipeline.worlds.needles import ADJECTIVES, LABELS, NUMERALS, Key, places, pooled
 from pipeline.worlds.words import pool
@@ -20,8 +20,9 @@ from pipeline.worlds.words import pool
 WORLD = "ledger@1"
 TOKENS_PER_ENTRY = 14
 """One entry of the pool for so many tokens of the tier: more than a prompt can hold in any language."""
-DISTRICTS, YEARS, AMOUNTS = range(10, 100), range(1950, 2050), range(10_000, 100_000)
-"""What entries state, in two, four and five digits."""
+DISTRICTS = tuple(sorted(stream("ledger", "districts").sample(range(101, 1000), 90)))
+YEARS, AMOUNTS = range(1950, 2050), range(10_000, 100_000)
+"""What entries state, in three, four and five digits."""
 
 
 class Entry(NamedTuple):
@@ -63,11 +64,11 @@ def ledger(streams: Streams, tier: str) -> Ledger:
 @lru_cache(maxsize=2)
 def _ledger(world: Streams, size: int) -> Ledger:
     label, district = (words(world.of(purpose), size).astype(np.int64) for purpose in ("labels", "districts"))
-    return Ledger(world, label % LABELS, DISTRICTS.start + district % len(DISTRICTS))
+    return Ledger(world, label % LABELS, np.array(DISTRICTS)[district % len(DISTRICTS)])
 
 
 def draw_codes(streams: Streams, rng: Random, count: int) -> Iterator[Sequence[str]]:
-    """Yield `count` times three codes that begin alike, and as no others do; they may be codes of the pool."""
+    """Yield `count` times three codes that begin alike; they may be codes of the pool."""
     for letters in rng.sample(range(len(pool(ADJECTIVES))), count):
         digits = rng.sample(range(len(NUMERALS)), 3)
         yield [Key(letters, each).spelled(streams, coded=True) for each in digits]

@@ -1,5 +1,6 @@
 """Counting messages by what they ask, who received them and when (OOLONG, Bertsch et al. 2025)."""
 
+from pipeline.tasks.tally.register import count_in
 from pipeline.tasks.tally.task import Count, Users, When
 from pipeline.tasks.tally.weigh import Compare, Most
 
@@ -14,4 +15,5 @@ what is asked. In `most` and `compare` the answer leads by a tenth or more in ev
 words, and not in every part of the text.
 """
 
+FORMS = {Count.subtask: count_in}
 TASKS = (Count(), Most(), Compare(), When(), Users())

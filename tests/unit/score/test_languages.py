@@ -31,6 +31,7 @@ CELLS = [
     *(("graph", f"{name}-pl", 8192, steps) for name, steps in (("bfs", 4), ("parents", 0), ("route", 4))),
     ("latent_list", "sum-es", 4096, 5),
     *(("tabulate", form, 4096, 16) for form in ("extract-ja", "sort-hi_en")),
+    ("tally", "count-ar", 8192, 20),
 ]
 
 
@@ -75,7 +76,7 @@ def test_tables_name_languages(split: Split, tmp_path: Path) -> None:
     tables = tables_of(split, {}, tmp_path)
     assert "by language, with the difference from English over the same rows" in page(tables)
     found = {cell.place["language"] for cell in tables.by("language")}
-    assert found == {"en", "de", "zh", "de_en", "ru", "pl", "es", "ja", "hi_en"}
+    assert found == {"en", "de", "zh", "de_en", "ru", "pl", "es", "ja", "hi_en", "ar"}
     schema = json.loads((ROOT / "schemas" / "scores.schema.json").read_text(encoding="ascii"))
     jsonschema.validate(result_of(tables), schema)
 

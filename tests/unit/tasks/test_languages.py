@@ -37,6 +37,8 @@ CELLS = [
     ("graph", "parents-zh", 8192, 0),
     *(("latent_list", f"sum-{code}", 2048, 1) for code in ("de", "zh")),
     *(("tabulate", f"extract-{code}", 4096, 16) for code in CODES),
+    *(("tally", f"count-{code}", 4096, 5) for code in (*CODES, "ja_en")),
+    ("tally", "count-hi", 8192, 20),
     *(("tabulate", f"sort-{pair}", 4096, 16) for pair in ("fr", "ar_en", "en_ja")),
 ]
 
@@ -88,6 +90,40 @@ def test_samples_differ_in_words_alone(tmp_path: Path) -> None:
         assert len({sample.question for sample in samples}) == (1 if family == "latent_list" else len(CODES))
 
 
+def test_counts_are_the_same_in_all_languages(rows: list[dict[str, Any]]) -> None:
+    found: dict[tuple[int, str], set[tuple[str, ...]]] = {}
+    for row in rows:
+        if row["subtask"].startswith("count-") and row["complexity"] == 5:
+            needles = [row["prompt"][one["char_start"] : one["char_end"]] for one in row["needles"]]
+            codes = sorted(code for one in needles for code in re.findall(r"[A-Z]{2,4}-\d{3}", one))
+            found.setdefault((row["complexity"], row["id"].split("-")[-2]), set()).add((row["target"], *codes))
+    assert [len(each) for each in found.values()] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "{n}",
+        "<answer>{n}</answer>",
+        "Es sind {n} Eintr\u00e4ge im Bezirk {d}.",
+        "Dans le secteur {d}, il y en a {n}.",
+        "\u7b54\u6848\uff1a{n}",
+        "\u533a\u57df {d} \u6709{n}\u4e2a\u6761\u76ee\u3002",
+        "\u8a72\u5f53\u3059\u308b\u8a18\u9332\u306f{n}\u4ef6\u3067\u3059\u3002",
+        "\u0627\u0644\u0639\u062f\u062f: {n}",
+        "\u0915\u0941\u0932 {n} \u092a\u094d\u0930\u0935\u093f\u0937\u094d\u091f\u093f\u092f\u093e\u0901 \u0939\u0948\u0902\u0964",
+        "Ada {n} entri di wilayah {d}.",
+    ],
+)
+def test_a_count_is_judged_beside_the_district_that_is_asked_about(rows: list[dict[str, Any]], said: str) -> None:
+    for row in (row for row in rows if row["subtask"].startswith("count-")):
+        district = re.findall(r"\d+", row["question"])[-1]
+        digits = str.maketrans("0123456789", "\u0966\u0967\u0968\u0969\u096a\u096b\u096c\u096d\u096e\u096f")
+        for number, score in ((row["target"], 1.0), (str(int(row["target"]) + 1), 0.0)):
+            told = [said.format(n=each, d=district) for each in (number, number.translate(digits))]
+            assert [judge(row, each) for each in told] == [score, score], (row["subtask"], told)
+
+
 def test_tables_differ_in_words_alone(rows: list[dict[str, Any]]) -> None:
     """The same codes, years and amounts in the same order; the first line has the words of the question."""
     found: dict[str, set[str]] = {}
@@ -136,7 +172,7 @@ def _moved(text: str) -> str:
         for at, one in enumerate(lines)
         if re.search(r": Bezirk \d", one) and f"k {asked}," not in one and label not in one
     )
-    lines[at] = re.sub(r"Bezirk \d\d", f"Bezirk {asked}", lines[at])
+    lines[at] = re.sub(r"Bezirk \d{3}", f"Bezirk {asked}", lines[at])
     return "\n".join(lines)
 
 
@@ -289,7 +325,7 @@ def test_every_form_is_proven_in_every_language(profile: str, tmp_path: Path) ->
     for (family, name), form in in_languages().items():
         for code in CODES:
             task = form(code, code)
-            at = {"graph": -2, "tabulate": 0}.get(family, -1)
+            at = {"graph": -2, "tabulate": 0, "tally": 1}.get(family, -1)
             cells += [(family, f"{name}-{code}", length, task.complexities[at]) for length in (8192, 32768)]
     plan: Plan = make_plan(recipe(cells, 1), (profile,), tmp_path)
     assert all(Stages(plan, Inline).build())
