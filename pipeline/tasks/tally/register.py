@@ -13,24 +13,32 @@ from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, Publishe
 from pipeline.tasks.ledgers import OfLedger, deal_place, line
 from pipeline.tasks.lines import Dealer
 from pipeline.tasks.registers import found_in, places_of, register_faults
-from pipeline.tasks.tally.task import COUNTS, OTHERS, OWN, Count
+from pipeline.tasks.tally.task import COUNTS, Count
 from pipeline.worlds.ledger import AMOUNTS, DISTRICTS, YEARS, Entry, draw_codes
 from pipeline.worlds.needles import LABELS
 
 ROWS = 256
 """Rows of the data set of which what is drawn is kept."""
+NEAR = {5: range(4, 25), 20: range(10, 51), 80: range(30, 111)}
+"""How many entries have the label alone, and how many the district, by complexity: so many that sums tell little."""
 BEHIND = 3
 """Lines behind the entries, before the question: the end, how to reply, a blank one."""
 
 
 class Drawn(NamedTuple):
-    """What a row asks about: its entries, those with the label alone, and those with the district alone."""
+    """What a row asks about: its entries, and those with the label or the district alone."""
 
     label: int
     district: int
     asked: Sequence[Entry]
     near: Sequence[Entry]
     dealt: Mapping[str, tuple[int, int]]
+
+    def chance(self, complexity: int) -> float:
+        """Return the chance of who counts all entries of the label, and all of the district, and guesses from that."""
+        alike = sum(one.label == self.label for one in self.near)
+        sums = [len(self.asked) + each for each in (alike, len(self.near) - alike)]
+        return 1 / sum(all(each - count in NEAR[complexity] for each in sums) for count in COUNTS[complexity])
 
 
 class CountInRegister(OfLedger):
@@ -51,7 +59,7 @@ class CountInRegister(OfLedger):
             "codes": [one.code for one in (*drawn.asked, *drawn.near)],
             "effective_complexity": len(drawn.asked),
             "dealt": {thing: list(dealt) for thing, dealt in drawn.dealt.items()},
-            "guesses": {"uniform": 1 / len(COUNTS[stratum.complexity]), "all_of_label": 0.0, "all_of_district": 0.0},
+            "guesses": {"uniform": 1 / len(COUNTS[stratum.complexity]), "from_sums": drawn.chance(stratum.complexity)},
         }
         relevant = tuple(line(self._text, one) for one in drawn.asked)
         question = self.asks("asks_count", drawn.label, drawn.district)
@@ -80,12 +88,9 @@ class CountInRegister(OfLedger):
         count, complexity = places_of(row.text), row.stratum.complexity
         if len(count.both) not in COUNTS[complexity]:
             yield f"{len(count.both)} entries are counted, expected a number in {COUNTS[complexity]}"
-        for what, some, (least, most) in (
-            ("label", count.label, OTHERS[complexity]),
-            ("district", count.district, OWN[complexity]),
-        ):
-            if not least <= len(some) <= most:
-                yield f"{len(some)} near misses have the {what}, expected {least} to {most}"
+        for what, some in (("label", count.label), ("district", count.district)):
+            if len(some) not in NEAR[complexity]:
+                yield f"{len(some)} near misses have the {what}, expected a number in {NEAR[complexity]}"
 
 
 @lru_cache(maxsize=ROWS)
@@ -95,8 +100,8 @@ def draw(task: CountInRegister, stratum: Stratum, index: int, row_streams: Strea
     count = dealer.deal(f"number at {complexity}", COUNTS[complexity])
     label, district = deal_place(dealer, task.complexities)
     rng = dealer.rng("entries")
-    others, own = rng.randint(*OTHERS[complexity]), rng.randint(*OWN[complexity])
-    codes = list(draw_codes(row_streams, rng, max(count, others, own)))
+    alike, beside = rng.choice(NEAR[complexity]), rng.choice(NEAR[complexity])
+    codes = list(draw_codes(row_streams, rng, max(count, alike, beside)))
     labels_beside = [one for one in range(LABELS) if one != label]
     districts_beside = [one for one in DISTRICTS if one != district]
 
@@ -104,8 +109,8 @@ def draw(task: CountInRegister, stratum: Stratum, index: int, row_streams: Strea
         return Entry(its_label, code, its_district, rng.choice(YEARS), rng.choice(AMOUNTS))
 
     asked = [entry(code, label, district) for code, _, _ in codes[:count]]
-    near = [entry(code, label, rng.choice(districts_beside)) for _, code, _ in codes[:others]]
-    near += [entry(code, rng.choice(labels_beside), district) for _, _, code in codes[:own]]
+    near = [entry(code, label, rng.choice(districts_beside)) for _, code, _ in codes[:alike]]
+    near += [entry(code, rng.choice(labels_beside), district) for _, _, code in codes[:beside]]
     return Drawn(label, district, asked, near, dealer.dealt)
 
 

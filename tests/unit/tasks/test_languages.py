@@ -111,7 +111,7 @@ def test_counts_are_the_same_in_all_languages(rows: list[dict[str, Any]]) -> Non
         "\u533a\u57df {d} \u6709{n}\u4e2a\u6761\u76ee\u3002",
         "\u8a72\u5f53\u3059\u308b\u8a18\u9332\u306f{n}\u4ef6\u3067\u3059\u3002",
         "\u0627\u0644\u0639\u062f\u062f: {n}",
-        "\u0915\u0941\u0932 {n} \u092a\u094d\u0930\u0935\u093f\u0937\u094d\u091f\u093f\u092f\u093e\u0901 \u0939\u0948\u0902\u0964",
+        "\u0915\u0941\u0932 \u0938\u0902\u0916\u094d\u092f\u093e {n} \u0939\u0948\u0964",
         "Ada {n} entri di wilayah {d}.",
     ],
 )
