@@ -159,6 +159,16 @@ def forms_of(subtask: str, text: Iterable[str], asked: Iterable[str]) -> list[st
     return [f"{subtask}-{one}" if one == other else f"{subtask}-{one}_{other}" for one, other in pairs]
 
 
+def languages_of(subtasks: Iterable[str]) -> list[str]:
+    """Return the languages of some subtasks, in their order; what is no form in a language is in English.
+
+    >>> languages_of(["niah_s1-de_en", "niah_s1-zh"]), languages_of(["standard", "bfs-pl"])
+    (['en', 'de', 'zh'], ['en', 'pl'])
+    """
+    found = {code for each in subtasks for code in (asking(each) or ("", CODES[0]))[1:]}
+    return [code for code in CODES if code in found]
+
+
 def asking(subtask: str) -> tuple[str, str, str] | None:
     """Return the subtask that a name is a form of, the language of its text, and that of its question; or None.
 

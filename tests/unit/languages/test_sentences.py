@@ -10,7 +10,7 @@ from string import Formatter
 import pytest
 
 from pipeline.errors import CarraraError
-from pipeline.languages import CODES, asking, forms_of, joined, language
+from pipeline.languages import CODES, asking, forms_of, joined, language, languages_of
 from pipeline.metrics import STOPS
 from pipeline.worlds.needles import LABELS
 from repository import ROOT
@@ -156,6 +156,12 @@ def test_names_of_forms() -> None:
     assert [asking(each) for each in ("niah_s1-de", "bfs-zh", "standard-essay", "niah_s1-xx", "niah_s1")] == [
         ("niah_s1", "de", "de"), ("bfs", "zh", "zh"), None, None, None,
     ]  # fmt: skip
+
+
+def test_languages_of_subtasks() -> None:
+    assert languages_of(["niah_s1-de_en", "niah_s1-zh"]) == ["en", "de", "zh"]
+    assert languages_of(["bfs-pl"]) == ["pl"]
+    assert languages_of(["standard", "standard-essay", "bfs-pl"]) == ["en", "pl"]
 
 
 def test_sentences_are_joined_as_their_script_does() -> None:
