@@ -7,10 +7,11 @@ register may be in another language than its entries.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pipeline.languages import Language, digest, forms_of, joined, language
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams
+from pipeline.streams import Indices, Shuffled, Streams
 from pipeline.tasks.base import Filler, Plain, PoolSpec, Sample, Task
 from pipeline.tasks.lines import Dealer
 from pipeline.worlds import needles
@@ -65,6 +66,10 @@ class OfLedger(Task):
         spares = Shuffled(row_streams.of("spares"), len(book.labels), out).take(SPARES)
         order = Shuffled(row_streams.of("filler"), len(book.labels), out.union(spares.tolist()))
         return Filler(self.pools(sample.stratum)[0].name, order, spares)
+
+    def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
+        """Return how many entries stand in the text: other languages take more or fewer tokens for the same."""
+        return {"units": len(units) + len(sample.latent["codes"])}
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
         """Return nothing: the same entries are asked about in several languages."""
