@@ -252,6 +252,7 @@ WHY = {
     "labels": "labels in quotes, with the list's own mark between them and no conjunction",
     "key": "in quotes; hexadecimal digits",
     "value": "in quotes; hexadecimal digits",
+    "district": "digits behind the noun that they name",
     "node": "hexadecimal digits behind the noun that they name",
     "count": "digits behind the noun that they measure; nothing that is counted follows",
 }

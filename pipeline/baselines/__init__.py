@@ -15,7 +15,7 @@ from pipeline.baselines.michelangelo import Program, Stories, Talk
 from pipeline.baselines.recall import Edges, Recall
 from pipeline.baselines.register import Register
 from pipeline.baselines.repositories import Repositories
-from pipeline.baselines.tables import Tables
+from pipeline.baselines.tables import Entries, Tables
 from pipeline.baselines.traces import Traces
 from pipeline.errors import CarraraError, unknown
 from pipeline.languages import asking
@@ -44,12 +44,14 @@ READINGS: dict[str, type[Reading]] = {
     "tabulate": Tables,
 }
 
+IN_LANGUAGES: dict[str, type[Reading]] = {"recall": Register, "tabulate": Entries, "tally": Entries}
+"""The same for forms in several languages, where they are read otherwise."""
+
 
 def open_reading(row: Row) -> Reading:
     """Return a row as readers see it; any family without a reading of its own is read by lines."""
-    if row["family"] == "recall" and asking(row["subtask"]):
-        return Register(row)
-    return READINGS.get(row["family"], Reading)(row)
+    named = IN_LANGUAGES.get(row["family"]) if asking(row["subtask"]) else None
+    return (named or READINGS.get(row["family"], Reading))(row)
 
 
 def reader_of(name: str) -> Reader:

@@ -1,4 +1,4 @@
-"""Tables that are asked for: a passage is a note on a building, or a line of a log."""
+"""Tables that are asked for: a passage is a note on a building, a line of a log, or an entry of a register."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 
 from pipeline.baselines.base import LAST, End, Passage, Reading
-from pipeline.tasks.tabulate import solve, text
+from pipeline.tasks import registers
+from pipeline.tasks.tabulate import register_solve, solve, text
 from pipeline.worlds.hostlog import differ
 
 
@@ -45,3 +46,27 @@ class Tables(Reading):
         return [
             replace(one, text=one.text.replace(said.host, host)) for one, said in told if differ(said.host, host) < 2
         ]
+
+
+class Entries(Reading):
+    """Entries of a register in any language, of which some are to be written as rows, or counted."""
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters that the entries span."""
+        return registers.register(self.text).body
+
+    def guess(self) -> str:
+        """Return a table without rows, or no number."""
+        return register_solve.head(self.text) if self.subtask != "count" else super().guess()
+
+    def half_known(self, end: End) -> Sequence[Passage]:
+        """Return all entries of the label as if they had the district."""
+        label, district = registers.place_asked(self.text)
+        told = zip(self.passages, registers.entry([one.text.rstrip("\n") for one in self.passages]), strict=True)
+        found = [
+            replace(one, text=one.text.replace(f" {said[2]}", f" {district}", 1))
+            for one, said in told
+            if said and said[0] == label
+        ]
+        return found[-1:] if end == LAST else found

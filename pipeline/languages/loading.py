@@ -17,7 +17,7 @@ from pipeline.caches import cache
 from pipeline.errors import CarraraError, RecipeError, unknown
 from pipeline.typed import parse_toml, typed
 
-CODES = ("en", "de", "es", "fr", "pl", "ru", "zh")
+CODES = ("en", "de", "es", "fr", "pl", "ru", "zh", "ja", "ar", "hi", "id")
 """The languages, by their codes (ISO 639-1): English first, which the others are compared with."""
 FORM = re.compile(r"(?P<subtask>.+)-(?P<text>[a-z]{2})(?:_(?P<asked>[a-z]{2}))?")
 
@@ -35,11 +35,18 @@ class Heads:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Noun phrases in citation form: what is asked for, what else has the same keys, and what fills a register."""
+    """Noun phrases in citation form: what is asked for, what else has the same keys, what fills a register; columns.
+
+    `column` heads the column of codes.
+    """
 
     code: str
     others: tuple[str, ...]
     filler: tuple[str, ...]
+    column: str
+    district: str
+    year: str
+    amount: str
     signed: tuple[str, ...] = ()
 
 
@@ -133,10 +140,10 @@ def only(subtask: str, text: str, asked: str) -> str:
 
 
 def joined(*texts: str) -> str:
-    """Return sentences one after another, with a blank between them unless the first ends in Chinese."""
+    """Return sentences one after another, with a blank between them where marks of the first are followed by one."""
     made = ""
     for text in texts:
-        made += text if not made or made.endswith("\u3002") else f" {text}"
+        made += text if not made or made.endswith(("\u3002", "\uff1f")) else f" {text}"
     return made
 
 
@@ -150,6 +157,16 @@ def forms_of(subtask: str, text: Iterable[str], asked: Iterable[str]) -> list[st
     """
     pairs = [(one, other) for one in text for other in (tuple(asked) or (one,))]
     return [f"{subtask}-{one}" if one == other else f"{subtask}-{one}_{other}" for one, other in pairs]
+
+
+def languages_of(subtasks: Iterable[str]) -> list[str]:
+    """Return the languages of some subtasks, in their order; what is no form in a language is in English.
+
+    >>> languages_of(["niah_s1-de_en", "niah_s1-zh"]), languages_of(["standard", "bfs-pl"])
+    (['en', 'de', 'zh'], ['en', 'pl'])
+    """
+    found = {code for each in subtasks for code in (asking(each) or ("", CODES[0]))[1:]}
+    return [code for code in CODES if code in found]
 
 
 def asking(subtask: str) -> tuple[str, str, str] | None:

@@ -12,9 +12,14 @@ from pipeline.metrics.scorer import Row
 
 LONGEST = 200_000
 """Characters of a reply that are looked at, from its end."""
-STOPS = (
+QUESTIONS = (
     *("\nFrage:", "\nPregunta:", "\nQuestion\u00a0:", "\nPytanie:"),
-    *("\n\u0412\u043e\u043f\u0440\u043e\u0441:", "\n\u95ee\u9898\uff1a"),
+    *("\n\u0412\u043e\u043f\u0440\u043e\u0441:", "\n\u95ee\u9898\uff1a", "\n\u8cea\u554f\uff1a", "\nPertanyaan:"),
+    *("\n\u0627\u0644\u0633\u0624\u0627\u0644:", "\n\u092a\u094d\u0930\u0936\u094d\u0928:"),
+)
+"""Where a base model that has answered asks another question, in other languages than English."""
+STOPS = (
+    *QUESTIONS,
     *("\nQuestion:", "\nQuestions:", "\nLast question:\n", "\nLast message:\n", "\nLast text:\n", "\nUser:"),
     *(
         "\nBiographies:",
@@ -173,16 +178,25 @@ STRAIGHT = str.maketrans(
         "\uff1b": "; ",
         "\uff08": " (",
         "\uff09": ") ",
+        "\u060c": ", ",
+        "\u061b": "; ",
+        "\u061f": "?",
+        "\u0964": ". ",
         **dict.fromkeys(
             "\u061c\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
         ),
     }
 )
-"""Quotes, dashes, blanks and marks of Chinese as ASCII has them; what only joins or turns characters is left out."""
+"""Quotes, dashes, blanks and marks of Chinese, Arabic and Hindi as ASCII has them; what only joins or turns characters
+is left out."""
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 """Letters of scripts without blanks between words: Thai and Lao, Burmese, Khmer, kana, Han."""
-SPACED = re.compile(rf"(?<=[{UNSPACED}])(?=[A-Za-z0-9-])|(?<=[A-Za-z0-9])(?=[{UNSPACED}])")
-"""Where a blank is put between them and letters or digits of ASCII."""
+PROCLITIC = r"\u0640|(?<!\w)[\u0648\u0641\u0628\u0644\u0643]"
+"""Arabic words of one letter, such as "and", which are written together with what follows; or a stroke between them."""
+SPACED = re.compile(
+    rf"(?<=[{UNSPACED}])(?=[A-Za-z0-9-])|(?<=[A-Za-z0-9])(?=[{UNSPACED}])|(?:{PROCLITIC})(?=[A-Za-z0-9])"
+)
+"""Where a blank is put between these and letters or digits of ASCII; instead of an Arabic word, which says no value."""
 FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 
 

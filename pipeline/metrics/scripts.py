@@ -23,12 +23,13 @@ def in_any_script(row: Row, prediction: str) -> float | None:
     The final answer is what the last ``<answer>`` holds, else what stands behind the colon of the last line that has
     such a value there, else all of the reply. It is compared in Unicode's form NFKC, with the digits of all scripts as
     0 to 9, in small letters, without marks of direction and joiners. No letter, mark or digit may stand beside the
-    value, but for letters of scripts that write no blanks, as Chinese. Without ``<answer>``, a reply whose other lines
-    end in other values of the form scores 0: it lists them.
+    value, but for letters of scripts that write no blanks, as Chinese, and Arabic words of one letter. Without
+    ``<answer>``, a reply whose other lines end in other values of the form scores 0: it lists them.
 
     Judges a final answer that is the value, or holds something of its form: a UUID, or a number of about its length.
     """
-    text = IN_GROUPS.sub(lambda found: re.sub(r"\D", "", found[0]), folded(spoken(prediction, _question(row))))
+    apart = SPACED.sub(" ", folded(spoken(prediction, _question(row))))
+    text = IN_GROUPS.sub(lambda found: re.sub(r"\D", "", found[0]), apart)
     wanted = [folded(str(answer)) for answer in row["answers"]]
     given, listed = _marked_value(text, wanted)
     if given.strip(" .*`'\"()") in wanted or given.strip() in wanted:
@@ -78,7 +79,7 @@ def _values(text: str, answer: str) -> list[str]:
         form = rf"\d{{{max(2, len(answer) - 2)},{len(answer) + 2}}}"
     else:
         form = re.escape(answer)
-    found = re.finditer(rf"(?<![-.,]){form}(?![-.,]?\d)(?!-[0-9a-z])", text := SPACED.sub(" ", text))
+    found = re.finditer(rf"(?<![-.,]){form}(?![-.,]?\d)(?!-[0-9a-z])", text)
     return [each[0] for each in found if not (_is_beside(text, each.start() - 1) or _is_beside(text, each.end()))]
 
 

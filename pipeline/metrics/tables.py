@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from pipeline.metrics.reply import END, MARK, thought
+from pipeline.metrics.reply import END, MARK, QUESTIONS, thought, western
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import BULLET, f1
 
@@ -24,13 +24,22 @@ FENCE_LINE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
 DRAWN = frozenset(" \t|:+=-")
 """What a line of dashes consists of, which Markdown draws below the head of a table."""
 NUMBER_CELL = re.compile(r"[-+]?\d{1,3}(?:([,'. \u00a0\u2009\u202f])\d{3})(?:\1\d{3})*")
-NEXT_PROMPT = ("\nQuestion:", "\nSurvey:\n", "\nHost log:\n")
+NEXT_PROMPT = (*QUESTIONS, "\nQuestion:", "\nSurvey:\n", "\nHost log:\n")
 """Where a base model that has answered goes on to another prompt."""
 ANSWER_TAGS = re.compile(r"</?(?:final_)?answer>", re.IGNORECASE)
 BOX_OPENED = re.compile(r"\$?\\boxed\s?\{(?:\\text\s?\{)?")
 LED = 60
 """Characters within which a line may say that the answer follows."""
 CELL_MARKUP = re.compile(r"[*`]+")
+AS_ASCII = str.maketrans(
+    {
+        **dict.fromkeys("\u060c\u3001\uff0c", ","),
+        "\uff5c": "|",
+        "\u066c": ",",
+        **dict.fromkeys("\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"),
+    }
+)
+"""Commas and bars of other scripts as ASCII has them; what only turns characters is left out."""
 Cells = tuple[str, ...]
 
 
@@ -64,9 +73,10 @@ def rows(row: Row, prediction: str, *, figure: str = "score") -> float | None:
     """Score a table by the F1 of its rows, in any order, a row given twice counting twice; or one of `TABLE_FIGURES`.
 
     A row is right if all of its cells are; cells are compared without markup, case, needless blanks and marks between
-    groups of digits. The table is the last block of code that holds one, else the longest run of lines with cells
-    between tabs, bars, commas or several blanks. The first line is left out if it is the head of the target, and so are
-    the lines that Markdown draws. Where the subtask is ``sort``, the score is ``order``.
+    groups of digits, with the digits of all scripts as 0 to 9. The table is the last block of code that holds one, else
+    the longest run of lines with cells between tabs, bars, commas or several blanks. The first line is left out if it
+    is the head of the target, and so are the lines that Markdown draws. Where the subtask is ``sort``, the score is
+    ``order``.
 
     - recall, precision: rows of the target that are given; rows given that are the target's.
     - order: the longest common subsequence of rows, over the larger number of rows.
@@ -80,7 +90,7 @@ def rows(row: Row, prediction: str, *, figure: str = "score") -> float | None:
     if given is None:
         return None
     right = (Counter(wanted) & Counter(given)).total()
-    if figure == "score" and row["subtask"] != "sort":
+    if figure == "score" and row["subtask"].partition("-")[0] != "sort":
         return f1(right, len(wanted), len(given))
     if figure in ("score", "order"):
         return common_rows(wanted, given) / max(len(wanted), len(given))
@@ -102,7 +112,7 @@ def compared_cell(cell: str) -> str:
     >>> compared_cell(" **Jane  Foster** "), compared_cell("1,250")
     ('jane foster', '1250')
     """
-    text = " ".join(CELL_MARKUP.sub("", unicodedata.normalize("NFC", cell)).split()).rstrip(".")
+    text = " ".join(CELL_MARKUP.sub("", western(unicodedata.normalize("NFC", cell))).split()).rstrip(".")
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1]
     if found := NUMBER_CELL.fullmatch(text):
@@ -118,7 +128,7 @@ def given_rows(prediction: str, head: Cells) -> list[Cells] | None:
     )
     if BOX_OPENED.search(reply):
         reply = BOX_OPENED.sub("", reply).rstrip("}$. \n")
-    reply = reply.replace("\\t", "\t")
+    reply = reply.replace("\\t", "\t").translate(AS_ASCII)
     blocks = [found[1] for found in FENCE.finditer(reply)]
     table = next((found for block in reversed(blocks) if (found := longest_table(block))), None)
     table = table or longest_table(FENCE_LINE.sub("", reply))

@@ -38,7 +38,7 @@ def front_of(facts: Facts) -> dict[str, Any]:
     return {
         "license": "other" if facts.own_corpus else "apache-2.0",
         **({"license_name": _slug(facts.licence), "license_link": "SOURCES.md"} if facts.own_corpus else {}),
-        "language": ["en"],
+        "language": facts.languages,
         "pretty_name": facts.title,
         "task_categories": ["question-answering", "text-generation", *choices],
         "size_categories": [facts.size],
@@ -233,7 +233,12 @@ def pages_of(facts: Facts) -> dict[str, str]:
 
 def keys_card_of(facts: Facts) -> str:
     """Return the card of the keys of a split whose rows are published without them."""
-    head = {"license": "apache-2.0", "language": ["en"], "pretty_name": f"{facts.title}, keys", "viewer": False}
+    head = {
+        "license": "apache-2.0",
+        "language": facts.languages,
+        "pretty_name": f"{facts.title}, keys",
+        "viewer": False,
+    }
     files = [{"split": "test", "path": "keys/*/*/test-*.parquet"}]
     front = yaml_of({**head, "configs": [{"config_name": "keys", "default": True, "data_files": files}]})
     return _page("keys.md.jinja", facts, front=front)

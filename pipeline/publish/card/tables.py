@@ -23,6 +23,7 @@ from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.split import Split
 from pipeline.baselines import reader_of
 from pipeline.errors import StageError
+from pipeline.languages import languages_of
 from pipeline.recipe import (
     Stratum,
 )
@@ -223,6 +224,11 @@ class Facts:
     def all_families(self) -> list[str]:
         """The families of all tiers."""
         return list(dict.fromkeys(family for names in self.families.values() for family in names))
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of its texts and questions, by their codes."""
+        return languages_of(cell.subtask for cell in self.split.strata)
 
     @property
     def index(self) -> str:

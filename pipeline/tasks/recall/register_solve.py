@@ -12,29 +12,14 @@ from itertools import compress, count
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.recall.niah_solve import CODE, Needles, answer, needle_faults
+from pipeline.tasks.registers import CODE as CODED
+from pipeline.tasks.registers import COLON, LABEL, QUOTED, quoted
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError
 
 UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-COLON = "(?:\u00a0?: |\uff1a)"
-LABEL = "[^\\s:\uff1a][^:\uff1a]*?"
-ENTRY = re.compile(rf"({LABEL}) ([A-Z]{{2,4}}-[0-9]{{3}}|{UUID}){COLON}([0-9]{{7}}|{UUID})")
+ENTRY = re.compile(rf"({LABEL}) ({CODED}|{UUID}){COLON}([0-9]{{7}}|{UUID})")
 DATED = re.compile(rf"{LABEL} [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{COLON}[0-9]{{4,7}}")
-MARKS = '"\u201e\u201c\u201d\u00ab\u00bb'
-QUOTED = re.compile(f"[{MARKS}]\u00a0?([^{MARKS}\n]+?)\u00a0?[{MARKS}]")
-"""What stands in quotes, of any of the languages."""
 BODY = re.compile(r"^\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
-
-
-def quoted(text: str) -> list[str]:
-    """Return what the question quotes: it is the last line of a prompt.
-
-    Raises:
-        ReadError: if it quotes nothing.
-    """
-    found = QUOTED.findall(text[text.rfind("\n") + 1 :])
-    if not found:
-        raise ReadError("the last line quotes nothing that it asks about")
-    return found
 
 
 @PROMPT.of

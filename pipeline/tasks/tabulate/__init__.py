@@ -1,14 +1,17 @@
 """Long replies: tables of 16 to 256 rows, each of which is judged (LongProc, Ye et al. 2025, section 2)."""
 
 from pipeline.tasks.tabulate.notes import Extract, Sort
+from pipeline.tasks.tabulate.register import in_register
 from pipeline.tasks.tabulate.rewrite import Rewrite
 
 NOTES = """\
 Tables that are to be written from the text: buildings of one kind in one region, from notes on many; the lines of one
 host, from a log of many, in another form by stated rules. As many buildings of the kind in other regions stand beside
 them, and of other kinds in the region; as many lines of hosts that differ in one letter, and lines that quote the host.
-The room for the reply grows with the rows: 512, 2,048 and 8,192 tokens for 16, 64 and 256.
+The room for the reply grows with the rows: 512, 2,048 and 8,192 tokens for 16, 64 and 256. Where a subtask names a
+language, its text is a register in it, and entries of one label and one district are asked for.
 """
 
+FORMS = {plain.subtask: in_register(plain) for plain in (Extract(), Sort())}
 TASKS = (Extract(), Sort(), Rewrite())
 """All tasks of the family."""

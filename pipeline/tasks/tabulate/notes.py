@@ -103,14 +103,19 @@ class NotesTask(TabulateTask):
         """Return the regions that a stratum asks about: none that one of another complexity asks about."""
         return world.regions[self.complexities.index(stratum.complexity) :: len(self.complexities)]
 
-    def guesses(self, table: Sequence[str], as_told: Sequence[str], near: int, confused: int) -> dict[str, float]:
+    def guesses(
+        self, table: Sequence[str], as_told: Sequence[str], near: int, confused: int | None = None
+    ) -> dict[str, float]:
         """Return the scores of naive readers.
 
-        They take all buildings of the kind, or all notes that name both kind and region, or end after some rows; or
-        they give rows in the order of the text where another is asked.
+        They take all buildings of the kind, or all notes that name both kind and region, so many of which are confused
+        with those that are asked for, or end after some rows; or they give rows in the order of the text where another
+        is asked.
         """
         count = len(table)
-        scores = {"all_of_the_kind": (count, count + near), "names_both": (count, count + confused)} if near else {}
+        scores = {"all_of_the_kind": (count, count + near)} if near else {}
+        if near and confused is not None:
+            scores["names_both"] = (count, count + confused)
         if count > STOPS_AT:
             scores["first_64"] = (STOPS_AT, STOPS_AT)
         if not self.by_cost:

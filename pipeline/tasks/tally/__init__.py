@@ -1,5 +1,6 @@
 """Counting messages by what they ask, who received them and when (OOLONG, Bertsch et al. 2025)."""
 
+from pipeline.tasks.tally.register import count_in
 from pipeline.tasks.tally.task import Count, Users, When
 from pipeline.tasks.tally.weigh import Compare, Most
 
@@ -11,7 +12,9 @@ clerks received messages of two kinds; `most` and `compare` ask which act is ask
 more often of two. In the first three every counted line is proven necessary, and near misses stand in every prompt, as
 many at every length: the clerk's other messages, other clerks' messages of that kind, and messages that only mention
 what is asked. In `most` and `compare` the answer leads by a tenth or more in every packed prompt, though not by its
-words, and not in every part of the text.
+words, and not in every part of the text. Where `count` names a language, the text is a register in it, and entries of
+one label and one district are counted.
 """
 
+FORMS = {Count.subtask: count_in}
 TASKS = (Count(), Most(), Compare(), When(), Users())

@@ -1,4 +1,4 @@
-"""The scorer `plain` on planted replies: digits of many scripts, in seven languages, with what stands beside them."""
+"""The scorer `plain` on planted replies: digits of many scripts, in eleven languages, with what stands beside them."""
 
 from __future__ import annotations
 
@@ -49,6 +49,20 @@ RIGHT = (
     "{a}.{b}.{c}",
     "{a}\u202f{b}\u202f{c}",
     "{a}\u200b{b}{c}",
+    "\u0627\u0644\u062c\u0648\u0627\u0628: {v}\u061f",
+    "\u0627\u0644\u0642\u064a\u0645\u0629 \u0647\u064a \u0627\u0644\u0640{v}.",
+    "\u0627\u0644\u0642\u064a\u0645\u0629 \u0647\u064a: {a}\u066c{b}\u066c{c}",
+    "\u0628\u0640{v}",
+    "\u0631\u0645\u0632 \u0627\u0644\u062f\u062e\u0648\u0644 SKQ-317: {v}",
+    "\u092e\u093e\u0928 {v} \u0939\u0948\u0964",
+    "\u0909\u0924\u094d\u0924\u0930: {v}\u0964",
+    "\u092e\u093e\u0928 \u2014 {v}\u0964",
+    "\u300c{v}\u300d\u3067\u3059",
+    "\u5024\uff1a{v}",
+    "\u5024\u306f{a},{b},{c}\u3067\u3059\u3002",
+    "\u30a2\u30af\u30bb\u30b9\u30b3\u30fc\u30c9 SKQ-317\uff1a{v}",
+    "Nilainya adalah {v}.",
+    "Jawaban: {a}.{b}.{c}",
 )
 WRONG = (
     "{o}",
@@ -87,6 +101,22 @@ WRONG = (
     "<answer></answer>",
     "SKQ-317",
     "{v}-{o}",
+    "{v} \u0648{o}",
+    "\u0648{o} {v}",
+    "{v} \u0623\u0648 {o}",
+    "{v}\u060c {o}",
+    "\u0644\u0627 \u064a\u0648\u062c\u062f",
+    "{v}\u0627",
+    "{v} \u0914\u0930 {o}",
+    "{v} \u092f\u093e {o}",
+    "\u0915\u094b\u0908 \u0928\u0939\u0940\u0902",
+    "{v}\u0915\u094d",
+    "{v}\u3068{o}",
+    "{v}\u30fb{o}",
+    "\u306a\u3057",
+    "{v} dan {o}",
+    "{v} atau {o}",
+    "tidak ada",
 )
 ROWS = [
     {"scorer": "plain", "subtask": "niah_s1-de", "question": "Zugangscode SKQ-317", "answers": [value], "target": value}
@@ -132,7 +162,18 @@ SET["answers"] = [SET["target"]]
 @pytest.mark.parametrize("digits", DIGITS.values(), ids=DIGITS)
 @pytest.mark.parametrize(
     "form",
-    ["{v}, {o}", "{v}\u3001{o}", "\u503c\u662f{v}\u548c{o}\u3002", "<answer>{v}, {o}</answer>", "Werte: {v}; {o}"],
+    [
+        "{v}, {o}",
+        "{v}\u3001{o}",
+        "\u503c\u662f{v}\u548c{o}\u3002",
+        "<answer>{v}, {o}</answer>",
+        "Werte: {v}; {o}",
+        "{v}\u060c {o}",
+        "\u0627\u0644\u0642\u064a\u0645 \u0647\u064a {v} \u0648{o}.",
+        "\u092e\u093e\u0928 {v} \u0914\u0930 {o} \u0939\u0948\u0902\u0964",
+        "\u5024\u306f{v}\u3068{o}\u3067\u3059\u3002",
+        "{v} dan {o}",
+    ],
 )
 def test_sets_are_judged_in_the_digits_of_all_scripts(form: str, digits: str) -> None:
     table = str.maketrans(DIGITS["ASCII"], digits)

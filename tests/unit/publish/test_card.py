@@ -72,7 +72,7 @@ def load(folder: Path, *config: str, **more: Any) -> Any:
 def test_the_front_is_what_the_hub_reads(card: str, split: Split) -> None:
     found = front(card)
     assert found["license"] == "apache-2.0"
-    assert found["language"] == ["en"]
+    assert found["language"] == ["en", "de", "zh"]
     assert found["size_categories"] == ["n<1K"]
     assert found["task_categories"] == ["question-answering", "text-generation", "multiple-choice"]
     assert found["pretty_name"] == "Carrara smoke for o200k"

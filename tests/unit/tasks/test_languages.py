@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import unicodedata
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,10 @@ CELLS = [
     *(("graph", f"{name}-{code}", 8192, 4) for name, code in (("bfs", "pl"), ("parents", "ru"), ("route", "es"))),
     ("graph", "parents-zh", 8192, 0),
     *(("latent_list", f"sum-{code}", 2048, 1) for code in ("de", "zh")),
+    *(("tabulate", f"extract-{code}", 4096, 16) for code in CODES),
+    *(("tally", f"count-{code}", 4096, 5) for code in (*CODES, "ja_en")),
+    ("tally", "count-hi", 8192, 20),
+    *(("tabulate", f"sort-{pair}", 4096, 16) for pair in ("fr", "ar_en", "en_ja")),
 ]
 
 
@@ -85,8 +90,111 @@ def test_samples_differ_in_words_alone(tmp_path: Path) -> None:
         assert len({sample.question for sample in samples}) == (1 if family == "latent_list" else len(CODES))
 
 
+def test_counts_are_the_same_in_all_languages(rows: list[dict[str, Any]]) -> None:
+    found: dict[tuple[int, str], set[tuple[str, ...]]] = {}
+    for row in rows:
+        if row["subtask"].startswith("count-") and row["complexity"] == 5:
+            needles = [row["prompt"][one["char_start"] : one["char_end"]] for one in row["needles"]]
+            codes = sorted(code for one in needles for code in re.findall(r"[A-Z]{2,4}-\d{3}", one))
+            found.setdefault((row["complexity"], row["id"].split("-")[-2]), set()).add((row["target"], *codes))
+    assert [len(each) for each in found.values()] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "{n}",
+        "<answer>{n}</answer>",
+        "Es sind {n} Eintr\u00e4ge im Bezirk {d}.",
+        "Dans le secteur {d}, il y en a {n}.",
+        "\u7b54\u6848\uff1a{n}",
+        "\u533a\u57df {d} \u6709{n}\u4e2a\u6761\u76ee\u3002",
+        "\u8a72\u5f53\u3059\u308b\u8a18\u9332\u306f{n}\u4ef6\u3067\u3059\u3002",
+        "\u0627\u0644\u0639\u062f\u062f: {n}",
+        "\u0915\u0941\u0932 \u0938\u0902\u0916\u094d\u092f\u093e {n} \u0939\u0948\u0964",
+        "Ada {n} entri di wilayah {d}.",
+    ],
+)
+def test_a_count_is_judged_beside_the_district_that_is_asked_about(rows: list[dict[str, Any]], said: str) -> None:
+    for row in (row for row in rows if row["subtask"].startswith("count-")):
+        district = re.findall(r"\d+", row["question"])[-1]
+        digits = str.maketrans("0123456789", "\u0966\u0967\u0968\u0969\u096a\u096b\u096c\u096d\u096e\u096f")
+        for number, score in ((row["target"], 1.0), (str(int(row["target"]) + 1), 0.0)):
+            told = [said.format(n=each, d=district) for each in (number, number.translate(digits))]
+            assert [judge(row, each) for each in told] == [score, score], (row["subtask"], told)
+
+
+def test_tables_differ_in_words_alone(rows: list[dict[str, Any]]) -> None:
+    """The same codes, years and amounts in the same order; the first line has the words of the question."""
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        if row["subtask"].startswith("extract-"):
+            head, _, table = row["target"].partition("\n")
+            labels = language(row["subtask"].partition("-")[2]).labels
+            assert head == f"{labels.column}\t{labels.year}\t{labels.amount}"
+            found.setdefault(row["id"].split("-")[-2], set()).add(table)
+    assert [len(each) for each in found.values()] == [1, 1]
+
+
+def test_a_table_is_judged_without_its_head_and_in_the_digits_of_all_scripts(rows: list[dict[str, Any]]) -> None:
+    row = next(row for row in rows if row["subtask"] == "extract-ar")
+    table = row["target"].partition("\n")[2]
+    arabic = table.translate(
+        str.maketrans("0123456789", "\u0660\u0661\u0662\u0663\u0664\u0665\u0666\u0667\u0668\u0669")
+    )
+    turned = "\n".join(f"\u200f{line}\u200f" for line in table.split("\n"))
+    for reply in (row["target"], table, arabic, turned, table.replace("\t", "\u060c "), table.replace("\t", " | ")):
+        assert judge(row, reply) == 1.0, reply
+    assert judge(row, f"{table}\n\u0627\u0644\u0633\u0624\u0627\u0644: 1, 2, 3\nX-1, 2, 3") == 1.0, "another question"
+    lines = table.split("\n")
+    assert (judge(row, "\n".join(lines[:8])) or 0) < 0.7
+
+
+TABLE_FAULTS = {
+    "two entries have the same code": lambda text: _second_code(text),
+    "a line of the register is no entry": lambda text: re.sub(r"(?m)^(\S+ \S+-\d{3}): ", r"\1 ", text, count=1),
+    "near misses have the district": lambda text: _moved(text),
+}
+
+
+def _second_code(text: str) -> str:
+    one, other = re.findall(r"[A-Z]{2,4}-\d{3}", text)[:2]
+    return text.replace(one, other, 1)
+
+
+def _moved(text: str) -> str:
+    """Return a text in which a line of filler has the district that is asked for."""
+    asked = re.findall(r"\d+", text[text.rfind("\n") :])[-1]
+    label = re.findall("\u201e(.+?)\u201c", text)[-1]
+    lines = text.split("\n")
+    at = next(
+        at
+        for at, one in enumerate(lines)
+        if re.search(r": Bezirk \d", one) and f"k {asked}," not in one and label not in one
+    )
+    lines[at] = re.sub(r"Bezirk \d{3}", f"Bezirk {asked}", lines[at])
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("fault", TABLE_FAULTS)
+def test_planted_faults_of_tables_are_found(rows: list[dict[str, Any]], fault: str) -> None:
+    row = next(row for row in rows if row["subtask"] == "extract-de")
+    cell = replace(cell_of(row), complexity=16)
+    prompt = TABLE_FAULTS[fault](row["prompt"])
+    assert prompt != row["prompt"]
+    metadata = json.loads(row["metadata"]) | {"prompt_sha256": hashlib.sha256(prompt.encode()).hexdigest()}
+    assert answer_faults(row, cell) == []
+    assert any(
+        fault in each for each in answer_faults({**row, "prompt": prompt, "metadata": json.dumps(metadata)}, cell)
+    )
+
+
 def test_units_say_how_many_entries_stand_in_a_prompt(rows: list[dict[str, Any]]) -> None:
     for row in rows:
+        if row["subtask"].startswith(("extract", "sort", "count")):
+            assert json.loads(row["metadata"])["units"] == len(
+                re.findall(r"(?m)^.+ [A-Z]{2,4}-\d{3}.*\d$", row["prompt"])
+            )
         if row["subtask"].startswith("niah"):
             known = language(row["subtask"].rpartition("-")[2].partition("_")[0])
             units = json.loads(row["metadata"])["units"]
@@ -221,7 +329,7 @@ def test_every_form_is_proven_in_every_language(profile: str, tmp_path: Path) ->
     for (family, name), form in in_languages().items():
         for code in CODES:
             task = form(code, code)
-            cells += [(family, f"{name}-{code}", length, task.complexities[-2 if family == "graph" else -1])
-                      for length in (8192, 32768)]  # fmt: skip
+            at = {"graph": 1, "tabulate": 0, "tally": 1}.get(family, -1)
+            cells += [(family, f"{name}-{code}", length, task.complexities[at]) for length in (8192, 32768)]
     plan: Plan = make_plan(recipe(cells, 1), (profile,), tmp_path)
     assert all(Stages(plan, Inline).build())

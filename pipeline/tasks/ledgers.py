@@ -1,0 +1,88 @@
+"""What tasks have that ask about entries of a ledger in several languages: its text, its filler, and what is dealt.
+
+Rows of a number have the same codes, districts, years and amounts in every language. What stands before and behind the
+register may be in another language than its entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pipeline.languages import Language, digest, forms_of, joined, language
+from pipeline.recipe import Stratum
+from pipeline.streams import Indices, Shuffled, Streams
+from pipeline.tasks.base import Filler, Plain, PoolSpec, Sample, Task
+from pipeline.tasks.lines import Dealer
+from pipeline.worlds import needles
+from pipeline.worlds.ledger import DISTRICTS, WORLD, Entry, ledger, places_of
+
+SPARES = 32
+
+
+def make_entries(streams: Streams, spec: PoolSpec) -> Plain:
+    """Write the register of a tier."""
+    known = language(spec.name.removeprefix("ledger-").partition("-")[0])
+    return Plain(line(known, one) for one in ledger(streams, spec.tier).entries())
+
+
+def line(known: Language, one: Entry) -> str:
+    """Return an entry in a language, with its newline."""
+    labels = known.labels
+    told = (labels.district, one.district), (labels.year, one.year), (labels.amount, one.amount)
+    fields = known.joint.join(f"{name} {each}" for name, each in told)
+    return known.entry(f"{labels.filler[one.label]} {one.code}", fields)
+
+
+def deal_place(dealer: Dealer, complexities: Sequence[int]) -> tuple[int, int]:
+    """Deal a label and a district; no other complexity asks about the district."""
+    turn = complexities.index(dealer.stratum.complexity)
+    own = DISTRICTS[turn :: len(complexities)]
+    return dealer.deal("place", [(label, district) for label in range(needles.LABELS) for district in own])
+
+
+class OfLedger(Task):
+    """A form of a task that asks about the entries of one label and one district."""
+
+    subtask: str
+
+    def __init__(self, plain: Task, text: str, asked: str) -> None:
+        """Keep which task it is a form of, and the languages of its register and of its question."""
+        (self.subtask,) = forms_of(plain.subtask, (text,), (asked,))
+        self.twin, self.drawn_as = plain.subtask, f"{plain.subtask}@{plain.version}"
+        self.languages, self.wording = (text, asked), digest(text, asked)
+        self.version = plain.version + sum(language(code).version - 1 for code in {text, asked})
+        self._text, self._asked = language(text), language(asked)
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        source = f"{WORLD}:{needles.source_digest()}:{digest(self.languages[0])}"
+        return (PoolSpec(f"ledger-{self.languages[0]}-{stratum.tier}", 1, stratum.tier, source, make_entries),)
+
+    def filler(self, sample: Sample, row_streams: Streams) -> Filler:
+        """Return entries of neither the label nor the district, in random order."""
+        tier, latent = sample.stratum.tier, sample.latent
+        book = ledger(row_streams, tier)
+        out = places_of(row_streams, tier, latent["codes"]).union(book.with_either(latent["label"], latent["district"]))
+        spares = Shuffled(row_streams.of("spares"), len(book.labels), out).take(SPARES)
+        order = Shuffled(row_streams.of("filler"), len(book.labels), out.union(spares.tolist()))
+        return Filler(self.pools(sample.stratum)[0].name, order, spares)
+
+    def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
+        """Return how many entries stand in the text: other languages take more or fewer tokens for the same."""
+        return {"units": len(units) + len(sample.latent["codes"])}
+
+    def own_texts(self, sample: Sample) -> tuple[str, ...]:
+        """Return nothing: the same entries are asked about in several languages."""
+        return ()
+
+    def said_before(self) -> str:
+        """Return the instruction, up to the heading of the register."""
+        return joined(self._asked.said("table"), self._asked.said("table_about")) + "\n\n"
+
+    def said_behind(self, reply: str, question: str) -> str:
+        """Return what stands behind the register: how to reply, and the question."""
+        return f"{self._asked.said('register_end')}\n{reply}\n\n{self._asked.question(question)}"
+
+    def asks(self, sentence: str, label: int, district: int) -> str:
+        """Return a question about a label and a district."""
+        return self._asked.said(sentence, label=self._text.labels.filler[label], district=district)

@@ -1,0 +1,139 @@
+"""What readers of registers know: the marks of all languages, and no word of any.
+
+A question quotes labels as they stand in the text; an entry begins with a label and a code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pipeline.tasks.base import Published
+from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, Span
+
+COLON = "(?:\u00a0?: |\uff1a)"
+LABEL = "[^\\s:\uff1a][^:\uff1a]*?"
+CODE = "[A-Z]{2,4}-[0-9]{3}"
+MARKS = '"\u201e\u201c\u201d\u00ab\u00bb\u300c\u300d'
+QUOTED = re.compile(f"[{MARKS}]\u00a0?([^{MARKS}\n]+?)\u00a0?[{MARKS}]")
+"""What stands in quotes, of any of the languages."""
+FIELD, JOINT = "[^\\s0-9:\uff1a,\u3001\u060c]+", "(?:, |\u3001|\u060c )"
+ENTRY = re.compile(
+    rf"({LABEL}) ({CODE}){COLON}{FIELD} ([0-9]{{3}}){JOINT}{FIELD} ([0-9]{{4}}){JOINT}{FIELD} ([0-9]{{5}})"
+)
+"""An entry of a ledger."""
+BEFORE = 3
+"""Lines before the entries: the instruction, a blank one, the heading."""
+
+
+class Stated(NamedTuple):
+    """What an entry of a ledger states."""
+
+    label: str
+    code: str
+    district: str
+    year: str
+    amount: int
+
+
+class Register(NamedTuple):
+    """The lines of a prompt, the numbers of those that are entries of a ledger, and what each states."""
+
+    lines: Lines
+    numbers: list[int]
+    stated: list[Stated]
+
+    @property
+    def body(self) -> Span:
+        """The characters from the first entry to the last."""
+        return self.lines.span(self.numbers[0])[0], self.lines.span(self.numbers[-1])[1]
+
+
+def quoted(text: str) -> list[str]:
+    """Return what the question quotes: it is the last line of a prompt.
+
+    Raises:
+        ReadError: if it quotes nothing.
+    """
+    found = QUOTED.findall(text[text.rfind("\n") + 1 :])
+    if not found:
+        raise ReadError("the last line quotes nothing that it asks about")
+    return found
+
+
+@PROMPT.of
+def place_asked(text: str) -> tuple[str, str]:
+    """Return the label and the district that the last line of a prompt asks about."""
+    labels, digits = quoted(text), re.findall("[0-9]+", QUOTED.sub("", text[text.rfind("\n") + 1 :]))
+    if len(labels) != 1 or len(digits) != 1:
+        raise ReadError(f"the question is about the labels {labels} and the districts {digits}, not about one each")
+    return labels[0], digits[0]
+
+
+@LINES.of_each
+def entry(said: str) -> tuple[str, ...]:
+    """Return what a line states: a label, a code, a district, a year and an amount; of no entry nothing."""
+    found = ENTRY.fullmatch(said)
+    return found.groups() if found else ()
+
+
+@PROMPT.of
+def register(text: str) -> Register:
+    """Return the entries of a prompt."""
+    lines = Lines(text)
+    said = entry(lines.texts)
+    numbers = [number for number, each in enumerate(said) if each]
+    if not numbers:
+        raise ReadError("the prompt has no entries")
+    return Register(lines, numbers, [_stated(*said[number]) for number in numbers])
+
+
+def _stated(label: str, code: str, district: str, year: str, amount: str) -> Stated:
+    return Stated(label, code, district, year, int(amount))
+
+
+def found_in(text: str) -> list[Stated]:
+    """Return the entries that a prompt asks about, in their order.
+
+    Raises:
+        ReadError: if there are none.
+    """
+    asked = place_asked(text)
+    found = [one for one in register(text).stated if (one.label, one.district) == asked]
+    if not found:
+        raise ReadError(f"no entry has the label {asked[0]!r} and the district {asked[1]}")
+    return found
+
+
+class Places(NamedTuple):
+    """The numbers of the lines of entries with the label and the district that are asked for, or with one of them."""
+
+    both: list[int]
+    label: list[int]
+    district: list[int]
+
+
+def places_of(text: str) -> Places:
+    """Return which lines of a prompt have what is asked for."""
+    (label, district), found = place_asked(text), register(text)
+    same = [(one.label == label, one.district == district) for one in found.stated]
+    kinds = (True, True), (True, False), (False, True)
+    return Places(*([at for at, one in zip(found.numbers, same, strict=True) if one == kind] for kind in kinds))
+
+
+def register_faults(row: Published, behind: int) -> Iterator[str]:
+    """Yield what is wrong with the register of a row, behind which so many lines stand before the question.
+
+    Its marks are held to be those of the entries that are asked for, and of those with the label or the district alone.
+    """
+    found, places = register(row.text), places_of(row.text)
+    if not row.text.endswith(row.question):
+        yield "the prompt does not end in the question"
+    if found.numbers != list(range(BEFORE, len(found.lines.texts) - behind)):
+        yield "a line of the register is no entry"
+    if len({one.code for one in found.stated}) < len(found.stated):
+        yield "two entries have the same code"
+    for role, wanted in (("relevant", places.both), ("decoy", sorted(places.label + places.district))):
+        if row.spans(role) != [found.lines.span(at) for at in wanted]:
+            yield f"the marks of role {role} are not its lines"

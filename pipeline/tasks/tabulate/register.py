@@ -1,0 +1,84 @@
+"""tabulate.extract and tabulate.sort in several languages: the entries of one label and one district of a register."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from pipeline.languages import joined
+from pipeline.tasks.base import Published
+from pipeline.tasks.ledgers import OfLedger, deal_place, line
+from pipeline.tasks.lines import Dealer, Line
+from pipeline.tasks.tabulate import register_solve
+from pipeline.tasks.tabulate.base import Drawn
+from pipeline.tasks.tabulate.notes import NotesTask
+from pipeline.worlds.ledger import AMOUNTS, DISTRICTS, YEARS, Entry, draw_codes
+from pipeline.worlds.needles import LABELS
+
+ORDERS = {"order_lowest": False, "order_highest": True}
+"""How rows may be sorted: the sentence that says so, and whether amounts fall."""
+
+
+def row_of(one: Entry) -> str:
+    """Return the row of an entry."""
+    return f"{one.code}\t{one.year}\t{one.amount}"
+
+
+class InRegister(OfLedger, NotesTask):
+    """A table of entries, among as many of the label in other districts, and of other labels in the district."""
+
+    def __init__(self, plain: NotesTask, text: str, asked: str) -> None:
+        """Keep the order of its rows too."""
+        super().__init__(plain, text, asked)
+        self.title = plain.title
+        self.by_cost = plain.by_cost
+        self.opening = self._asked.heading(self._asked.heads.register)
+
+    def drawn(self, dealer: Dealer, wanted: Sequence[float]) -> Drawn:
+        """Deal the label and the district, and draw the entries that are asked for, and near misses.
+
+        Of three codes with the same letters, one is asked for, and the others are those of near misses.
+        """
+        rng, (label, district) = dealer.rng("entries"), deal_place(dealer, self.complexities)
+        labels_beside = [one for one in range(LABELS) if one != label]
+        districts_beside = [one for one in DISTRICTS if one != district]
+        near = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
+        asked, lines, codes = list[Entry](), list[Line](), list[str]()
+        amounts = rng.sample(AMOUNTS, len(wanted))
+        for place, (code, *others) in enumerate(draw_codes(dealer.row_streams, rng, len(wanted))):
+            asked.append(Entry(label, code, district, rng.choice(YEARS), amounts[place]))
+            lines.append(Line(line(self._text, asked[-1]), "relevant", wanted[place]))
+            codes.append(code)
+            beside = (label, rng.choice(districts_beside)), (rng.choice(labels_beside), district)
+            for (its_label, its_district), other in zip(beside, others, strict=True) if place < near else ():
+                one = Entry(its_label, other, its_district, rng.choice(YEARS), rng.choice(AMOUNTS))
+                lines.append(Line(line(self._text, one), "decoy", rng.random()))
+                codes.append(other)
+        lines.sort(key=lambda each: each.depth or 0.0)
+        order = dealer.deal("first", [*ORDERS]) if self.by_cost else "order_text"
+        ranked = sorted(asked, key=lambda one: one.amount, reverse=ORDERS[order]) if self.by_cost else asked
+        table = [row_of(one) for one in ranked]
+        shown = {
+            "label": label,
+            "district": district,
+            "codes": codes,
+            "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
+            "guesses": self.guesses(table, [row_of(one) for one in asked], near),
+        }
+        question = joined(self.asks("asks_entries", label, district), self._asked.said(order))
+        tail = self.said_behind(f"{self._asked.said('reply_table')}\n{self._head()}", "{question}")
+        return Drawn(self.said_before(), tail, question, (self._head(), *table), lines, shown)
+
+    def _head(self) -> str:
+        labels = self._asked.labels
+        return "\t".join((labels.column, labels.year, labels.amount))
+
+    def answers(self, text: str) -> tuple[str, ...]:
+        return (register_solve.table(text),)
+
+    def faults(self, row: Published) -> Iterable[str]:
+        return register_solve.faults(row, float(self.knob(row.stratum, "decoys")))
+
+
+def in_register(plain: NotesTask) -> Callable[[str, str], InRegister]:
+    """Return what makes a task of the languages of its text and question."""
+    return lambda text, asked: InRegister(plain, text, asked)

@@ -1,0 +1,60 @@
+"""Writes the table from a prompt with a register alone, in any language, and proves what stands beside its entries.
+
+No word is read but the sentence of the order, which is looked up in the files of the languages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.languages import CODES, language
+from pipeline.tasks.base import Published
+from pipeline.tasks.registers import Stated, found_in, places_of, register_faults
+from pipeline.tasks.solving import ReadError
+
+BEHIND = 4
+"""Lines behind the entries, before the question: the end, how to reply, the head of the table, a blank one."""
+ORDERS = ("order_text", "order_lowest", "order_highest")
+
+
+def order_asked(text: str) -> str:
+    """Return the name of the sentence that says in which order rows are asked for."""
+    found = [name for code in CODES for name in ORDERS if text.endswith(language(code).said(name))]
+    if len(found) != 1:
+        raise ReadError("the question does not say in which order")
+    return found[0]
+
+
+def head(text: str) -> str:
+    """Return the first line of the table, which stands before the question."""
+    found = text.split("\n")[-3:-2]
+    if not found or found[0].count("\t") != 2:
+        raise ReadError("the prompt does not state the columns of the table")
+    return found[0]
+
+
+def row_of(one: Stated) -> str:
+    """Return the row of an entry."""
+    return f"{one.code}\t{one.year}\t{one.amount}"
+
+
+def table(text: str) -> str:
+    """Return the table that is asked for."""
+    found, order = found_in(text), order_asked(text)
+    if order != "order_text":
+        found.sort(key=lambda one: one.amount, reverse=order == "order_highest")
+    return "\n".join([head(text), *map(row_of, found)])
+
+
+def faults(row: Published, decoys: float) -> Iterator[str]:
+    """Yield what is wrong with a row that promises near misses for such a share of what is asked."""
+    yield from register_faults(row, BEHIND)
+    both, label, district = places_of(row.text)
+    if len(both) != row.stratum.complexity:
+        yield f"{len(both)} entries are asked for, expected {row.stratum.complexity}"
+    for what, some in (("label", label), ("district", district)):
+        if len(some) != round(decoys * len(both)):
+            yield f"{len(some)} near misses have the {what}, expected {round(decoys * len(both))}"
+    amounts = [one.amount for one in found_in(row.text)]
+    if len({*amounts}) < len(amounts):
+        yield "two entries that are asked for have the same amount"

@@ -1,0 +1,80 @@
+"""The world `ledger`: entries of a register, each with a label, a code, a district, a year and an amount.
+
+It has no words: labels are numbers of those of a language, so that a register is the same in all languages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from pipeline.caches import lru_cache
+from pipeline.streams import Indices, Streams, stream, words
+from pipeline.typed import TIERS
+from pipeline.worlds.needles import ADJECTIVES, LABELS, NUMERALS, Key, places, pooled
+from pipeline.worlds.words import pool
+
+WORLD = "ledger@1"
+TOKENS_PER_ENTRY = 14
+"""One entry of the pool for so many tokens of the tier: more than a prompt can hold in any language."""
+DISTRICTS = tuple(sorted(stream("ledger", "districts").sample(range(101, 1000), 90)))
+YEARS, AMOUNTS = range(1950, 2050), range(10_000, 100_000)
+"""What entries state, in three, four and five digits."""
+
+
+class Entry(NamedTuple):
+    """An entry; `label` is the number of its label in a language."""
+
+    label: int
+    code: str
+    district: int
+    year: int
+    amount: int
+
+
+class Ledger(NamedTuple):
+    """The pool of a tier: the label and the district of each entry, by their numbers."""
+
+    streams: Streams
+    labels: Indices
+    districts: Indices
+
+    def with_either(self, label: int, district: int) -> Sequence[int]:
+        """Return which entries of the pool have a label or a district."""
+        found: list[int] = np.flatnonzero((self.labels == label) | (self.districts == district)).tolist()
+        return found
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the pool."""
+        rng = self.streams.of("values")
+        coded = pooled(self.streams, len(self.labels), coded=True)
+        told = zip(self.labels.tolist(), coded, self.districts.tolist(), strict=True)
+        for label, (code, _), district in told:
+            yield Entry(label, code, district, rng.choice(YEARS), rng.choice(AMOUNTS))
+
+
+def ledger(streams: Streams, tier: str) -> Ledger:
+    """Return the world of a tier; `streams` are those of any row or pool below the same seed."""
+    return _ledger(streams.world(WORLD, tier), TIERS[tier] // TOKENS_PER_ENTRY)
+
+
+@lru_cache(maxsize=2)
+def _ledger(world: Streams, size: int) -> Ledger:
+    label, district = (words(world.of(purpose), size).astype(np.int64) for purpose in ("labels", "districts"))
+    return Ledger(world, label % LABELS, np.array(DISTRICTS)[district % len(DISTRICTS)])
+
+
+def draw_codes(streams: Streams, rng: Random, count: int) -> Iterator[Sequence[str]]:
+    """Yield `count` times three codes that begin alike; they may be codes of the pool."""
+    for letters in rng.sample(range(len(pool(ADJECTIVES))), count):
+        digits = rng.sample(range(len(NUMERALS)), 3)
+        yield [Key(letters, each).spelled(streams, coded=True) for each in digits]
+
+
+def places_of(streams: Streams, tier: str, codes: Iterable[str]) -> frozenset[int]:
+    """Return the places of codes in the pool, where they are in it."""
+    size = TIERS[tier] // TOKENS_PER_ENTRY
+    return frozenset(place for place in places(streams, codes, coded=True) if place < size)
