@@ -132,7 +132,7 @@ def profiles() -> str:
 
 
 def calls() -> str:
-    """The profiles that send calls of tools."""
+    """The profiles that send tool calls."""
     able = (name for name in shipped_profiles() if load_profile(name).template.tools)
     return ", ".join(f"`{name}`" for name in able)
 
