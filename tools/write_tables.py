@@ -252,8 +252,8 @@ WHY = {
     "labels": "labels in quotes, with the list's own mark between them and no conjunction",
     "key": "in quotes; hexadecimal digits",
     "value": "in quotes; hexadecimal digits",
-    "node": "hexadecimal digits behind the noun that they name",
-    "count": "digits behind the noun that they measure; nothing that is counted follows",
+    "node": "hexadecimal digits after the noun that they identify",
+    "count": "digits after the noun that they quantify; no counted noun follows them",
 }
 """Why what fills a slot never changes the words round it, and is not changed by them."""
 

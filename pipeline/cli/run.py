@@ -142,7 +142,7 @@ SAME = ("endpoint", "date")
     metavar="SECONDS",
     default=600.0,
     show_default=True,
-    help="Limit for each attempt, and for the waits between attempts that the server asks for.",
+    help="Limit for each attempt, and for all waits together that the server asks for.",
 )
 @click.option(
     "--max-retries",
