@@ -82,7 +82,7 @@ COLUMNS = (
     Column(
         "messages",
         pa.list_(MESSAGE),
-        "real turns; null means that prompt is one user turn; with tool calls, version 2",
+        "real turns; null means that prompt is one user turn; schema version 2 adds tool calls",
         nullable=True,
     ),
     Column("prompt", pa.string(), "the whole text, byte-exact"),
