@@ -249,7 +249,7 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 WHY = {
     "label": "in quotes, as it stands in the text",
-    "labels": "labels in quotes, with the list's own mark between them and no conjunction",
+    "labels": "quoted labels, with the language's list separator and no conjunction between them",
     "key": "in quotes; hexadecimal digits",
     "value": "in quotes; hexadecimal digits",
     "node": "hexadecimal digits after the noun that they identify",
