@@ -1,10 +1,10 @@
-"""Carrara from Python: open a split, score predictions against it, score one reply, stream rows to train on.
+"""Carrara from Python: open a split, score predictions against it, score one reply, stream rows to trainers.
 
 Heavy packages are imported only when they are used. Everything else lives in `pipeline`, the package behind the command
 `carrara`.
 
 >>> [name for name in sorted(__all__) if name.islower() and "_" not in name]
-['mix', 'reward', 'score', 'stream']
+['mix', 'reward', 'rewarder', 'score', 'stream', 'taskset']
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pipeline.errors import CarraraError
     from pipeline.metrics import score
     from pipeline.score.cells import Tables
+    from pipeline.training.adapters import compute_score, register_in_gym, rewarder, taskset, verl_dataset
     from pipeline.training.mixing import Curriculum, mix
     from pipeline.training.reward import reward
     from pipeline.training.stream import stream
@@ -33,12 +34,17 @@ __all__ = [
     "Split",
     "Tables",
     "__version__",
+    "compute_score",
     "mix",
     "open_scores",
     "open_split",
+    "register_in_gym",
     "reward",
+    "rewarder",
     "score",
     "stream",
+    "taskset",
+    "verl_dataset",
 ]
 
 _HOMES = {
@@ -47,10 +53,15 @@ _HOMES = {
     "Selection": "pipeline.artifacts.split",
     "Split": "pipeline.artifacts.split",
     "Tables": "pipeline.score.cells",
+    "compute_score": "pipeline.training.adapters",
     "mix": "pipeline.training.mixing",
+    "register_in_gym": "pipeline.training.adapters",
     "reward": "pipeline.training.reward",
+    "rewarder": "pipeline.training.adapters",
     "score": "pipeline.metrics",
     "stream": "pipeline.training.stream",
+    "taskset": "pipeline.training.adapters",
+    "verl_dataset": "pipeline.training.adapters",
 }
 """The module of every name that is imported when it is first used."""
 

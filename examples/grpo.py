@@ -26,7 +26,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 import carrara
-from pipeline.training.adapters import rewarder
+from carrara import rewarder
 
 
 def options() -> argparse.Namespace:

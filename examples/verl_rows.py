@@ -1,6 +1,6 @@
 """Rows for verl: ``data.custom_cls.path=examples/verl_rows.py data.custom_cls.name=Rows``. See docs/training.md."""
 
-from pipeline.training.adapters import compute_score, verl_dataset
+from carrara import compute_score, verl_dataset
 
 __all__ = ["Rows", "compute_score"]
 

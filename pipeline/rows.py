@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from pipeline.typed import FRAME, IDENTIFIER, PLAIN, ROW_ID, SAID, SUBTASK, TIER, Whole, read_json
 
 SCHEMA_VERSION, TOOLS_VERSION = 1, 2
-"""The version of the columns; of those of a split with calls of tools, in which messages have two more fields."""
+"""The version of the columns; of those of a split with tool calls, in which messages have two more fields."""
 CANARY = "carrara:canary:5f0e1c52-7c1b-5d5e-9a53-2f6c8f5f8f4e"
 TRAIN_CANARY = "carrara:train:0c2b7d9e-41f6-5a8c-b3d7-6e9f14a2c85b"
 """What marks rows of evaluation, and rows to train on: none carries the mark of the other."""
@@ -46,7 +46,7 @@ NEEDLE = pa.struct(
 )
 MESSAGE = pa.struct([pa.field("role", pa.string(), nullable=False), pa.field("content", pa.string(), nullable=False)])
 TOOL_MESSAGE = pa.struct([*MESSAGE, pa.field("tool_calls", pa.string()), pa.field("tool_call_id", pa.string())])
-"""A message of a split with calls of tools: a call of the assistant's as JSON, and the id of the call it answers."""
+"""A message of a split with tool calls: a call of the assistant's as JSON, and the id of the call it answers."""
 
 COLUMNS = (
     Column(
@@ -82,7 +82,7 @@ COLUMNS = (
     Column(
         "messages",
         pa.list_(MESSAGE),
-        "real turns; null means that prompt is one user turn; with calls of tools, version 2",
+        "real turns; null means that prompt is one user turn; schema version 2 adds tool calls",
         nullable=True,
     ),
     Column("prompt", pa.string(), "the whole text, byte-exact"),

@@ -1,6 +1,6 @@
-"""The turns of a conversation, calls of tools and their results among them, and the messages that are sent for them.
+"""The turns of a conversation, tool calls and their results among them, and the messages that are sent for them.
 
-A turn is a role and a text: ``system``, ``user`` or ``assistant``, ``call`` for a call of a tool (its name, a space and
+A turn is a role and a text: ``system``, ``user`` or ``assistant``, ``call`` for a tool call (its name, a space and
 its arguments as JSON), and ``tool`` for what the tool returned. A call is a message of the assistant without words, as
 in OpenAI's API, and its result the message behind it.
 """
@@ -17,7 +17,7 @@ CALL, RESULT = "call", "tool"
 
 
 def has_calls(turns: Iterable[Turn]) -> bool:
-    """Return whether a conversation holds calls of tools."""
+    """Return whether a conversation holds tool calls."""
     return any(role in (CALL, RESULT) for role, _ in turns)
 
 
@@ -62,7 +62,7 @@ def turns_of(messages: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:
         told = told or role in (CALL, RESULT)
         found.append((role, text))
     if told and messages_of(found) != [{**message} for message in messages]:
-        raise ValueError("its calls of tools are not one a message with a result behind each, numbered in order")
+        raise ValueError("its tool calls are not one a message with a result behind each, numbered in order")
     return tuple(found)
 
 
@@ -70,7 +70,7 @@ def _call_text(called: str) -> str:
     try:
         return " ".join(json.loads(called)[0]["function"][name] for name in ("name", "arguments"))
     except (LookupError, TypeError, ValueError, RecursionError):
-        raise ValueError(f"{called[:80]!r} is no call of a tool") from None
+        raise ValueError(f"{called[:80]!r} is not a tool call") from None
 
 
 def sent(messages: Sequence[Mapping[str, Any]]) -> list[Message]:

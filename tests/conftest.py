@@ -89,12 +89,12 @@ def small_shards() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def places(request: pytest.FixtureRequest) -> list[Place]:
-    """The tasks that are looked at: all, or those that ``--task`` names, but for those with calls of tools.
+    """The tasks that are looked at: all, or those that ``--task`` names, but for those with tool calls.
 
     Few profiles can send these: tests of their own build them.
     """
     found = [place for place in _chosen(request.config) if not TASKS[place].has_calls]
-    return found or pytest.skip("tests/build/test_calls.py looks at tasks with calls of tools")
+    return found or pytest.skip("tests/build/test_calls.py looks at tasks with tool calls")
 
 
 @pytest.fixture

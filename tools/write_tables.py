@@ -132,7 +132,7 @@ def profiles() -> str:
 
 
 def calls() -> str:
-    """The profiles that send calls of tools."""
+    """The profiles that send tool calls."""
     able = (name for name in shipped_profiles() if load_profile(name).template.tools)
     return ", ".join(f"`{name}`" for name in able)
 
@@ -249,12 +249,12 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 WHY = {
     "label": "in quotes, as it stands in the text",
-    "labels": "labels in quotes, with the list's own mark between them and no conjunction",
+    "labels": "quoted labels, with the language's list separator and no conjunction between them",
     "key": "in quotes; hexadecimal digits",
     "value": "in quotes; hexadecimal digits",
-    "district": "digits behind the noun that they name",
-    "node": "hexadecimal digits behind the noun that they name",
-    "count": "digits behind the noun that they measure; nothing that is counted follows",
+    "district": "digits after the noun that they identify",
+    "node": "hexadecimal digits after the noun that they identify",
+    "count": "digits after the noun that they quantify; no counted noun follows them",
 }
 """Why what fills a slot never changes the words round it, and is not changed by them."""
 

@@ -150,7 +150,7 @@ def turns_in(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
 
 
 class JoinedCalls(Joined):
-    """A conversation with calls of tools: a job is marked whole, by all that it adds to what is sent.
+    """A conversation with tool calls: a job is marked whole, by all that it adds to what is sent.
 
     `tokens_of` counts the pieces of a job; `tokens` starts behind the head.
     """

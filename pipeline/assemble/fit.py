@@ -25,7 +25,7 @@ SAFETY = 3
 LONGEST = 128
 """Units with the most characters, among which that with the most tokens is looked for."""
 WEIGHED, SPREAD = 512, 1.03
-"""Units of which the calls of tools are weighed, and how many more calls a row may have than their mean says."""
+"""Units of which the tool calls are weighed, and how many more calls a row may have than their mean says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class FitJob:
         return None
 
     def _calls_fault(self, knife: Cutter) -> FitError | None:
-        """Return which stratum holds more calls of tools than the profile can send."""
+        """Return which stratum holds more tool calls than the profile can send."""
         cells = [cell for cell in self.plan.recipe.of_family(self.family) if task_of(cell).has_calls]
         if not cells or not (knife.profile.template.tools and knife.profile.template.tools.most_calls):
             return None

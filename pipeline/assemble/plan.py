@@ -276,7 +276,7 @@ class Plan:
 
     @property
     def schema_version(self) -> int:
-        """The version of the columns: another one where rows have calls of tools."""
+        """The version of the columns: another one where rows have tool calls."""
         return columns_version(self.recipe.strata)
 
     @once
@@ -378,7 +378,7 @@ class Plan:
 
 
 def columns_version(cells: Iterable[Stratum] | Iterable[StratumRecord]) -> int:
-    """Return the version of the columns of some strata: another one where rows have calls of tools."""
+    """Return the version of the columns of some strata: another one where rows have tool calls."""
     places = {(cell.family, cell.subtask) for cell in cells}
     called = any(task_of(Stratum(*place, "32k", 0, 0, 1)).has_calls for place in places)
     return TOOLS_VERSION if called else SCHEMA_VERSION
@@ -416,16 +416,16 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
 
 
 def _check_calls(recipe: Recipe, profile: Profile) -> None:
-    """Refuse calls of tools that a profile cannot send."""
+    """Refuse tool calls that a profile cannot send."""
     named = next((cell for cell in recipe.strata if task_of(cell).has_calls), None)
     if named is None:
         return
     if recipe.frame != "chat":
-        raise RecipeError(f'{named}: calls of tools need frame = "chat"')
+        raise RecipeError(f'{named}: tool calls need frame = "chat"')
     if profile.template.tools is None:
         able = [name for name in shipped_profiles() if load_profile(name).template.tools]
         raise RecipeError(
-            f"{named}: profile {profile.name} cannot send calls of tools: give one of {', '.join(able)}, or leave out "
+            f"{named}: profile {profile.name} cannot send tool calls: give one of {', '.join(able)}, or leave out "
             f"{named.family}.{named.subtask}"
         )
 

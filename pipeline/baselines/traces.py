@@ -16,7 +16,7 @@ NAME = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
 
 
 class Traces(Reading):
-    """Things, settings, plans, queries or rules that are asked about by name, among calls of tools.
+    """Things, settings, plans, queries or rules that are asked about by name, among tool calls.
 
     A conversation of real calls is read as the text that the subtask without them has.
     """

@@ -62,7 +62,7 @@ def baselines(
     """Show what guessing scores on a split, or run simulated readers on it.
 
     Without --out, this prints the baselines in the split's keys: chance, the best constant reply, and each task's own
-    shortcuts. For a recipe that is not built yet, use `carrara plan --stats`.
+    guessers. For a recipe that is not built yet, use `carrara plan --stats`.
 
     With --out, simulated readers, each with one stated weakness, answer the rows. A reader is a short function of the
     prompt and never sees a key. FOLDER gets one file of predictions per reader, for `carrara score` and `carrara

@@ -135,7 +135,7 @@ FORMATS, TOPICS = 8, 12
     metavar="SECONDS",
     default=120.0,
     show_default=True,
-    help="Limit for each attempt, and for the waits between attempts that the server asks for.",
+    help="Limit for each attempt, and for all waits together that the server asks for.",
 )
 @click.option(
     "--max-retries",

@@ -71,7 +71,7 @@ def tell(
         ("an empty reply, resent only with --again", empty),
         ("failed, resent by the next run", found.failed.keys()),
         ("cut off at max_new_tokens", kept.cut & asked),
-        ("calls of a tool in place of an answer, scored 0", kept.called & asked),
+        ("tool calls instead of an answer, scored 0", kept.called & asked),
         (f"left out by --max-length {most}, named in {left_out_of(note_path(out))}", left),
     ):
         if ids:
@@ -142,7 +142,7 @@ SAME = ("endpoint", "date")
     metavar="SECONDS",
     default=600.0,
     show_default=True,
-    help="Limit for each attempt, and for the waits between attempts that the server asks for.",
+    help="Limit for each attempt, and for all waits together that the server asks for.",
 )
 @click.option(
     "--max-retries",

@@ -39,7 +39,7 @@ class Export:
     `values` returns what that template knows beside what all of them know, from the strata of the rows that were
     written (``HELD``). `sampling` says what is sent beside the prompt, and `headline` how the harness's own numbers
     compare with the headline of `carrara score` (empty if nothing is scored); both are sentences of Markdown. `read`
-    says whether `carrara score` reads what the harness writes, and `calls` whether calls of tools are sent.
+    says whether `carrara score` reads what the harness writes, and `calls` whether tool calls are sent.
     """
 
     name: str

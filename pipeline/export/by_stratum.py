@@ -34,7 +34,7 @@ CARRIED = (
 """What a harness needs of a row: its stratum, the room for the reply, what its scorer reads, and the text."""
 
 TURNS = "real turns, which this harness cannot send: it sends one string"
-CALLS = "calls of tools, which this export does not send: use openai-batch or carrara run"
+CALLS = "tool calls, which this export does not send: use openai-batch or carrara run"
 GROUP_BYTES = 32 * 1024 * 1024
 END = "<|endoftext|>"
 """A stop where there is nothing to stop at: some servers refuse an empty list, and no reply goes on behind this."""
@@ -132,7 +132,7 @@ def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool
     """Write the selected rows as ``<part>.parquet`` below a folder.
 
     With `turns` a row that has messages keeps them and an empty prompt, so that no text is there twice; without it
-    such rows are left out by name, and so is always a row with calls of tools, and one whose scorer metrics.py does not
+    such rows are left out by name, and so is always a row with tool calls, and one whose scorer metrics.py does not
     know.
 
     Raises:
@@ -236,7 +236,7 @@ def write_rooms(
         file: the file of a room, in tokens.
         text: what is sent of a row, as the harness names it.
         turns: whether the harness can send real turns; without it such rows are left out by name, and always those with
-            calls of tools.
+            tool calls.
     """
     tally, rooms = Tally(), set[int]()
     for row in split.rows(COLUMNS, selection):

@@ -219,7 +219,7 @@ CALLED = re.compile(
     r"<tool_call>|<function=|<\|tool_call>|<\|tool_calls?_(?:section_)?begin\|>|<\uff5ctool\u2581calls?\u2581begin\uff5c>"
     r"|\bto=functions\."
 )
-"""How models write a call of a tool where the server does not read it as one: no tools were declared to it."""
+"""How models write a tool call where the server does not read it as one: no tools were declared to it."""
 
 
 def call_in(row: Row, body: Mapping[str, Any]) -> str:

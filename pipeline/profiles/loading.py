@@ -37,7 +37,7 @@ from pipeline.typed import Line, ModelName, Variant, Whole, typed
 INHERITED = ("vocabulary", "fast", "second", "quick", "template", "windows", "notice")
 DEEPEST = 4
 ARGUMENTS = ("object", "text")
-"""How templates take the arguments of a call of a tool."""
+"""How templates take the arguments of a tool call."""
 DEFAULT_PROFILES = ("o200k", "llama3.1", "qwen2.5")
 
 

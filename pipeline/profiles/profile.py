@@ -262,7 +262,7 @@ class Profile:
 
     @property
     def tools_digest(self) -> str:
-        """SHA-256 of everything that decides a count of a conversation with calls of tools."""
+        """SHA-256 of everything that decides a count of a conversation with tool calls."""
         tools = self.template.tools
         return hashlib.sha256(json.dumps([self.digest, tools and asdict(tools)]).encode()).hexdigest()
 
@@ -270,7 +270,7 @@ class Profile:
         """Return the tokens that each job adds to a conversation: turns behind a result, of which the last is one.
 
         Raises:
-            ProfileError: if this profile cannot send calls of tools.
+            ProfileError: if this profile cannot send tool calls.
         """
         opening = self._spoken(JOB)
         found = list[list[str]]()
@@ -295,7 +295,7 @@ class Profile:
         return self.sent_tokens([*JOB, *turns], "chat", self.counter()) - self.opening_tokens(JOB)
 
     def check_calls(self, calls: int, what: str) -> None:
-        """Check that `what` does not have more calls of tools than cost the same.
+        """Check that `what` does not have more tool calls than cost the same.
 
         Raises:
             FitError: if it does.
@@ -303,7 +303,7 @@ class Profile:
         most = self.template.tools.most_calls if self.template.tools else 0
         if most and calls > most:
             raise FitError(
-                f"{what}: {calls:,} calls of tools do not fit profile {self.name}, whose template numbers them and is "
+                f"{what}: {calls:,} tool calls do not fit profile {self.name}, whose template numbers them and is "
                 f"exact up to {most:,}: drop this length from the recipe"
             )
 

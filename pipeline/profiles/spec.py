@@ -122,7 +122,7 @@ class OptionalEngine(Engine):
 
 @dataclass(frozen=True, slots=True)
 class ToolTemplate:
-    """What is sent for conversations with calls of tools.
+    """What is sent for conversations with tool calls.
 
     Attributes:
         text: the Jinja source, for all messages of such a conversation; without it that of the template itself.
@@ -151,7 +151,7 @@ class Template:
         per_reply: documented tokens that open the reply.
         date: the day that the template is told is today, as 2025-01-31; without it, to ask for one is an error.
         swallow: special tokens that take the whitespace behind them into themselves.
-        tools: what is sent for calls of tools; None where they cannot be sent, or not exactly.
+        tools: what is sent for tool calls; None where they cannot be sent, or not exactly.
     """
 
     kind: str = "none"
@@ -173,7 +173,7 @@ class Template:
         return told
 
     def with_tools(self) -> Template:
-        """Return the template of conversations with calls of tools.
+        """Return the template of conversations with tool calls.
 
         Raises:
             ProfileError: if there is none.
@@ -184,7 +184,7 @@ class Template:
 @lru_cache(maxsize=16)
 def _with_tools(template: Template) -> Template:
     if template.tools is None:
-        raise ProfileError("this profile cannot send calls of tools: it has no table [template.tools]")
+        raise ProfileError("this profile cannot send tool calls: it has no table [template.tools]")
     special = tuple(sorted({**dict(template.special), **dict(template.tools.special)}.items()))
     return replace(template, text=template.tools.text or template.text, special=special)
 

@@ -178,7 +178,7 @@ class Task(ABC):
     twin: str = ""
     """The subtask that asks the same in another haystack: of two cells alike, rows of the same number ask the same."""
     has_calls: bool = False
-    """Whether its prompts are conversations with calls of tools, which not every profile can send."""
+    """Whether its prompts are conversations with tool calls, which not every profile can send."""
     drawn_as: str = ""
     """Whose streams it draws from, as ``subtask@version``; its own where it names none. Forms of a task in several
     languages share them: rows of the same number are the same but for their words."""

@@ -142,7 +142,7 @@ class Layout:
 
     @property
     def has_calls(self) -> bool:
-        """Whether it is a conversation with calls of tools: then its head and each of its units end in a result."""
+        """Whether it is a conversation with tool calls: then its head and each of its units end in a result."""
         return any(piece.turn == RESULT for piece in self.head)
 
     @classmethod
@@ -200,4 +200,4 @@ class PoolSpec:
     make: Callable[[Streams, PoolSpec], Iterable[Unit]]
     corpora: str = ""
     has_calls: bool = False
-    """Whether its units are jobs in turns: calls of tools, each with its result."""
+    """Whether its units are jobs in turns: tool calls, each with its result."""

@@ -88,7 +88,7 @@ def cell_of(task: str, length: int, complexity: int | None, shots: int | None, k
         raise RecipeError(f"{task} is kept for evaluation and never streamed: train on another task")
     if TASKS[family, subtask].has_calls:
         plain = TASKS[family, subtask].twin
-        raise RecipeError(f"{task} has calls of tools, which streams do not carry: train on {family}.{plain}")
+        raise RecipeError(f"{task} has tool calls, which streams do not carry: train on {family}.{plain}")
     if not 1024 <= length <= 1 << 20:
         raise RecipeError(f"length {length}: give 1024 to {1 << 20} tokens")
     chosen = TASKS[family, subtask].complexities[0] if complexity is None else complexity

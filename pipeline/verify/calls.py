@@ -1,4 +1,4 @@
-"""Where the jobs of a conversation with calls of tools stand in what is sent, counted once more from its messages."""
+"""Where the jobs of a conversation with tool calls stand in what is sent, counted once more from its messages."""
 
 from __future__ import annotations
 

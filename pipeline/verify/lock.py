@@ -393,7 +393,7 @@ def plan_faults(lock: Lock, plan: Plan) -> Iterator[str]:
     if tier is None:
         yield f"tier {recipe.tier} is not part of it"
         return
-    if not plan.schema_version <= lock.schema_version <= TOOLS_VERSION:  # another tier may have calls of tools
+    if not plan.schema_version <= lock.schema_version <= TOOLS_VERSION:  # another tier may have tool calls
         yield f"its columns have version {lock.schema_version}, here it is {plan.schema_version}"
     yield from (change.what for change in tier_changes(tier, make_tier_lock(plan)))
     for profile in plan.profiles:

@@ -44,7 +44,7 @@ def turns_of(row: Row) -> tuple[tuple[str, str], ...]:
     """Return what is sent: the row's messages, or one user turn of its prompt.
 
     Raises:
-        ValueError: if calls of tools among them are not as rows have them.
+        ValueError: if tool calls among them are not as rows have them.
     """
     return turns_in_messages(row["messages"]) if row["messages"] else (("user", row["prompt"]),)
 

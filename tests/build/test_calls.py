@@ -1,4 +1,4 @@
-"""Tasks whose prompts hold calls of tools: exact and proven in profiles that send them, refused by name in others."""
+"""Tasks whose prompts hold tool calls: exact and proven in profiles that send them, refused by name in others."""
 
 from __future__ import annotations
 
@@ -197,16 +197,16 @@ def test_columns_are_of_version_2_and_those_of_a_split_without_calls_of_version_
 def test_profiles_that_cannot_send_calls_are_refused_by_name(tmp_path: Path) -> None:
     recipe = Recipe("calls", "0", 11, "32k", cells("state-tools"))
     for name in ("o200k", "llama3.1", "mistral-tekken", "deepseek-v3", "glm4", "gemma3"):
-        with pytest.raises(RecipeError, match=rf"trace.state-tools .* profile {name} cannot send calls of tools: give"):
+        with pytest.raises(RecipeError, match=rf"trace.state-tools .* profile {name} cannot send tool calls: give"):
             make_plan(recipe, (name,), tmp_path)
-    with pytest.raises(RecipeError, match='calls of tools need frame = "chat"'):
+    with pytest.raises(RecipeError, match='tool calls need frame = "chat"'):
         make_plan(replace(recipe, frame="raw"), ("qwen3",), tmp_path)
 
 
 def test_more_calls_than_a_template_takes_are_refused_before_anything_is_sampled(tmp_path: Path) -> None:
     cell = replace(cells("state-tools")[0], tier="128k", length=131072)
     stages = Stages(make_plan(Recipe("calls", "0", 11, "128k", (cell,)), ("kimi-k2",), tmp_path), Inline, quiet=True)
-    with pytest.raises(FitError, match=r"trace.state-tools length 131072 .* calls of tools do not fit profile kimi-k2"):
+    with pytest.raises(FitError, match=r"trace.state-tools length 131072 .* tool calls do not fit profile kimi-k2"):
         stages.build()
     assert not (tmp_path / "samples").exists()
 
@@ -229,10 +229,10 @@ def test_exports_send_calls_or_leave_their_rows_out_by_name(name: str, split: Sp
     readme = (out / "README.md").read_text(encoding="utf-8")
     if EXPORTS[name].calls:
         assert not wanted & left.keys()
-        assert "Rows with calls of tools are sent as they are." in readme
+        assert "Rows with tool calls are sent as they are." in readme
     else:
         assert wanted <= left.keys()
-        assert "Rows with calls of tools are left out by name." in readme
+        assert "Rows with tool calls are left out by name." in readme
 
 
 def test_batches_hold_the_calls(split: Split, tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_the_card_says_how_calls_are_sent(split: Split, tmp_path: Path) -> None:
     folder = staged(split, tmp_path / "staged").folder
     rows, harnesses = ((folder / name).read_text(encoding="utf-8") for name in ("ROWS.md", "HARNESSES.md"))
     assert "In a call, `tool_calls` is a list as JSON" in rows
-    assert "Only the batches below send calls of tools" in harnesses
+    assert "Only the batches below send tool calls" in harnesses
     assert 'turn["tool_calls"] = json.loads(turn["tool_calls"])' in harnesses
     told = (folder / "croissant.json").read_text(encoding="utf-8")
     assert '"jsonPath": "tool_call_id"' in told

@@ -108,7 +108,7 @@ def profile_of(task: Task) -> str:
 def with_every_task(recipe: Recipe) -> Recipe:
     """Return a recipe that asks every task in every complexity: those that it lacks by strata of golden files.
 
-    Tasks with calls of tools, which few profiles can send, are not among them: tests of their own build them.
+    Tasks with tool calls, which few profiles can send, are not among them: tests of their own build them.
     """
     asked = {(cell.family, cell.subtask, cell.complexity) for cell in recipe.strata}
     every = [cell for task in TASKS.values() if not task.has_calls for cell in task.golden()]

@@ -27,7 +27,7 @@ def sized(recipe: Recipe, full: int = BLOCKS) -> Recipe:
 def test_blocks_behind_change_no_row_before_them(task: tuple[str, str], tmp_path: Path) -> None:
     smoke = load_recipe("smoke")
     cells = tuple(cell for cell in smoke.strata if (cell.family, cell.subtask) == task)
-    cells = cells or tuple(replace(cell, rows=2) for cell in TASKS[task].golden())  # with calls of tools
+    cells = cells or tuple(replace(cell, rows=2) for cell in TASKS[task].golden())  # with tool calls
     small = sized(replace(smoke, strata=cells))
     plans = [Plan(small.sized(size), (), tmp_path, (task[0],)) for size in ("default", "full")]
     ours, theirs = ({row.id: row for row in plan.rows(task[0])} for plan in plans)

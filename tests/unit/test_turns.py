@@ -1,4 +1,4 @@
-"""Turns with calls of tools become messages and turns again, and what is not as rows have it is refused."""
+"""Turns with tool calls become messages and turns again, and what is not as rows have it is refused."""
 
 from __future__ import annotations
 
@@ -75,5 +75,5 @@ def test_what_is_sent_has_calls_as_lists_and_no_nulls() -> None:
 def test_calls_of_another_form_are_refused(at: int, changed: dict[str, Any]) -> None:
     messages = messages_of(TALK)
     messages[at] |= changed
-    with pytest.raises(ValueError, match=r"numbered in order|is no call of a tool"):
+    with pytest.raises(ValueError, match=r"numbered in order|is not a tool call"):
         turns_of(messages)

@@ -1,7 +1,7 @@
 """bio.association: who was born or works in a country, where biographies name cities (after NoLiMa, Modarressi 2025).
 
 No word of the question stands in the paragraph that answers it: what links them is that Bergen lies in Norway, which
-the text does not say. Just one person fits. Near misses are as many at every length: half of them have a city of the
+the text does not say. Just one person fits. Decoys are as many at every length: half of them have a city of the
 country for the other of the two places, half name the country in their hobby. Nobody else has to do with it.
 """
 
@@ -42,7 +42,7 @@ HOBBIES = (
     *("painting landscapes of {country}", "playing folk songs from {country}", "reading about {country}"),
     *("collecting coins from {country}", "growing wild flowers from {country}"),
 )
-"""How a near miss names a country."""
+"""How a decoy names a country."""
 FORMS = {
     "birthplace": (
         *("{name}", "{name} was born in {city}", "birthplace of {name} is {city}", "{name} (born in {city})"),
@@ -75,7 +75,7 @@ class Association(Biographies):
     knobs: Mapping[str, tuple[Any, ...]] = MappingProxyType({"depth": DEPTH, "decoys": DECOYS})
 
     def decoys_of(self, stratum: Stratum) -> int:
-        """Return how many near misses stand in a text."""
+        """Return how many decoys stand in a text."""
         return int(stratum.knob("decoys", DECOYS[0]))
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
@@ -99,7 +99,7 @@ class Association(Biographies):
         return Sample("", stratum, index, latent, (text.biography(person),), question, key)
 
     def people(self, row_streams: Streams, stratum: Stratum, country: str) -> list[int]:
-        """Draw who is asked for, and the near misses."""
+        """Draw who is asked for, and the decoys."""
         near, rng, found = _near(row_streams, stratum.tier)[country], row_streams.of("people"), list[int]()
         while len(found) <= self.decoys_of(stratum):
             one = rng.randrange(len(people(row_streams, stratum.tier)))
@@ -108,7 +108,7 @@ class Association(Biographies):
         return found
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the asked person at the wanted depth, and near misses anywhere, among people of other countries."""
+        """Put the asked person at the wanted depth, and decoys anywhere, among people of other countries."""
         stratum, latent = sample.stratum, sample.latent
         (depth,) = depths(stratum, sample.index, stratum_streams, 1)
         taken = {*latent["people"], *_near(row_streams, stratum.tier)[latent["country"]]}
@@ -211,9 +211,9 @@ def _faults(row: Published, answers: tuple[str, ...], decoys: int) -> Iterator[s
         yield f"the biography of {name} names {country}"
     abroad = [entry for entry in entries if entry is not mine[0] and country in _met(entry, other)]
     naming = [entry for entry in entries if country in entry.stated["hobby"]]
-    yield from mark_faults(row, "decoy", {entry.start: entry for entry in (*abroad, *naming)}.values(), "near misses")
+    yield from mark_faults(row, "decoy", {entry.start: entry for entry in (*abroad, *naming)}.values(), "decoys")
     if (len(abroad), len(naming)) != (decoys // 2, decoys - decoys // 2):
-        yield f"{len(abroad)} near misses by city and {len(naming)} by name, {decoys} were promised"
+        yield f"{len(abroad)} decoys by city and {len(naming)} by name, {decoys} were promised"
 
 
 TASKS = (Association(),)

@@ -168,14 +168,14 @@ def _lists() -> list[tuple[Place, re.Pattern[str]]]:
 
 
 MENTIONS = 2
-"""How often a near miss names what is asked about."""
+"""How often a decoy names what is asked about."""
 FACETS = "facets"
 CITED = re.compile(r"\[(\d{5})\]")
 Keyed = Callable[[Mapping[str, Sequence[str]]], tuple[str, ...]]
 
 
 def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
-    """Yield what is wrong with a row that promises so many near misses; `keyed` writes its key from ids by value."""
+    """Yield what is wrong with a row that promises so many decoys; `keyed` writes its key from ids by value."""
     found, asked = opened(row.text)
     wanted = facts(found, asked)
     needed = [one for fact in wanted for one in fact.documents]
@@ -189,7 +189,7 @@ def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
     yield from _fact_faults(row, wanted)
     yield from _needed_faults(row, found, wanted, asked, keyed)
     if len(near) != decoys:
-        yield f"{len(near)} near misses, expected {decoys}"
+        yield f"{len(near)} decoys, expected {decoys}"
     for one in near:
         yield from _near_faults(one, wanted, needed, [value for _, value in listed_in(asked)])
     yield from _elsewhere_faults(found, wanted)
@@ -269,20 +269,20 @@ def _facts(found: Sequence[Entry], asked: str) -> list[Fact] | None:
 
 
 def _near_faults(one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry], listed: Sequence[str]) -> Iterator[str]:
-    """Hold a near miss to be of the kind, and to be of the thing, to name it twice, or to name the value of a list."""
+    """Hold a decoy to be of the kind, and to be of the thing, to name it twice, or to name the value of a list."""
     names = {each.name for each in needed}
     if one.form.kind != needed[0].form.kind:
-        yield f"the near miss {one.name!r} is of another kind than what is asked about"
+        yield f"the decoy {one.name!r} is of another kind than what is asked about"
     stated = [fact for fact in wanted if one.form.name == fact.place[0] and fact.place[1] in one.facts]
     if one.name in names:
         if stated:
-            yield f"the near miss {one.id} states what is asked"
+            yield f"the decoy {one.id} states what is asked"
     elif listed and not any(stands(value, one.text) for value in listed):
-        yield f"the near miss {one.name!r} does not name {listed[0]!r}"
+        yield f"the decoy {one.name!r} does not name {listed[0]!r}"
     elif not listed and sum(one.text.count(name) for name in names) < MENTIONS:
-        yield f"the near miss {one.name!r} does not name twice what is asked about"
+        yield f"the decoy {one.name!r} does not name twice what is asked about"
     elif not stated:
-        yield f"the near miss {one.name!r} does not state what is asked of another thing"
+        yield f"the decoy {one.name!r} does not state what is asked of another thing"
 
 
 def _elsewhere_faults(found: Sequence[Entry], wanted: Sequence[Fact]) -> Iterator[str]:

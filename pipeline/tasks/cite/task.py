@@ -95,7 +95,7 @@ class Cite(Task):
         """Draw a demonstration; `numbers` are free ids, and `known` those of the world."""
 
     def decoys(self, stratum: Stratum) -> int:
-        """Return the number of near misses, by the knob ``decoys``."""
+        """Return the number of decoys, by the knob ``decoys``."""
         return int(stratum.knob("decoys", DECOYS[0]))
 
     def place(self, stratum: Stratum, index: int, stratum_streams: Streams) -> tuple[Place, int]:
@@ -124,7 +124,7 @@ class Cite(Task):
 
     @staticmethod
     def _numbers(row_streams: Streams, stratum: Stratum) -> list[str]:
-        """Return the ids of a row's own documents: of those that are needed, near misses and demonstrations."""
+        """Return the ids of a row's own documents: of those that are needed, decoys and demonstrations."""
         return fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), FRESH)
 
     def searched(self, row_streams: Streams, stratum: Stratum, drawn: Drawn) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class Cite(Task):
         return {"first_hit": max(needed) == best, "close": int((4 * scores >= best).sum())}
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the documents that are needed at their depths, and near misses and those that hold values anywhere."""
+        """Put the documents that are needed at their depths, and decoys and those that hold values anywhere."""
         stratum, rng = sample.stratum, row_streams.of("scatter")
         world, known = gazetteer(row_streams, stratum.tier), ids(row_streams, stratum.tier)
         drawn = self.drawn(world, stratum, sample.index, row_streams, stratum_streams)
@@ -202,7 +202,7 @@ class Cite(Task):
         return self.keyed({fact.value: sorted(fact.ids) for fact in reader.facts(found, question)})
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that each document needed is, that no other says the same, and near misses are what they say."""
+        """Prove that each document needed is, that no other says the same, and decoys are what they say."""
         return reader.faults(row, self.decoys(row.stratum), self.keyed)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
@@ -307,7 +307,7 @@ class Listing(Cite):
         return tuple(lists())
 
     def decoys(self, stratum: Stratum) -> int:
-        """Return the number of near misses: that of the knob, or two for each thing if these are more."""
+        """Return the number of decoys: that of the knob, or two for each thing if these are more."""
         wanted = super().decoys(stratum)
         return wanted and max(wanted, 2 * stratum.complexity)
 

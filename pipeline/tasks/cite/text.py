@@ -74,11 +74,11 @@ def _worded(facts: Mapping[str, Sequence[str]], between: str, end: str) -> tuple
 MORE = (4, 5)
 """How many facts a document about the thing states beside the leading one, if there are so many to be told."""
 OWN_DECOYS = 4
-"""The most near misses about the thing itself."""
+"""The most decoys about the thing itself."""
 NEAR = 12
-"""Years between the first ones of a thing and a near miss at first; where nothing fits, there may be more of them."""
+"""Years between the first ones of a thing and a decoy at first; where nothing fits, there may be more of them."""
 MENTIONS = 2
-"""How often a near miss about another thing names the one that is asked about."""
+"""How often a decoy about another thing names the one that is asked about."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def _beside(rng: Random, form: str, asked: Query) -> list[tuple[str, str]]:
 
 
 def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: Query, wanted: int) -> Iterator[Passage]:
-    """Yield near misses: half are about the thing itself and state nothing that is asked, four at the most.
+    """Yield decoys: half are about the thing itself and state nothing that is asked, four at the most.
 
     Those are by the same `writer` as all other documents about it. The others are about further things of its kind, two
     about each, which state what is asked and name the thing twice.

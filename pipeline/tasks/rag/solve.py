@@ -19,7 +19,7 @@ from pipeline.worlds.gazetteer.things import Form, Relation, forms
 from pipeline.worlds.wording import reader
 
 MENTIONS = 2
-"""How often a near miss names what is asked about."""
+"""How often a decoy names what is asked about."""
 OF_TWO = "whichever of "
 PAIR = re.compile(r"Consider ([^.]+)\. (.+)")
 ONE = re.compile(r"\bthe one (?:that|who) ")
@@ -240,7 +240,7 @@ def solved(text: str) -> Answer:
 
 
 def faults(row: Published, decoys: int) -> Iterator[str]:
-    """Yield what is wrong with a row that promises so many near misses."""
+    """Yield what is wrong with a row that promises so many decoys."""
     found, table, asked = read(row.text), table_of(row.text), question(row.text)
     answer, needed = answered(table, asked)
     yield from _double_faults(found)
@@ -278,19 +278,19 @@ def _mark_faults(row: Published, role: str, wanted: Sequence[Entry]) -> Iterator
 def _near_faults(
     row: Published, found: Sequence[Entry], needed: Sequence[Entry], asked: str, decoys: int
 ) -> Iterator[str]:
-    """Hold near misses to their number, and each to share what it has to share."""
+    """Hold decoys to their number, and each to share what it has to share."""
     starts = {start for start, _ in row.spans("decoy")}
     near = [one for one in found if one.start in starts]
     if len(near) != decoys or len(starts) != decoys:
-        yield f"{len(near)} near misses, expected {decoys}"
+        yield f"{len(near)} decoys, expected {decoys}"
     named, facts = [one for one in needed if one.name in asked], described_values(asked)
     for one in near:
         if one.form.name not in {each.form.name for each in needed}:
-            yield f"the near miss {one.name!r} is of another kind than what is asked about"
+            yield f"the decoy {one.name!r} is of another kind than what is asked about"
         if facts and not any(_half(one, each) for each in facts):
-            yield f"the near miss {one.name!r} does not share half of what is asked"
+            yield f"the decoy {one.name!r} does not share half of what is asked"
         if not facts and max(one.text.count(each.name) for each in named) < MENTIONS:
-            yield f"the near miss {one.name!r} does not name twice what is asked about"
+            yield f"the decoy {one.name!r} does not name twice what is asked about"
 
 
 def _half(one: Entry, facts: Mapping[tuple[str, str], str]) -> bool:

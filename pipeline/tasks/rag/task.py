@@ -109,7 +109,7 @@ class Rag(Task):
         return list(needed(world, row_streams.of("golds"), asked))
 
     def decoys(self, stratum: Stratum) -> int:
-        """Return the number of near misses, by the knob ``decoys``."""
+        """Return the number of decoys, by the knob ``decoys``."""
         return int(stratum.knob("decoys", DECOYS[0]))
 
     def keyed(self, asked: Question, golds: Sequence[Passage]) -> Key:
@@ -136,7 +136,7 @@ class Rag(Task):
         return Sample("", stratum, index, latent, relevant, asked.question, self.keyed(asked, golds), ranked)
 
     def near(self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> list[Passage]:
-        """Return the near misses of a row; by the knob ``answer_elsewhere`` they do not name the answer."""
+        """Return the decoys of a row; by the knob ``answer_elsewhere`` they do not name the answer."""
         world, wanted = gazetteer(row_streams, stratum.tier), self.decoys(stratum)
         for turn in count():
             found = list(near_misses(world, row_streams.of("decoys", turn), asked, wanted))
@@ -181,7 +181,7 @@ class Rag(Task):
     def searched(
         self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]
     ) -> dict[str, Any]:
-        """Return what a search over the world and the near misses finds.
+        """Return what a search over the world and the decoys finds.
 
         That is whether its first hit is a document that the answer needs, how many passages stand before each of these
         (`ranks`), and how many of the world score at least a quarter of the best (`close`).
@@ -198,7 +198,7 @@ class Rag(Task):
         return {"first_hit": min(before) == 0, "ranks": before, "close": int((4 * scores >= best).sum())}
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the documents that are needed at their depths, and near misses anywhere."""
+        """Put the documents that are needed at their depths, and decoys anywhere."""
         stratum, latent = sample.stratum, sample.latent
         row_streams, number = self.drawing(stratum, sample.index, row_streams, stratum_streams)
         world, with_title, rng = gazetteer(row_streams, stratum.tier), has_titles(stratum), row_streams.of("scatter")
@@ -239,7 +239,7 @@ class Rag(Task):
         return accepted(answer)
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that each document needed is, that there is no other answer, and near misses are what they say."""
+        """Prove that each document needed is, that there is no other answer, and decoys are what they say."""
         return proof.faults(row, self.decoys(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
@@ -316,7 +316,7 @@ class Listed(Rag):
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": JUDGED})
 
     def decoys(self, stratum: Stratum) -> int:
-        """Return the number of near misses: that of the knob ``decoys``, or two for each thing if these are more."""
+        """Return the number of decoys: that of the knob ``decoys``, or two for each thing if these are more."""
         wanted = super().decoys(stratum)
         return wanted and max(wanted, 2 * stratum.complexity)
 
@@ -325,7 +325,7 @@ class Listed(Rag):
         return listed(world, row_streams.of("golds"), asked, stratum.complexity, self.decoys(stratum))[0]
 
     def near(self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> list[Passage]:
-        """Write the near misses, which are drawn with the things."""
+        """Write the decoys, which are drawn with the things."""
         world = gazetteer(row_streams, stratum.tier)
         return listed(world, row_streams.of("golds"), asked, stratum.complexity, self.decoys(stratum))[1]
 

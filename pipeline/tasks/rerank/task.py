@@ -76,7 +76,7 @@ class Rerank(Task):
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw a question, and write the documents that it turns on, with numbers that no other document has.
 
-        `Sample.relevant` has all texts that are written for the row: those worth something, near misses and decoys, and
+        `Sample.relevant` has all texts that are written for the row: those worth something, all decoys, and
         the documents of demonstrations.
         """
         world, taken = gazetteer(row_streams, stratum.tier), set[str]()

@@ -370,7 +370,7 @@ class Points(Task):
         return text.accepted(points, others)
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that each entry needed is, that no other is, and that near misses are as many as promised."""
+        """Prove that each entry needed is, that no other is, and that decoys are as many as promised."""
         return reader.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:

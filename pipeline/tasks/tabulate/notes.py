@@ -57,9 +57,9 @@ class NotesTask(TabulateTask):
         return Filler(self.pools(sample.stratum)[0].name, order, spares)
 
     def drawn(self, dealer: Dealer, wanted: Sequence[float]) -> Drawn:
-        """Deal the kind and the region, and draw the buildings that are asked for, and near misses.
+        """Deal the kind and the region, and draw the buildings that are asked for, and decoys.
 
-        Of three names that begin with one word, one is asked for, and the others are those of near misses.
+        Of three names that begin with one word, one is asked for, and the others are those of decoys.
         """
         world, rng, said = survey(dealer.row_streams, dealer.stratum.tier), dealer.rng("buildings"), dealer.rng("notes")
         places = [(kind, region) for kind in kinds() for region in self.regions(world, dealer.stratum)]

@@ -80,7 +80,7 @@ class Rewrite(TabulateTask):
         return Filler(self.pools(sample.stratum)[0].name, order, policy="ranked", ranks=np.arange(size))
 
     def drawn(self, dealer: Dealer, wanted: Sequence[float]) -> Drawn:
-        """Deal the rules and the columns, and draw the lines of the host, and near misses of both sorts."""
+        """Deal the rules and the columns, and draw the lines of the host, and decoys of both sorts."""
         world, rng = hostlog(dealer.row_streams, dealer.stratum.tier), dealer.rng("events")
         rules = drawn_rules(dealer)
         columns = dealer.deal("columns", [*permutations(text.COLUMNS)])

@@ -198,7 +198,7 @@ def table_of_notes(text: str) -> str:
 
 
 def note_faults(row: Published, decoys: float) -> Iterator[str]:
-    """Yield what is wrong with a row of notes that promises near misses for such a share of what is asked."""
+    """Yield what is wrong with a row of notes that promises decoys for such a share of what is asked."""
     asked, (lines, notes) = asked_of_notes(row.text), read_notes(row.text)
     if row.question not in row.text[row.text.rfind("\nQuestion: ") :]:
         yield "the prompt does not end in the question"
@@ -212,9 +212,9 @@ def note_faults(row: Published, decoys: float) -> Iterator[str]:
     for sort in ("kind", "region"):
         alike = sum(getattr(notes[at], sort) == getattr(asked, sort) for at in near)
         if alike != round(decoys * len(right)):
-            yield f"{alike} near misses have the {sort}, expected {round(decoys * len(right))}"
+            yield f"{alike} decoys have the {sort}, expected {round(decoys * len(right))}"
     if wrong := [at for at in near if notes[at].beside not in ("", asked.kind, asked.region)]:
-        yield f"the near miss {notes[wrong[0]].name!r} speaks of {notes[wrong[0]].beside}, which is not asked for"
+        yield f"the decoy {notes[wrong[0]].name!r} speaks of {notes[wrong[0]].beside}, which is not asked for"
     known = {*right, *near}
     idle = [at for at, one in enumerate(notes) if at not in known and one.beside in (asked.kind, asked.region)]
     if idle:
@@ -346,7 +346,7 @@ def table_of_log(text: str) -> str:
 
 
 def log_faults(row: Published, decoys: float, twins: int) -> Iterator[str]:
-    """Yield what is wrong with a row of a log that promises near misses for such a share of the lines asked for."""
+    """Yield what is wrong with a row of a log that promises decoys for such a share of the lines asked for."""
     host, (lines, logged), form = host_asked(row.text), read_log(row.text), form_of(row.text)
     if row.question not in row.text[row.text.rfind("\nQuestion: ") :]:
         yield "the prompt does not end in the question"

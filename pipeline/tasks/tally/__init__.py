@@ -9,7 +9,7 @@ A year of messages from customers, one a line, each with its day and the number 
 order. What a message asks is nowhere stated (unless the knob `stated` says so) and has to be read from it. `count` asks
 how many messages of one kind a clerk received, `when` in which month the last of a number of them came, `users` which
 clerks received messages of two kinds; `most` and `compare` ask which act is asked for most often in all messages, or
-more often of two. In the first three every counted line is proven necessary, and near misses stand in every prompt, as
+more often of two. In the first three every counted line is proven necessary, and decoys stand in every prompt, as
 many at every length: the clerk's other messages, other clerks' messages of that kind, and messages that only mention
 what is asked. In `most` and `compare` the answer leads by a tenth or more in every packed prompt, though not by its
 words, and not in every part of the text. Where `count` names a language, the text is a register in it, and entries of

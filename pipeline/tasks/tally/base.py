@@ -168,7 +168,7 @@ class TallyTask(Task):
         return reader.accepted(reader.solve(text))
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that marked lines are needed and others not, and that near misses are there."""
+        """Prove that marked lines are needed and others not, and that decoys are there."""
         return reader.faults(row)
 
 

@@ -281,7 +281,7 @@ def _answered(entries: Sequence[Entry], asked: Question) -> str:
 
 
 def _misses(row: Published, book: Book) -> Iterator[str]:
-    """Count the near misses that every prompt has."""
+    """Count the decoys that every prompt has."""
     asked, size = book.asked, row.stratum.complexity
     kind = asked.kinds[0]
     if clerk := asked.named.get("clerk"):

@@ -51,7 +51,7 @@ class OfOneClerk(TallyTask):
         return kind, INTENTS[kind], row_streams.of("clerk").choice(clerks(row_streams)[1])
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put near misses beside what is asked."""
+        """Put decoys beside what is asked."""
         intent, clerk = INTENTS[sample.latent["kind"]], sample.latent["clerk"]
         rng = row_streams.of("misses")
         more = self.later(sample, rng)
@@ -75,7 +75,7 @@ class OfOneClerk(TallyTask):
         return dates(rng, sample.latent["own"])
 
     def numbers(self, stratum: Stratum, row_streams: Streams) -> dict[str, int]:
-        """Draw how many near misses there are."""
+        """Draw how many decoys there are."""
         rng = row_streams.of("numbers")
         return {"own": rng.randint(*OWN[stratum.complexity]), "others": rng.randint(*OTHERS[stratum.complexity])}
 
@@ -215,7 +215,7 @@ class Users(TallyTask):
         ]
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put clerks beside them who received one of the messages, or none, and instead near misses that mention it."""
+        """Put clerks beside them who received one of the messages, or none, and instead decoys that mention it."""
         latent, count = sample.latent, sample.stratum.complexity
         kinds_asked = INTENTS[latent["kind"]], INTENTS[latent["other"]]
         one, two, none = (latent["clerks"][at * count : (at + 1) * count] for at in (1, 2, 3))

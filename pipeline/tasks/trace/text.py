@@ -27,7 +27,7 @@ NOTE = 'note {"text": "trace first, then a question to answer in plain text"}'
 START = "Trace:\n"
 AT_ONCE, ANSWER = "Answer now and call no tool. ", "\nAnswer:"
 IN_TEXT = "\n\nReply in plain text, and call no tool."
-"""How a question ends in a conversation with calls of tools."""
+"""How a question ends in a conversation with tool calls."""
 TAIL = f"""\
 This is the end of the trace. {AT_ONCE}{{reply}}
 

@@ -1,4 +1,4 @@
-"""trace's subtasks with the suffix -tools: the same questions about a log that stands as real calls of tools.
+"""trace's subtasks with the suffix -tools: the same questions about a log that stands as real tool calls.
 
 Rows of the same seed, tier, length, complexity and number ask the same as those of the subtask without the suffix,
 about the same jobs, at the same depths where both subtasks have as many rows. The prompt is a conversation: the user
@@ -44,7 +44,7 @@ NOTED = re.compile(r'\{"ref": "(\w{5})", "status": "kept", "note": 1\}')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsTools(Task):
-    """A subtask of the family as a conversation with calls of tools: `plain` asks."""
+    """A subtask of the family as a conversation with tool calls: `plain` asks."""
 
     plain: TraceTask
     family: str
@@ -59,7 +59,7 @@ class AsTools(Task):
     has_calls: bool = True
 
     def golden_stratum(self, complexity: int) -> Stratum:
-        """Return the plain subtask's, at twice its length: calls of tools take more tokens."""
+        """Return the plain subtask's, at twice its length: tool calls take more tokens."""
         plain = self.plain.golden_stratum(complexity)
         return replace(plain, subtask=self.subtask, length=2 * plain.length)
 
@@ -192,13 +192,13 @@ def make_turns(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
 
 
 def as_tools(plain: TraceTask) -> AsTools:
-    """Return a subtask as a conversation with calls of tools; its rows change with those of the plain one."""
+    """Return a subtask as a conversation with tool calls; its rows change with those of the plain one."""
     return AsTools(
         plain=plain,
         family=plain.family,
         subtask=plain.subtask + SUFFIX,
         twin=plain.subtask,
-        title=f"the same as `{plain.subtask}`, as real calls of tools",
+        title=f"the same as `{plain.subtask}`, as real tool calls",
         version=plain.version,
         scorer=plain.scorer,
         max_new_tokens=plain.max_new_tokens,

@@ -1,4 +1,4 @@
-"""What a function does to a list of numbers, as steps: drawn, carried out, told, and changed into near misses."""
+"""What a function does to a list of numbers, as steps: drawn, carried out, told, and changed into decoys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = {"filter": FILTERS, "map": MAPS, "order": ORDERS, "cut": CUTS, "end": EN
 SORT_OF = {kind: sort for sort, kinds in KINDS.items() for kind in kinds}
 NUMBERS = range(2, 10)
 WAYS = ("turned round", "numbers", "end", "step")
-"""How a near miss differs: two steps exchanged, two numbers exchanged, another end, another step."""
+"""How a decoy differs: two steps exchanged, two numbers exchanged, another end, another step."""
 LEAST_SEEN = 3
 """In how many of the tried lists a step must show."""
 

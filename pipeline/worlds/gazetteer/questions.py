@@ -22,7 +22,7 @@ STEPS = 3
 class Question:
     """A question: its words, the answer, the numbers of the passages that it needs in order, and what it turns on.
 
-    `about` are the things that near misses are to look like, `form` and `relation` are those of the first passage. What
+    `about` are the things that decoys are to look like, `form` and `relation` are those of the first passage. What
     the answer is is `asks`, `given` the facts by which a thing is described, or which all things of a list share; and
     these are all of them, `sharing`, by their passages. For each passage that is needed `read` is the relation that has
     to be read in it, beside the number that compares two things.
@@ -67,7 +67,7 @@ def places(subtask: str) -> tuple[Place, ...]:
 
 
 def _described(form: Form, but: str) -> list[Relation]:
-    """Return the relations that a thing can be described by: near misses must be able to name their values in time.
+    """Return the relations that a thing can be described by: decoys must be able to name their values in time.
 
     None is of a year to come, and none follows from another one, as the river follows from the town.
     """
@@ -281,11 +281,11 @@ _DRAWS = {"single": _single, "described": _descr, "bridge": _bridge, "compare": 
 
 
 MENTIONS = 2
-"""How often a near miss names what the question asks about."""
+"""How often a decoy names what the question asks about."""
 AGAIN = 0.35
-"""How often a near miss names what it is to name once more than it has to, so that a search ranks it high."""
+"""How often a decoy names what it is to name once more than it has to, so that a search ranks it high."""
 APART = 8
-"""How many years a near miss may lie before or after what it looks like."""
+"""How many years a decoy may lie before or after what it looks like."""
 CLOSE = 6
 """How many years the things of a list may lie before or after the first one: they name each other."""
 BESIDES = 2
@@ -306,7 +306,7 @@ def needed(world: Gazetteer, rng: Random, asked: Question) -> Iterator[Passage]:
 
 
 def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> Iterator[Passage]:
-    """Yield near misses.
+    """Yield decoys.
 
     Of a thing that is named in the question: others of its kind, which state what is asked and name it twice. Of one
     that is described: others of its kind that have one of the two attributes and name the value of the other.
@@ -338,10 +338,10 @@ def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> I
 def listed(
     world: Gazetteer, rng: Random, asked: Question, count: int, decoys: int
 ) -> tuple[list[Passage], list[Passage]]:
-    """Write the documents of a list: of things that have the value, and near misses, which name it otherwise.
+    """Write the documents of a list: of things that have the value, and decoys, which name it otherwise.
 
-    Each of them names two others, things and near misses alike, and each speaks of the relation with a value for which
-    it does not hold: in two of three near misses that is the value of the list.
+    Each of them names two others, things and decoys alike, and each speaks of the relation with a value for which
+    it does not hold: in two of three decoys that is the value of the list.
     """
     form, relation, ((_, value),) = forms()[asked.form], forms()[asked.form].relation(asked.relation), asked.given
     written, taken, base = list[tuple[Thing, list[tuple[str, str]]]](), set[str](), None
@@ -376,7 +376,7 @@ def _named(
     turn: int,
     taken: Sequence[str],
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return in what other role a near miss has a value: in a fact, or in colour.
+    """Return in what other role a decoy has a value: in a fact, or in colour.
 
     Two in turn have it in a sentence that speaks of the relation, the third in a fact of another relation, if one fits,
     or else in any colour.

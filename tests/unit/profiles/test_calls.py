@@ -1,4 +1,4 @@
-"""Conversations with calls of tools: held to official templates by transformers, and the sum of their jobs' tokens."""
+"""Conversations with tool calls: held to official templates by transformers, and the sum of their jobs' tokens."""
 
 from __future__ import annotations
 
@@ -123,12 +123,12 @@ def test_calls_beyond_those_that_cost_the_same_are_refused() -> None:
     assert first == second == profile.job_tokens([pair])[0]
     assert third > second
     profile.check_calls(1000, "a row")
-    with pytest.raises(FitError, match="a row: 1,001 calls of tools do not fit profile kimi-k2"):
+    with pytest.raises(FitError, match="a row: 1,001 tool calls do not fit profile kimi-k2"):
         profile.check_calls(1001, "a row")
 
 
 def test_profiles_without_them_refuse_calls() -> None:
-    with pytest.raises(ProfileError, match=r"cannot send calls of tools: it has no table \[template.tools\]"):
+    with pytest.raises(ProfileError, match=r"cannot send tool calls: it has no table \[template.tools\]"):
         load_profile("llama3.1").render([*HEAD, *TAIL], "chat")
 
 

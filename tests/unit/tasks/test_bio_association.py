@@ -1,4 +1,4 @@
-"""bio.association: who fits is told by the country of a city alone, and every near miss is what it says."""
+"""bio.association: who fits is told by the country of a city alone, and every decoy is what it says."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def streams(index: int) -> tuple[Streams, Streams]:
 
 
 def published(index: int, knobs: tuple[tuple[str, Any], ...] = ()) -> Published:
-    """Put a row together from its layout, the asked biography first, then near misses, then other people's."""
+    """Put a row together from its layout, the asked biography first, then decoys, then other people's."""
     cell = Stratum("bio", "association", "32k", 8192, 1, ROWS, knobs=knobs)
     sample = TASK.sample(cell, index, *streams(index))
     layout = TASK.layout(sample, *streams(index))
@@ -48,7 +48,7 @@ def sampled(index: int) -> Sample:
 
 @pytest.mark.parametrize("knobs", [(), (("decoys", 0),), (("decoys", 12),)])
 def test_rows_hold(knobs: tuple[tuple[str, Any], ...]) -> None:
-    """Rows are solved by their text, and proven, with any number of near misses."""
+    """Rows are solved by their text, and proven, with any number of decoys."""
     for index in range(20):
         row = published(index, knobs)
         assert TASK.check(row) == []
@@ -108,12 +108,12 @@ def test_a_second_person_and_none_are_found(plant: Callable[[Published], str]) -
 
 
 def test_other_near_misses_than_promised_are_found() -> None:
-    """A near miss more or less, or one that is not marked, is named."""
+    """A decoy more or less, or one that is not marked, is named."""
     row = published(4)
     fewer = replace(row, stratum=replace(row.stratum, knobs=(("decoys", 12),)))
     assert any("were promised" in fault for fault in TASK.check(fewer))
     unmarked = replace(row, needles=row.needles[:-1])
-    assert any("near misses" in fault for fault in TASK.check(unmarked))
+    assert any("decoys" in fault for fault in TASK.check(unmarked))
 
 
 def test_the_country_does_not_stand_in_who_is_asked_for() -> None:

@@ -132,7 +132,7 @@ def test_planted_documents_are_found(rows: list[Row]) -> None:
         found_with(row, filler, filler.text.replace(filler.id, gold.id), "the id")
         found_with(row, filler, gold.text.replace(gold.id, filler.id), "stated twice", "two documents", "key", "marks")
         found_with(row, near, near.text.replace(f"[{near.id}]", f"[{near.id[:4]}]"), "no document")
-        found_with(row, near, filler.text.replace(filler.name, "Nobody").replace(filler.id, near.id), "near miss")
+        found_with(row, near, filler.text.replace(filler.name, "Nobody").replace(filler.id, near.id), "decoy")
 
 
 def test_a_second_value_of_a_fact_is_found(rows: list[Row]) -> None:
@@ -152,7 +152,7 @@ def test_a_near_miss_that_says_what_is_asked_is_found(rows: list[Row]) -> None:
     for row in of(rows, "facets"):
         gold = entries(row, "relevant")[0]
         own = next(one for one in entries(row, "decoy") if one.name == gold.name)
-        found_with(row, own, gold.text.replace(gold.id, own.id), "stated twice", "near miss", "key", "marks")
+        found_with(row, own, gold.text.replace(gold.id, own.id), "stated twice", "decoy", "key", "marks")
 
 
 def test_wrong_demonstrations_are_found(rows: list[Row]) -> None:
@@ -177,7 +177,7 @@ def test_every_value_stands_elsewhere_and_half_of_the_facts_twice(rows: list[Row
 
 
 def test_what_is_needed_looks_like_near_misses(rows: list[Row]) -> None:
-    """Documents that are needed are as long as near misses, and state as many facts to a fact."""
+    """Documents that are needed are as long as decoys, and state as many facts to a fact."""
     sizes = {
         role: [(len(one.text.split()), len(one.facts)) for row in rows for one in entries(row, role)]
         for role in ("relevant", "decoy")

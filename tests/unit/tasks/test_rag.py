@@ -146,7 +146,7 @@ def test_a_second_value_of_a_relation_is_found(rows: list[Row]) -> None:
 
 
 def test_another_document_that_fits_is_found(rows: list[Row]) -> None:
-    """A near miss that is given the missing attribute of a description makes a second answer."""
+    """A decoy that is given the missing attribute of a description makes a second answer."""
     for row in of(rows, "described"):
         gold, near = entries(row, "relevant")[0], entries(row, "decoy")[0]
         double = gold.text.replace(gold.name, near.name)

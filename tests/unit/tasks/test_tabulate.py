@@ -158,7 +158,7 @@ def test_words_alone_do_not_tell_what_is_asked(rows: list[Row]) -> None:
         both = written(row, lambda line: asked.region in line and (asked.kind in line or kinds()[asked.kind] in line))  # noqa: B023
         of_kind = written(row, lambda line: asked.kind in line or kinds()[asked.kind] in line)  # noqa: B023
         led = written(row, lambda line: (first(line, names), words[first(line, words)]) == (asked.region, asked.kind))  # noqa: B023
-        assert both == pytest.approx(8 / 13)  # ten of sixteen near misses of each sort name both
+        assert both == pytest.approx(8 / 13)  # ten of sixteen decoys of each sort name both
         assert of_kind < 2 / 3
         assert led < 0.8
 

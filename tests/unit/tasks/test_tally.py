@@ -1,4 +1,4 @@
-"""Messages that are counted: needed one by one, beside near misses, and by no shortcut."""
+"""Messages that are counted: needed one by one, beside decoys, and by no shortcut."""
 
 from __future__ import annotations
 

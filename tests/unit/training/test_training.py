@@ -340,5 +340,5 @@ def test_every_task_is_streamed_or_kept_for_evaluation() -> None:
             refused.add(f"{family}.{subtask}")
     calling = {f"{family}.{subtask}" for (family, subtask), task in TASKS.items() if task.has_calls}
     assert refused == {f"{cell.family}.{cell.subtask}" for cell in load_recipe("transfer").strata} | calling
-    with pytest.raises(RecipeError, match=r"has calls of tools, which streams do not carry: train on trace\.rows"):
+    with pytest.raises(RecipeError, match=r"has tool calls, which streams do not carry: train on trace\.rows"):
         rows_of("trace.rows-tools", length=32768)
