@@ -183,7 +183,7 @@ DENIED, BOTH, BESIDE = share(0.56), share(0.68), share(0.76)
 COMMON = ("name", "town")
 """Slots that have one value in the whole message: who writes, and from where."""
 TAGS = ("by the way", "as I said", "I should add", "mind you")
-"""What sentences may end in behind a comma, of which a message says each once; lines that have one go without it too."""
+"""What sentences may end in behind a comma: a message says each once, and no line needs the one that it has."""
 DRAWS = 48
 """How many numbers decide on a message, at most."""
 TURNS = (3_242_174_889, 2_447_445_414)
