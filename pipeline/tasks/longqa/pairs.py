@@ -54,7 +54,7 @@ class Unanswerable(LongQa):
     scorer = "idk_pair"
     complexities = (0, 1)
     paired = True
-    version = 3
+    version = 4
     reply = text.MAY_LACK
 
     def drawn(
