@@ -234,12 +234,12 @@ def _written(
 
 
 def _tagged_once(said: Sequence[str]) -> Iterator[str]:
-    """Yield the sentences of a message, without a tag that an earlier one ends in."""
+    """Yield the sentences of a message, without a tag that an earlier one has too."""
     found = set[str]()
     for sentence in said:
         rest, _, tag = sentence[:-1].rpartition(", ")
         yield f"{rest}{sentence[-1]}" if tag in found else sentence
-        found.update({tag} & {*TAGS})
+        found.update(each for each in TAGS if each == tag or sentence.startswith(each[0].upper() + each[1:]))
 
 
 @lru_cache(maxsize=256)

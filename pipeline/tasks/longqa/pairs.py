@@ -55,6 +55,8 @@ class Unanswerable(LongQa):
     complexities = (0, 1)
     paired = True
     version = 4
+    drawn_as = "unanswerable@3"
+    """Its histories are those of version 3: since then the words of the annals alone have changed."""
     reply = text.MAY_LACK
 
     def drawn(
