@@ -322,10 +322,10 @@ def depths(stratum_streams: Streams, row_streams: Streams, rows: int, index: int
     return found
 
 
-def streams_of_twin(task: Task, *streams: Streams) -> tuple[Streams, ...]:
-    """Return the streams that the twin of a task, of the same version, has instead of the task's own."""
-    own, twin = (f"{task.family}.{subtask}@{task.version}" for subtask in (task.subtask, task.twin))
-    return tuple(replace(each, path=tuple(twin if part == own else part for part in each.path)) for each in streams)
+def streams_of_twin(task: Task, twin: Task, *streams: Streams) -> tuple[Streams, ...]:
+    """Return the streams that the twin of a task has instead of the task's own."""
+    own, theirs = (f"{each.family}.{each.subtask}@{each.version}" for each in (task, twin))
+    return tuple(replace(each, path=tuple(theirs if part == own else part for part in each.path)) for each in streams)
 
 
 def history_depths(rng: Random, roles: Sequence[Role], needed: Sequence[float]) -> list[float]:

@@ -9,7 +9,7 @@ a message tell which acts and things it speaks of, and only its sentences which 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
 from random import Random
@@ -182,6 +182,8 @@ DENIED, BOTH, BESIDE = share(0.56), share(0.68), share(0.76)
 """Up to how many deny an act, deny one and say what other thing is not meant, or say that alone."""
 COMMON = ("name", "town")
 """Slots that have one value in the whole message: who writes, and from where."""
+TAGS = ("by the way", "as I said", "I should add", "mind you")
+"""What sentences may end in behind a comma: a message says each once, and no line needs the one that it has."""
 DRAWS = 48
 """How many numbers decide on a message, at most."""
 TURNS = (3_242_174_889, 2_447_445_414)
@@ -227,8 +229,17 @@ def _written(
         for drawn in words(rng, DRAWS * (count - len(found))).reshape(-1, DRAWS).tolist():
             message = _Message(of, drawn, number := number + 1)
             denied = message.write(every[drawn[0] * len(every) >> 32], needed)
-            found[" ".join(message.said)] = denied
+            found[" ".join(_tagged_once(message.said))] = denied
     return found
+
+
+def _tagged_once(said: Sequence[str]) -> Iterator[str]:
+    """Yield the sentences of a message, without a tag that an earlier one has too."""
+    found = set[str]()
+    for sentence in said:
+        rest, _, tag = sentence[:-1].rpartition(", ")
+        yield f"{rest}{sentence[-1]}" if tag in found else sentence
+        found.update(each for each in TAGS if each == tag or sentence.startswith(each[0].upper() + each[1:]))
 
 
 @lru_cache(maxsize=256)

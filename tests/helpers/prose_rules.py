@@ -21,7 +21,7 @@ RULES = {
     "a word twice": r"(?i)\b(?!had\b|that\b)([a-z]+) \1\b",
     "a wrong article": r"(?i)\ba (?!(?:u(?:[snt][ei]|ku|n[iy])|eu|ewe|one\b|once))[aeiou]\w|\ba (?:hour|heir|honest)"
     r"|\ban (?!hour|heir|honest)[bcdfghjklmnpqrstvwxyz]\w",
-    "two determiners": rf"(?i)(?<!, )\b(?:{DETERMINERS}) (?:a|an|the|my|your|our|their|every|each)\b(?! of)",
+    "two determiners": rf"(?i)(?<!, )\b(?:{DETERMINERS}) (?:a|an|the|my|your|our|their|every|each)\b(?! of)(?! wiser)",
     "an article behind its adjective": r"(?<!the )(?<!so )\b(?:new|old|fresh|other|real) an? ",
     "a noun is missing": r"\b(?:a|an|the) (?:of|and|or|to|in|at|is|are|was|were|with|has|had|by|from|for)\b(?!-)"
     r"|\b(?:a|an|the|my|your|our|their) ?[.,;:!?](?!\.)",
@@ -60,6 +60,8 @@ RULES = {
     "a participle is wrong": r"(?<!Whoever it )\b(?:are|be|been|has|have|is|was|were) (?:became|began|came|did"
     r"|gave|knew|took|went|wrote)\b",
     "an amount of things that are counted": r"\b(?:good|great) deal of (?!its\b|this\b)[a-z]+s\b(?<!ss)",
+    "weather that is told by the clock": r"\b(?:just|right|straight|well|long) (?:before|after) [a-z]+"
+    rf" and (?:{WEATHERS})\b",
     "a verb that waits for itself": r"(?i)\b(come|go|get|seem|start|begin|try)s? to \1\b",
 }
 COMPILED = {name: re.compile(pattern) for name, pattern in RULES.items()}

@@ -30,6 +30,8 @@ from pipeline.tasks.solving import PROMPT
 
 Plain = Standard | Multi | Calculation | Multihop | Rank
 SUFFIX = "-essay"
+ESSAYS_CHANGED = 1
+"""How often the essays have changed while the plain subtasks did not."""
 HEADING = "\nEssays and biographies:\n"
 ENDED = "This is the end of the essays and biographies."
 INTRODUCTION = """\
@@ -69,11 +71,11 @@ class Among(Biographies):
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the sample that the plain subtask has there."""
-        return self.plain.sample(stratum, index, *streams_of_twin(self, row_streams, stratum_streams))
+        return self.plain.sample(stratum, index, *streams_of_twin(self, self.plain, row_streams, stratum_streams))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Lay the sample out as the plain subtask does, with essays instead of other people."""
-        plain = self.plain.layout(sample, *streams_of_twin(self, row_streams, stratum_streams))
+        plain = self.plain.layout(sample, *streams_of_twin(self, self.plain, row_streams, stratum_streams))
         head = (Piece(f"{self.introduction}{HEADING}", "instruction"),)
         tail = tuple(replace(piece, text=piece.text.replace(END, ENDED)) for piece in plain.tail)
         return replace(plain, head=head, filler=prose(row_streams, sample.stratum), tail=tail)
@@ -140,15 +142,15 @@ def _moved(needle: Needle, parted: Parted) -> Needle:
 def among_essays(plain: Plain, whom: str, more: str = "", *, lists: bool = False, chains: bool = False) -> Among:
     """Return a subtask among essays, which asks about `whom`; `more` is said about biographies.
 
-    Its rows change with those of the plain subtask, so it has the same version. It has no knob for density: there are
-    no other people.
+    Its rows change with those of the plain subtask, and with the essays. It has no knob for density: there are no other
+    people.
     """
     return Among(
         plain=plain,
         subtask=plain.subtask + SUFFIX,
         twin=plain.subtask,
         title=f"the same as `{plain.subtask}`, among essays",
-        version=plain.version,
+        version=plain.version + ESSAYS_CHANGED,
         scorer=plain.scorer,
         shots=plain.shots,
         most_shots=plain.most_shots,

@@ -54,7 +54,9 @@ class Unanswerable(LongQa):
     scorer = "idk_pair"
     complexities = (0, 1)
     paired = True
-    version = 3
+    version = 4
+    drawn_as = "unanswerable@3"
+    """Its histories are those of version 3: since then the words of the annals alone have changed."""
     reply = text.MAY_LACK
 
     def drawn(

@@ -42,7 +42,7 @@ class State(LongQa):
     __slots__ = ()
 
     subtask = "state"
-    version = 3
+    version = 4
     title = "who owned a property on a day, after sales that are set aside and restored"
     complexities: tuple[int, ...] = (1, 5, 20)
     shortest = 8192
@@ -122,7 +122,7 @@ class Choice(State):
     __slots__ = ()
 
     subtask = "choice"
-    version = 3
+    version = 4
     title = "who owned a property on a day, from four choices"
     scorer = "choice"
     complexities = (5, 20)

@@ -124,7 +124,7 @@ class ChatTurns(LongQa):
     __slots__ = ()
 
     subtask = "turns"
-    version = 4
+    version = 5
     title = "what follows from several dated chat sessions, in pairs of rows with and without the decisive statement"
     scorer = "idk_pair"
     complexities = (0, 1)

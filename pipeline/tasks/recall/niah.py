@@ -418,6 +418,13 @@ class InProse(Niah):
     corpora: str = ""
     """The folder of frozen corpora."""
 
+    version = Niah.version + 1
+
+    @property
+    def drawn_as(self) -> str:  # type: ignore[override]
+        """The task of the version that other haystacks have: the essays alone have changed since."""
+        return f"{self.subtask}@{Niah.version}"
+
     @property
     def knobs(self) -> Mapping[str, tuple[Any, ...] | CorpusKnob]:  # type: ignore[override]
         """What the form leaves open, and a corpus by its digest."""

@@ -157,7 +157,7 @@ class Most(Shares):
     """The act that most messages ask for; `complexity` is how many acts there are."""
 
     subtask = "most"
-    version = 3
+    version = 4
     title = "the act that the most messages ask for"
     complexities = (10,)
     side, turns = 1, len(ACTS)
@@ -201,7 +201,7 @@ class Compare(Shares):
     """
 
     subtask = "compare"
-    version = 3
+    version = 4
     title = "which of two pairs of acts is asked for by more messages"
     complexities = (2,)
     side, turns = 2, 2

@@ -71,11 +71,11 @@ class AsTools(Task):
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the sample that the plain subtask has there."""
-        return self.plain.sample(stratum, index, *streams_of_twin(self, row_streams, stratum_streams))
+        return self.plain.sample(stratum, index, *streams_of_twin(self, self.plain, row_streams, stratum_streams))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Lay the sample out as the plain subtask does, in turns."""
-        plain = self.plain.layout(sample, *streams_of_twin(self, row_streams, stratum_streams))
+        plain = self.plain.layout(sample, *streams_of_twin(self, self.plain, row_streams, stratum_streams))
         world = desk(row_streams, sample.stratum.tier)
         ref = world.refs(world.units * PER_UNIT - 1).new()  # no job of the pool has as many results
         introduction = plain.head[0].text.replace(text.INTRODUCTION, text.TOOLS_INTRODUCTION).rstrip()

@@ -39,6 +39,8 @@ FERTILE, GROWN, MARRIED_BY, LAST_CHILD = 20, 19, 38, 44
 """Years for which a couple has children; ages from which and up to which people marry, and up to which women bear."""
 OF_AGE, TOO_OLD = 21, 46
 """Ages from which people act for themselves, and from which on they buy no property."""
+LONG_DEAD = 10
+"""Years after which the annals call somebody long dead."""
 LIVES = range(46, 92)
 """Years that people may live: children who die are not told of."""
 YEAR = 365
@@ -84,7 +86,7 @@ class Names:
 
 @dataclass(slots=True)
 class Population:
-    """All people, in order of birth, and the names of grown ones who live in each year, or who have died before it.
+    """All people, in order of birth, and the names of grown ones who live in each year, or who are long dead.
 
     `able` are those who may buy a property in a year: of an age, and alive when the annals end.
     """
@@ -115,7 +117,7 @@ def populate(world: Streams, births: int) -> Population:
         day = new_year(now)
         grown = (born <= day - OF_AGE * YEAR) & (dies > day + YEAR)
         able = grown & (born > day - TOO_OLD * YEAR) & (dies > LAST_DAY)
-        for names, which in ((found.grown, grown), (found.able, able), (found.dead, dies < day - YEAR)):
+        for names, which in ((found.grown, grown), (found.able, able), (found.dead, dies < day - LONG_DEAD * YEAR)):
             names[now] = [souls[at].name for at in np.flatnonzero(which)]
     return found
 
@@ -324,7 +326,7 @@ class Chronicle:
         return self.population.able[year(day)]
 
     def dead(self, day: int) -> list[str]:
-        """Return the names of all who died before the year of a day."""
+        """Return the names of all who are long dead in the year of a day."""
         return self.population.dead[year(day)]
 
     def write(self, rng: Random, day: int, kind: str, about: Mapping[str, str]) -> Entry:

@@ -46,7 +46,9 @@ def cell_of(subtask: str, complexity: int, rows: int = 24, shots: int | None = N
 def streams(cell: Stratum, index: int, subtask: str = "") -> tuple[Streams, Streams]:
     path = (
         SEED,
-        f"bio.{subtask or cell.subtask}@{TASKS[cell.subtask].version}",
+        f"bio.{subtask}@{TASKS[cell.subtask].plain.version}"
+        if subtask
+        else f"bio.{cell.subtask}@{TASKS[cell.subtask].version}",
         cell.tier,
         cell.length,
         cell.complexity,

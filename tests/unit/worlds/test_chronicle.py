@@ -30,8 +30,10 @@ from pipeline.worlds.chronicle.entries import (
 )
 from pipeline.worlds.chronicle.world import Title, owner
 from pipeline.worlds.wording import parse, sections
+from prose_rules import faults
 
 MONTHS = range(1, 13)
+NAME = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
 SLOT = re.compile(r"\{(\w+)\}")
 CHOICE = re.compile(r"\[([^\]]*)\]")
 ESTATE = ("sale", "unnamed", "undo", "undo2", "redo")
@@ -55,7 +57,7 @@ def test_every_kind_is_told_in_many_wordings() -> None:
     assert all(len([*colours("any", month), *colours("season", month)]) >= 32 for month in MONTHS)
     for name in ("events", "happenings", "colour"):
         for line in (line for some in lines(name).values() for line in some if not line.startswith("? ")):
-            assert line.endswith((".", "{end}")), line
+            assert line.endswith((".", "{end}", "{hush}")), line
             assert line.count("[") == line.count("]")
 
 
@@ -136,6 +138,37 @@ def test_people_have_one_name_and_parents_are_older() -> None:
             assert 17 * 365 < one.born - one.mother.born < 47 * 365
     assert all(150 <= len(some) <= 260 for some in world().population.grown.values())
     assert all(len(some) >= 15 for some in world().population.able.values())
+
+
+def test_the_long_dead_have_been_dead_for_ten_years_and_the_living_live() -> None:
+    souls = {one.name: one for one in world().population.souls}
+    for one in world().entries:
+        dead = re.findall(NAME, one.about["names"]) if one.kind == "stones" else []
+        assert all(souls[name].dies < one.day - 10 * 365 for name in dead), one.text
+        kin = {one.about.get(slot) for slot in ("father", "mother", "child", "person")}
+        for name in {*re.findall(NAME, one.text)} & {*souls} - {*dead} - kin:
+            assert souls[name].born < one.day - 18 * 365, one.text
+            assert souls[name].dies >= one.day, one.text
+
+
+def test_parents_do_nothing_at_a_wedding_or_a_grave() -> None:
+    """They are named whether they live or not: no wording says that they come, or lie there."""
+    doing = re.compile(r"\{mother\} (?:gave|saw|came|led|blessed)|presence|near the parents|beside the parents")
+    assert not [line for kind in ("bride", "groom", "burial") for line in lines("events")[kind] if doing.search(line)]
+
+
+def test_nobody_is_glad_at_a_funeral() -> None:
+    assert all(line.endswith((".", "{hush}")) for line in lines("colour")["death"])
+    assert not re.search("delight|amusement|envy|relief|laugh|danc|{did}|{view}", " ".join(lines("phrases")["hush"]))
+
+
+def test_entries_have_no_fault() -> None:
+    """Of grammar or spelling, by the rules that other texts are held to; names may be spelt as they like."""
+    known = {*words_of("women"), *words_of("men"), *words_of("surnames")}
+    for one in world().entries:
+        said = one.text.rstrip("\n").partition(". ")[2]
+        said = re.sub(r"\b[A-Z][a-z]+", lambda word: "Ann" if word[0] in known else word[0], said)
+        assert list(faults(said.replace("Ann Ann", "Ann"))) == [], one.text
 
 
 def test_no_property_falls_back_to_the_dead() -> None:

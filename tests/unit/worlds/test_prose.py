@@ -85,6 +85,7 @@ def texts(count: int) -> Iterator[tuple[str, str, str]]:
         ("Nico Estes, holds the list.", "a comma between a name and its verb"),
         ("To all newsrooms who care.", "a thing that is a who"),
         ("It is wind as we write.", "weather that somebody is"),
+        ("What lasts, straight after supper and drizzle, is a goat.", "weather that is told by the clock"),
         ("The nearer the kettles come to come.", "a verb that waits for itself"),
         ("I was given, a cheese.", "a comma that cuts"),
         ("Dear all, You asked me.", "a capital behind a comma"),
@@ -268,4 +269,4 @@ def test_variants() -> None:
 
 
 def test_every_rule_of_the_reader_is_tried() -> None:
-    assert len(RULES) == 28
+    assert len(RULES) == 29

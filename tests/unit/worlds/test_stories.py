@@ -183,6 +183,14 @@ def test_no_sentence_lets_one_think_that_both_things_have_the_detail() -> None:
     assert not [form for plot in plots() for form in plot.pairs if both.search(form)]
 
 
+def test_nothing_is_said_that_some_month_rules_out() -> None:
+    """A plot that names any month has no season of its own, and no weather of one."""
+    season = re.compile(r"(?<!last )(?<!every )(?<!a )\b(?:spring|summer|autumn|winter|ice(?! cream)|snow|frost)\b")
+    dated = [plot for plot in plots() if any("{month}" in text for text in texts(plot))]
+    assert len(dated) > 20
+    assert not [text for plot in dated for text in texts(plot) if season.search(text)]
+
+
 def test_no_thing_is_called_by_a_word_that_refers_to_it() -> None:
     assert not [
         slot.noun for plot in plots() for slot in plot.slots if re.search("former|latter|first|second", slot.noun)

@@ -14,6 +14,7 @@ from pipeline.tasks.messages import intent_of, read
 from pipeline.worlds.utterances import (
     DOMAINS,
     OTHER,
+    TAGS,
     VOICES,
     Intent,
     chosen,
@@ -181,6 +182,24 @@ def test_texts_are_clean_english(name: str) -> None:
             found = list(faults(message))
             assert not found, (message, found)
             assert re.fullmatch(r"[A-Z][A-Za-z,.?;' -]+[.?]", message), message
+
+
+def test_no_message_ends_two_sentences_in_the_same_tag() -> None:
+    tagged = 0
+    for message in (message for name in DOMAINS for said in every(name).values() for message in said):
+        found = [sentence.rpartition(", ")[2] for sentence in re.split(r"[.?] ?", message)]
+        tags = [tag for tag in found if tag in TAGS]
+        tagged += len(tags) > 1
+        assert len({*tags}) == len(tags), message
+    assert tagged >= 50
+
+
+def test_nothing_is_said_that_a_message_alone_cannot_begin_with() -> None:
+    """What is said by the way, or is to be minded, comes after something else."""
+    frames = (
+        line for name in DOMAINS for of in (domain(name).asked, domain(name).denied) for line in chain(*of.values())
+    )
+    assert not [frame for line in frames for frame in line if re.match("by the way|mind you", frame, re.IGNORECASE)]
 
 
 def test_all_files_are_plain_lines() -> None:
