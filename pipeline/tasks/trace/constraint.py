@@ -113,7 +113,7 @@ class Writer:
             self.first = self.first or person
         self.last = person
         said = rule(self.teller.said, kind, topic, **{"person": person, **bound})
-        return Step(job_text([kept(self.teller)], f"{said}."), role)
+        return Step(job_text([kept(self.teller, gone=kind == "rule_forget")], f"{said}."), role)
 
     def fitting(self, topic: str, role: Role) -> Step:
         """Write a rule that fits the case."""
