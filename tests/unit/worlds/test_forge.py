@@ -83,7 +83,7 @@ def test_files_are_formatted_and_without_faults(texts: list[str], tmp_path: Path
         path.write_text(code, encoding="ascii")
         assert max(map(len, text.split("\n"))) <= FITS
     ruff = [sys.executable, "-m", "ruff"]
-    for command in (["format", "--check"], ["check", "--select", "E,F", "--line-length", str(FITS)]):
+    for command in (["format", "--check"], ["check", "--select", "E,F,I", "--line-length", str(FITS)]):
         done = subprocess.run(
             [*ruff, *command, "--isolated", str(tmp_path)], capture_output=True, text=True, check=False
         )
