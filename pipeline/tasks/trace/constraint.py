@@ -80,7 +80,7 @@ class Constraint(TraceTask):
             "dealt": dealer.dealt,
             "guesses": {
                 "uniform": 1 / max(1, len(writer.persons)),
-                "last_rule": float(writer.persons[-1] == person)
+                "last_rule": float(writer.persons[-1:] == [person])
                 if not injected
                 else float(end == ITSELF and size == 1),
                 "first_rule": float(writer.first == person),
