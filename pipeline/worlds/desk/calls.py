@@ -102,7 +102,7 @@ class Teller:
     def staged(self, act: Act, batch: str) -> Pair:
         """Return a call that is put into a batch, which changes nothing until that is committed."""
         ref = self.refs.new()
-        said = f"in batch {batch} until commit: {act.said}"
+        said = f"in {batch} until commit: {act.said}"
         fields = [*act.fields, ("batch", batch)]
         text = self.rng.choice(ENVELOPES)(self.rng, ref, "staged", fields, said)
         return self._pair(act.tool, {**act.args, "batch": batch, "mode": "stage"}, text, ref, done=False)
