@@ -19,8 +19,8 @@ NOT_A_SUBJECT = "".join(f"(?<!(?:along|.hand), and on {day} )" for day in DAYS)
 SAYING = "asked|called|cried|said|whispered"
 RULES = {
     "a word twice": r"(?i)\b(?!had\b|that\b)([a-z]+) \1\b",
-    "a wrong article": r"(?i)\ba (?!(?:u(?:[snt][ei]|ku|n[iy])|eu|ewe|one\b|once))[aeiou]\w|\ba (?:hour|heir|hon(?:est|our))"
-    r"|\ban (?!hour|heir|honest|honour)[bcdfghjklmnpqrstvwxyz]\w",
+    "a wrong article": r"(?i)\ba (?!(?:u(?:[snt][ei]|ku|n[iy])|eu|ewe|one\b|once))[aeiou]\w"
+    r"|\ba (?:hour|heir|honest|honour)|\ban (?!hour|heir|honest|honour)[bcdfghjklmnpqrstvwxyz]\w",
     "two determiners": rf"(?i)(?<!, )\b(?:{DETERMINERS}) (?:a|an|the|my|your|our|their|every|each)\b(?! of)",
     "an article behind its adjective": r"(?<!the )(?<!so )\b(?:new|old|fresh|other|real) an? ",
     "a noun is missing": r"\b(?:a|an|the) (?:of|and|or|to|in|at|is|are|was|were|with|has|had|by|from|for)\b(?!-)"

@@ -39,6 +39,8 @@ NAMED: Mapping[str, tuple[re.Pattern[str], Sequence[str]]] = {
     "tickets": (re.compile(r'"ticket": "(TK-\d+)"'), ("site", "category")),
 }
 """What a call names, by its tool, and which slots of what the user says before it that can be."""
+SENDS = '"action": "send"'
+"""In a call that answers no question."""
 ASKING = ("Can ", "What ", "Who ")
 
 
@@ -78,7 +80,7 @@ def user_line(said: Speaker, first: str) -> str:
     if tool == "note":
         return ""
     bound, slots = named(said, tool, first)
-    aims = said.desk.said[f"aim_{tool}"]
+    aims = [one for one in said.desk.said[f"aim_{tool}"] if SENDS not in first or not one.startswith("what ")]
     able = [one for one in aims if not (slots & {*SLOT.findall(one)}) - {*bound}]
     text = said.fill(said.rng.choice(able or aims), bound)
     text = text[0].upper() + text[1:]
