@@ -19,8 +19,8 @@ NOT_A_SUBJECT = "".join(f"(?<!(?:along|.hand), and on {day} )" for day in DAYS)
 SAYING = "asked|called|cried|said|whispered"
 RULES = {
     "a word twice": r"(?i)\b(?!had\b|that\b)([a-z]+) \1\b",
-    "a wrong article": r"(?i)\ba (?!(?:u(?:[snt][ei]|ku|n[iy])|eu|ewe|one\b|once))[aeiou]\w|\ba (?:hour|heir|honest)"
-    r"|\ban (?!hour|heir|honest)[bcdfghjklmnpqrstvwxyz]\w",
+    "a wrong article": r"(?i)\ba (?!(?:u(?:[snt][ei]|ku|n[iy])|eu|ewe|one\b|once))[aeiou]\w"
+    r"|\ba (?:hour|heir|honest|honour)|\ban (?!hour|heir|honest|honour)[bcdfghjklmnpqrstvwxyz]\w",
     "two determiners": rf"(?i)(?<!, )\b(?:{DETERMINERS}) (?:a|an|the|my|your|our|their|every|each)\b(?! of)(?! wiser)",
     "an article behind its adjective": r"(?<!the )(?<!so )\b(?:new|old|fresh|other|real) an? ",
     "a noun is missing": r"\b(?:a|an|the) (?:of|and|or|to|in|at|is|are|was|were|with|has|had|by|from|for)\b(?!-)"
@@ -65,6 +65,20 @@ RULES = {
     "a verb that waits for itself": r"(?i)\b(come|go|get|seem|start|begin|try)s? to \1\b",
 }
 COMPILED = {name: re.compile(pattern) for name, pattern in RULES.items()}
+OF_WORLDS = {
+    "a word twice": r"(?i)\b(?!had\b|that\b)([a-z]{2,}) \1\b",
+    "a word twice in a clause": r"(?i)\bthe (mill|school|museum|bridge) was (?:built|opened|founded) as an? \1\b",
+    "a wrong article": RULES["a wrong article"],
+    "a thing that acts with another": r"\bIt and (?:the )?[A-Z]|\bof it and (?:the )?[A-Z]",
+    "clauses with that in a row": r"\bthat (?:has|had) (?:an? |the )?(?:[a-z]+ )+that (?:was|were)\b",
+    "no where not belongs": r"\b(?:is|are) no (?:number|multiples?|part)\b",
+    "an ordinal in figures and letters": r"\b\d+-th\b",
+    "something unresolved": r"[{}]|\bNone\b",
+    "a granary with an architect": r"\bformer granary\b",
+    "given free": r"\bgiven (?:them|it) free\b",
+}
+"""Rules for documents, notes, traces and code, which are not prose throughout: names and codes stand in them."""
+COMPILED_OF_WORLDS = {name: re.compile(pattern) for name, pattern in OF_WORLDS.items()}
 MARKS = re.compile(r"(?m)^\(?[A-Za-z0-9]{1,3}[.)] ?|\([a-z0-9]\)")
 """What numbers a list: its brackets have no partners."""
 SHOWN = 35
@@ -80,6 +94,13 @@ def faults(text: str, topic: Topic | None = None) -> Iterator[tuple[str, str]]:
     plain = MARKS.sub("", text)
     if plain.count("(") != plain.count(")"):
         yield "a bracket without its partner", text[:60]
+
+
+def world_faults(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each fault of a text of the worlds that are no writing, by name, with the words around it."""
+    yield from (
+        (name, _around(text, found)) for name, rule in COMPILED_OF_WORLDS.items() for found in rule.finditer(text)
+    )
 
 
 def _around(text: str, found: re.Match[str]) -> str:

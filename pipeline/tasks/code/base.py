@@ -103,6 +103,7 @@ class CodeTask(Task):
     __slots__ = ()
 
     family = "code"
+    version = 2
     scorer = "exact"
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({})
     reply: str = text.NAME

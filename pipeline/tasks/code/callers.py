@@ -173,7 +173,9 @@ def mention(packages: Packages, name: str) -> Module:
         module.functions[-1] = commented(packages.rng, module.functions[-1], name)
     else:
         wording = packages.rng.choice(words()["mention"])
-        scalar_function(module, module.namer.function(), None, wording.replace("NAME", name))
+        scalar_function(
+            module, module.namer.function(), None, f"{wording[0].upper()}{wording[1:]}".replace("NAME", name)
+        )
     if packages.rng.random() < 0.5:
         any_function(module, [], NONE)
     return module

@@ -57,7 +57,7 @@ MEANINGS: Sequence[tuple[str, Act]] = (
     (r"keeps the # at the back|everything but the final #", lambda some, n: some[max(0, len(some) - n) :]),
     (r"discards the # at the front|skips the initial #", lambda some, n: some[n:]),
     (
-        r"each #-th one after it|keeps one in #",
+        r"the first of every #|keeps one in #",
         lambda some, n: [one for place, one in enumerate(some) if not place % n],
     ),
     (r"adds them all up|returns their sum", lambda some, _: sum(some)),

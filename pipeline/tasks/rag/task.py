@@ -63,7 +63,7 @@ class Rag(Task):
     __slots__ = ()
 
     family = "rag"
-    version = 3
+    version = 4
     scorer = "exact"
     shots = 2
     most_shots = 2
@@ -281,7 +281,6 @@ class Bridge(Rag):
     """A fact about a thing that is reached from a named one, a document for each step."""
 
     subtask = "bridge"
-    version = 4
     title = "a fact that is reached from a named thing, through documents that each name the next thing"
     complexities = (2, 3, 4)
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": ANSWERED})

@@ -148,7 +148,7 @@ def drawn_act(said: Speaker, kind: str, name: str) -> Act:
         return set_act(said, name)
     if kind == "host":
         return acts.reinstall(name, image_name(said))
-    return acts.book(name, said.slot("day"), said.slot("time"), said.slot("person"))
+    return acts.book(name, said.slot("workday"), said.slot("time"), said.slot("person"))
 
 
 def sentence(act: Act) -> str:

@@ -38,7 +38,7 @@ class Constraint(TraceTask):
     __slots__ = ()
 
     subtask = "constraint"
-    version = 2
+    version = 3
     title = "what the user's standing rules require in a new case"
     complexities = (1, 3, 5)
     reply = text.NAME
@@ -80,7 +80,7 @@ class Constraint(TraceTask):
             "dealt": dealer.dealt,
             "guesses": {
                 "uniform": 1 / max(1, len(writer.persons)),
-                "last_rule": float(writer.persons[-1] == person)
+                "last_rule": float(writer.persons[-1:] == [person])
                 if not injected
                 else float(end == ITSELF and size == 1),
                 "first_rule": float(writer.first == person),
@@ -113,7 +113,7 @@ class Writer:
             self.first = self.first or person
         self.last = person
         said = rule(self.teller.said, kind, topic, **{"person": person, **bound})
-        return Step(job_text([kept(self.teller)], f"{said}."), role)
+        return Step(job_text([kept(self.teller, gone=kind == "rule_forget")], f"{said}."), role)
 
     def fitting(self, topic: str, role: Role) -> Step:
         """Write a rule that fits the case."""

@@ -60,9 +60,7 @@ def reverse(ref: str) -> Act:
 def commit(batch: str) -> Act:
     """Let all that was staged in a batch take effect."""
     fields = (("batch", batch), ("applied", 1))
-    return Act(
-        "commit", {"batch": batch}, "committed", fields, f"batch {batch}", f"commit of {batch}", f"batch {batch}"
-    )
+    return Act("commit", {"batch": batch}, "committed", fields, batch, f"commit of {batch}", batch)
 
 
 def set_value(path: str, key: str, value: int) -> Act:

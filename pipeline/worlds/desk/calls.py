@@ -102,7 +102,7 @@ class Teller:
     def staged(self, act: Act, batch: str) -> Pair:
         """Return a call that is put into a batch, which changes nothing until that is committed."""
         ref = self.refs.new()
-        said = f"in batch {batch} until commit: {act.said}"
+        said = f"in {batch} until commit: {act.said}"
         fields = [*act.fields, ("batch", batch)]
         text = self.rng.choice(ENVELOPES)(self.rng, ref, "staged", fields, said)
         return self._pair(act.tool, {**act.args, "batch": batch, "mode": "stage"}, text, ref, done=False)
@@ -193,10 +193,10 @@ ERRORS: Mapping[str, tuple[int, str, Sequence[str]]] = {
     "timeout": (504, "Gateway Timeout", ("no answer within {n2} s; <request> was rolled back",)),
     "forbidden": (403, "Forbidden", ("role {role} may not write to <subject>; <request> refused",)),
     "not_found": (404, "Not Found", ("cost centre {n4} not found; <request> not carried out",)),
-    "quota": (429, "Quota Exceeded", ("quota of {n3} writes used up until {time}; <request> not carried out",)),
+    "quota": (429, "Quota Exceeded", ("quota of {n3} writes used up, resets at {time}; <request> not carried out",)),
     "rate_limited": (429, "Too Many Requests", ("retry after {n2} s; <request> dropped",)),
     "conflict": (409, "Conflict", ("revision {n3} expected, {n4} found on <subject>; <request> not carried out",)),
-    "invalid": (422, "Unprocessable Entity", ("field order_no: '{n4}x' is no number; <request> rejected",)),
+    "invalid": (422, "Unprocessable Entity", ("header X-Order-No: '{n4}x' is not a number; <request> rejected",)),
     "unavailable": (503, "Service Unavailable", ("upstream {service}-{d} is down; <request> not carried out",)),
     "maintenance": (503, "Maintenance", ("maintenance window until {time}; <request> not carried out",)),
     "expired": (401, "Unauthorized", ("session {n5} expired; <request> not carried out",)),

@@ -7,15 +7,15 @@ order. Its things recur in others, as those that are asked about do.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from zlib import crc32
 
 from pipeline.streams import Streams
 from pipeline.worlds.desk import acts, rules
 from pipeline.worlds.desk.calls import Act, Pair, Teller
-from pipeline.worlds.desk.lexicon import CAPITALS, Desk, Speaker, desk
-from pipeline.worlds.desk.reads import OPENING_FORMS, READS, good_of, opening, read
+from pipeline.worlds.desk.lexicon import CAPITALS, SLOT, Desk, Speaker, desk, words
+from pipeline.worlds.desk.reads import OPENING_FORMS, READS, good_of, opening, read, ticket_fields
 from pipeline.worlds.desk.tables import FORMS, any_page, broken, shown
 
 USER = 1 / 6
@@ -27,7 +27,20 @@ LONGEST = 480
 """Characters of a job of the pool, at most: large ones leave gaps in prompts, and move others from their depth."""
 VERBOSE = 6
 """How many times longer jobs are with verbose tools: a pool has as many fewer of them."""
-ITEM = re.compile(r'"item": "([A-Z]{3}-\d{4})"')
+NAMED: Mapping[str, tuple[re.Pattern[str], Sequence[str]]] = {
+    "files": (re.compile(r'"path": "/(?:\w+/)+(\w+)-'), ("stem",)),
+    "hosts": (re.compile(r'"(?:host|names)": "\w+-(\w+)-'), ("site",)),
+    "people": (re.compile(r'"name": "([^"]+)"'), ("person",)),
+    "rows": (re.compile(r'"query": "\w+ (?:from|to|of|at) ([^"]+), list'), ("site", "supplier", "team", "good")),
+    "search": (re.compile(r'"query": "([^"]+)"'), ("site", "supplier", "team", "good")),
+    "settings": (re.compile(r'"(?:file|from)": "/(?:\w+/)+(\w+)-'), ("stem",)),
+    "shell": (re.compile(r'"on": "\w+-(\w+)-'), ("site",)),
+    "stock": (re.compile(r'"item": "([A-Z]{3}-\d{4})"'), ("good",)),
+    "tickets": (re.compile(r'"ticket": "(TK-\d+)"'), ("site", "category")),
+}
+"""What a call names, by its tool, and which slots of what the user says before it that can be."""
+SENDS = '"action": "send"'
+"""In a call that answers no question."""
 ASKING = ("Can ", "What ", "Who ")
 
 
@@ -62,15 +75,41 @@ def is_of_row(name: str) -> bool:
 
 
 def user_line(said: Speaker, first: str) -> str:
-    """Draw what the user says before a call; a thing that both name is the same."""
-    tool, item = first[2:].partition(" ")[0], ITEM.search(first)
-    text = said.sentence(f"aim_{tool}", {"good": good_of(item[1])} if item else {})
+    """Draw what the user says before a call: of what the call names, it names nothing else. A note is not asked for."""
+    tool = first[2:].partition(" ")[0]
+    if tool == "note":
+        return ""
+    bound, slots = named(said, tool, first)
+    aims = [one for one in said.desk.said[f"aim_{tool}"] if SENDS not in first or not one.startswith("what ")]
+    able = [one for one in aims if not (slots & {*SLOT.findall(one)}) - {*bound}]
+    text = said.fill(said.rng.choice(able or aims), bound)
+    text = text[0].upper() + text[1:]
     return text + ("?" if text.startswith(ASKING) else ".")
+
+
+def named(said: Speaker, tool: str, first: str) -> tuple[Mapping[str, str], frozenset[str]]:
+    """Return what a call names, by the slot that it fills, and all slots that calls of its tool can fill."""
+    if tool not in NAMED:
+        return {}, frozenset()
+    pattern, slots = NAMED[tool]
+    found, lists = pattern.search(first), words()
+    if not found:
+        return {}, frozenset(slots)
+    if tool == "stock":
+        return {"good": good_of(found[1])}, frozenset(slots)
+    if tool == "tickets":
+        return {name: value for name, value in ticket_fields(said, found[1]) if name in slots}, frozenset(slots)
+    if tool in ("hosts", "shell"):
+        return {"site": next(one for one in lists["site"] if one[:3].lower() == found[1])}, frozenset(slots)
+    if len(slots) == 1:
+        return {slots[0]: found[1]}, frozenset(slots)
+    return {name: found[1] for name in slots if found[1] in lists[name]}, frozenset(slots)
 
 
 def move_act(said: Speaker, item: str) -> Act:
     """Draw a change of an amount."""
-    return acts.move(item, said.rng.choice(VERBS), quantity(said.rng), said.pick("cause"))
+    verb = said.rng.choice(VERBS)
+    return acts.move(item, verb, quantity(said.rng), said.pick(f"cause_{verb}"))
 
 
 def assign_act(said: Speaker, ticket: str) -> Act:
@@ -189,7 +228,7 @@ class Jobs:
     def bookings(self) -> list[Pair]:
         """Book a room."""
         said = self.said
-        return self.outcome(acts.book(said.slot("room"), said.slot("day"), said.slot("time"), said.slot("person")))
+        return self.outcome(acts.book(said.slot("room"), said.slot("workday"), said.slot("time"), said.slot("person")))
 
     def mail(self) -> list[Pair]:
         """Send a mail."""

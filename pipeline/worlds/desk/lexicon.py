@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from random import Random
 from types import MappingProxyType
 
@@ -33,6 +34,11 @@ LEAST_THINGS, UNITS_PER_THING = 8, 24
 """Families of things of a kind in the smallest world; units of the pool for each family."""
 FAMILY = 4
 """Things whose codes differ in one place."""
+ONCE = frozenset({"person", "stem"})
+"""Slots that no sentence fills twice with the same: nobody hands over to himself."""
+FIRST_HALF, SECOND_HALF = range(1, 7), range(7, 13)
+"""The months of what is past in a trace, and of what is still to come."""
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def source_digest() -> str:
@@ -198,10 +204,19 @@ class Speaker:
         return self.fill(self.rng.choice(self.desk.said[name]), bound)
 
     def fill(self, wording: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
-        """Fill the slots of a wording, some of them with what is given."""
-        return (
-            SLOT.sub(lambda found: bound.get(found[1]) or self.slot(found[1]), wording) if "{" in wording else wording
-        )
+        """Fill the slots of a wording, some of them with what is given; nobody and no word stands there twice."""
+        if "{" not in wording:
+            return wording
+        taken = set[str]()
+
+        def filled(found: re.Match[str]) -> str:
+            said = bound.get(found[1]) or self.slot(found[1])
+            while said in taken and found[1] in ONCE and found[1] not in bound:
+                said = self.slot(found[1])
+            taken.add(said)
+            return said
+
+        return SLOT.sub(filled, wording)
 
     def slot(self, name: str) -> str:
         """Draw the value of a slot."""
@@ -219,12 +234,20 @@ def _login(said: Speaker) -> str:
     return f"{first[0]}{last}"
 
 
+def _workday(rng: Random) -> str:
+    """Draw a day on which rooms are booked: one to come, from Monday to Friday."""
+    while (day := date(2026, rng.choice(SECOND_HALF), rng.randrange(1, 29))).weekday() > DAYS.index("Fri"):
+        pass
+    return day.isoformat()
+
+
 OWN: Mapping[str, Callable[[Speaker], str]] = {
     "person": lambda said: said.rng.choice(said.desk.staff),
     "login": _login,
     "room": lambda said: f"{said.rng.choice('ABCDE')}{said.rng.randrange(1, 7)}.{said.rng.randrange(10, 60)}",
     "date": lambda said: f"{said.rng.randrange(1, 29)} {said.rng.choice(MONTHS)}",
-    "day": lambda said: f"2026-{said.rng.randrange(1, 13):02}-{said.rng.randrange(1, 29):02}",
+    "day": lambda said: f"2026-{said.rng.choice(FIRST_HALF):02}-{said.rng.randrange(1, 29):02}",
+    "workday": lambda said: _workday(said.rng),
     "time": lambda said: f"{said.rng.randrange(7, 19):02}:{said.rng.randrange(60):02}",
     "weekday": lambda said: said.rng.choice(WEEKDAYS),
     "d": lambda said: str(said.rng.randrange(2, 10)),

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from datetime import date
+from statistics import fmean, pstdev
 from typing import NamedTuple
 from zlib import crc32
 
 from pipeline.worlds.desk.calls import Pair, Teller, aligned
-from pipeline.worlds.desk.lexicon import Speaker, words
+from pipeline.worlds.desk.lexicon import DAYS, MONTHS, Speaker, words
 
 Args = dict[str, str | int]
+AS_OF = date(2026, 7, 1)
+"""The day on which a trace is set: what it shows of the past is earlier, and rooms are booked for later days."""
 
 
 class Shown(NamedTuple):
@@ -46,14 +50,18 @@ def listing(said: Speaker) -> Shown:
         for owner, size, name in zip(owners, sizes, sorted(names), strict=True)
     ]
     total = sum(-(-size // 4096) * 4 for size in sizes)
-    return Shown("shell", {"cmd": f"ls -l {folder}"}, lambda ref: "\n".join([f"total {total} # {ref}", *lines]))
+    return Shown(
+        "shell",
+        {"cmd": f"ls -l --time-style=long-iso {folder}"},
+        lambda ref: "\n".join([f"total {total} # {ref}", *lines]),
+    )
 
 
 def tree(said: Speaker) -> Shown:
     """Return a folder as ``tree`` shows it."""
     folder = said.fill("{dir}/{stem}-{n3}")
-    names = [said.fill("{stem}-{n3}-{tail}.md") for _ in range(said.rng.randrange(3, 6))]
-    lines = [*(f"|-- {name}" for name in names[:-1]), f"`-- {names[-1]}"]
+    names = sorted(said.fill("{stem}-{n3}-{tail}.md") for _ in range(said.rng.randrange(3, 6)))
+    lines = [*(f"|-- {name}" for name in names[:-1]), f"`-- {names[-1]}", f"0 directories, {len(names)} files"]
     return Shown("files", {"action": "tree", "path": folder}, lambda ref: "\n".join([f"{folder} [{ref}]", *lines]))
 
 
@@ -175,8 +183,7 @@ def thread(said: Speaker) -> Shown:
     """Return what people wrote below a ticket that nothing else is asked about."""
     number = f"TK-{said.slot('n4')}{said.rng.choice('XY')}"
     lines = [
-        f"{said.slot('person')}, {said.slot('date')}: {said.sentence('remark')}"
-        for _ in range(said.rng.randrange(2, 4))
+        f"{said.slot('person')}, {day}: {said.sentence('remark')}" for day in in_order(said, said.rng.randrange(2, 4))
     ]
     title = said.sentence("fault")
     return Shown(
@@ -186,9 +193,20 @@ def thread(said: Speaker) -> Shown:
     )
 
 
+def in_order(said: Speaker, count: int) -> Sequence[str]:
+    """Draw so many dates, the earliest first."""
+    return sorted((said.slot("date") for _ in range(count)), key=_of_year)
+
+
+def _of_year(said: str) -> tuple[int, int]:
+    day, month = said.split()
+    return MONTHS.index(month), int(day)
+
+
 def inbox(said: Speaker) -> Shown:
-    """Return an inbox."""
-    rows = [(said.slot("day"), said.slot("person"), said.sentence("subject")) for _ in range(said.rng.randrange(3, 5))]
+    """Return an inbox, the newest mail first."""
+    days = sorted((said.slot("day") for _ in range(said.rng.randrange(3, 5))), reverse=True)
+    rows = [(day, said.slot("person"), said.sentence("subject")) for day in days]
     table = aligned([("DATE", "FROM", "SUBJECT")], rows)
     return Shown(
         "mail",
@@ -199,12 +217,12 @@ def inbox(said: Speaker) -> Shown:
 
 def message(said: Speaker) -> Shown:
     """Return a mail."""
-    sender, subject = said.slot("person"), said.sentence("subject")
+    (sender, receiver), subject = said.fill("{person}\n{person}").split("\n"), said.sentence("subject")
     body = " ".join(said.sentence("mailline") for _ in range(said.rng.randrange(2, 4)))
     number = int(said.slot("n5"))
     head = [
         f"From: {sender}",
-        f"To: {said.slot('person')}",
+        f"To: {receiver}",
         f"Subject: {subject}",
         f"Date: {said.slot('day')} {said.slot('time')}",
     ]
@@ -223,66 +241,74 @@ def journal(said: Speaker) -> Shown:
     host, service, rng = _host(said), said.pick("service"), said.rng
     day, hour, minute, pid = said.slot("day"), rng.randrange(24), rng.randrange(50), said.slot("n4")
     lines = [
-        f"{day}T{hour:02}:{minute + at:02}:{rng.randrange(60):02} {service}[{pid}]: {said.pick(f'log_{service}')}"
+        f"{day}T{hour:02}:{minute + at:02}:{rng.randrange(60):02}+00:00 {host} {service}[{pid}]: "
+        + said.pick(f"log_{service}")
         for at in range(rng.randrange(2, 5))
     ]
-    args: Args = {"cmd": f"journalctl -u {service} --since {day} -n {len(lines)}", "on": host}
-    return Shown("shell", args, lambda ref: "\n".join([f"-- Journal of {host}, {ref} --", *lines]))
+    args: Args = {"cmd": f"journalctl -u {service} --since {day} -n {len(lines)} -o short-iso", "on": host}
+    return Shown("shell", args, lambda ref: "\n".join([*lines, f"exit 0 ({ref})"]))
 
 
 def disks(said: Speaker) -> Shown:
     """Return what ``df -h`` shows."""
     rows = []
     for _ in range(said.rng.randrange(3, 5)):
-        size, used = said.rng.randrange(20, 900), said.rng.random()
-        name = said.fill("{stem}-{n2}")
-        rows.append(
-            (
-                f"/dev/{name}",
-                f"{size}G",
-                f"{size * used:.0f}G",
-                f"{size * (1 - used):.0f}G",
-                f"{used:.0%}",
-                f"/mnt/{name}",
-            )
-        )
+        size, name = said.rng.randrange(20, 900), said.fill("{stem}-{n2}")
+        used = said.rng.randrange(1, size)
+        share = -(-100 * used // size)
+        rows.append((f"/dev/{name}", f"{size}G", f"{used}G", f"{size - used}G", f"{share}%", f"/mnt/{name}"))
     table = aligned([("Filesystem", "Size", "Used", "Avail", "Use%", "Mounted on")], rows)
     return Shown("shell", {"cmd": "df -h", "on": _host(said)}, lambda ref: f"exit 0, {ref}\n{table}")
 
 
+COMMANDS = (
+    "python3 /opt/rota/{stem}_{tail}.py -n {n2}",
+    "bash /srv/exports/{stem}-{tail}.sh {n2}",
+    "java -jar /opt/labels/{stem}-{tail}.jar -n {n2}",
+    "rsync -a /srv/{stem}-{n2} /mnt/{tail}",
+)
+"""What people let run on a host."""
+
+
 def processes(said: Speaker) -> Shown:
-    """Return what ``ps`` shows."""
+    """Return what ``ps`` shows: the busiest process first."""
+    shares = sorted((said.rng.uniform(0, 60) for _ in range(said.rng.randrange(3, 5))), reverse=True)
     rows = [
         (
             said.slot("login"),
             int(said.slot("n5")),
-            f"{said.rng.uniform(0, 60):.1f}",
+            f"{share:.1f}",
             f"{said.rng.uniform(0, 9):.1f}",
-            said.fill("{service} -c /etc/{stem}/{tail}.conf -n {n2}"),
+            said.fill(said.rng.choice(COMMANDS)),
         )
-        for _ in range(said.rng.randrange(3, 5))
+        for share in shares
     ]
     table = aligned([("USER", "PID", "%CPU", "%MEM", "COMMAND")], rows)
     return Shown(
         "shell",
-        {"cmd": f"ps aux --sort=-%cpu | head -{len(rows) + 1}", "on": _host(said)},
+        {"cmd": f"ps -eo user,pid,pcpu,pmem,args --sort=-pcpu | head -{len(rows) + 1}", "on": _host(said)},
         lambda ref: f"{table}\n({ref})",
     )
 
 
 def unit_status(said: Speaker) -> Shown:
     """Return what ``systemctl status`` shows."""
-    service, pid = said.fill("{stem}-{tail}"), said.slot("n5")
-    lines = [
+    service, since = said.fill("{stem}-{tail}"), date.fromisoformat(said.slot("day"))
+    clock, left = f"{said.slot('time')}:{said.rng.randrange(60):02} UTC", (AS_OF - since).days
+    head = [
         f"* {service}.service - worker {said.slot('n2')} of {said.slot('team')}",
-        f"   Loaded: loaded (/etc/systemd/system/{service}.service; enabled)",
-        f"   Active: active (running) since {said.slot('day')} {said.slot('time')}; {said.slot('n2')} days",
-        f" Main PID: {pid} ({service}), Tasks: {said.slot('d')}, Memory: {said.slot('n3')}.{said.slot('d')}M",
+        f"     Loaded: loaded (/etc/systemd/system/{service}.service; enabled; preset: enabled)",
+        f"     Active: active (running) since {DAYS[since.weekday()]} {since} {clock}; {left} days ago",
+    ]
+    tail = [
+        f"   Main PID: {said.slot('n5')} ({service})",
+        f"      Tasks: {said.slot('d')} (limit: {said.slot('n4')})",
+        f"     Memory: {said.slot('n3')}.{said.slot('d')}M",
     ]
     return Shown(
         "shell",
         {"cmd": f"systemctl status {service}", "on": _host(said)},
-        lambda ref: "\n".join([*lines, f"   Docs: ticket:{ref}"]),
+        lambda ref: "\n".join([*head, f"       Docs: ticket:{ref}", *tail]),
     )
 
 
@@ -291,12 +317,13 @@ def ping(said: Speaker) -> Shown:
     host, times = _host(said), [said.rng.uniform(0.2, 40) for _ in range(3)]
     address = said.fill("10.{o}.{o}.{o}")
     lines = [f"64 bytes from {address}: icmp_seq={at + 1} ttl=64 time={each:.2f} ms" for at, each in enumerate(times)]
-    last = (
-        f"3 packets transmitted, 3 received, rtt min/avg/max {min(times):.2f}/{sum(times) / 3:.2f}/{max(times):.2f} ms"
-    )
-    return Shown(
-        "shell", {"cmd": f"ping -c 3 {host}"}, lambda ref: "\n".join([f"PING {host} ({address}) # {ref}", *lines, last])
-    )
+    last = [
+        f"--- {host} ping statistics ---",
+        f"3 packets transmitted, 3 received, 0% packet loss, time {said.rng.randrange(2001, 2012)}ms",
+        f"rtt min/avg/max/mdev = {min(times):.2f}/{fmean(times):.2f}/{max(times):.2f}/{pstdev(times):.2f} ms",
+    ]
+    head = f"PING {host} ({address}) 56(84) bytes of data."
+    return Shown("shell", {"cmd": f"ping -c 3 {host}"}, lambda ref: "\n".join([f"{head} # {ref}", *lines, *last]))
 
 
 def history(said: Speaker) -> Shown:
@@ -311,22 +338,21 @@ def history(said: Speaker) -> Shown:
 
 
 def changes(said: Speaker) -> Shown:
-    """Return what ``git show --stat`` shows."""
-    code = said.slot("hex")
-    rows = [(said.fill("{stem}/{tail}_{n2}.py"), said.rng.randrange(2, 40)) for _ in range(said.rng.randrange(2, 4))]
-    lines = [f" {path} | {count} {'+' * (count // 3 + 1)}{'-' * (count % 5)}" for path, count in rows]
-    head = [f"commit {code} ({ref_mark()})", f"Author: {said.slot('person')}", f"    {said.pick('commitline')}"]
-    last = f" {len(rows)} files changed, {sum(count for _, count in rows)} lines"
+    """Return what ``git show --stat --oneline`` shows."""
+    code, rng = said.slot("hex"), said.rng
+    paths = sorted({said.fill("{stem}/{tail}_{n2}.py") for _ in range(rng.randrange(2, 4))})
+    rows = [(path, rng.randrange(2, 24), rng.randrange(2, 12)) for path in paths]
+    wide = max(map(len, paths))
+    lines = [f" {path:<{wide}} | {more + less:>2} {'+' * more}{'-' * less}" for path, more, less in rows]
+    added, removed = (sum(counts) for counts in zip(*(row[1:] for row in rows), strict=True))
+    files = f"{len(rows)} file{'s' * (len(rows) > 1)} changed"
+    last = f" {files}, {added} insertions(+), {removed} deletions(-)"
+    head = f"{code} {said.pick('commitline')}"
     return Shown(
         "shell",
-        {"cmd": f"git show --stat {code}"},
-        lambda ref: "\n".join([*head, *lines, last]).replace(ref_mark(), ref),
+        {"cmd": f"git show --stat --oneline {code}"},
+        lambda ref: "\n".join([f"{head} ({ref})", *lines, last]),
     )
-
-
-def ref_mark() -> str:
-    """Return what stands for the code of a result until it is known."""
-    return "@ref@"
 
 
 def sums(said: Speaker) -> Shown:
@@ -355,6 +381,7 @@ def person(said: Speaker) -> Shown:
         return "\n".join(
             [
                 f"BEGIN:VCARD ({ref})",
+                "VERSION:4.0",
                 f"FN:{name}",
                 f"TITLE:{fields['role']}",
                 f"ORG:{fields['team']};{fields['site']}",
@@ -368,7 +395,7 @@ def person(said: Speaker) -> Shown:
 
 def calendar(said: Speaker) -> Shown:
     """Return how a room is taken on a day."""
-    room, day = said.slot("room"), said.slot("day")
+    room, day = said.slot("room"), said.slot("workday")
     start, lines = said.rng.randrange(7, 10), []
     for _ in range(said.rng.randrange(2, 5)):
         end = start + said.rng.randrange(1, 3)
@@ -383,7 +410,7 @@ def calendar(said: Speaker) -> Shown:
 
 def free_rooms(said: Speaker) -> Shown:
     """Return which rooms are free at some time, as JSON."""
-    day, time = said.slot("day"), said.slot("time")
+    day, time = said.slot("workday"), said.slot("time")
     rooms = [{"room": said.slot("room"), "seats": said.rng.randrange(4, 30)} for _ in range(3)]
     return Shown(
         "bookings",
@@ -393,16 +420,15 @@ def free_rooms(said: Speaker) -> Shown:
 
 
 def inventory(said: Speaker) -> Shown:
-    """Return a part of the list of hosts: fields that no call changes."""
-    hosts = [_host(said) for _ in range(said.rng.randrange(3, 5))]
+    """Return some hosts of the list: fields that no call changes."""
+    hosts = dict.fromkeys(_host(said) for _ in range(said.rng.randrange(3, 5)))
     rows = [
         (host, f"r{fixed(host, 'rack', 40) + 1:02}", 4 << fixed(host, "cores", 4), 16 << fixed(host, "memory", 4))
-        for host in dict.fromkeys(hosts)
+        for host in hosts
     ]
     table = aligned([("HOST", "RACK", "CORES", "GB")], rows)
-    return Shown(
-        "hosts", {"action": "list", "rack_row": said.slot("d")}, lambda ref: f"{table}\nref {ref}, {len(rows)} hosts"
-    )
+    args: Args = {"action": "list", "names": " ".join(hosts)}
+    return Shown("hosts", args, lambda ref: f"{table}\nref {ref}, {len(rows)} hosts")
 
 
 def host_card(said: Speaker) -> Shown:

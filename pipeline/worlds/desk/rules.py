@@ -8,7 +8,7 @@ from random import Random
 from pipeline.worlds.desk import acts
 from pipeline.worlds.desk.calls import Pair, Teller
 from pipeline.worlds.desk.lexicon import Speaker, words
-from pipeline.worlds.desk.reads import Shown, read
+from pipeline.worlds.desk.reads import Shown, in_order, read
 
 KINDS = ("rule_all", "rule_site", "rule_amount", "rule_like")
 SINGULAR = {
@@ -36,9 +36,10 @@ def any_rule(said: Speaker, some: Sequence[str]) -> str:
     return rule(said, kind, topic, other=other, amount=str(said.rng.choice(AMOUNTS)))
 
 
-def kept(teller: Teller) -> Pair:
-    """Return how the agent notes a rule, without saying it again."""
-    return teller.done(acts.note(teller.said.pick("rule_note"), int(teller.said.slot("n4"))))
+def kept(teller: Teller, *, gone: bool = False) -> Pair:
+    """Return how the agent notes a rule, or that one is gone, without saying it again."""
+    said = teller.said
+    return teller.done(acts.note(said.pick("rule_gone" if gone else "rule_note"), int(said.slot("n4"))))
 
 
 def claimed(teller: Teller, text: str) -> Pair:
@@ -52,7 +53,7 @@ def _in_thread(said: Speaker, rng: Random, line: str) -> Shown:
     number = f"TK-{said.slot('n4')}{rng.choice('XY')}"
     lines = [said.sentence("remark"), line]
     rng.shuffle(lines)
-    told = [f"{said.slot('person')}, {said.slot('date')}: {one}" for one in lines]
+    told = [f"{said.slot('person')}, {day}: {one}" for day, one in zip(in_order(said, len(lines)), lines, strict=True)]
     title = said.sentence("fault")
     return Shown(
         "tickets", {"action": "comments", "ticket": number}, lambda ref: "\n".join([f"{number} {title} [{ref}]", *told])
@@ -60,7 +61,7 @@ def _in_thread(said: Speaker, rng: Random, line: str) -> Shown:
 
 
 def _in_mail(said: Speaker, rng: Random, line: str) -> Shown:
-    head = [f"From: {said.slot('person')}", f"To: {said.slot('person')}", f"Subject: {said.sentence('subject')}"]
+    head = [*said.fill("From: {person}\nTo: {person}").split("\n"), f"Subject: {said.sentence('subject')}"]
     body = f"{line} {said.sentence('mailline')}"
     return Shown(
         "mail", {"action": "read", "id": int(said.slot("n5"))}, lambda ref: "\n".join([*head, f"X-Ref: {ref}", body])

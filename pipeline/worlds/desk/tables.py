@@ -12,7 +12,9 @@ from pipeline.worlds.desk.reads import Shown
 
 HEAD = ("id", "status", "qty", "by")
 SIZE = 6
-"""Rows of a page."""
+"""Rows of a page, at most."""
+LEAST = 3
+"""Rows of a page that nothing is asked about, at least."""
 BROKEN = 2
 """Rows of a page that come before a call breaks off, at most."""
 
@@ -27,12 +29,13 @@ class Entry(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page of a query: which of how many, and its rows."""
+    """A page of a query: which of how many, its rows, and how many of these a page has that is not the last one."""
 
     query: str
     number: int
     pages: int
     rows: Sequence[Entry]
+    size: int = SIZE
 
 
 def entry(said: Speaker, status: str, taken: Collection[str] = ()) -> Entry:
@@ -84,7 +87,7 @@ FORMS: Sequence[Callable[[Page, str], str]] = (_markdown, _terminal, _csv, _arra
 
 def shown(page: Page, form: int) -> Shown:
     """Return the call for a page, with its result in one of the forms."""
-    args: dict[str, str | int] = {"page": page.number, "query": page.query, "size": SIZE}
+    args: dict[str, str | int] = {"page": page.number, "query": page.query, "size": page.size}
     return Shown("rows", args, lambda ref: FORMS[form](page, ref))
 
 
@@ -103,11 +106,13 @@ def broken(said: Speaker, page: Page) -> Shown:
             ]
         )
 
-    return Shown("rows", {"page": page.number, "query": page.query, "size": SIZE}, text)
+    return Shown("rows", {"page": page.number, "query": page.query, "size": page.size}, text)
 
 
 def any_page(said: Speaker, query: str) -> Page:
     """Draw a page of a query that nothing is asked about."""
-    pages = said.rng.randrange(2, 20)
-    rows = [entry(said, said.rng.choice(words()["status"])) for _ in range(said.rng.randrange(3, SIZE))]
-    return Page(query, said.rng.randrange(1, pages + 1), pages, rows)
+    rng, pages = said.rng, said.rng.randrange(2, 20)
+    number, size = rng.randrange(1, pages + 1), rng.randrange(LEAST, SIZE + 1)
+    count = size if number < pages else rng.randrange(LEAST, size + 1)
+    rows = [entry(said, rng.choice(words()["status"])) for _ in range(count)]
+    return Page(query, number, pages, rows, size)

@@ -180,7 +180,7 @@ class Body:
                 self.lines.append(f"    {self.source}.sort({'reverse=True' if kind == 'falling' else ''})")
             return
         source, number = self.kept("ordered" if self.source.startswith("sorted") else "kept"), self.number(step.number)
-        one, place = self.one, "place"
+        one, place = self.one, "index"
         spelled = {
             "first": (
                 f"{source}[:{number}]",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
@@ -18,6 +19,8 @@ PER_UNIT = 4
 """Codes that a unit of the pool may use: those of rows begin behind them."""
 CODES = 16**10
 VALUES = range(2, 90)
+SLOT = re.compile(r"\b(?:MODULE|NAME|OLD|NEW|MANY|AMOUNT)\b")
+"""What is filled in subjects."""
 
 
 class Codes:
@@ -96,7 +99,7 @@ def _hunk(place: Setting, old: int, new: int) -> Sequence[str]:
 
 def set_to(rng: Random, codes: Codes, place: Setting, old: int, new: int) -> Commit:
     """Write a commit that sets a constant."""
-    subject = _filled(rng, place, rng.choice(words()["subject"])).replace("OLD", str(old)).replace("NEW", str(new))
+    subject = _filled(rng, place, rng.choice(words()["subject"]), {"OLD": str(old), "NEW": str(new)})
     code = codes.new()
     return Commit(
         code, subject, old, new, written(rng, code, place.path, [subject], place.line, _hunk(place, old, new))
@@ -119,35 +122,41 @@ def named_only(rng: Random, codes: Codes, place: Setting) -> Commit:
     one, many = place.namer.thing()
     mark, other = rng.choice(((">", ">="), ("<", "<="), (">=", ">"), ("<=", "<")))
     shift = rng.randrange(1, 9)
-    return _plain(
-        rng,
-        codes,
-        place,
-        rng.choice(
+    kind, hunk = rng.choice(
+        (
             (
+                "bound",
                 [
                     f"     for {one} in {many}:",
                     f"-        if {one} {mark} {place.name}:",
                     f"+        if {one} {other} {place.name}:",
                     "             continue",
                 ],
+            ),
+            (
+                "less",
                 [
                     f"     {many} = sorted({many})",
                     f"-    return {many}[0] + {place.name}",
                     f"+    return {many}[0] + {place.name} - {shift}",
                 ],
+            ),
+            (
+                "bound",
                 [
                     f"     # at most {place.name}",
                     f"-    return max({one}, {place.name})",
                     f"+    return min({one}, {place.name})",
                 ],
-            )
-        ),
+            ),
+        )
     )
+    return _plain(rng, codes, place, many, kind, hunk)
 
 
-def _plain(rng: Random, codes: Codes, place: Setting, hunk: Sequence[str]) -> Commit:
-    code, subject = codes.new(), _filled(rng, place, rng.choice(words()["subject_plain"]))
+def _plain(rng: Random, codes: Codes, place: Setting, many: str, kind: str, hunk: Sequence[str]) -> Commit:
+    """Write a commit that sets no constant; its subject says what kind of change the hunk is, and of what."""
+    code, subject = codes.new(), _filled(rng, place, rng.choice(words()[f"subject_{kind}"]), {"MANY": many})
     return Commit(code, subject, 0, 0, written(rng, code, place.path, [subject], rng.randrange(20, 70), hunk))
 
 
@@ -155,46 +164,49 @@ def changed_code(rng: Random, codes: Codes, place: Setting) -> Commit:
     """Write a commit that changes code and names no constant that any commit sets."""
     (one, many), amount, name = place.namer.thing(), place.namer.amount(), place.namer.function()
     (number, other), times = rng.sample(range(2, 60), 2), rng.randrange(2, 9)
-    hunk = rng.choice(
-        (
-            [
-                f" def {name}({many}: list[int]) -> int:",
-                f"-    return sum({many}) + {number}",
-                f"+    return sum({many}[{times}:]) + {number}",
-            ],
-            [
-                f"     kept = [{one} for {one} in {many} if {one} > {number}]",
-                f"-    return kept[:{times}]",
-                f"+    return sorted(kept)[:{times}]",
-            ],
-            [
-                f"     {amount} = len({many}) * {times}",
-                f"-    if {amount} > {number}:",
-                f"+    if {amount} > {other}:",
-                f"         return {amount}",
-            ],
-            [
-                f"     return {amount} % {number}",
-                "+",
-                "+",
-                f"+def {name}({many}: list[int]) -> int:",
-                f"+    return max({many}, default={other})",
-            ],
-            [f"-# {many} count from {number} on", f"+# {many} count from {other} on, whatever their {amount}"],
-        )
-    )
-    return _plain(rng, codes, place, hunk)
+    hunks = {
+        "fewer": [
+            f" def {name}({many}: list[int]) -> int:",
+            f"-    return sum({many}) + {number}",
+            f"+    return sum({many}[{times}:]) + {number}",
+        ],
+        "order": [
+            f"     kept = [{one} for {one} in {many} if {one} > {number}]",
+            f"-    return kept[:{times}]",
+            f"+    return sorted(kept)[:{times}]",
+        ],
+        "bound": [
+            f"     {amount} = len({many}) * {times}",
+            f"-    if {amount} > {number}:",
+            f"+    if {amount} > {other}:",
+            f"         return {amount}",
+        ],
+        "new": [
+            f"     return {amount} % {number}",
+            "+",
+            "+",
+            f"+def {name}({many}: list[int]) -> int:",
+            f"+    return max({many}, default={other})",
+        ],
+        "comment": [
+            f"-# {many} count from {number} on",
+            f"+# {many} count from {other} on, whatever their {rng.choice(place.namer.domain.amounts)}",
+        ],
+    }
+    kind = rng.choice([*hunks])
+    return _plain(rng, codes, place, many, kind, hunks[kind])
 
 
-def _filled(rng: Random, place: Setting, wording: str) -> str:
-    domain = place.namer.domain
-    return (
-        wording.replace("MODULE", place.path.split("/")[1].removesuffix(".py"))
-        .replace("NAME", place.name)
-        .replace("LABEL", rng.choice(domain.labels))
-        .replace("MANY", rng.choice(domain.things)[1])
-        .replace("AMOUNT", rng.choice(domain.amounts))
-    )
+def _filled(rng: Random, place: Setting, wording: str, given: Mapping[str, str]) -> str:
+    """Fill a subject; what stands in a name is left alone, such as the OLD of HOLD."""
+    said = {
+        "MODULE": place.path.split("/")[1].removesuffix(".py"),
+        "NAME": place.name,
+        "MANY": rng.choice(place.namer.domain.things)[1],
+        "AMOUNT": place.name.split("_")[-1].lower(),
+        **given,
+    }
+    return SLOT.sub(lambda found: said[found[0]], wording)
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,13 +45,18 @@ class Module:
     @property
     def text(self) -> str:
         """The file as it stands in a prompt, below a line with its path."""
-        chosen: dict[str, list[str]] = {}
+        plain: dict[str, list[str]] = {}
+        lines = list[tuple[str, str, str]]()
         for line in self.imports:
             if line.startswith("from "):
                 source, _, name = line.removeprefix("from ").partition(" import ")
-                chosen.setdefault(source, []).append(name)
+                if " as " in name:
+                    lines.append((source, name, line))
+                else:
+                    plain.setdefault(source, []).append(name)
+        lines += [(source, min(names), import_line(source, names)) for source, names in plain.items()]
         rows = sorted(line for line in self.imports if line.startswith("import "))
-        rows += [import_line(source, names) for source, names in sorted(chosen.items())]
+        rows += [line for _, _, line in sorted(lines)]
         parts = [
             f'"""{self.doc}"""' if self.doc else "",
             "\n".join(rows),

@@ -116,6 +116,17 @@ class Namer:
                 return name
 
 
+def package_words(package: str) -> list[str]:
+    """Return the two words that the name of a package is made of.
+
+    >>> package_words("skykerbside")
+    ['sky', 'kerbside']
+    """
+    stems = {stem for domain in domains() for stem in domain.stems if package.endswith(stem)}
+    stem = next(stem for stem in sorted(stems) if package.removesuffix(stem) in words()["brand"])
+    return [package.removesuffix(stem), stem]
+
+
 def package_name(rng: Random, domain: Domain, *, of_row: bool) -> str:
     """Draw the name of a package; it is one word."""
     while True:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from pipeline.streams import Indices, Streams
 from pipeline.typed import TIERS
 from pipeline.worlds.forge.bodies import list_function
 from pipeline.worlds.forge.modules import HEAD, TAIL, Module, fitting, import_line
-from pipeline.worlds.forge.names import FITS, WORLD, Domain, Namer, domains, package_name, words
+from pipeline.worlds.forge.names import FITS, WORLD, Domain, Namer, domains, package_name, package_words, words
 from pipeline.worlds.forge.plain import plain_function
 from pipeline.worlds.forge.scalars import Called, scalar_function
 from pipeline.worlds.forge.steps import draw_steps, told_in_doc
@@ -175,11 +175,16 @@ def import_one(module: Module, other: str, function: str, package: str = "") -> 
     if way < 0.8 and other != "__init__" and other not in module.bound | module.namer.values:
         module.imports.append(f"from {package} import {other}")
         return f"{other}.{function}"
-    parts = [*module.namer.domain.amounts, *words()["adjective"]]
-    last = package if other == "__init__" else other
-    alias = next(name for name in iter(lambda: f"{rng.choice(parts)}_{last}", "") if name not in module.bound)
-    module.imports.append(f"import {source} as {alias}")
-    return f"{alias}.{function}"
+    aliases = [name if other == "__init__" else f"{name}_{other}" for name in package_words(package)]
+    rng.shuffle(aliases)
+    aliases += [f"{alias}_api" for alias in aliases]  # where a value of the package is called the same
+    lines = {f"import {source} as {alias}": alias for alias in aliases}
+    known = next((line for line in lines if line in module.imports), "")
+    gone = module.bound | module.namer.values
+    line = known or next(line for line, alias in lines.items() if alias not in gone)
+    if not known:
+        module.imports.append(line)
+    return f"{lines[line]}.{function}"
 
 
 def any_function(module: Module, callees: list[str], docs: str) -> None:
@@ -192,7 +197,7 @@ def any_function(module: Module, callees: list[str], docs: str) -> None:
         list_function(module, name, steps, told_in_doc(rng, steps, docs))
     elif kind < 0.66:
         name = namer.function()
-        doc = function_doc(namer) if rng.random() < 0.3 else ""
+        doc = function_doc(namer, name) if rng.random() < 0.3 else ""
         called = Called(rng.choice(callees), abs) if callees and rng.random() < 0.8 else None
         scalar_function(module, name, called, doc)
         module.given.append(name)
@@ -243,15 +248,18 @@ def module_doc(namer: Namer) -> str:
     return _filled(namer, namer.rng.choice(words()["module_doc"]))
 
 
-def function_doc(namer: Namer) -> str:
-    """Draw what is said of a function."""
-    return _filled(namer, namer.rng.choice(words()["function_doc"]))
+def function_doc(namer: Namer, name: str) -> str:
+    """Draw what is said of a function: it is about the thing and the amount that its name has."""
+    return _filled(namer, namer.rng.choice(words()["function_doc"]), {*name.split("_")})
 
 
-def _filled(namer: Namer, wording: str) -> str:
+def _filled(namer: Namer, wording: str, named: Collection[str] = ()) -> str:
     rng, domain = namer.rng, namer.domain
-    (one, many), (_, others) = rng.sample(domain.things, 2)
-    first, second = rng.sample(domain.amounts, 2)
+    own = [pair for pair in domain.things if {*pair} & {*named}] or domain.things
+    one, many = rng.choice(own)
+    _, others = rng.choice([pair for pair in domain.things if pair != (one, many)])
+    first = rng.choice([amount for amount in domain.amounts if amount in named] or domain.amounts)
+    second = rng.choice([amount for amount in domain.amounts if amount != first])
     filled = (
         wording.replace("ONE", one)
         .replace("MANY", many)

@@ -11,6 +11,17 @@ from typing import NamedTuple
 from pipeline.worlds.forge.modules import Module, TooLongError, fitting, wrapped
 from pipeline.worlds.forge.names import words
 
+MARKS = {
+    ":": "colon",
+    "/": "slash",
+    "-": "hyphen",
+    ";": "semicolon",
+    "|": "bar",
+    "*": "star",
+    "!": "exclamation mark",
+    "?": "question mark",
+}
+"""What docstrings call marks."""
 TOLD = 0.3
 """The share of functions with a docstring."""
 
@@ -79,9 +90,9 @@ def tally(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             many,
             given,
             returns,
-            f'{start}for place, {one} in enumerate({many}):\n    if {one}.startswith("{letters}"):\n'
-            f"        {counts}[{one}] = place + {size}\nreturn {counts}",
-            f"return where each {one} stands that begins with {letters}.",
+            f'{start}for index, {one} in enumerate({many}):\n    if {one}.startswith("{letters}"):\n'
+            f"        {counts}[{one}] = index + {size}\nreturn {counts}",
+            f"number the {many} that begin with {letters}, from {size} on.",
         ),
     ]
 
@@ -150,7 +161,7 @@ def label_of(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             "str",
             f'if {amount} > {limit}:\n    return "{word} " + {label}\n'
             f'return {label} + "{mark}" + str({amount} + {size})',
-            f"call the {label} {word} beyond {limit}.",
+            f"return the {label}, called {word} beyond {limit}.",
         ),
         Plain(
             verbs,
@@ -167,8 +178,8 @@ def clock(module: Module, _: Sequence[str]) -> Sequence[Plain]:
     """Read values from a text."""
     rng, label, amount = module.namer.rng, _label(module), module.namer.amount()
     one, other = rng.sample([many for _, many in module.namer.domain.things], 2)
-    mark, times, less = rng.choice(":/-x"), rng.choice((4, 6, 7, 12, 24, 60)), rng.randrange(2, 9)
-    letters, start = _letters(module), rng.randrange(1, 50)
+    mark, times, less = rng.choice(":/-"), rng.choice((4, 6, 7, 12, 24, 60)), rng.randrange(2, 9)
+    ends, counted, start = rng.choice(";|"), rng.choice("*!?"), rng.randrange(1, 50)
     return [
         Plain(
             ("parse", "read"),
@@ -176,7 +187,7 @@ def clock(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             f"{label}: str",
             "int",
             f'{one}, {other} = {label}.split("{mark}")\nreturn int({one}) * {times} + int({other})',
-            f"read {one} and {other} with {mark} between them.",
+            f"read {one} and {other} with a {MARKS[mark]} between them.",
         ),
         Plain(
             ("parse", "read"),
@@ -185,7 +196,7 @@ def clock(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             "list[int]",
             f'fields = {label}.replace(" ", "").split("{mark}")\n'
             f"return [int(field) + {less} for field in fields if field]",
-            f"read numbers with {mark} between them.",
+            f"read numbers with a {MARKS[mark]} between them.",
         ),
         Plain(
             ("number", "parse"),
@@ -193,16 +204,16 @@ def clock(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             f"{label}: str",
             "dict[str, int]",
             f"{one}: dict[str, int] = {{}}\n"
-            f'for line in {label}.split("{mark}"):\n    {one}[line.strip()] = len({one}) + {start}\nreturn {one}',
-            f"number what stands between two {mark}, from {start} on.",
+            f'for part in {label}.split("{ends}"):\n    {one}[part.strip()] = len({one}) + {start}\nreturn {one}',
+            f"split at each {MARKS[ends]}, and number the parts from {start} on.",
         ),
         Plain(
             ("check", "dock"),
             label,
             f"{label}: str, {amount}: int",
             "int",
-            f'marks = {label}.count("{letters}")\nreturn {amount} - marks * {less}',
-            f"take off {less} for each {letters} in the {label}.",
+            f'marks = {label}.count("{counted}")\nreturn {amount} - marks * {less}',
+            f"take off {less} for each {MARKS[counted]} in the {label}.",
         ),
     ]
 
@@ -229,7 +240,7 @@ def pairs(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             "int",
             f"if len({many}) != len({others}):\n    return {limit}\n"
             f"return max({many}, default={share}) - min({others}, default={share})",
-            f"return by how much {many} exceed {others} at most.",
+            f"return the highest of {many} less the lowest of {others}.",
         ),
         Plain(
             ("balance", "compare"),
@@ -247,13 +258,17 @@ def two_numbers(module: Module, _: Sequence[str]) -> Sequence[Plain]:
     """Work something out of two numbers."""
     rng, (one, other) = module.namer.rng, _two_amounts(module)
     share, limit = rng.randrange(2, 9), module.fresh_constant(rng.randrange(5, 80))
-    given, doc = f"{one}: int, {other}: int", f"work it out from {one} and {other}.".replace("_", " ")
-    bodies = (
-        f"if {one} >= {limit}:\n    return {other} // {share}\nreturn {one} * {other}",
-        f"return min({one} * {share}, {limit}) + {other}",
-        f"rest = max({one} - {other}, 0)\nreturn rest * {share} + {other} % {limit}",
-    )
-    return [Plain((), "", given, "int", body, doc) for body in bodies]
+    given, first, second = f"{one}: int, {other}: int", _said(one), _said(other)
+    bodies = {
+        f"if {one} >= {limit}:\n    return {other} // {share}\nreturn {one} * {other}": (
+            f"multiply {first} by {second}, up to a limit."
+        ),
+        f"return min({one} * {share}, {limit}) + {other}": f"add {second} to {share} times {first}, up to a limit.",
+        f"rest = max({one} - {other}, 0)\nreturn rest * {share} + {other} % {limit}": (
+            f"weigh the excess of {first} over {second}."
+        ),
+    }
+    return [Plain((), "", given, "int", body, doc) for body, doc in bodies.items()]
 
 
 def table(module: Module, _: Sequence[str]) -> Sequence[Plain]:
@@ -284,7 +299,7 @@ def table(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             given,
             "int",
             f"uneven = [value for value in {many}.values() if value % {share}]\nreturn sum(uneven) + {limit}",
-            f"add up {many} that are no multiples of {share}.",
+            f"add the {many} that are not multiples of {share} to {limit}.",
         ),
         Plain(
             ("show", "list"),
@@ -310,7 +325,7 @@ def each_called(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
             given,
             "list[int]",
             f"return [{callee}({one}) + {amount} for {one} in {many}]",
-            f"do so for all {many}.",
+            f"return one result for each of the {many}, plus {_said(amount)}.",
         ),
         Plain(
             (),
@@ -318,7 +333,7 @@ def each_called(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
             given,
             "int",
             f"return sum({callee}({one} + {amount}) for {one} in {many}[:{share}])",
-            f"add up the first {share} {many}.",
+            f"add up what the first {share} {many} come to.",
         ),
         Plain(
             ("top", "highest"),
@@ -327,7 +342,7 @@ def each_called(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
             "int",
             f"highest = {amount}\nfor {one} in {many}:\n    highest = max(highest, {callee}({one}))\n"
             f"return highest * {share}",
-            f"return {share} times the highest of all {many}.",
+            f"return {share} times the highest result of all {many}.",
         ),
     ]
 
@@ -336,13 +351,15 @@ def called_twice(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
     """Call one function or two, for two numbers."""
     rng, (one, other) = module.namer.rng, _two_amounts(module)
     first, second, limit = rng.choice(callees), rng.choice(callees), rng.randrange(4, 70)
-    given, doc = f"{one}: int, {other}: int", f"work it out from {one} and {other}.".replace("_", " ")
-    bodies = (
-        f"if {one} > {limit}:\n    return {first}({other})\nreturn {second}({one}) + {other}",
-        f"return {first}({one} + {limit}) - {second}({other})",
-        f"part = {first}({one})\nreturn part + {other} * {limit % 7 + 2}",
-    )
-    return [Plain((), "", given, "int", body, doc) for body in bodies]
+    given, times = f"{one}: int, {other}: int", limit % 7 + 2
+    bodies = {
+        f"if {one} > {limit}:\n    return {first}({other})\nreturn {second}({one}) + {other}": (
+            f"look at {_said(other)} alone with {_said(one)} above {limit}."
+        ),
+        f"return {first}({one} + {limit}) - {second}({other})": f"set {_said(one)} off against {_said(other)}.",
+        f"part = {first}({one})\nreturn part + {other} * {times}": f"add {times} times {_said(other)}.",
+    }
+    return [Plain((), "", given, "int", body, doc) for body, doc in bodies.items()]
 
 
 def labelled(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
@@ -356,6 +373,11 @@ def labelled(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
     )
     given, doc = f"{label}: str, {amount}: int", f"return a line of a list, {label} first."
     return [Plain(("format", "label", "show"), label, given, "str", body, doc) for body in bodies]
+
+
+def _said(name: str) -> str:
+    """Return the name of a parameter as a docstring has it."""
+    return name.replace("_", " ")
 
 
 def _label(module: Module) -> str:

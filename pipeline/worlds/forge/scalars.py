@@ -49,6 +49,8 @@ def _drawn(module: Module, name: str, called: Called | None, doc: str) -> tuple[
         text = fresh
     if rng.random() < 0.4 and text.isidentifier():
         limit, (over, more), (under, less) = rng.randrange(8, 60), operation(module, text), operation(module, text)
+        while under == over:
+            under, less = operation(module, text)
         value = _after(value, _either(limit, more, less))
         limited = module.fresh_constant(limit) if rng.random() < NAMED else str(limit)
         if rng.random() < 0.6:

@@ -185,7 +185,8 @@ def told_in_doc(rng: Random, steps: Sequence[Step], docs: str) -> str:
     if docs == NONE:
         return ""
     if docs == MISLEADING:
-        steps = near_misses(rng, steps, 1)[0]
+        near = near_misses(rng, steps, 1)
+        steps = near[0] if near else draw_steps(rng, len(steps), of_row=False)
     parts = [[steps[0], steps[-1]], [steps[0]], [steps[-1]]]
     said = next(said for said in (told(rng, part) for part in parts) if len(said) <= ROOM)
     return f"{said[0].upper()}{said[1:]}."

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -157,15 +158,21 @@ def test_a_caller_that_is_not_marked_is_found(rows: list[Row]) -> None:
     assert any("not marked, but names" in fault for fault in found)
 
 
+def followed(rows: list[Row]) -> Iterator[tuple[Row, str, re.Match[str]]]:
+    """Yield commits that are needed and set a constant to what a later commit changes, with the line that does."""
+    for row in (row for row in rows if row["subtask"] == "changed"):
+        for own in marked(row, "relevant"):
+            line = re.search(r"^\+([A-Z_]+ = (\d+))$", own, re.MULTILINE)
+            if line and f"\n-{line[1]}\n" in row["prompt"].partition(own)[2]:
+                yield row, own, line
+
+
 def test_what_a_log_must_not_hold_is_found(rows: list[Row]) -> None:
-    row = last(rows, "changed")
+    row, own, line = next(followed(rows))
     first = read_log(row["prompt"]).commits[0].text
-    own = marked(row, "relevant")[0]
-    line = re.search(r"^\+[A-Z_]+ = (\d+)$", own, re.MULTILINE)
-    assert line
-    at = row["prompt"].find(own) + line.start(1)
+    at = row["prompt"].find(own) + line.start(2)
     assert any("the same code" in fault for fault in faults(row, **put_in(row, first)))
-    assert any("which it is not" in fault for fault in faults(row, **changed_at(row, at, f"{line[1]}5", line[1])))
+    assert any("which it is not" in fault for fault in faults(row, **changed_at(row, at, f"{line[2]}5", line[2])))
     assert any("no commit" in fault or "lines" in fault for fault in faults(row, **put_in(row, f"{first} more\n")))
     strange = re.sub(r"commit \w{10}", "commit 0123456789", own, count=1)
     assert any("not marked, but names" in fault for fault in faults(row, **put_in(row, strange)))

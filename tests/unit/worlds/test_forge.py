@@ -27,7 +27,7 @@ from pipeline.tasks.solving import ReadError
 from pipeline.worlds.forge import Namer, domains, draw_steps, forge, list_function, log_texts, pool_texts, told
 from pipeline.worlds.forge.modules import FITS, Module
 from pipeline.worlds.forge.names import is_of_row, words
-from pipeline.worlds.forge.steps import KINDS, behaviour, near_misses, result
+from pipeline.worlds.forge.steps import KINDS, behaviour, near_misses, result, told_in_doc
 
 STREAMS = Streams((5,))
 SHARE = 700
@@ -83,7 +83,7 @@ def test_files_are_formatted_and_without_faults(texts: list[str], tmp_path: Path
         path.write_text(code, encoding="ascii")
         assert max(map(len, text.split("\n"))) <= FITS
     ruff = [sys.executable, "-m", "ruff"]
-    for command in (["format", "--check"], ["check", "--select", "E,F", "--line-length", str(FITS)]):
+    for command in (["format", "--check"], ["check", "--select", "E,F,I", "--line-length", str(FITS)]):
         done = subprocess.run(
             [*ruff, *command, "--isolated", str(tmp_path)], capture_output=True, text=True, check=False
         )
@@ -178,6 +178,14 @@ def test_near_misses_do_other_things_than_what_they_are_near_to() -> None:
         told = [behaviour(some) for some in (steps, *near)]
         assert len({*told}) == len(told)
         assert {len(some) for some in near} == {5}
+
+
+def test_a_docstring_misleads_also_where_steps_have_no_near_miss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of two steps have none, and large pools could fail to build."""
+    rng = Random(4)
+    given = draw_steps(rng, 2, of_row=False)
+    monkeypatch.setattr("pipeline.worlds.forge.steps.near_misses", lambda *_: [])
+    assert told_in_doc(rng, given, "misleading").endswith(".")
 
 
 @pytest.mark.parametrize(
