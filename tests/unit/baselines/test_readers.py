@@ -222,21 +222,21 @@ def readings(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("family", "name", "most"),
     [
-        ("bio", "half-name", 0.35),
-        ("bio", "last-match", 0.35),
-        ("bio", "no-context", 0.1),
-        ("mrcr", "half-name", 0.35),
-        ("mrcr", "last-match", 0.6),
-        ("mrcr", "no-context", 0.1),
-        ("latent_list", "last-match", 0.5),
-        ("latent_list", "passage", 0.35),
+        ("bio", "half-name", 0.26),
+        ("bio", "last-match", 0.25),
+        ("bio", "no-context", 0.09),
+        ("mrcr", "half-name", 0.1),
+        ("mrcr", "last-match", 0.38),
+        ("mrcr", "no-context", 0.12),
+        ("latent_list", "last-match", 0.21),
+        ("latent_list", "passage", 0.21),
     ],
 )
 def test_shortcuts_do_not_pay(split: Split, readings: Path, family: str, name: str, most: float) -> None:
-    """The bounds leave room for the few rows of a small build; docs/readers.md has what a large one gives."""
+    """The bounds are what a build of `128k` gives and .05 more; the few rows of a small one are held to them by interval."""
     cells = open_scores(split, readings / f"{name}.jsonl").frame("family").to_dict("records")
     (cell,) = [cell for cell in cells if cell["family"] == family]
-    assert cell["answered_mean"] <= most
+    assert cell["low"] <= most
 
 
 def test_the_page_has_every_reader_and_its_table_every_task(root: Path, split: Split, readings: Path) -> None:
