@@ -233,7 +233,7 @@ def readings(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_shortcuts_do_not_pay(split: Split, readings: Path, family: str, name: str, most: float) -> None:
-    """The bounds are what a build of `128k` gives and .05 more; the few rows of a small one are held to them by interval."""
+    """The bounds are what a build of `128k` gives, and .05 more: few rows are held to them by their interval."""
     cells = open_scores(split, readings / f"{name}.jsonl").frame("family").to_dict("records")
     (cell,) = [cell for cell in cells if cell["family"] == family]
     assert cell["low"] <= most
