@@ -114,7 +114,9 @@ def test_no_public_part_but_the_question_holds_an_answer(split: Split, apart: St
     for path in files(apart.folder):
         if path.suffix == ".json":
             assert not set(strings(json.loads(path.read_text()))) & answers - numbers(answers)
-        if path.suffix != ".parquet":
+        if (
+            path.suffix != ".parquet" and path.name != "LICENSE"
+        ):  # whose words are its own: "transfer" is a request, too
             text = without_examples(path.read_text(encoding="utf-8"))
             long = [answer for answer in telling if len(answer) > 7]
             assert not [answer for answer in long if answer in text], path.name
