@@ -539,7 +539,7 @@ def main(
     found.sort(key=lambda each: [*places].index(tuple(each.task.split("."))))
     print(table_of(found, margin))
     tried = {one.task for one in found}
-    for task in [f"{job.family}.{job.subtask}" for job in jobs if f"{job.family}.{job.subtask}" not in tried]:
+    for task in [name for job in jobs if (name := f"{job.family}.{job.subtask}") not in tried]:
         print(f"{task}: no reader was tried, since its answers are not values in the text", file=sys.stderr)
     sys.exit(any(one.is_leak(margin) for one in found))
 

@@ -160,7 +160,7 @@ def forms_of(subtask: str, text: Iterable[str], asked: Iterable[str]) -> list[st
 
 
 def languages_of(subtasks: Iterable[str]) -> list[str]:
-    """Return the languages of some subtasks, in their order; what is no form in a language is in English.
+    """Return the languages of some subtasks, in their order; a name without a language is English.
 
     >>> languages_of(["niah_s1-de_en", "niah_s1-zh"]), languages_of(["standard", "bfs-pl"])
     (['en', 'de', 'zh'], ['en', 'pl'])

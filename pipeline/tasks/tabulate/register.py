@@ -34,9 +34,9 @@ class InRegister(OfLedger, NotesTask):
         self.opening = self._asked.heading(self._asked.heads.register)
 
     def drawn(self, dealer: Dealer, wanted: Sequence[float]) -> Drawn:
-        """Deal the label and the district, and draw the entries that are asked for, and near misses.
+        """Deal the label and the district, and draw the entries that are asked for, and decoys.
 
-        Of three codes with the same letters, one is asked for, and the others are those of near misses.
+        Of three codes with the same letters, one is asked for, and the others are those of decoys.
         """
         rng, (label, district) = dealer.rng("entries"), deal_place(dealer, self.complexities)
         labels_beside = [one for one in range(LABELS) if one != label]

@@ -47,7 +47,7 @@ def table(text: str) -> str:
 
 
 def faults(row: Published, decoys: float) -> Iterator[str]:
-    """Yield what is wrong with a row that promises near misses for such a share of what is asked."""
+    """Yield what is wrong with a row that promises decoys for such a share of what is asked."""
     yield from register_faults(row, BEHIND)
     both, label, district = places_of(row.text)
     if len(both) != row.stratum.complexity:
