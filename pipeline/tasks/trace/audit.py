@@ -83,8 +83,8 @@ class Audit(TraceTask):
         """Draw a thing of a kind, and one with a like name, that are not in the row yet."""
         while True:
             if kind == "room":
-                room = teller.said.slot("room")
-                found = [f"{room}-west", f"{room}-east"]
+                room, _, half = teller.said.slot("room").partition("-")
+                found = [f"{room}-{half}", f"{room}-{'east' if half == 'west' else 'west'}"]
             else:
                 found = list(dealer.desk.fresh(kind, teller.rng))
             if not {*found[:2]} & {*taken}:

@@ -119,7 +119,7 @@ class TraceTask(Task):
     __slots__ = ()
 
     family = "trace"
-    version = 2
+    version = 3
     scorer = "exact"
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = KNOBS
     reply: str = text.NUMBER

@@ -234,6 +234,11 @@ def _login(said: Speaker) -> str:
     return f"{first[0]}{last}"
 
 
+def _room(rng: Random) -> str:
+    """Draw a room: each is one half of a larger one, so that any may have a neighbor of nearly the same name."""
+    return f"{rng.choice('ABCDE')}{rng.randrange(1, 7)}.{rng.randrange(10, 60)}-{rng.choice(('west', 'east'))}"
+
+
 def _workday(rng: Random) -> str:
     """Draw a day on which rooms are booked: one to come, from Monday to Friday."""
     while (day := date(2026, rng.choice(SECOND_HALF), rng.randrange(1, 29))).weekday() > DAYS.index("Fri"):
@@ -244,7 +249,7 @@ def _workday(rng: Random) -> str:
 OWN: Mapping[str, Callable[[Speaker], str]] = {
     "person": lambda said: said.rng.choice(said.desk.staff),
     "login": _login,
-    "room": lambda said: f"{said.rng.choice('ABCDE')}{said.rng.randrange(1, 7)}.{said.rng.randrange(10, 60)}",
+    "room": lambda said: _room(said.rng),
     "date": lambda said: f"{said.rng.randrange(1, 29)} {said.rng.choice(MONTHS)}",
     "day": lambda said: f"2026-{said.rng.choice(FIRST_HALF):02}-{said.rng.randrange(1, 29):02}",
     "workday": lambda said: _workday(said.rng),

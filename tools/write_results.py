@@ -1,0 +1,289 @@
+"""Check the results in results/ and write their page: ``python tools/write_results.py``.
+
+A result is a folder with what `carrara run` and `carrara score --out` wrote (``replies.jsonl``,
+``replies.asked.json``, ``scores.json``) and ``about.toml``, which says what was run where. Nothing is written to
+docs/results.md unless all of them hold together. With ``NAME=SPLIT`` the replies in results/NAME are also scored again
+on the split that was asked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import click
+
+from carrara import open_scores
+from pipeline.artifacts.asked import note_path, read_requested
+from pipeline.rows import kilo
+from pipeline.score.lengths import difference
+from pipeline.score.results import Record, Scored
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "results"
+PAGE = ROOT / "docs" / "results.md"
+MARKED = re.compile(r"(<!-- results: ([a-z]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
+LARGEST = 1_000_000
+"""Bytes of a file of replies."""
+ABOUT = ("model", "weights", "digest", "parameters", "server", "machine")
+DIGEST = re.compile(r"(sha256:[0-9a-f]{64}|revision:[0-9a-f]{40})")
+ROW = re.compile(r"([a-z_]+)-(.+)-([^-]+)-(\d+)-\d+-([0-9a-f]+)")
+"""Family, subtask, tier, length and tag of an id."""
+
+
+class Result(NamedTuple):
+    """One model's result: what about.toml says, the scores, and how long all replies took, in seconds."""
+
+    about: dict[str, str]
+    scores: dict[str, Any]
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.about["model"]
+
+    @property
+    def parameters(self) -> float:
+        """Millions of parameters."""
+        number, unit = self.about["parameters"].split()
+        return float(number) * (1000 if unit == "billion" else 1)
+
+
+class ResultError(click.ClickException):
+    """A result that does not hold together."""
+
+
+def read_results(folder: Path = RESULTS) -> list[Result]:
+    """Return all results of a folder, the largest model last.
+
+    Raises:
+        ResultError: if a file is missing, or one does not agree with another.
+    """
+    found = [read_result(path.parent) for path in sorted(folder.glob("*/about.toml"))]
+    tags = {json.dumps(sorted(_tags(each.scores))) for each in found}
+    if len(tags) > 1:
+        raise ResultError(f"results are of different rows (tags {', '.join(sorted(tags))}): run the newer recipe again")
+    return sorted(found, key=lambda each: each.parameters)
+
+
+def read_result(folder: Path) -> Result:
+    """Return the result in a folder.
+
+    Raises:
+        ResultError: if a file is missing, or one does not agree with another.
+    """
+    about, replies, scores_at = folder / "about.toml", folder / "replies.jsonl", folder / "scores.json"
+    for path in (about, replies, note_path(replies), scores_at):
+        if not path.is_file():
+            raise ResultError(f"{folder.name}: {path.name} is missing")
+    said = tomllib.loads(about.read_text(encoding="utf-8"))
+    _check_about(folder.name, said)
+    if replies.stat().st_size > LARGEST:
+        raise ResultError(f"{folder.name}: replies.jsonl has {replies.stat().st_size:,} bytes, more than {LARGEST:,}")
+    scores = json.loads(scores_at.read_text(encoding="utf-8"))
+    lines = [json.loads(line) for line in replies.read_text(encoding="utf-8").splitlines()]
+    asked = read_requested(note_path(replies)).asked
+    if sorted(asked.tags.values()) != sorted(_tags(scores)):
+        raise ResultError(f"{folder.name}: replies.asked.json and scores.json are of different rows: score again")
+    for name in ("temperature", "date"):
+        if name not in asked.settings:
+            raise ResultError(f"{folder.name}: replies.asked.json does not say the {name}: run with `carrara run`")
+    rows = {row["id"] for row in scores.get("rows", [])}
+    if not rows or not scores["complete"] or {line["id"] for line in lines} != rows:
+        raise ResultError(
+            f"{folder.name}: scores.json has {len(rows)} rows and replies.jsonl {len(lines)}: finish the run, then "
+            "repeat `carrara score ... --out scores.json`"
+        )
+    return Result(said, scores, sum(line["seconds"] for line in lines))
+
+
+def _check_about(name: str, said: dict[str, Any]) -> None:
+    if sorted(said) != sorted(ABOUT) or not all(isinstance(value, str) and value for value in said.values()):
+        raise ResultError(f"{name}: about.toml must have exactly {', '.join(ABOUT)}, each a string")
+    if not DIGEST.fullmatch(said["digest"]):
+        raise ResultError(f"{name}: digest must be sha256:<64 hex digits> or revision:<40>, not {said['digest']!r}")
+    if urlsplit(said["weights"]).scheme != "https":
+        raise ResultError(f"{name}: weights must be an https address, not {said['weights']!r}")
+    if not re.fullmatch(r"\d+(\.\d+)? (million|billion)", said["parameters"]):
+        raise ResultError(f"{name}: parameters must be like '135 million', not {said['parameters']!r}")
+
+
+def _tags(scores: dict[str, Any]) -> list[str]:
+    return list(scores["tags"].values())
+
+
+def score_again(name: str, split: Path, folder: Path = RESULTS) -> int:
+    """Score the replies of a result again on the split that was asked, which also compares digests of prompts.
+
+    Returns:
+        How many rows were scored.
+
+    Raises:
+        ResultError: if a row has another score than the result says.
+    """
+    told = {row["id"]: row["score"] for row in read_result(folder / name).scores["rows"]}
+    records = open_scores(split, folder / name / "replies.jsonl").scored.records
+    for record in records:
+        if abs(record.score - told[record.id]) > 1e-5:
+            raise ResultError(f"{name}: {record.id} scores {record.score:.6f}, and scores.json says {told[record.id]}")
+    return len(records)
+
+
+def tables(results: Sequence[Result]) -> dict[str, str]:
+    """Return the tables of the page by name."""
+    return {
+        "models": _table(MODELS, map(_model, results)),
+        "subtasks": _table(
+            ("subtask", "length", "rows", *(each.name for each in results), "chance", "best constant", "naive reader"),
+            _subtasks(results),
+        ),
+        "pairs": _table(("models", "rows", "difference", "95% interval", "better in", "worse in"), _pairs(results)),
+        "floor": _floor(results),
+    }
+
+
+MODELS = ("model", "parameters", "weights", "server", "temperature", "rows", "minutes", "headline", "cut off")
+
+
+def _model(each: Result) -> tuple[str, ...]:
+    whole, settings = each.scores["overall"], each.scores["settings"]
+    return (
+        each.name,
+        each.about["parameters"],
+        f"[{each.about['digest'][:14]}...]({each.about['weights']})",
+        f"{each.about['server']}, {each.about['machine']}",
+        settings["temperature"],
+        f"{each.scores['counts']['answered']:,}",
+        f"{each.seconds / 60:.0f}",
+        _with_interval(whole),
+        f"{each.scores['counts']['cut']}",
+    )
+
+
+def _with_interval(cell: dict[str, Any]) -> str:
+    return f"{cell['mean']:.3f} ({cell['low']:.3f} to {cell['high']:.3f})"
+
+
+def _cells(each: Result) -> dict[tuple[str, int], dict[str, Any]]:
+    """Return the cells of a model by subtask and length."""
+    by = each.scores["tables"]["family subtask length"]
+    return {(f"{one['place']['family']}.{one['place']['subtask']}", one["place"]["length"]): one for one in by}
+
+
+def _subtasks(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
+    cells = [_cells(each) for each in results]
+    for place in sorted({place for some in cells for place in some}):
+        found = [some.get(place) for some in cells]
+        known = next(cell for cell in found if cell)
+        naive = max(known["baselines"].items(), key=lambda one: one[1], default=None)
+        yield (
+            f"`{place[0]}`",
+            kilo(place[1]),
+            str(known["rows"]),
+            *("-" if cell is None else _with_interval(cell) for cell in found),
+            _figure(known["chance"]),
+            _figure(known["best_constant"]),
+            "-" if naive is None else f"{naive[0].replace('_', ' ')} {naive[1]:.2f}",
+        )
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _pairs(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
+    for one, other in combinations(results, 2):
+        found = difference(_scored(one), _scored(other))
+        if found.mean is None or found.low is None or found.high is None:
+            continue  # no row that both replied to
+        yield (
+            f"{other.name} minus {one.name}",
+            str(found.rows),
+            f"{found.mean:+.3f}",
+            f"{found.low:+.3f} to {found.high:+.3f}",
+            str(found.better),
+            str(found.worse),
+        )
+
+
+def _scored(each: Result) -> Scored:
+    """Return what a comparison needs of a result."""
+    records = tuple(_record(row) for row in each.scores["rows"])
+    return Scored(each.name, "", "", {}, (), records, (), {})
+
+
+def _record(row: dict[str, Any]) -> Record:
+    found = ROW.fullmatch(row["id"])
+    assert found, row["id"]
+    family, subtask, tier, length, tag = found.groups()
+    return Record(
+        id=row["id"],
+        family=family,
+        subtask=subtask,
+        tier=tier,
+        bucket="",
+        length=int(length),
+        context_tokens=int(length),
+        complexity=0,
+        scorer="",
+        subset=tag,
+        depth=None,
+        kind="",
+        pair="",
+        state=row["state"],
+        score=row["score"],
+        alone=row["alone"],
+        prediction="",
+        target="",
+        question="",
+    )
+
+
+def _floor(results: Sequence[Result]) -> str:
+    """Return which subtasks no model masters above guessing, and which every model does."""
+    above: dict[str, list[str]] = {}
+    for each in results:
+        for (subtask, length), cell in _cells(each).items():
+            guess = max(cell["chance"] or 0.0, cell["best_constant"] or 0.0)
+            above.setdefault(f"`{subtask}` at {kilo(length)}", [])
+            if cell["low"] > guess:
+                above[f"`{subtask}` at {kilo(length)}"].append(each.name)
+    lines = [f"- {place}: {', '.join(names) or 'none'}" for place, names in sorted(above.items())]
+    return "\n".join(lines)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def written(results: Sequence[Result]) -> str:
+    """Return the page with the tables of these results."""
+    made = tables(results)
+    return MARKED.sub(lambda found: f"{found[1]}\n{made[found[2]]}\n\n{found[3]}", PAGE.read_text(encoding="utf-8"))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Check all results, score the replies of those again whose split is given, and write the page."""
+    results = read_results()
+    for argument in arguments:
+        name, _, split = argument.partition("=")
+        print(f"{name}: {score_again(name, Path(split)):,} replies have the scores that it says", file=sys.stderr)
+    PAGE.write_text(written(results), encoding="utf-8")
+    print(f"{len(results)} results; wrote {PAGE}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except ResultError as fault:
+        fault.show()
+        sys.exit(1)
