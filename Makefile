@@ -23,6 +23,7 @@ SPLIT ?= $(FOLDER)/$(firstword $(TOKENIZERS) o200k)
 PREDICTIONS ?= predictions.jsonl
 READINGS ?= outputs/readings
 EXTRAS ?=
+RESULT ?=
 COMMA := ,
 SPACE := $(subst ,, )
 GIVEN := $(if $(filter file,$(origin PREDICTIONS)),,$(PREDICTIONS))
@@ -45,7 +46,7 @@ MODEL := smollm2
 TRAINERS := trainers
 ALL := $(filter-out $(MODEL) $(TRAINERS),$(basename $(notdir $(wildcard tests/harness/*.txt))))
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m extras plan sample render pack verify publish export score report gallery bench test test-unit test-slow test-harnesses test-model test-trainers test-croissant test-browser test-task test-faults lint golden docs docs-tables docs-gallery readers-table shortcuts repeats schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m extras plan sample render pack verify publish export score report gallery bench test test-unit test-slow test-harnesses test-model test-trainers test-croissant test-browser test-task test-faults lint golden docs docs-tables docs-gallery readers-table results-table shortcuts repeats schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -201,6 +202,9 @@ readers-table: $(VENV)/.ready-report  ## what simulated readers score on SPLIT, 
 	@$(INSTALL) --editable '.[frames]'
 	@$(BIN)/python tools/read_all.py '$(SPLIT)' '$(READINGS)' && $(BIN)/python tools/draw_front.py '$(SPLIT)' '$(READINGS)'
 	@$(BIN)/python tools/write_tables.py
+
+results-table: setup  ## check results, score RESULT=name again on SPLIT if given, and write docs/results.md
+	@$(BIN)/python tools/write_results.py $(if $(RESULT),'$(RESULT)=$(SPLIT)')
 
 shortcuts: setup  ## readers fitted to half of SPLIT that beat what is published on the rest: SELECT="--task tally" WORKERS=2
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/find_shortcuts.py '$(SPLIT)' $(if $(WORKERS),--workers $(WORKERS)) $(SELECT)
