@@ -40,6 +40,8 @@ STOPS = (
         "\nJSON object:\n",
         "\nProgram:\n",
         "\n--- Program",
+        "\n--- Graph",
+        "\n--- End of graph",
         "\nExample:\n",
         "\nExamples:\n",
         "\nExample 1, with ",
