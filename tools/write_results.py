@@ -32,7 +32,7 @@ PAGE = ROOT / "docs" / "results.md"
 MARKED = re.compile(r"(<!-- results: ([a-z]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 LARGEST = 1_000_000
 """Bytes of a file of replies."""
-ABOUT = ("model", "weights", "digest", "parameters", "server", "machine")
+ABOUT = ("model", "page", "file", "digest", "parameters", "server", "machine")
 DIGEST = re.compile(r"(sha256:[0-9a-f]{64}|revision:[0-9a-f]{40})")
 ROW = re.compile(r"([a-z_]+)-(.+)-([^-]+)-(\d+)-\d+-([0-9a-f]+)")
 """Family, subtask, tier, length and tag of an id."""
@@ -110,8 +110,8 @@ def _check_about(name: str, said: dict[str, Any]) -> None:
         raise ResultError(f"{name}: about.toml must have exactly {', '.join(ABOUT)}, each a string")
     if not DIGEST.fullmatch(said["digest"]):
         raise ResultError(f"{name}: digest must be sha256:<64 hex digits> or revision:<40>, not {said['digest']!r}")
-    if urlsplit(said["weights"]).scheme != "https":
-        raise ResultError(f"{name}: weights must be an https address, not {said['weights']!r}")
+    if urlsplit(said["page"]).scheme != "https":
+        raise ResultError(f"{name}: page must be an https address, not {said['page']!r}")
     if not re.fullmatch(r"\d+(\.\d+)? (million|billion)", said["parameters"]):
         raise ResultError(f"{name}: parameters must be like '135 million', not {said['parameters']!r}")
 
@@ -150,21 +150,21 @@ def tables(results: Sequence[Result]) -> dict[str, str]:
     }
 
 
-MODELS = ("model", "parameters", "weights", "server", "temperature", "rows", "minutes", "headline", "cut off")
+MODELS = ("model", "parameters", "file", "server", "rows", "minutes", "cut off", "unparsed", "headline")
 
 
 def _model(each: Result) -> tuple[str, ...]:
-    whole, settings = each.scores["overall"], each.scores["settings"]
+    counts = each.scores["counts"]
     return (
-        each.name,
+        f"[{each.name}]({each.about['page']})",
         each.about["parameters"],
-        f"[{each.about['digest'][:14]}...]({each.about['weights']})",
-        f"{each.about['server']}, {each.about['machine']}",
-        settings["temperature"],
-        f"{each.scores['counts']['answered']:,}",
+        f"{each.about['file']} (`{each.about['digest'][:14]}`)",
+        f"{each.about['server']}; {each.about['machine']}",
+        f"{counts['answered']:,}",
         f"{each.seconds / 60:.0f}",
-        _with_interval(whole),
-        f"{each.scores['counts']['cut']}",
+        str(counts["cut"]),
+        str(counts["unparsed"]),
+        _with_interval(each.scores["overall"]),
     )
 
 

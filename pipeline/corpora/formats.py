@@ -281,7 +281,6 @@ PARAGRAPH = 1_000
 SENTENCE = 4_000
 """Characters of the longest sentence."""
 END = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])[\"')\]\u2019\u201d]*(?: +|(?<=[\u3002\uff01\uff1f]))")
-LONGEST_TEXT = 1 << 31
 
 
 def documents(source: Source) -> Iterator[tuple[str, Corpus]]:

@@ -44,7 +44,7 @@ def of_other_rows(folder: Path) -> None:
 FAULTS: dict[str, tuple[Edit, str]] = {
     "no scores": (lambda folder: (folder / "scores.json").unlink(), "scores.json is missing"),
     "no digest": (replaced("about.toml", "sha256:", "md5:"), "digest must be sha256:"),
-    "weights on a disk": (replaced("about.toml", "https://", "file://"), "weights must be an https address"),
+    "weights on a disk": (replaced("about.toml", "https://", "file://"), "page must be an https address"),
     "another field": (replaced("about.toml", "server =", "host ="), "about.toml must have exactly"),
     "a vague size": (replaced("about.toml", "million", "M"), "parameters must be like"),
     "an unfinished run": (without_last_reply, "finish the run"),
