@@ -1,4 +1,4 @@
-"""Needles in haystacks: values that are filed under keys, among prose, noise or other needles (RULER, section 3.1)."""
+"""Needles in haystacks: values filed under keys, among prose, noise or other needles (RULER, section 3.1)."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ STEM = 8
 RIVALS = 2
 """Words of a grid beyond those of the asked keys."""
 STEMS = 2
-"""Groups of UUIDs that share their first digits."""
+"""Groups of UUIDs, each with its own first digits."""
 FULL = 4
-"""How many keys have as many values as the asked one; the others have half as many."""
+"""How many keys have as many values as the asked one, itself included; the others have half as many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of a prompt: those that are `asked` about, those `like` them, and those that share nothing with any."""
+    """The keys of a prompt: the `asked` ones, those `like` them, and those that share nothing with any other."""
 
     asked: Sequence[str]
     like: Sequence[str]
@@ -64,14 +64,14 @@ class Keys:
 def draw(
     streams: Streams, asked: int, near: int, unlike: int, first: needles.Key | None = None, *, coded: bool = False
 ) -> Keys:
-    """Draw keys of words; each of a grid has as many near keys as the others.
+    """Draw keys made of words; all keys of a grid have equally many near keys.
 
     Args:
-        streams: those of a row.
+        streams: the row's streams.
         asked: how many keys are asked about; no two share a word.
-        near: how many keys share a word with each; if none do, there is no grid.
+        near: how many keys share a word with each; if 0, there is no grid.
         unlike: how many more keys there are that share no word with any.
-        first: the asked key, where one is asked about and it is given. Such a grid has all pairs of its words.
+        first: the asked key, if it is the only one and given. Such a grid has all pairs of its words.
         coded: whether keys are spelled as codes.
     """
     rng, size, degree = streams.of("keys"), grid_size(asked, near), near // 2 + 1
@@ -86,7 +86,7 @@ def draw(
 
 
 def draw_uuids(rng: Random, near: int) -> Keys:
-    """Draw UUIDs; if some are to be near the asked one, as many share other first digits."""
+    """Draw UUIDs; if some are near the asked one, a second group of equal size shares other first digits."""
     groups = STEMS if near else 1
     stems = [needles.stem_of(needles.draw_uuid(rng), STEM) for _ in range(groups)]
     asked, *like = [needles.draw_uuid(rng, stem) for stem in stems for _ in range(near + 1)]
@@ -94,21 +94,21 @@ def draw_uuids(rng: Random, near: int) -> Keys:
 
 
 def grid_size(asked: int, near: int) -> int:
-    """Return how many adjectives a grid has, and nouns."""
+    """Return how many adjectives a grid has, and how many nouns."""
     return max(near // 2 + 1, asked + RIVALS) if near else asked
 
 
 def counts(keys: Keys, values: int) -> list[int]:
     """Return how many values each key has, in the order of `Keys.all`, where one key is asked about.
 
-    It has no more than some others do, and half of that is more common.
+    Some other keys have as many, and more have half as many.
     """
     found = [values] * FULL + [max(1, values // 2)] * len(keys.like)
     return found[: len(keys.all)]
 
 
 def alike(asked: int, near: int, unlike: int, *, uuids: bool, several: bool) -> int:
-    """Return how many keys have the form of an asked one: as many near keys and values, and the same other things.
+    """Return how many keys look like an asked one: as many near keys and values, and the same other things.
 
     Args:
         asked: how many keys are asked about.
@@ -127,9 +127,9 @@ def alike(asked: int, near: int, unlike: int, *, uuids: bool, several: bool) -> 
 SPECS = {"essay": essays_spec, "addresses": addresses_spec, "noise": noise_spec}
 PROSE = {"essay": prose, "addresses": addresses}
 AMONG_NEEDLES = ("words", "uuids")
-"""Haystacks of lines like the asked one."""
+"""Haystacks made of lines like the asked one."""
 HAYSTACK_ORDER = ("coherent", "shuffled")
-"""The paragraphs of prose as they were written, or in any order (Hong et al. 2025, Context rot)."""
+"""Whether the paragraphs of prose come as written or in random order (Hong et al. 2025, Context rot)."""
 
 
 def spec(name: str, stratum: Stratum) -> PoolSpec:
@@ -152,9 +152,9 @@ def filler(name: str, stratum: Stratum, row_streams: Streams, keys: Iterable[str
 
 Form = Literal["one", "values", "keys"]
 ORDER = {"order": ("asked", "text")}
-"""Whether the values of a key are wanted in any order, or in that of the text (Yu et al. 2025, Sequential-NIAH)."""
+"""Whether the values of a key are wanted in any order or in the text's (Yu et al. 2025, Sequential-NIAH)."""
 UNLIKE = 3
-"""Other keys beside those that are near: RULER has three in niah_multikey_1."""
+"""Other keys besides the near ones: RULER has three in niah_multikey_1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class Niah(Task):
         title: what is asked.
         form: ``one`` value of one key, all ``values`` of one key, or those of several ``keys``.
         scorer: ``exact`` for one value, else ``members``.
-        haystacks: what the needles may stand in, the default first.
+        haystacks: the haystacks to choose from, the default first.
         uuids: whether a key is a UUID, and whether a value is.
         unlike: how many other needles have keys that share nothing with the asked ones.
         near: how many other keys share a word, or the first digits, with each asked one: the default first.
