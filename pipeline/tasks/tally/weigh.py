@@ -89,8 +89,7 @@ class Shares(TallyTask):
         latent: Mapping[str, Any],
         options: Sequence[Sequence[str]],
     ) -> Sample:
-        """Draw what is denied often, where lines go, and two lines to be marked: one of the leader, one of its rival.
-        """
+        """Draw what is denied often, where lines go, and two lines to mark: one of the leader, one of its rival."""
         row_streams, stratum_streams = streams
         rng, size = row_streams.of("relevant"), self.side
         sides, rest = (ranks[:size], ranks[size : 2 * size]), ranks[2 * size :]
