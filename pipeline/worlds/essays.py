@@ -163,8 +163,7 @@ def reflection() -> Grammar:
 
 @cache
 def subjects() -> tuple[Topic, ...]:
-    """Return the topics of the world of writing without what essays may not say; some lose too much, and are dropped.
-    """
+    """Return the topics of the world of writing without what essays may not say; some lose too much and drop out."""
     kept = (_without_telling(topic) for topic in topics())
     return tuple(topic for topic in kept if topic is not None)
 
