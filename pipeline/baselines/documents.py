@@ -75,7 +75,7 @@ class Documents(Reading):
 
 
 class CitedDocuments(Documents):
-    """Documents some of which state what is asked, in part or in whole."""
+    """Documents, some of which state what is asked, in part or in whole."""
 
     def answer(self, seen: Sequence[Passage]) -> str:
         """Return all that the documents seen say about what is asked."""
@@ -117,7 +117,7 @@ class Taken(Passage):
 
 
 class Rankings(Documents):
-    """Documents the ten best of which are to be named."""
+    """Documents to be ranked for the ten best."""
 
     @cached_property
     def wanted(self) -> Wanted:

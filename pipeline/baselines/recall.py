@@ -19,7 +19,7 @@ PAIR = re.compile(rf'^"({json_kv.UUID})": "({json_kv.UUID})",?\n', re.MULTILINE)
 
 
 class Recall(Reading):
-    """Lines some of which are asked about, by a key, a number, or their frequency."""
+    """Lines, some of which are asked about by a key, a number or their frequency."""
 
     @cached_property
     def body(self) -> tuple[int, int]:

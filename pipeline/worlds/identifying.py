@@ -38,7 +38,7 @@ def for_training(known: tuple[str, ...]) -> tuple[str, ...]:
     ('Harbett', 'Barbett', 'Corrow', 'Harlow')
 
     Raises:
-        ValueError: if the list has too few words to make as many of.
+        ValueError: if the list is too short to make as many words.
     """
     parted = [found.groups() for word in known if (found := PARTED.fullmatch(word))]
     heads, tails = (sorted({*parts}) for parts in zip(*parted, strict=True))

@@ -161,7 +161,7 @@ ROUNDS = SIDE**2
 def apart(turn: int, clans: int) -> Indices:
     """Return the people of one of `ROUNDS` rounds: four of each clan, no two of whom share a name.
 
-    So nobody shares two names with two people of a round. All rounds together hold everybody once.
+    So nobody shares two names with two people of a round. All rounds together have everybody once.
 
     >>> apart(0, 1).tolist(), apart(1, 1).tolist()
     ([0, 21, 42, 63], [1, 22, 43, 60])

@@ -5,13 +5,13 @@ A sentence of a world has slots in braces and alternatives in brackets::
     {It} was sold to {person} [at auction|by private treaty|without much haggling].
 
 Phrase grammars (`pipeline.worlds.writing`) have a richer syntax: ``(this|that)`` are alternatives, ``[maybe]`` is left
-out half of the time, what stands in ``<angle brackets>`` is said only in a tone, `` / `` starts a line and `` // `` a
+out half of the time, what is in ``<angle brackets>`` is said only in a tone, `` / `` starts a line and `` // `` a
 paragraph, ``{x=rule:form}`` remembers what it gave as ``{x}`` and changes its form, and a backslash makes the next
 character an ordinary one.
 
-A parsed wording is a `Phrase`. The order of draws belongs to the caller: `write` takes alternatives and slots as they
-stand; for alternatives before slots, `settled` settles the alternatives first. `pattern` returns the regular expression
-of all that a phrase can say. A solver that uses it is not independent of its writer in what sentences look like.
+A parsed wording is a `Phrase`. The order of draws belongs to the caller: `write` takes alternatives and slots in order;
+for alternatives before slots, `settled` settles the alternatives first. `pattern` returns the regular expression of all
+that a phrase can say. A solver that uses it depends on its writer for what sentences look like.
 """
 
 from __future__ import annotations

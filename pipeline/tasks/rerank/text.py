@@ -164,7 +164,7 @@ class Author:
         return self._rng.randint(*self._asked.years)
 
     def _begun(self, form: Form, era: int, town: str) -> Thing:
-        """Return a thing of which only the town is stated yet, if it has one."""
+        """Return a thing with nothing stated yet but its town, if it has one."""
         name, town = self._world.christen(self._rng, form.kind, town, self._taken)
         self._taken.add(name)
         thing = Thing(form.kind, name, era)

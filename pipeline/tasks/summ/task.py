@@ -255,7 +255,7 @@ def _somebody(rng: Random, people: Sequence[str], taken: set[str]) -> str:
 THEMES = tuple((one, other) for at, one in enumerate(OTHERS) for other in OTHERS[at + 1 :])
 """Pairs of kinds of deeds that are asked for besides purchases."""
 ROWS = 256
-"""How many rows keep their entries, some 30 kB each: a shard is sampled, and then packed."""
+"""How many rows' entries are cached, some 30 kB each: a shard is sampled, and then packed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def question(form: str, prop: str, year: int, kinds: Iterable[str]) -> str:
 def accepted(points: Mapping[Named, Iterable[str]], others: Iterable[Named]) -> tuple[str, ...]:
     """Return the answers: every key point with the numbers of its entries, and the same with those to be left out.
 
-    The second tells scorers who else is named beside the property, so that they are known by their surnames too.
+    The second tells scorers who else is named with the property, so that they are known by their surnames too.
 
     >>> accepted({("Ann Tuck", 1749): ["24404"]}, [("Job Fry", 1760)])
     ('Ann Tuck, 1749 [24404].', 'Ann Tuck, 1749 [24404]. Left out: Job Fry, 1760.')

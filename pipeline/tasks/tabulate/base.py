@@ -1,4 +1,4 @@
-"""The frame of all tasks of `tabulate`: from the rows of a table to lines among those of the world."""
+"""What the tasks of `tabulate` share: from the rows of a table to lines among those of the world."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.tasks.base import CorpusKnob, Filler, Key, Layout, Piece, Placed, 
 from pipeline.tasks.lines import Dealer, Line
 
 ROWS = 256
-"""How many rows of the data set keep what is drawn: a shard is sampled, packed and proven in turn."""
+"""How many rows' draws are cached: a shard is sampled, packed and proven in turn."""
 ROOMS = {16: 512, 64: 2048, 256: 8192}
 """Tokens for the reply by the number of rows."""
 STOPS_AT = 64
@@ -70,7 +70,7 @@ class TabulateTask(Task):
 
     @abstractmethod
     def filler(self, sample: Sample, row_streams: Streams) -> Filler:
-        """Return the lines of the world around those of a row."""
+        """Return the filler of a row."""
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         drawn = plan_row(self, stratum, index, row_streams, stratum_streams)

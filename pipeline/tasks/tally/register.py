@@ -18,7 +18,7 @@ from pipeline.worlds.ledger import AMOUNTS, DISTRICTS, YEARS, Entry, draw_codes
 from pipeline.worlds.needles import LABELS
 
 ROWS = 256
-"""How many rows of the data set keep what is drawn."""
+"""How many rows' draws are cached."""
 NEAR = {5: range(4, 25), 20: range(10, 51), 80: range(30, 111)}
 """How many entries share the label alone, and how many the district, by complexity: so many that sums tell little."""
 BEHIND = 3

@@ -48,7 +48,7 @@ LINE_TOKENS = 48
 LINES = 50
 """Dealt lines after which the leader is safely ahead of its rival, give or take one of each."""
 DRAWN_TWICE = 0.5
-"""The share of lines that take the nearer to one end of two places: not so many that what is denied seems rare there.
+"""The share of lines that take, of two places, the nearer to one end: few enough that denials do not seem rare there.
 """
 ROUNDS_OF_SHARES = 24
 """How often shares are scaled to their sums."""

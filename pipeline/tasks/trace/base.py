@@ -1,4 +1,4 @@
-"""The frame of all tasks of `trace`: from what a row asks and tells to its own jobs among those of the world."""
+"""What the tasks of `trace` share: from what a row asks and tells to its own jobs among those of the world."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pipeline.tasks.trace import proof, replay, text
 from pipeline.worlds.desk import WORLD, Desk, Speaker, Teller, desk, pool_size, pool_texts, source_digest
 
 ROWS = 1024
-"""How many rows keep what is told: a shard is sampled, packed and proven in turn."""
+"""How many rows' draws are cached: a shard is sampled, packed and proven in turn."""
 SPARES = 24
 PER_UNIT = 8
 """The most codes that a unit of the pool uses: those of rows begin after them."""

@@ -133,8 +133,7 @@ def numbered(rng: Random, kind: str) -> int:
 
 
 def near_misses(rng: Random, steps: Sequence[Step], count: int) -> Sequence[Sequence[Step]]:
-    """Return variants of some steps, each different in one way, with distinct behaviors and all ways about equally
-    often."""
+    """Return variants of some steps, each different in one way, with distinct behaviors and evenly mixed ways."""
     found, known = list[Sequence[Step]](), [behaviour(steps)]
     for at in range(count):
         way = WAYS[at % len(WAYS)]
