@@ -43,7 +43,7 @@ class Annals(Reading):
 
     @property
     def text(self) -> str:
-        """All that is sent, as one string."""
+        """All turns as one string."""
         return "\n".join(content for _, content in self.turns)
 
     @cached_property

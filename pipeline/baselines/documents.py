@@ -67,7 +67,7 @@ class Documents(Reading):
         return [one for some in found for one in (some[-1:] if end == LAST else some[:1])]
 
     def _alike(self, names: Sequence[str], asked: str) -> Iterator[Passage]:
-        """Yield the documents of other things whose names share a word with one, under that name."""
+        """Yield the documents of other things whose names share a word with one, renamed to it."""
         words = set(asked.split(" "))
         for one, name in zip(self.passages, names, strict=True):
             if name != asked and not words.isdisjoint(name.split(" ")):

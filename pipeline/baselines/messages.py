@@ -137,7 +137,6 @@ class Lines(Reading):
         return [self._saying(one, kind) for one, said in last if (said.acts[-1], said.things[-1]) == kind]
 
     def _mine(self) -> list[Passage]:
-        """Return the lines of the asked clerk."""
         return [one for one in self.passages if f" clerk {self.asked.named['clerk']} " in one.text]
 
     def _mentions(self, passage: Passage, kind: Intent) -> bool:

@@ -61,7 +61,7 @@ class Talk(Reading):
 
     @property
     def text(self) -> str:
-        """All that is sent, as one string."""
+        """All turns as one string."""
         return "\n".join(content for _, content in self.turns)
 
     @cached_property

@@ -235,7 +235,7 @@ def country_of(city: str) -> str:
 
 
 def countries_with(city: str) -> frozenset[str]:
-    """Return the country of a city, and those that have another place of its name.
+    """Return the country of a city, and those that have another place with its name.
 
     >>> sorted(countries_with("Amsterdam"))
     ['Netherlands', 'United States']

@@ -68,7 +68,7 @@ def plots() -> tuple[Plot, ...]:
 
 @cache
 def plot_named(title: str) -> Plot:
-    """Return the plot of a title."""
+    """Return the plot with a title."""
     return next(plot for plot in plots() if plot.title == title)
 
 

@@ -61,7 +61,7 @@ class Conversation:
 
 @PROMPT.of
 def read_conversation(turns: Turns) -> Conversation:
-    """Return a conversation; remembers the last one it read."""
+    """Return a conversation; the last one is cached."""
     if len(turns) == 1:
         return _read_transcript(turns[0][1])
     roles = [role for role, _ in turns]

@@ -58,7 +58,7 @@ SHOWN = 3
 
 
 class Rag(Task):
-    """A question about documents that a search has put together. `complexity` is how many of them the answer needs."""
+    """A question about retrieved documents. `complexity` is how many of them the answer needs."""
 
     __slots__ = ()
 

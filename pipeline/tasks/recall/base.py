@@ -1,4 +1,4 @@
-"""Pools of pairs: keys with UUIDs, words or numbers, as a list of such lines or as the members of an object."""
+"""Pools of pairs of UUIDs, or of words and numbers, as lines of a list or as members of an object."""
 
 from __future__ import annotations
 

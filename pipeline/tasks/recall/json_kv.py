@@ -89,7 +89,6 @@ class JsonKV(Task):
         )
 
     def _question(self, side: int, one: str) -> str:
-        """Return the question about a key or a value."""
         return QUESTION.format(**_names(side), one=one)
 
     def _head(self, side: int, examples: Sequence[Sequence[str]]) -> Iterator[Piece]:

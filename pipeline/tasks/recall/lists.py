@@ -190,7 +190,7 @@ class Listed(Task):
         )
 
     def _dealt(self, stratum: Stratum, row_streams: Streams, places: Indices, part: float = 1) -> Indices:
-        """Deal a list, or one of a part of its words or more, from the words at `places`, in the order of `_places`."""
+        """Deal a list, or one of fewer or more words, from the words at `places`, in the order of `_places`."""
         weights, bursts = self.weights(stratum, min(part, 1)), self.bursts(stratum, part)
         ranks = arrivals(row_streams.of("filler"), weights, int(MOST * self.places(stratum, part)), bursts)
         ranks[ranks >= len(weights)] += len(self.weights(stratum)) - len(weights)
@@ -247,7 +247,7 @@ def _last_4k(task: Listed, stratum: Stratum) -> float:
 
 
 def _full(usual: Indices, dealt: Callable[[float], Indices], places: int, room: int, tokens: Indices) -> Indices:
-    """Return a list that fills the room: the usual one, or one dealt again for a part of its words or more."""
+    """Return a list that fills the room: the usual one, or one dealt again for fewer or more words."""
     order = usual
     if (part := _fit(tokens[order], room) / places) < KEPT:
         order = dealt(part)

@@ -232,12 +232,10 @@ class Niah(Task):
         return text.CODE, text.OTHERS
 
     def _line(self, thing: str, key: str, value: str) -> str:
-        """Return the line that states a value."""
         several = self.form == "values" and thing == text.CODE
         return text.needle(key, value, thing, text.ONE if several else text.THE)
 
     def _question(self, form: str, keys: Sequence[str]) -> str:
-        """Return the question for the values of some keys."""
         return text.asking(form, keys)
 
     def _ends(self, haystack: str, form: str, question: str) -> tuple[str, str]:
@@ -278,7 +276,6 @@ class Niah(Task):
         return draw(row_streams, self._asked(stratum), near, self.unlike, first, coded=bool(self.languages))
 
     def _asked(self, stratum: Stratum) -> int:
-        """Return how many keys are asked about."""
         return stratum.complexity if self.form == "keys" else 1
 
     def _alike(self, stratum: Stratum) -> int:

@@ -137,7 +137,6 @@ def _speaking(rng: Random, count: int) -> list[bool]:
 
 
 def _row(one: Building) -> str:
-    """Return the row of a building."""
     return "\t".join((one.name, one.builder, str(one.year), str(one.cost)))
 
 

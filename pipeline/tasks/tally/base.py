@@ -129,7 +129,7 @@ class TallyTask(Task):
         return (spec_of(stratum),)
 
     def lines(self, stratum: Stratum, some: Sequence[Line]) -> list[str]:
-        """Write lines as the stratum has them."""
+        """Write lines in the form of a stratum."""
         stated = is_stated(stratum)
         return [text.line(date, clerk, said, intent if stated else None) for date, clerk, said, intent in some]
 

@@ -35,7 +35,8 @@ class Drawn(NamedTuple):
     dealt: Mapping[str, tuple[int, int]]
 
     def chance(self, complexity: int) -> float:
-        """Return the chance of a reader that counts all of the label and all of the district, and guesses from that."""
+        """Return the chance of a reader that counts the entries of the label and of the district, and guesses from
+        these."""
         alike = sum(one.label == self.label for one in self.near)
         sums = [len(self.asked) + each for each in (alike, len(self.near) - alike)]
         return 1 / sum(all(each - count in NEAR[complexity] for each in sums) for count in COUNTS[complexity])

@@ -13,7 +13,7 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 DAYS = 28
-"""Days of a month on which messages come."""
+"""Days of a month that messages may have."""
 INTRODUCTION = (
     "Below are messages that customers sent in the course of one year to a company that looks after their contracts "
     "and memberships. Each line gives the day, the number of the clerk who received the message, and the message. The "

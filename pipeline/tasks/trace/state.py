@@ -1,4 +1,4 @@
-"""trace.state: how many there are of an item, or with whom a ticket is, after all that was done, tried and undone."""
+"""trace.state: how much there is of an item, or who has a ticket, after all that was done, tried and undone."""
 
 from __future__ import annotations
 

@@ -330,7 +330,7 @@ class Chronicle:
         return self.population.dead[year(day)]
 
     def write(self, rng: Random, day: int, kind: str, about: Mapping[str, str]) -> Entry:
-        """Write an entry that is not of the world."""
+        """Write an entry that is not in the world."""
         return entry(rng, day, kind, about, self.living(day))
 
 

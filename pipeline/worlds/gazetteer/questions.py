@@ -248,7 +248,7 @@ def _compare(
 
 
 def _told(form: Form, *things: Thing) -> list[Relation]:
-    """Return the relations that can be asked for and have different values in some things."""
+    """Return the relations that can be asked for and whose values differ among some things."""
     facts = [one.stated[form.name] for one in things]
     return [
         one
