@@ -329,7 +329,7 @@ class FrequentWords(Listed):
     """How many coded words a seed has, how many letters each has, and how many of them a list has at most."""
 
     def weights(self, stratum: Stratum, part: float = 1) -> Sequence[int]:
-        """Return Zipf weights for one word per 64 tokens of the length, but at least 50."""
+        """Return Zipf weights for one word per 64 tokens of the length, from 50 to `most` of them."""
         alpha = float(stratum.knob("alpha", ALPHA["alpha"][0]))
         return zipf(f"{alpha:g}", min(self.most, max(50, stratum.length // 64)))
 

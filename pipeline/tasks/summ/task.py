@@ -74,7 +74,7 @@ def is_needed(steps: Sequence[Step], at: int, right: Sequence[str]) -> bool:
 
 
 def titles(rng: Random, stand: int, undone: int, more: int = 0) -> list[Step]:
-    """Draw sales, some that stand in the end and some undone, with what sets them aside and restores them.
+    """Draw `stand` sales that stand in the end and `undone` that do not, with what sets them aside and restores them.
 
     Buyers are numbers, in order. Every step is needed to tell which sales stand. Cancellations strike other sales than
     the last one so often that assuming the last one is wrong; `more` is how many other points there are.

@@ -35,8 +35,7 @@ class Drawn(NamedTuple):
     dealt: Mapping[str, tuple[int, int]]
 
     def chance(self, complexity: int) -> float:
-        """Return the chance of a reader that counts the entries of the label and of the district, and guesses from
-        these."""
+        """Return the chance of guessing from the counts of all entries of the label and of the district."""
         alike = sum(one.label == self.label for one in self.near)
         sums = [len(self.asked) + each for each in (alike, len(self.near) - alike)]
         return 1 / sum(all(each - count in NEAR[complexity] for each in sums) for count in COUNTS[complexity])

@@ -48,8 +48,7 @@ LINE_TOKENS = 48
 LINES = 50
 """Dealt lines after which the leader is safely ahead of its rival, give or take one of each."""
 DRAWN_TWICE = 0.5
-"""The share of lines that take, of two places, the nearer to one end: few enough that denials do not seem rare there.
-"""
+"""The share of lines that take the nearer to their end of two places: few enough that denials seem no rarer there."""
 ROUNDS_OF_SHARES = 24
 """How often shares are scaled to their sums."""
 NO_BURSTS = Bursts(0, 0.0, 0.0, 1)

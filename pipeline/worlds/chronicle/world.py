@@ -36,7 +36,7 @@ from pipeline.worlds.chronicle.entries import (
 from pipeline.worlds.identifying import identifying
 
 FERTILE, GROWN, MARRIED_BY, LAST_CHILD = 20, 19, 38, 44
-"""Years in which a couple has children; the ages between which people marry; the age up to which women bear."""
+"""For how many years a couple has children; the ages between which people marry; the age up to which women bear."""
 OF_AGE, TOO_OLD = 21, 46
 """The age from which people act for themselves, and the age from which they buy no property."""
 LONG_DEAD = 10

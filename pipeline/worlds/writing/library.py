@@ -264,7 +264,7 @@ class GrammarLibrary:
                     yield from (Entry(label, "short", shown=True) for _ in range(2))
 
     def _catalogue(self) -> Iterator[Entry]:
-        """Yield the cells of each topic: formats by their shares, the largest for those with the fewest texts yet."""
+        """Yield the cells of each topic: formats by their shares, the largest cells for those with the fewest texts."""
         forms, times = list(formats()), Counter[int]()
         for topic, column in zip(self.topics, zip(*self._shares, strict=True), strict=True):
             rng = self._world.of("cells", topic)
