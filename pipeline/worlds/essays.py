@@ -39,8 +39,7 @@ TRIES = 400
 FEWEST = 2
 """The fewest values that a topic must keep for each of its attributes."""
 NAMED = re.compile(r"[A-Z\d](?:(?<=\d)|(?<!^.)(?<![.?!:] .)(?<!\w.)(?:(?<!I)|(?=\w)))")
-"""A digit, or a capital letter within a sentence. The lookbehinds follow the character, which makes the search faster.
-"""
+"""A digit, or a capital letter within a sentence. The lookbehinds follow the character, which is faster."""
 TELLING = re.compile(r"\b(?:age[ds]?|birth(?:date|place)|born|college|graduat\w+|hobb(?:y|ies)|majors?|universit\w+)\b")
 """Words that state the facts of biographies."""
 STEMS = ("age", "birth", "born", "college", "graduat", "hobb", "major", "universit")

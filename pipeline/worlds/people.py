@@ -2,10 +2,9 @@
 
 There is one world for each seed and tier, shared by all prompts of the tier. Full names are unique, but every part of a
 name recurs many times, so that only the full name identifies a person. People come in clans of 64: all combinations of
-four first, four middle and four last names. So everybody has three namesakes of each kind, who differ only in the
-first, the middle or the last name. Clans share at most one of their three sets of names (they are the cells of a Latin
-square): no two people of different clans share two names. Within a clan no two people have the same value of any
-attribute.
+four first, four middle and four last names. So everybody has three namesakes of each kind, who differ in one name only.
+Clans share at most one of their three sets of names (they are the cells of a Latin square): no two people of different
+clans share two names. Within a clan no two people have the same value of any attribute.
 """
 
 from __future__ import annotations
@@ -143,7 +142,7 @@ def _values(rng: Random) -> Iterator[tuple[str, ...]]:
 
 
 def namesakes(number: int) -> tuple[tuple[int, ...], ...]:
-    """Return who shares two of three names with a person: those with another first, middle and last name.
+    """Return who shares two of three names with a person: those with another first, another middle, another last name.
 
     >>> namesakes(0)
     ((16, 32, 48), (4, 8, 12), (1, 2, 3))

@@ -176,8 +176,7 @@ SHOWN = range(2, 5)
 class VariableTracking(Task):
     """The variables that hold a number are asked for. `complexity` is how many do.
 
-    Without operations the chain has no other variables. With them it has as many again, and the number is written
-    nowhere.
+    Without operations the chain has no other variables; with them, as many again, and the number is never written.
     """
 
     family = "recall"
@@ -239,8 +238,7 @@ class VariableTracking(Task):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess, and the score of naming the variables of all marked lines.
 
-        Without operations, also the score of forgetting that a variable can lose a number: naming those of the twins
-        too.
+        Without operations, also that of forgetting that a variable can lose a number: naming the twins' too.
         """
         named = {line.split()[1] for chain in sample.latent["chains"] for line in chain}
         count, twins = sample.stratum.complexity, int(_knob(sample.stratum, "twins"))

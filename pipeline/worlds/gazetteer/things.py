@@ -441,8 +441,7 @@ class Cast:
     ) -> str | None:
         """Draw the value of a relation of a thing, or None if there is none of its time.
 
-        `facts` are those of the passage so far, which name other things; `gone` are things that it names in other
-        roles.
+        `facts` are those of the passage so far, which name other things; it names those in `gone` in other roles.
         """
         first, last = relation.span or (0, 0)
         if relation.of:

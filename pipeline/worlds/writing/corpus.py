@@ -40,8 +40,7 @@ TURN = re.compile(r"^(?:(?:User|Model|System|Assistant|Human):|======== )", re.M
 """How lines of a transcript start."""
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 RUN, MOST = 5, 0.5
-"""Two texts of one format and topic are near doubles if one contains more than MOST of the other's runs of RUN words.
-"""
+"""Texts of one format and topic are doubles if one contains more than MOST of the other's runs of RUN words."""
 WORD = re.compile(r"[^\W_]+")
 SHOWN_CHARS = 80
 """How many characters of a wrong value errors show."""
