@@ -1,7 +1,7 @@
 """Simulated readers: functions of the prompt, each with a stated weakness.
 
-They are the naive baselines of a split, the curves of its example report, and what tests hold a family against: a
-shortcut that scores above chance is to be mended, or named as a limit.
+They are the naive baselines of a split, the curves of its example report, and a test of each family: a shortcut that
+scores above chance is to be mended, or documented as a limit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pipeline.rows import Row
 __all__ = ["COLUMNS", "READERS", "Reader", "Reading", "open_reading", "reader_of"]
 
 COLUMNS = ["id", "family", "subtask", "question", "prompt_tokens", "messages", "prompt"]
-"""What a reader gets of a row: nothing of its key."""
+"""The columns of a row that a reader gets: nothing of its key."""
 READINGS: dict[str, type[Reading]] = {
     "latent_list": Program,
     "mrcr": Talk,
@@ -45,7 +45,7 @@ READINGS: dict[str, type[Reading]] = {
 }
 
 IN_LANGUAGES: dict[str, type[Reading]] = {"recall": Register, "tabulate": Entries, "tally": Entries}
-"""The same for forms in several languages, where they are read otherwise."""
+"""The readings of forms in several languages, where these differ."""
 
 
 def open_reading(row: Row) -> Reading:

@@ -1,4 +1,4 @@
-"""Annals: a passage is an entry, or in a chat a session."""
+"""Annals: a passage is an entry or, in a chat, a session."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ START = 2
 
 
 class Annals(Reading):
-    """A property or a person that is asked about by name, among dated entries."""
+    """A property or a person asked about by name, among dated entries."""
 
     @property
     def chat(self) -> bool:
-        """Whether the entries were sent in real turns."""
+        """Whether the entries are in real turns."""
         return len(self.turns) > 1
 
     @property
     def text(self) -> str:
-        """All that is sent, as one string."""
+        """All turns as one string."""
         return "\n".join(content for _, content in self.turns)
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters of the entries, or of the sessions."""
+        """The span of the entries, or of the sessions."""
         if self.chat:
             start = sum(len(content) + 1 for _, content in self.turns[:START])
             return start, len(self.text) - len(self.turns[-1][1])
@@ -62,7 +62,7 @@ class Annals(Reading):
         return [f"{one}\n{reply}\n" for one, reply in zip(said[::2], said[1::2], strict=True)]
 
     def answer(self, seen: Sequence[Passage]) -> str:
-        """Return what the task's solution makes of some passages."""
+        """Return the answer of the task's solution from some passages."""
         if not self.chat:
             return super().answer(seen)
         told = [turn for one in seen for turn in _turns(one.text)]
@@ -72,7 +72,7 @@ class Annals(Reading):
             return self.missed(seen)
 
     def missed(self, seen: Sequence[Passage]) -> str:
-        """Return the year of the last passage about what is asked, or a name in it, by what is asked for."""
+        """Return the year of the last passage about what is asked, or a name in it, depending on the subtask."""
         own = [one for one in seen if self.asked in one.text]
         if self.subtask == "when" and own and (dated := DAY.match(own[-1].text)):
             return dated[3]
@@ -80,19 +80,19 @@ class Annals(Reading):
         return names[-1] if self.subtask == "kin" and names else self.guess()
 
     def guess(self) -> str:
-        """Return the first option where there are some, else that it is not known."""
+        """Return the first option if there are any, else that it is not known."""
         return "A" if self.subtask == "choice" else super().guess()
 
     @cached_property
     def asked(self) -> str:
-        """The name that is asked about, without an article."""
+        """The name asked about, without an article."""
         if self.subtask == "kin" and (found := PHRASE.fullmatch(self.question)):
             return found[1].rpartition(" of ")[2]
         found = ASKED.search(self.question)
         return found[0].removeprefix("the ") if found else self.question
 
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return the first or last entry about what is asked; where an owner is, of a sale up to the day."""
+        """Return the first or last entry about what is asked; for an owner, of a sale up to the day."""
         found = [one for one in self.passages if self.asked in one.text]
         if self.subtask in ("kin", "when"):
             return found[-1:] if end == LAST else found[:1]
@@ -100,12 +100,12 @@ class Annals(Reading):
         return [replace(one, text=DAY.sub(LONG_AGO, one.text)) for one in (sold[-1:] if end == LAST else sold[:1])]
 
     def sells(self, passage: Passage) -> bool:
-        """Tell whether a passage has a sale of what is asked about."""
+        """Return whether a passage has a sale of what is asked about."""
         said = [Line(0, 0, 0, one.partition(". ")[2]) for one in passage.text.splitlines() if DAY.match(one)]
         return any(event.kind in SALES for event in history(said, f"the {self.asked}"))
 
     def counts(self, passage: Passage) -> bool:
-        """Tell whether a passage is of no later day than the one that is asked about."""
+        """Return whether a passage is not later than the day asked about."""
         asked, dated = ON.search(self.question), DAY.match(passage.text)
         return not asked or not dated or day_of(*dated.groups()) <= day_of(*asked.groups())
 
@@ -116,11 +116,11 @@ def _turns(session: str) -> list[tuple[str, str]]:
 
 
 class Summaries(Reading):
-    """A property that is asked about by name, among numbered entries."""
+    """A property asked about by name, among numbered entries."""
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters of the entries."""
+        """The span of the entries."""
         return self.text.find(BODY) + len(BODY), self.text.rfind(END) + 1
 
     @cached_property
@@ -129,7 +129,7 @@ class Summaries(Reading):
         return parse_question(self.question)
 
     def answer(self, seen: Sequence[Passage]) -> str:
-        """Return all that the entries seen say of what is asked, as if those not seen did not matter."""
+        """Return all that the entries seen say about what is asked, as if the others did not matter."""
         start, end = self.body
         if not seen:
             return self.guess()
@@ -145,7 +145,7 @@ class Summaries(Reading):
 
 
 def _possible(told: Sequence[Event]) -> Iterator[Event]:
-    """Yield events without those that set aside or restore sales that were not seen."""
+    """Yield events without those that set aside or restore unseen sales."""
     sales = list[Event]()
     for event in told:
         try:

@@ -1,7 +1,7 @@
-"""A prompt as simulated readers see it: passages, of which they see some, and what they say of those.
+"""A prompt as simulated readers see it: passages, some of which they see, and their replies from those.
 
-A family has a `Reading` of its own, which says what its passages are and what is answered when the answer was not seen.
-Any other family is read by lines.
+A family has a `Reading` of its own, which defines its passages and the reply when the answer was not seen. Any other
+family is read by lines.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LAST: End = "last"
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A unit of the text that is seen whole or not at all: its number, and the characters of the text it spans."""
+    """A unit of the text that is seen whole or not at all: its number, and its span in the text."""
 
     number: int
     text: str
@@ -39,7 +39,7 @@ class Passage:
 
 
 class Reading:
-    """A row as a reader gets it: what is sent, its question, and no key. A `named` one is in a language of its subtask.
+    """A row as a reader gets it: prompt and question, but no key. `named` is whether its subtask names a language.
 
     Args:
         row: a row with at least the columns ``pipeline.baselines.COLUMNS``.
@@ -57,12 +57,12 @@ class Reading:
 
     @property
     def text(self) -> str:
-        """The text that passages stand in."""
+        """The text that has the passages."""
         return self.turns[-1][1]
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters that passages span; what stands before and behind is always seen."""
+        """The span of the passages; what precedes and follows it is always seen."""
         return self.text.find("\n") + 1, max(self.text.rfind(self.question), 0)
 
     @cached_property
@@ -79,7 +79,7 @@ class Reading:
         return self.text[slice(*self.body)].splitlines(keepends=True)
 
     def answer(self, seen: Sequence[Passage]) -> str:
-        """Return what is replied by who has seen some passages: what they say, or else what `missed` does."""
+        """Return the reply of a reader of some passages: what they say, or else what `missed` returns."""
         start, end = self.body
         text = "".join([self.text[:start], *(passage.text for passage in seen), self.text[end:]])
         try:
@@ -88,32 +88,32 @@ class Reading:
             return self.missed(seen)
 
     def missed(self, seen: Sequence[Passage]) -> str:
-        """Return what is replied where the passages seen do not answer: here what `guess` does."""
+        """Return the reply if the passages seen do not answer: here a guess."""
         return self.guess()
 
     def guess(self) -> str:
-        """Return what is replied from the question alone: here that it is not known."""
+        """Return the reply from the question alone: here that it is not known."""
         return "I do not know."
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
         """Return the first or last passages that match half of what is asked, read as if they matched all of it.
 
-        None if nothing in the question could be known by half.
+        None if nothing in the question can be half known.
         """
         return None
 
     def last_match(self) -> Sequence[Passage] | None:
-        """Return the last passages that match what is asked; here, where just one matches, by half of it."""
+        """Return the last passages that match what is asked; here, where just one matches, those that match half."""
         return self.half_known(LAST)
 
     def alike(self) -> Sequence[Passage]:
-        """Return for each question the passage with most words in common with it, the first of equals."""
+        """Return for each question the passage that shares most words with it, the first of equals."""
         bags = [set(WORDS.findall(passage.text.lower())) for passage in self.passages]
         chosen = [_most_common(set(WORDS.findall(asked.lower())), bags) for asked in self.questions() if bags]
         return [self.passages[number] for number in sorted(set(chosen))]
 
     def by_words(self) -> str:
-        """Return what is replied by words in common with the question alone: from the passage that has most of them."""
+        """Return the reply by shared words alone: from the passage that has most of them."""
         return self.answer(self.alike())
 
     def questions(self) -> Sequence[str]:
@@ -127,13 +127,13 @@ def _most_common(wanted: set[str], bags: Sequence[set[str]]) -> int:
 
 
 def names_in(text: str, words: int) -> Iterator[str]:
-    """Yield every run of so many capitalised words; runs may overlap."""
+    """Yield every run of `words` capitalized words; runs may overlap."""
     for found in re.finditer(rf"(?=\b({' '.join(['[A-Z][A-Za-z]+'] * words)})\b)", text):
         yield found[1]
 
 
 def half_name(text: str, name: str) -> str | None:
-    """Return who in a text has at least half of the names of a person, each in its place.
+    """Return a name in a text that shares at least half of its parts, in place, with a given name.
 
     >>> half_name("The hobby of Ann Bo Lee is golf.", "Ann Mia Lee")
     'Ann Bo Lee'
@@ -148,14 +148,14 @@ def half_name(text: str, name: str) -> str | None:
 
 
 WINDOW = 32_768
-"""Tokens that the readers of one end can take."""
+"""Tokens that the readers of one end read."""
 HALF_LIFE = 65_536
-"""A passage so many tokens before the end is forgotten in one of two prompts, twice as far in three of four."""
+"""A passage this many tokens before the end is forgotten with probability 1/2, twice as far with 3/4."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A reader with a stated weakness. `replies` is a pure function; it returns None for what it cannot be asked."""
+    """A reader with a stated weakness. `replies` is a pure function; it returns None if the reader does not apply."""
 
     name: str
     title: str
@@ -172,19 +172,19 @@ def everything(reading: Reading) -> str:
 
 
 def the_last(reading: Reading) -> str:
-    """Answer from the passages that lie in the last tokens."""
+    """Answer from the passages in the last tokens."""
     size = len(reading.text)
     return reading.answer([one for one in reading.passages if (size - one.start) * reading.tokens <= WINDOW * size])
 
 
 def the_first(reading: Reading) -> str:
-    """Answer from the passages that lie in the first tokens; the question is known all the same."""
+    """Answer from the passages in the first tokens; the question is known all the same."""
     size = len(reading.text)
     return reading.answer([one for one in reading.passages if one.end * reading.tokens <= WINDOW * size])
 
 
 def one_passage(reading: Reading) -> str:
-    """Answer from the one passage with most words in common with the question, or by its words alone."""
+    """Answer from the one passage that shares most words with the question, or by its words alone."""
     return reading.by_words()
 
 
@@ -199,7 +199,7 @@ def last_match(reading: Reading) -> str | None:
 
 
 def forgetful(reading: Reading) -> str:
-    """Answer from the passages that are not forgotten; which are, is drawn by the row's id."""
+    """Answer from the passages that are not forgotten; the row's id seeds which are."""
     rng, size = stream("readers", "forgets", reading.row_id), len(reading.text)
     lives = ((size - one.start) / size * reading.tokens / HALF_LIFE for one in reading.passages)
     kept = [rng.random() < 0.5**life for life in lives]

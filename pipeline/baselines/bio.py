@@ -1,4 +1,4 @@
-"""Biographies: a passage is the paragraph of a person, in icl an example."""
+"""Biographies: a passage is the paragraph of a person or, in icl, an example."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ END = "\nThis is the end of "
 EXAMPLE = re.compile(r"^Biographies:\n", re.MULTILINE)
 LABEL = re.compile(r"^Answer: (.+)$", re.MULTILINE)
 LINK = re.compile(r"the same (?:[a-z]+ as|as that of) ([A-Z][A-Za-z]+ [A-Z][A-Za-z]+ [A-Z][A-Za-z]+)")
-"""What a paragraph says that names another person in place of a fact."""
+"""What a paragraph says if it names another person in place of a fact."""
 NUMBERED = re.compile(r"^\d+\. ", re.MULTILINE)
 
 GUESSES = {
@@ -30,15 +30,15 @@ GUESSES = {
     "Name two people": "John Paul Smith and Mary Anne Smith",
     "Who ": "John Paul Smith",
 }
-"""What is replied to a question by who has read nothing, by words of it."""
+"""Replies to questions without reading, by their words."""
 
 
 class Biographies(Reading):
-    """People who are asked about by their full names."""
+    """People asked about by their full names."""
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters between the heading and the last sentence about biographies."""
+        """The span between the heading and the last sentence about biographies."""
         heading, end = HEADING.search(self.text), self.text.rfind(END) + 1
         return (heading.end(), max(heading.end(), end)) if heading else (0, 0)
 
@@ -51,7 +51,7 @@ class Biographies(Reading):
         return [self.text[one:other] for one, other in zip(marks, [*marks[1:], end], strict=True)]
 
     def questions(self) -> Sequence[str]:
-        """Return the questions; in icl the case that is to be sorted, in which the university stands."""
+        """Return the questions; in icl the case to be sorted, which names the university."""
         if self.subtask == "icl":
             return [self.text[self.text.rfind("\nBiographies:\n") :]]
         return [asked for part in NUMBERED.split(self.question) if part for asked in QUESTIONS.split(part.strip())]
@@ -73,7 +73,7 @@ class Biographies(Reading):
         return "; ".join(f"{guess}{source}" for guess in guesses)
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
-        """Return the first or last paragraphs of people with two of the three names, also along links."""
+        """Return the first or last paragraphs of people who share two of the three names, also along links."""
         wanted = deque(names_in(self.question, 3))
         if self.subtask == "icl" or not wanted:
             return None
@@ -87,12 +87,12 @@ class Biographies(Reading):
         return sorted(found.values(), key=lambda one: one.start)
 
     def _taken_for(self, name: str, end: End) -> Passage | None:
-        """Return the first or last paragraph of somebody with half of a name, as if it were theirs."""
+        """Return the first or last paragraph of somebody with half of a name, as if it were about that name."""
         for passage in reversed(self.passages) if end == LAST else self.passages:
             if found := half_name(LINK.sub("", passage.text), name):
                 return replace(passage, text=passage.text.replace(found, name))
         return None
 
     def last_match(self) -> Sequence[Passage] | None:
-        """Return the last paragraphs of people with two of the three names; in icl the last example."""
+        """Return the last paragraphs of people who share two of the three names; in icl the last example."""
         return self.passages[-1:] if self.subtask == "icl" else self.half_known(LAST)

@@ -1,4 +1,4 @@
-"""Documents that a search has put together: a passage is a document, a line of the body."""
+"""Documents put together by a search: a passage is a document, a line of the body."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from pipeline.worlds.gazetteer.documents import stems
 
 
 class Documents(Reading):
-    """Documents about named things, of which some answer a question."""
+    """Documents about named things, some of which answer a question."""
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters between the lines that begin and end the documents."""
+        """The span between the lines that begin and end the documents."""
         return self.text.find(DOCUMENTS) + len(DOCUMENTS), self.text.rfind(END) + 1
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
-        """All documents as they are read, for their titles and kinds."""
+        """All documents as read, for their titles and kinds."""
         return list(entries("".join(one.text for one in self.passages)))
 
     def titled(self) -> list[Entry]:
-        """Return the documents whose titles stand in the question."""
+        """Return the documents whose titles are in the question."""
         names = {one.name for one in self.entries if one.name in self.question}
         names = {one for one in names if not any(one in other and one != other for other in names)}
         return [one for one in self.entries if one.name in names]
 
     def by_words(self) -> str:
-        """Answer by titles, shapes and words in common.
+        """Answer by titles, shapes and shared words.
 
-        Of a list that is every document of the kind that holds the value near such words, whatever it says of it. Where
-        the question names things, it is the value of the right shape in the sentence with most words in common, in
-        documents of those titles; where it describes one, what the passage with most words in common says.
+        For a list the answer is every document of the kind that has the value near such words, whatever it says about
+        it. If the question names things, it is the value of the right shape in the sentence that shares most words, in
+        documents with those titles. If it describes one, it is what the passage that shares most words says.
         """
         said = described_values(self.question)
         if self.subtask == "list":
@@ -53,11 +53,11 @@ class Documents(Reading):
         return surface.value(own, self.question) or super().by_words()
 
     def holding(self, form: str, value: str) -> list[Entry]:
-        """Return the documents of a form that hold a value near words of the question."""
+        """Return the documents of a form that have a value near words of the question."""
         return surface.holding(self.entries, form, value, self.question)
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
-        """Return for each thing that is named the first or last document of another that shares a word with it."""
+        """Return for each named thing the first or last document of another that shares a word with its name."""
         names = [take_apart(one.text.rstrip("\n"))[1] for one in self.passages]
         asked = [name for name in sorted(set(names)) if name in self.question]
         asked = [name for name in asked if not any(name in other and name != other for other in asked)]
@@ -67,7 +67,7 @@ class Documents(Reading):
         return [one for some in found for one in (some[-1:] if end == LAST else some[:1])]
 
     def _alike(self, names: Sequence[str], asked: str) -> Iterator[Passage]:
-        """Yield the documents of other things whose names share a word with one, under that name."""
+        """Yield the documents of other things whose names share a word with one, renamed to it."""
         words = set(asked.split(" "))
         for one, name in zip(self.passages, names, strict=True):
             if name != asked and not words.isdisjoint(name.split(" ")):
@@ -75,17 +75,17 @@ class Documents(Reading):
 
 
 class CitedDocuments(Documents):
-    """Documents of which some state what is asked, in part or in whole."""
+    """Documents, some of which state what is asked, in part or in whole."""
 
     def answer(self, seen: Sequence[Passage]) -> str:
-        """Return all that the documents seen say of what is asked."""
+        """Return all that the documents seen say about what is asked."""
         found = list(entries("".join(one.text for one in seen)))
         told = {fact.value: sorted(fact.ids) for fact in known(found, self.question)}
         as_asked = text.as_items if self.subtask == "listing" else text.as_sentences
         return as_asked(told)[0] if told else self.missed(seen)
 
     def by_words(self) -> str:
-        """State of a list all that hold the value; else for each clause the sentence with most words in common."""
+        """For a list, return all that have the value; else for each clause the sentence that shares most words."""
         if self.subtask == "listing":
             found = [one for (form, _), value in listed_in(self.question) for one in self.holding(form, value)]
             return ", ".join(f"{one.name} [{one.id}]" for one in dict.fromkeys(found)) or self.guess()
@@ -103,7 +103,7 @@ class CitedDocuments(Documents):
         return " ".join(told) or self.guess()
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
-        """Return documents of another thing that shares a word with the one that is named; a list names none."""
+        """Return documents of another thing that shares a word with the named one; a list names none."""
         return None if self.subtask == "listing" else super().half_known(end)
 
 
@@ -113,11 +113,11 @@ PLACES = 10
 
 @dataclass(frozen=True, slots=True)
 class Taken(Passage):
-    """A document that is taken for one that is asked for, whatever it says."""
+    """A document taken for one that is asked for, whatever it says."""
 
 
 class Rankings(Documents):
-    """Documents of which the ten best are to be named."""
+    """Documents to be ranked for the ten best."""
 
     @cached_property
     def wanted(self) -> Wanted:
@@ -125,22 +125,22 @@ class Rankings(Documents):
         return wanted(self.question)
 
     def answer(self, seen: Sequence[Passage]) -> str:
-        """Return the ranking of the documents seen; those that are taken stand as they come."""
+        """Return the ranking of the documents seen; those that are `Taken` keep their order."""
         if seen and all(isinstance(one, Taken) for one in seen):
             return " > ".join(take_apart(one.text.rstrip("\n"))[3] for one in seen)
         return super().answer(seen) or self.guess()
 
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return the first or last ten documents that name all that is asked, in whatever role."""
+        """Return the first or last ten documents that name all that is asked, in any role."""
         named = [re.compile(rf"(?<!\w){re.escape(value)}(?!\w)") for value in self.wanted.values.values()]
         found = [one for one in self.passages if all(each.search(one.text) for each in named)]
         found = found[:PLACES] if end == FIRST else found[: -PLACES - 1 : -1]
         return [Taken(*(getattr(one, field.name) for field in fields(one))) for one in found]
 
     def by_words(self) -> str:
-        """Rank documents of the kind by how many values stand in sentences with a word in common with the question.
+        """Rank documents of the kind by how many values are in sentences that share a word with the question.
 
-        An order is that of the first number of the right shape.
+        An order is by the first number of the right shape.
         """
         asked, what, rng = self.question, self.wanted, stream("readers", self.row_id)
         parts = re.split(r", and |, ", asked)

@@ -1,4 +1,4 @@
-"""Files of predictions, one for each reader: a part of the split at a time, in any number of processes."""
+"""Files of predictions, one per reader: a part of the split at a time, in any number of processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ReadJob:
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """What readers said to the rows of a job: of each its id and digest, its task, and each reader's reply or None."""
+    """The readers' replies to the rows of a job: for each row its id and digest, its task, and a reply or None each."""
 
     number: int
     tokens: int
@@ -41,7 +41,7 @@ class Replies:
 
 @dataclass(slots=True)
 class Written:
-    """A file of predictions: how many rows it has, and how many rows of which tasks the reader left out."""
+    """A file of predictions: how many rows it has, and how many rows of each task the reader left out."""
 
     path: Path
     rows: int = 0
@@ -58,7 +58,7 @@ def write_readings(
 ) -> dict[str, Written]:
     """Write ``folder/<reader>.jsonl`` for each reader: a line for each row, in the split's order.
 
-    A line has id, prediction, and the digest of the prompt, which tells for which tokenizer it was cut.
+    A line has the id, the prediction, and the prompt's digest, which depends on the tokenizer.
 
     Args:
         split: a sealed split; its keys are not read.
@@ -93,7 +93,7 @@ def write_readings(
 
 
 def run_read(job: ReadJob) -> Replies:
-    """Read the rows of a job; every reader leaves out those that no program can solve.
+    """Read the rows of a job; every reader leaves out rows that no program can solve.
 
     Raises:
         CorruptError: naming the row, if its text cannot be read as its task's.
@@ -136,7 +136,7 @@ def curve_of(
     limit: int = 1,
     on_done: Callable[[Replies], None] = lambda replies: None,
 ) -> dict[str, dict[int, float]]:
-    """Return the mean score of each reader at each length: the mean of families of the mean of their rows.
+    """Return the mean score of each reader at each length: the mean over families of their rows' mean.
 
     Args:
         split: a sealed split with its keys.

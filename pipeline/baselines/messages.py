@@ -1,4 +1,4 @@
-"""Messages with labels, of which a passage is an example, and messages to count, of which a passage is a line."""
+"""Messages with labels, where a passage is an example, and messages to count, where a passage is a line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.worlds.utterances import domain
 
 Intent = tuple[str, str]
 RARE = 0.1
-"""How often a word is taken to have been seen with a label before any was."""
+"""How often a word is assumed to have been seen with a label beforehand."""
 
 
 class Examples(Reading):
@@ -24,12 +24,12 @@ class Examples(Reading):
 
     @cached_property
     def shown(self) -> icl.Examples:
-        """The prompt as it was sent."""
+        """The prompt as read."""
         return icl.read(self.text)
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters that the examples span."""
+        """The span of the examples."""
         start = self.text.find(icl.START) + len(icl.START)
         return start, self.text.rfind(icl.END)
 
@@ -39,11 +39,11 @@ class Examples(Reading):
         return [f"{message}\n{icl.CUE}{label}\n" for message, label in pairs]
 
     def questions(self) -> Sequence[str]:
-        """Return the last message, however many questions it asks."""
+        """Return the last message as one question, however many it asks."""
         return [self.question]
 
     def answer(self, seen: Sequence[Passage]) -> str:
-        """Return the label of a message of the same intent, else that of the one with most words in common."""
+        """Return the label of a message with the same intent, else of the one that shares most words."""
         wanted = self.shown.told(intent_of(self.question))
         if not seen:
             return self.guess()
@@ -61,9 +61,9 @@ class Examples(Reading):
         return {*WORDS.findall(self.question.lower())}
 
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return a message of the label that who knows all words, and sees no denials, thinks the likeliest.
+        """Return a message of the likeliest label for a reader that knows all words but sees no denials.
 
-        Every message stands for all acts and things that it mentions: what naive Bayes learns of words in the end.
+        Every message counts for all acts and things that it mentions: what naive Bayes learns of words in the end.
         """
         seen, sizes = dict[str, Counter[str]](), Counter[str]()
         for one in self.passages:
@@ -78,7 +78,7 @@ class Examples(Reading):
         return [next(one for one in self.passages if _label(one) == likeliest)]
 
     def last_match(self) -> Sequence[Passage]:
-        """Return the last message that shares the act or the thing with the asked one, or all of it."""
+        """Return the last message that shares the act or the thing, or both, with the asked one."""
         act, thing = intent_of(self.question)
         pairs = ((one, intent_of(one.text.partition("\n")[0])) for one in self.passages[::-1])
         return [next(one for one, (other, about) in pairs if other == act or about == thing)]
@@ -88,7 +88,7 @@ class Examples(Reading):
         return {*said.acts, *said.things}
 
     def guess(self) -> str:
-        """Return one of the labels, if they are numbers."""
+        """Return one of the labels if they are numbers, else that it is not known."""
         return "0" if self.shown.numbered else super().guess()
 
 
@@ -97,7 +97,7 @@ def _label(passage: Passage) -> str:
 
 
 class Lines(Reading):
-    """Lines that each hold a message, and a question about all of them."""
+    """Lines with one message each, and a question about all of them."""
 
     @cached_property
     def asked(self) -> tally.Question:
@@ -106,14 +106,14 @@ class Lines(Reading):
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters that the lines span."""
+        """The span of the lines."""
         return self.text.find(tally.START) + len(tally.START), self.text.rfind(tally.END)
 
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return lines as who knows all words reads them, and does not see what is denied or not meant.
+        """Return the lines of a reader that knows all words, but does not see what is denied or not meant.
 
-        Where a clerk is asked about these are the clerk's lines that mention the act and the thing; where clerks
-        are, the lines of either kind. Where acts are, every line stands for all acts that it mentions.
+        For a question about one clerk these are the clerk's lines that mention the act and the thing; about clerks, the
+        lines of either kind, as if of both. For acts, every line counts for all acts that it mentions.
         """
         if self.asked.subtask in ("most", "compare"):
             return [self._saying(one, (act, "gym")) for one in self.passages for act in self._meaning(one).acts]
@@ -123,9 +123,9 @@ class Lines(Reading):
         return [self._saying(one, kind) for one in self._mine() if self._mentions(one, kind)]
 
     def last_match(self) -> Sequence[Passage]:
-        """Return lines as who takes what is mentioned last for what is asked.
+        """Return the lines of a reader that takes what is mentioned last for what is asked.
 
-        Where clerks are asked about, these are all clerks of whom a line mentions each kind.
+        For a question about clerks, these are all lines that mention either kind.
         """
         if self.asked.subtask in ("most", "compare"):
             return [self._saying(one, (self._meaning(one).acts[-1], "gym")) for one in self.passages]
@@ -137,7 +137,6 @@ class Lines(Reading):
         return [self._saying(one, kind) for one, said in last if (said.acts[-1], said.things[-1]) == kind]
 
     def _mine(self) -> list[Passage]:
-        """Return the lines of the asked clerk."""
         return [one for one in self.passages if f" clerk {self.asked.named['clerk']} " in one.text]
 
     def _mentions(self, passage: Passage, kind: Intent) -> bool:
@@ -154,7 +153,7 @@ class Lines(Reading):
         return tally.entries_of(passage.text)[0]
 
     def _saying(self, passage: Passage, intent: Intent) -> Passage:
-        """Return a line with a message of an intent."""
+        """Return a line with its message replaced by one of an intent."""
         known, entry = domain("request"), self._entry(passage)
         clause, thing = known.clauses[intent[0]]["company"][0][0], known.things[intent[1]][0][0]
         said = f"Please {clause.replace('{it}', thing)}."

@@ -15,24 +15,24 @@ from pipeline.tasks.latent_list.solve import PRINTS, STEPS, Session, advanced, r
 from pipeline.tasks.mrcr.solve import Conversation, Reply, parts, read_conversation
 
 GUESSES = {"len": "6", "print": "[]"}
-"""What is replied by who has seen no line; else the least number that a list starts with."""
+"""Guesses by subtask; for the others it is 1, the least number that a list starts with."""
 
 
 class Program(Reading):
-    """A list that lines change, and the last line views."""
+    """A list changed line by line, and shown by the last line."""
 
     @cached_property
     def session(self) -> Session:
-        """The program as it was sent."""
+        """The program as read."""
         return read(self.text)
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters between the line that starts the list and the one that views it."""
+        """The span between the line that starts the list and the one that shows it."""
         return self.session.begins, self.text.rfind(self.session.ask.line)
 
     def answer(self, seen: Sequence[Passage]) -> str:
-        """Return what the lines seen leave of the list; one that fails without the others is passed over."""
+        """Return what the lines seen leave of the list; lines that fail without the others are skipped."""
         items = list(self.session.initial)
         for passage in seen:
             with suppress(ValueError):
@@ -52,21 +52,21 @@ class Program(Reading):
 
 
 class Talk(Reading):
-    """A reply that is asked for by its request and its place among the replies to that request."""
+    """A reply asked for by its request and its place among the replies to that request."""
 
     @cached_property
     def conversation(self) -> Conversation:
-        """The conversation as it was sent."""
+        """The conversation as read."""
         return read_conversation(tuple(self.turns))
 
     @property
     def text(self) -> str:
-        """All that is sent, as one string."""
+        """All turns as one string."""
         return "\n".join(content for _, content in self.turns)
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
-        """All exchanges, spread over the text by their own lengths."""
+        """All exchanges, placed in the text by their own lengths."""
         said = [f"{reply.request}\n{reply.text}\n" for reply in self.conversation.replies]
         end = len(self.text)
         found: list[Passage] = []
@@ -77,11 +77,11 @@ class Talk(Reading):
         return tuple(reversed(found))
 
     def questions(self) -> Sequence[str]:
-        """Return what is asked for, without the words that are the same in all prompts."""
+        """Return what is asked for, without the words that all prompts share."""
         return [self.conversation.asked.key]
 
     def answer(self, seen: Sequence[Passage]) -> str:
-        """Return the n-th of the seen replies to what is asked, or the last of them, or of some that are like it."""
+        """Return the n-th of the seen replies to what is asked, or the last of them, or else what `missed` returns."""
         asked = self.conversation.asked
         matching = [reply for reply in self._replies(seen) if reply.key == asked.key]
         if not matching:
@@ -89,13 +89,13 @@ class Talk(Reading):
         return asked.code + matching[min(asked.place, len(matching)) - 1].text
 
     def missed(self, seen: Sequence[Passage]) -> str:
-        """Return the last reply seen of that format or topic, or the last of all, or a guess."""
+        """Return the last reply seen with that format or topic, or the last of all, or a guess."""
         replies = self._replies(seen)
         like = [reply for reply in replies if self._resembles(reply)] or replies
         return self.conversation.asked.code + like[-1].text if like else self.guess()
 
     def guess(self) -> str:
-        """Return the code, and what is asked for by its name."""
+        """Return the code and the description of what is asked for."""
         return f"{self.conversation.asked.code}A {self.conversation.asked.key}."
 
     def half_known(self, end: End) -> Sequence[Passage]:
@@ -117,19 +117,19 @@ class Talk(Reading):
 
 
 class Stories(Reading):
-    """A story that is asked about by the full name of a person."""
+    """A story asked about by the full name of a person."""
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters between the lines that begin and end the text."""
+        """The span between the lines that begin and end the text."""
         return self.text.find(f"\n{START}") + 1 + len(START), self.text.rfind(f"\n{END}") + 1
 
     def guess(self) -> str:
-        """Return that the text does not tell."""
+        """Return the option that the text does not say."""
         return "D"
 
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return the first or last story of somebody with one of the two names, as if it were the asked one."""
+        """Return the first or last story of somebody who shares one of the two names, as if it were the asked one."""
         name = read_question(self.text).name
         for passage in reversed(self.passages) if end == LAST else self.passages:
             if found := half_name(passage.text, name):
@@ -138,5 +138,5 @@ class Stories(Reading):
 
 
 def _renamed(text: str, old: str, new: str) -> str:
-    """Return a story about another person: stories go on with the first name."""
+    """Return a story with another person's name; after the full name, stories use the first name."""
     return re.sub(rf"\b{old.split(' ')[0]}\b", new.split(" ")[0], text.replace(old, new))

@@ -19,11 +19,11 @@ PAIR = re.compile(rf'^"({json_kv.UUID})": "({json_kv.UUID})",?\n', re.MULTILINE)
 
 
 class Recall(Reading):
-    """Lines of which some are asked about, by a key, a number, or how often they come."""
+    """Lines, some of which are asked about by a key, a number or their frequency."""
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters between the heading and the line that ends the text."""
+        """The span between the heading and the line that ends the text."""
         headings = [found.end() for found in HEADING.finditer(self.text)]
         return (headings[0], max(map(self.text.rfind, ENDS)) + 1) if headings else (0, 0)
 
@@ -33,7 +33,7 @@ class Recall(Reading):
         return ", ".join(found) or self.guess()
 
     def _said(self, text: str) -> list[str]:
-        """Return every answer that some lines hold."""
+        """Return every answer in some lines."""
         if self.subtask == "json_kv":
             side, one = json_kv.question(self.text)
             return [pair[1 - side] for pair in PAIR.findall(text) if pair[side] == one]
@@ -49,7 +49,7 @@ class Recall(Reading):
 
     @cached_property
     def keys(self) -> Sequence[str]:
-        """The keys that are asked for, where there are any."""
+        """The keys asked for, if any."""
         return niah_solve.parse_question(self.text) if self.subtask.startswith("niah") else []
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
@@ -65,7 +65,7 @@ class Recall(Reading):
         return [found for key in keys for found in [_taken_for(key, lines)] if found]
 
     def last_match(self) -> Sequence[Passage] | None:
-        """Return the last line that answers, where several do; where one does, the last that matches by half."""
+        """Return the last line that answers if several do, else the last that matches half."""
         if self.subtask != "niah_mv":
             return self.half_known(LAST)
         (key,) = self.keys
@@ -73,7 +73,7 @@ class Recall(Reading):
 
 
 def _holders(text: str, number: int) -> list[str]:
-    """Return the variables that hold a number, where lines that read an unknown variable are passed over."""
+    """Return the variables that hold a number, skipping lines that read an unknown variable."""
     known, steps = set[str](), []
     for step in vt_solve.read_steps(text):
         if not step.source or step.source in known:
@@ -83,7 +83,7 @@ def _holders(text: str, number: int) -> list[str]:
 
 
 def _taken_for(key: str, lines: Sequence[Passage]) -> Passage | None:
-    """Return the first of some lines that holds a half of a key, as if it held all of it."""
+    """Return the first of some lines that has half of a key, as if it had all of it."""
     one, _, other = key.partition(" ")
     half = re.compile(rf"(?:{one} [a-z]+|[a-z]+ {other})(?= is )" if other else rf"{key[:8]}-[0-9a-f-]+")
     for line in lines:
@@ -97,16 +97,16 @@ class Edges(Reading):
 
     @cached_property
     def listed(self) -> Listed:
-        """The graph as it was sent."""
+        """The graph as read."""
         return read(self.text, self.subtask if self.named else "")
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters that the edges span."""
+        """The span of the edges."""
         return self.listed.begins, self.listed.begins + LINE * len(self.listed.edges)
 
     def answer(self, seen: Sequence[Passage]) -> str:
-        """Return what the edges seen tell; a way that ends early is told as far as it goes."""
+        """Return the answer from the edges seen; a route that ends early is given as far as it goes."""
         edges = [edge_of(passage.text) for passage in seen]
         if self.subtask == "route":
             return ", ".join(self._way(edges)) or self.guess()
@@ -117,7 +117,7 @@ class Edges(Reading):
             return self.guess()
 
     def _way(self, edges: Iterable[Edge]) -> list[str]:
-        """Follow the edges from node to node, of several that lead on the first to a new node."""
+        """Follow the edges from node to node, always along the first that leads to a new node."""
         children, asked = gathered(edges), self.listed.asked
         found = {asked.node: None}
         while len(found) <= asked.count:
@@ -133,7 +133,7 @@ class Edges(Reading):
         return [each for one in seen for each in (one, replace(one, text=_turned(one.text)))]
 
     def last_match(self) -> Sequence[Passage]:
-        """Return the last edge out of every node, or into the asked; on a route, where each has one, by half of it."""
+        """Return the last edge out of every node, or into the asked one; for a route, what matches half."""
         if self.subtask == "route":
             return self.half_known(LAST)
         place = 1 if self.subtask == "parents" else 0

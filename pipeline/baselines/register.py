@@ -17,12 +17,12 @@ class Register(Reading):
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters of the entries, or of the pairs between the brackets."""
+        """The span of the entries, or of the pairs between the brackets."""
         return register_solve.body_of(self.text)
 
     @cached_property
     def keys(self) -> Sequence[str]:
-        """The keys that are asked for."""
+        """The keys asked for."""
         return [register_solve.asked_key(self.text)] if self.subtask == "json_kv" else self._asked[1]
 
     @cached_property
@@ -30,7 +30,7 @@ class Register(Reading):
         return register_solve.asked(self.text)
 
     def _stated(self, passage: Passage) -> tuple[str, str] | None:
-        """Return the key and the value of a passage that could be asked about."""
+        """Return the key and value of a passage, or None if it cannot be asked about."""
         if self.subtask == "json_kv":
             pair = PAIR.match(passage.text)
             return (pair[1], pair[2]) if pair else None
@@ -60,7 +60,7 @@ class Register(Reading):
         return replace(passage, text=passage.text.replace(written, wanted))
 
     def last_match(self) -> Sequence[Passage]:
-        """Return the last passage that answers, where several do; where one does, the last that matches by half."""
+        """Return the last passage that answers if several do, else the last that matches half."""
         if self.subtask != "niah_mv":
             return self.half_known(LAST)
         return [one for one in self.passages if (pair := self._stated(one)) and pair[0] in self.keys][-1:]

@@ -17,17 +17,17 @@ CODE = re.compile(r"^commit (\w+)$", re.MULTILINE)
 
 
 class Repositories(Reading):
-    """A function that is described or named, or a constant, among files or commits."""
+    """A function, described or named, or a constant, among files or commits."""
 
     @cached_property
     def asked(self) -> str:
-        """The short name of what is asked about; none of what is only described."""
+        """The short name of what is asked about; empty if it is only described."""
         found = ABOUT.search(self.question)
         return (found[2] or found[3]) if found else ""
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters that files or commits span."""
+        """The span of the files or commits."""
         opening = COMMITS if self.subtask == "changed" else FILES
         return self.text.find(opening) + len(opening), self.text.rfind(END) + 1
 
@@ -37,7 +37,7 @@ class Repositories(Reading):
         return re.split(rf"(?m)^(?={opening})", self.text[slice(*self.body)])[1:]
 
     def missed(self, seen: Sequence[Passage]) -> str:
-        """Return what is found by name: functions whose code names it, the last commit that does, or any function."""
+        """Return what is found by name: functions whose code has it, the last commit that does, or any function."""
         named = [one for one in seen if self.asked and self.asked in one.text]
         if self.subtask == "changed":
             return CODE.findall(named[-1].text)[-1] if named else self.guess()
@@ -49,7 +49,7 @@ class Repositories(Reading):
         return self.guess()
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
-        """Return what has the short name, or all numbers that are asked for; of callers, all files that name it."""
+        """Return passages with the short name, or with all numbers asked for; for callers, all files that name it."""
         if self.subtask == "find":
             wanted = {*NUMBER.findall(self.question)}
             found = [one for one in self.passages if wanted <= {*NUMBER.findall(one.text)}]
@@ -61,6 +61,6 @@ class Repositories(Reading):
         return found[-1:] if end == LAST else found[:1]
 
     def _naming(self, text: str) -> Sequence[str]:
-        """Return the functions of a file in whose code what is asked about is named."""
+        """Return the functions of a file whose code names what is asked about."""
         parts = re.split(r"(?m)^(?=def )", text)[1:]
         return [found[1] for part in parts if (found := DEFINED.match(part)) and self.asked in part[len(found[0]) :]]

@@ -1,4 +1,4 @@
-"""Answers from documents by titles, shapes of values and words in common: no sentence is understood."""
+"""Answers from documents by titles, shapes of values and shared words: no sentence is understood."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHAPES = (
     ("work", re.compile(r"\b(?:museum|school|novel)\b", re.IGNORECASE)),
     ("person", re.compile(r"\b(?:who|whom|whose|which engineer|which keeper|chief rival)\b", re.IGNORECASE)),
 )
-"""What shape a question asks for: the first that fits; any other is for a word."""
+"""What shape a question asks for: the first that fits, or else a word."""
 FIRM = re.compile(r"\b[A-Z]\w+ (?:& [A-Z]\w+|Brothers)")
 FOUND = {
     "year": re.compile(r"\b1[6-9]\d\d\b|\b20\d\d\b"),
@@ -36,7 +36,7 @@ def sentences(entry: Entry) -> list[str]:
 
 
 def holds(text: str, value: str) -> bool:
-    """Return whether a value stands in a text as whole words."""
+    """Return whether a text contains a value as whole words."""
     return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
 
 
@@ -55,7 +55,7 @@ def _words() -> tuple[str, ...]:
 
 
 def values_in(sentence: str, shape: str) -> Iterator[str]:
-    """Yield what of a shape stands in a sentence."""
+    """Yield what has a shape in a sentence."""
     if shape == "word":
         small = sentence.lower()
         yield from (word for word in _words() if word.lower() in small and holds(small, word.lower()))
@@ -64,7 +64,7 @@ def values_in(sentence: str, shape: str) -> Iterator[str]:
 
 
 def value(entries: Sequence[Entry], question: str) -> str | None:
-    """Return the value of the right shape in the sentence with most words in common with a question, or the first."""
+    """Return the value of the right shape in the sentence that shares most words with a question, or the first such."""
     shape, asked = shape_of(question), stems(question)
     found = [
         (len((asked - stems(one.name)) & stems(said)), -place, value)
@@ -76,19 +76,19 @@ def value(entries: Sequence[Entry], question: str) -> str | None:
 
 
 def holding(entries: Sequence[Entry], form: str, wanted: str, question: str) -> list[Entry]:
-    """Return all documents of a form that hold a value in a sentence with a word in common, or in any if none does."""
+    """Return all documents of a form that have a value in a sentence that shares a word, or in any if none does."""
     found = [one for one in entries if one.form.name == form and holds(one.text, wanted)]
     return [one for one in found if spoken_of(one, wanted, question)] or found
 
 
 def spoken_of(entry: Entry, wanted: str, phrase: str) -> bool:
-    """Return whether a value stands in a sentence that has a word in common with a phrase."""
+    """Return whether a value is in a sentence that shares a word with a phrase."""
     asked = stems(phrase) - stems(wanted)
     return any(holds(said, wanted) and not asked.isdisjoint(stems(said)) for said in sentences(entry))
 
 
 def number_in(entry: Entry, form: str, relation: str) -> int:
-    """Return the first number of a document that has the shape of those of a relation, 0 if there is none."""
+    """Return the first number of a document with the shape of a relation's numbers, or 0."""
     years = forms()[form].relation(relation).type == "year"
     text = " ".join(sentences(entry))
     found = [one for one in NUMBER.findall(text) if bool(FOUND["year"].fullmatch(one)) == years]

@@ -1,4 +1,4 @@
-"""Tables that are asked for: a passage is a note on a building, a line of a log, or an entry of a register."""
+"""Tables: a passage is a note on a building, a line of a log, or an entry of a register."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pipeline.worlds.hostlog import differ
 
 
 class Tables(Reading):
-    """Notes of a survey, or lines of a log, of which some are to be written as rows."""
+    """Notes of a survey, or lines of a log, some of which are to be written as rows."""
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters that the notes or lines span."""
+        """The span of the notes or lines."""
         lines, _ = solve.read_log(self.text) if self.subtask == "rewrite" else solve.read_notes(self.text)
         return lines.span(0)[0], lines.span(len(lines.texts) - 1)[1]
 
@@ -27,7 +27,7 @@ class Tables(Reading):
         return "\t".join(columns)
 
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return all buildings of the kind as if they stood in the region, or all lines of hosts with like names."""
+        """Return all buildings of the kind, or lines of similar hosts, as if asked for; of these the last, by `end`."""
         found = self._of_kind() if self.subtask != "rewrite" else self._alike()
         return found[-1:] if end == LAST else found
 
@@ -49,19 +49,19 @@ class Tables(Reading):
 
 
 class Entries(Reading):
-    """Entries of a register in any language, of which some are to be written as rows, or counted."""
+    """Entries of a register in any language, some of which are to be written as rows, or counted."""
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters that the entries span."""
+        """The span of the entries."""
         return registers.register(self.text).body
 
     def guess(self) -> str:
-        """Return a table without rows, or no number."""
+        """Return a table without rows or, for a count, that it is not known."""
         return register_solve.head(self.text) if self.subtask != "count" else super().guess()
 
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return all entries of the label as if they had the district."""
+        """Return all entries of the label as if they had the district; of these the last, by `end`."""
         label, district = registers.place_asked(self.text)
         told = zip(self.passages, registers.entry([one.text.rstrip("\n") for one in self.passages]), strict=True)
         found = [

@@ -1,4 +1,4 @@
-"""Traces of an agent: a passage is a call with its result, and with what the user says before it."""
+"""Traces of an agent: a passage is a call with its result, and what the user says before it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NAME = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
 
 
 class Traces(Reading):
-    """Things, settings, plans, queries or rules that are asked about by name, among tool calls.
+    """Things, settings, plans, queries or rules asked about by name, among tool calls.
 
-    A conversation of real calls is read as the text that the subtask without them has.
+    A conversation of real calls is read as the text of the subtask without them.
     """
 
     def __init__(self, row: Row) -> None:
@@ -29,7 +29,7 @@ class Traces(Reading):
 
     @cached_property
     def log(self) -> Log:
-        """The trace as it was sent."""
+        """The trace as read."""
         return read(self.text)
 
     @cached_property
@@ -39,7 +39,7 @@ class Traces(Reading):
 
     @cached_property
     def body(self) -> tuple[int, int]:
-        """The characters that the trace spans."""
+        """The span of the trace."""
         return self.text.find(START) + len(START), self.text.rfind(END)
 
     def units(self) -> Sequence[str]:
@@ -47,17 +47,17 @@ class Traces(Reading):
         return [f"{call.raw}\n" for call in self.log.calls]
 
     def missed(self, seen: Sequence[Passage]) -> str:
-        """Return what the last call seen about what is asked names: a person, a number, its own code."""
+        """Return a value from the last call seen about what is asked: a person, a number, or the call's own code."""
         own = [self.log.calls[one.number] for one in seen if self._names(one)]
         return self._value(own[-1]) if own else self.guess()
 
     def guess(self) -> str:
-        """Return all claims where there is a report, else that it is not known."""
+        """Return all claims if there is a report, else that it is not known."""
         claims = [found[1] for line in self.log.report if (found := CLAIM.fullmatch(line))]
         return ", ".join(claims) or super().guess()
 
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return the first or last call that names what is asked, whatever came of it; with a report, nothing."""
+        """Return the first or last call that names what is asked, whatever its outcome; with a report, nothing."""
         found = [one for one in self.passages if self._names(one)]
         return found[-1:] if end == LAST else found[:1]
 

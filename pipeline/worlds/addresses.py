@@ -1,7 +1,7 @@
 """The world of addresses: the State of the Union addresses from 1790 to 2021, real prose that fills a million tokens.
 
-They lie compressed in one file, made by ``tools/make_addresses.py``: for each address a line with year and speaker,
-then its paragraphs, one a line. They are the same whatever the seed, and every tier draws on all of them.
+They are compressed in one file, made by ``tools/make_addresses.py``: for each address a line with year and speaker,
+then its paragraphs, one per line. They are the same for every seed, and every tier draws on all of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DIGIT = 5
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Which paragraphs are one address: one for each of `sizes` from index `start` on.
+    """The paragraphs of one address: one for each of `sizes`, from index `start` on.
 
     A size is in characters, where a digit counts as DIGIT of them: many vocabularies have no numbers of two digits.
     """
@@ -33,7 +33,7 @@ class Address:
 
 
 def paragraphs() -> Sequence[str]:
-    """Return all paragraphs in order and without line ends; no two of them are the same."""
+    """Return all paragraphs in order, without line ends and all distinct."""
     return tuple(line.decode("ascii") for line in chain.from_iterable(lines[1:] for lines in _blocks()))
 
 

@@ -1,9 +1,9 @@
 """The world of chains: variables that take their values from one another (RULER, section 3.2, variable tracking).
 
-A chain is a run of assignments. The first gives a variable a number, each further one gives a new variable what one
-before it holds; where operations are wanted, some add to that number or take from it (Zhou et al. 2025, GSM-Infinite).
-In a few chains the first variable gets another number before anything is copied from it. No two variables of a prompt
-have the same name.
+A chain is a run of assignments. The first gives a variable a number; each further one gives a new variable the value of
+an earlier one. With operations, some add to that value or subtract from it (Zhou et al. 2025, GSM-Infinite). In a few
+chains the first variable gets another number before anything is copied from it. No two variables of a prompt have the
+same name.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ WORLD = "chains@1"
 LETTERS = 5
 NAMES = len(ascii_uppercase) ** LETTERS
 POOLED = 1_000_000
-"""Names that pools may take; the rest are for the rows' own chains."""
+"""Names that pools may use; the rest are for the rows' own chains."""
 NUMBERS = range(10_000, 100_000)
 OPERATIONS = ("none", "add", "mixed")
-"""Copies alone; additions too; additions and subtractions."""
+"""Copies only; also additions; also additions and subtractions."""
 STEPS = range(1, 100)
-"""What an operation adds or takes away."""
+"""What an operation adds or subtracts."""
 LONGEST = 12
-"""Variables that a chain of a pool has at most."""
+"""The most variables of a pool's chain."""
 RESTARTED = 5
-"""One of so many chains of a pool starts with a number that is replaced."""
+"""One in this many chains of a pool starts with a number that is replaced."""
 TOKENS_PER_LINE = 7
-"""One line of a pool for so many tokens of the tier: about twice what a prompt can hold."""
+"""Tokens of the tier per line: a pool has about twice what a prompt can hold."""
 SINGLES = 1024
-"""Chains of one line at the end of a pool, to close gaps with."""
+"""Chains of one line at the end of a pool, to fill gaps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An assignment: a variable, what it is given as text, and the number it then holds."""
+    """An assignment: a variable, the text that it is given, and the number that it then holds."""
 
     name: str
     given: str
     value: int
 
     def __str__(self) -> str:
-        """Return the line as texts have it."""
+        """Return the line as programs have it."""
         return f"VAR {self.name} = {self.given}"
 
 
@@ -79,7 +79,7 @@ def start(name: str, number: int) -> Line:
 
 
 def copied(name: str, source: Line, add: int = 0) -> Line:
-    """Return the line that gives a variable what another holds, or so much more."""
+    """Return the line that gives a variable what another holds, plus a number."""
     sign = "+" if add > 0 else "-"
     return Line(name, f"VAR {source.name}" + (f" {sign} {abs(add)}" if add else ""), source.value + add)
 
@@ -101,12 +101,12 @@ def _next(rng: Random, name: str, before: Sequence[Line], operations: str) -> Li
 
 
 def restarted(rng: Random, chain: Sequence[Line], number: int = 0) -> list[Line]:
-    """Return a chain with a first line before it, which gives its first variable a number that is replaced."""
+    """Return a chain preceded by a line that gives its first variable a number that is then replaced."""
     return [start(chain[0].name, number or rng.choice(NUMBERS)), *chain]
 
 
 def pooled(streams: Streams, tier: str, operations: str) -> Iterator[list[Line]]:
-    """Yield the chains of a tier: those of several lines, then the single ones."""
+    """Yield the chains of a tier: those with several lines, then the single ones."""
     rng, sizes = streams.world(WORLD, tier, operations).of("chains"), [*_sizes(streams, tier, operations)]
     names = iter(_spelled(_names(streams).run(0, sum(sizes))))
     for size in sizes:
@@ -125,7 +125,7 @@ def _sizes(streams: Streams, tier: str, operations: str) -> Iterator[int]:
 
 @lru_cache(maxsize=4)
 def outline(seed: Streams, tier: str, operations: str) -> Outline:
-    """Return where the chains of a tier stand in its pool; `seed` is ``streams.world()`` of any streams."""
+    """Return where the chains of a tier are in its pool; `seed` is ``streams.world()`` of any streams."""
     chains = list(pooled(seed, tier, operations))
     counts = np.array([len(chain) for chain in chains], dtype=np.int64)
     values = np.array([line.value for chain in chains for line in chain], dtype=np.int64)
@@ -137,7 +137,7 @@ def _names(streams: Streams) -> Permutation:
 
 
 def _spelled(numbers: Indices) -> list[str]:
-    """Return numbers as names: their digits in base 26, the last one first."""
+    """Return numbers as names: their digits in base 26, the lowest first."""
     places = numbers[:, None] // len(ascii_uppercase) ** np.arange(LETTERS) % len(ascii_uppercase)
     letters = np.frombuffer(ascii_uppercase.encode(), dtype=np.uint8)[places].tobytes().decode()
     return [letters[at : at + LETTERS] for at in range(0, len(letters), LETTERS)]

@@ -1,8 +1,8 @@
-"""The world of essays: reflective prose that names nobody and tells nothing of anybody.
+"""The world of essays: reflective prose that names nobody and says nothing about anybody.
 
-Essays are an opening, some middles and a closing about one topic of the world of writing; notes are single paragraphs.
-A paragraph is one line. No name, no digit, no value of a pool that biographies draw from and none of the words that
-they tell facts with stand in the prose, so that nothing in it can answer a question about a person.
+An essay is an opening, some middles and a closing about one topic of the world of writing; a note is a single
+paragraph. A paragraph is one line. The prose has no names, no digits, no values of the pools that biographies draw from
+and none of the words that state their facts, so that nothing in it can answer a question about a person.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from pipeline.worlds.writing.topics import ATTRIBUTES, VERBS, Topic, topics
 
 WORLD = "essays@1"
 TOKENS_PER_PARAGRAPH = 40
-"""One paragraph for so many tokens of the tier: more than twice what a prompt can hold."""
+"""Tokens of the tier per paragraph: more than twice what a prompt can hold."""
 CHARS = (340, 720)
 """Characters of a paragraph: 60 to 200 tokens in every shipped vocabulary."""
 MIDDLES = (2, 5)
-"""How many middles an essay may have, from and to."""
+"""The least and the most middles of an essay."""
 NOTES = 6
-"""Of so many texts one is a note."""
+"""One in this many texts is a note."""
 RUN = 12
-"""No two paragraphs about one topic share so many words in a row."""
+"""No two paragraphs about one topic share this many words in a row."""
 TRIES = 400
 FEWEST = 2
-"""Values that a topic must keep for each of its attributes."""
+"""The fewest values that a topic must keep for each of its attributes."""
 NAMED = re.compile(r"[A-Z\d](?:(?<=\d)|(?<!^.)(?<![.?!:] .)(?<!\w.)(?:(?<!I)|(?=\w)))")
-"""A digit, or a capital letter within a sentence. It looks back, as it is found sooner by what it begins with."""
+"""A digit, or a capital letter within a sentence. The lookbehinds follow the character, which is faster."""
 TELLING = re.compile(r"\b(?:age[ds]?|birth(?:date|place)|born|college|graduat\w+|hobb(?:y|ies)|majors?|universit\w+)\b")
-"""Words that tell the facts of biographies."""
+"""Words that state the facts of biographies."""
 STEMS = ("age", "birth", "born", "college", "graduat", "hobb", "major", "universit")
-"""What those words begin with: to look for these first takes less time."""
+"""Beginnings of those words: to look for these first is faster."""
 VALUE_WORD = re.compile(r"[A-Za-z0-9'-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Essay:
-    """Which paragraphs of a tier are one text: `count` of them from index `start` on. A note has one."""
+    """The paragraphs of one text: `count` of them, from index `start` on. A note has one."""
 
     topic: int
     start: int
@@ -57,7 +57,7 @@ class Essay:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The rules that its paragraphs are written by."""
+        """The grammar rules of its paragraphs."""
         return ("note",) if self.count == 1 else ("opening", *("middle",) * (self.count - 2), "closing")
 
 
@@ -71,7 +71,7 @@ def essays(streams: Streams, tier: str) -> Sequence[Essay]:
 
 @lru_cache(maxsize=4)
 def _essays(world: Streams, paragraphs: int) -> Sequence[Essay]:
-    """Deal topics to texts until there are paragraphs enough, then put the texts of a topic side by side."""
+    """Deal topics to texts until there are enough paragraphs, then put the texts of a topic side by side."""
     rng, left, counts = world.of("essays"), paragraphs, list[tuple[int, int]]()
     while left > 0:
         for place, topic in enumerate(rng.sample(range(len(subjects())), len(subjects()))):
@@ -85,7 +85,7 @@ def _essays(world: Streams, paragraphs: int) -> Sequence[Essay]:
 
 
 def paragraphs(streams: Streams, tier: str) -> Iterator[str]:
-    """Write all paragraphs of a tier, in order and without line ends; no two of them are the same.
+    """Write all paragraphs of a tier, in order, without line ends and all distinct.
 
     Raises:
         ValueError: if the grammar has no more to say about a topic.
@@ -109,7 +109,7 @@ class Writer:
         self._runs = set[str]()
 
     def paragraph(self, kind: str, written: set[str]) -> str:
-        """Write a paragraph that is none of those `written`, and remember it there."""
+        """Write a paragraph that is not in `written`, and add it."""
         for _ in range(TRIES):
             text = self._realiser.write(kind)
             words = words_of(text)
@@ -127,13 +127,13 @@ def _is_sound(text: str, words: list[str]) -> bool:
 
 
 def tells_nothing(text: str) -> bool:
-    """Return whether prose names nobody and nowhere, and states no value and no kind of fact that biographies state."""
+    """Return whether prose names nobody and nowhere, and states no value or kind of fact of biographies."""
     telling = any(map(text.__contains__, STEMS)) and TELLING.search(text)
     return not telling and not NAMED.search(text) and not holds_value(text)
 
 
 def holds_value(text: str) -> bool:
-    """Return whether a value of the pools of people stands in a text, in whole words and as it is written there."""
+    """Return whether a text contains a value of the pools of people, as whole words with the same case."""
     words, known = VALUE_WORD.findall(text), _values()
     return not known.keys().isdisjoint(words) and any(
         words[max(0, at + 1 - len(value)) : at + 1] == value
@@ -145,7 +145,7 @@ def holds_value(text: str) -> bool:
 
 @cache
 def _values() -> Mapping[str, Sequence[list[str]]]:
-    """Return the words of all values that biographies may state, by the last of them."""
+    """Return the words of all values that biographies may state, by their last word."""
     found: dict[str, list[list[str]]] = {}
     for name in POOLS:
         for value in pool(name):
@@ -162,7 +162,7 @@ def reflection() -> Grammar:
 
 @cache
 def subjects() -> tuple[Topic, ...]:
-    """Return the topics of the world of writing without what prose may not say; some lose too much by it and go."""
+    """Return the topics of the world of writing without what essays may not say; some lose too much and drop out."""
     kept = (_without_telling(topic) for topic in topics())
     return tuple(topic for topic in kept if topic is not None)
 
@@ -186,7 +186,7 @@ def _is_fit(value: str) -> bool:
 
 @cache
 def source_digest() -> str:
-    """Return the digest of all files that essays are written from, and of those whose values they keep out."""
+    """Return the digest of all files that essays are written from, and of those with values that they avoid."""
     folders = ("essays", "writing/topics")
     return pool_digest(
         *POOLS, "writing/common", "writing/variants", *(name for folder in folders for name in pools_in(folder))

@@ -1,8 +1,8 @@
-"""Lists in which every word comes as often as it is dealt, whatever the length: orders that are exact in every prefix.
+"""Lists in which every word has its dealt frequency at any length: orders that are exact in every prefix.
 
-Each word arrives at times of its own, once in every span of ``total / weight`` places, anywhere within the span. All
-arrivals in order are the list. So a prefix holds each word as often as its share says, give or take one. Other words
-come in bursts: often in one stretch, never elsewhere, so that who reads a part takes them for more than they are.
+Each word arrives at its own times, once in every span of ``total / weight`` places, anywhere within the span. All
+arrivals in order are the list. So a prefix has each word as often as its share says, give or take one. Other words come
+in bursts: often in one stretch and never elsewhere, so that a reader of a part overestimates them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SCALE = 1 << 40
 FINE, PLACES = 20, 22
 """Bits of a fraction of a place, and of the number of a word in a list."""
 DIGITS = Context(prec=30)
-"""Powers by decimal arithmetic are the same on every machine."""
+"""Decimal arithmetic, so that powers are the same on every machine."""
 
 
 @cache
@@ -40,8 +40,8 @@ def zipf(alpha: str, count: int) -> tuple[int, ...]:
 class Bursts:
     """Words that come in one stretch of a list and nowhere else: `count` of them, each with a `weight` in all.
 
-    A stretch takes a `share` of the first `places` of the list, and may go on at its start. The stretches are spread
-    evenly, so that everywhere as many words are in the midst of theirs.
+    A stretch takes a `share` of the first `places` of the list, and may wrap around to its start. Stretches are spread
+    evenly, so that equally many are under way everywhere.
     """
 
     count: int
@@ -51,10 +51,10 @@ class Bursts:
 
 
 def arrivals(rng: Random, weights: Sequence[int], count: int, bursts: Bursts) -> Indices:
-    """Return the first `count` places of a list, each the rank of a word; bursts have the ranks behind all others.
+    """Return the first `count` places of a list, each the rank of a word; bursts have the ranks after all others.
 
-    In every prefix of n places a rank comes ``n * weight / total`` times, give or take one and what the others give or
-    take, and a burst as often as it has begun.
+    In every prefix of n places a rank comes ``n * weight / total`` times, give or take one and the rounding of the
+    others, and a burst as often as it has begun.
     """
     total = sum(weights) + bursts.count * bursts.weight
     spans = total / np.array(weights, dtype=np.float64)
@@ -68,7 +68,7 @@ def arrivals(rng: Random, weights: Sequence[int], count: int, bursts: Bursts) ->
 
 
 def _order(times: NDArray[np.float64]) -> Indices:
-    """Return the places of times in order, of equal ones the first; numbers that hold both sort faster than places."""
+    """Return the order of times, equal ones by place; integers that combine both sort faster than ``argsort``."""
     both = ((times * 2**FINE).astype(np.int64) << PLACES) + np.arange(len(times), dtype=np.int64)
     both.sort()
     return np.asarray(both & (1 << PLACES) - 1, dtype=np.int64)
@@ -84,5 +84,5 @@ def _burst_times(rng: Random, bursts: Bursts, total: float) -> tuple[Indices, ND
 
 
 def _nth(numbers: Indices) -> Indices:
-    """Count from 0 to each of the numbers."""
+    """Count from 0 up to each of the numbers, exclusive."""
     return np.arange(numbers.sum(), dtype=np.int64) - np.repeat(np.cumsum(numbers) - numbers, numbers)

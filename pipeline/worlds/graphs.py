@@ -1,12 +1,12 @@
-"""The world of graphs: directed graphs of named nodes that look alike in every part, so that any part stands for all.
+"""The world of graphs: directed graphs of named nodes that look alike in every part, so that any part represents all.
 
-Nodes stand in a row, and edges join nodes that are near each other in it. So the edges out of any stretch of the row
-are nearly closed in themselves: a prompt that takes one is a connected graph with the degrees of the whole, whether it
-holds fifty edges or fifty thousand, and what lies around a node is the same at every length. The row shows nowhere, as
-names are random. Degrees are dealt: every block of nodes has the same ones.
+Nodes are in a row, and edges join nodes that are near each other in it. So the edges out of any stretch of the row are
+nearly closed in themselves: a prompt that takes one is a connected graph with the degrees of the whole, whether it has
+fifty edges or fifty thousand, and the surroundings of a node are the same at every length. Names are random, so that
+the row is hidden. Degrees are dealt: every block of nodes has the same ones.
 
-An edge leads from its near end, by which edges are sorted, to its far end. The near end is where a question starts:
-the source of an edge, or its target where the world is turned round to ask for parents.
+An edge leads from its near end, by which edges are sorted, to its far end. A question starts at the near end: the
+source of an edge, or its target where the world is turned around to ask for parents.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from pipeline.typed import (
 
 WORLD = "graphs@1"
 TOKENS_PER_EDGE, LEAST = 8, 16_384
-"""One edge for so many tokens of the tier, about twice what a prompt can hold; and the least number of edges."""
+"""Tokens of the tier per edge, about twice what a prompt can hold; and the least number of edges."""
 DIGITS = 10
 RESERVED = 1024
-"""Names that no node of the graph has: for demonstrations."""
+"""Names for demonstrations, which no node of the graph has."""
 UNIT = 16
-"""Bits of a step in the row below which places are blurred."""
+"""Bits of a step in the row, below which places are blurred."""
 TRIES = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a graph is like: how many nodes of a block have how many edges at their near ends, and at their far ends.
+    """The shape of a graph: for the nodes of a block, how many edges have near ends there, and how many far ends.
 
-    Far ends are `ahead` places further on the row than near ends in the mean, give or take about `blur`.
+    Far ends are on average `ahead` places further in the row than near ends, give or take about `blur`.
     """
 
     near: tuple[int, ...]
@@ -52,7 +52,7 @@ class Shape:
         """Check that a block has as many near ends as far ends.
 
         Raises:
-            ValueError: if it has not.
+            ValueError: if it does not.
         """
         if len(self.near) != len(self.far) or sum(self.near) != sum(self.far):
             raise ValueError(f"a block has {sum(self.near)} near ends of edges, but {sum(self.far)} far ends")
@@ -60,7 +60,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph: `near` and `far` nodes of every edge, sorted by near ends, and the names of nodes; then spare names."""
+    """A graph: the `near` and `far` node of every edge, sorted by near ends; the names of nodes, then spare names."""
 
     near: Indices
     far: Indices
@@ -79,7 +79,7 @@ class Graph:
 
     @cached_property
     def starts(self) -> Indices:
-        """Where the edges of each node begin, and of the last one end."""
+        """Where the edges of each node begin, and where those of the last one end."""
         return np.asarray(np.searchsorted(self.near, np.arange(self.nodes + 1)), dtype=np.int64)
 
     @cached_property
@@ -99,7 +99,7 @@ class Graph:
         return order, np.searchsorted(self.far[order], np.arange(self.nodes + 1))
 
     def of_degree(self, degree: int) -> Indices:
-        """Return the nodes that are the near ends of so many edges."""
+        """Return the nodes that are the near ends of `degree` edges."""
         return np.flatnonzero(np.diff(self.starts) == degree)
 
     def leaving(self, node: int) -> range:
@@ -127,12 +127,12 @@ class Graph:
 
 
 def line(source: str, target: str) -> str:
-    """Return an edge as a line, its newline with it."""
+    """Return an edge as a line, with its newline."""
     return f"{source} -> {target}\n"
 
 
 def graph(streams: Streams, tier: str, shape: Shape) -> Graph:
-    """Return the graph of a tier, one for each seed and shape.
+    """Return the graph of a tier: one per seed and shape.
 
     Args:
         streams: any streams below the seed.
@@ -160,13 +160,13 @@ def _path(shape: Shape) -> tuple[str, int, int]:
 
 
 def _dealt(rng: Random, degrees: Sequence[int], blocks: int) -> Indices:
-    """Return the degrees of all nodes: those of each block in random order."""
+    """Return the degrees of all nodes: in each block in random order."""
     order = np.argsort(words(rng, blocks * len(degrees)).reshape(blocks, -1), axis=1, kind="stable")
     return np.asarray(degrees, dtype=np.int64)[order].ravel()
 
 
 def _joined(near: Indices, far: Indices, shape: Shape, rng: Random) -> Indices:
-    """Return a far end for every near end: both in the order of their blurred places, some steps apart."""
+    """Return a far end for every near end: both sorted by their blurred places, and shifted by some steps."""
     by_near, by_far = (
         np.argsort((ends << UNIT) + (words(rng, len(ends)) >> (32 - UNIT)).astype(np.int64) * shape.blur, kind="stable")
         for ends in (near, far)
@@ -177,10 +177,10 @@ def _joined(near: Indices, far: Indices, shape: Shape, rng: Random) -> Indices:
 
 
 def _mended(near: Indices, far: Indices, blur: int, rng: Random) -> Indices:
-    """Return the far ends without loops and double edges: these change ends with an edge near by.
+    """Return the far ends without loops and double edges: these swap ends with an edge nearby.
 
     Raises:
-        ValueError: if that does not end.
+        ValueError: if some remain after many rounds.
     """
     far = far.copy()
     for _ in range(TRIES):
@@ -195,7 +195,7 @@ def _mended(near: Indices, far: Indices, blur: int, rng: Random) -> Indices:
 
 
 def _bad(near: Indices, far: Indices) -> Indices:
-    """Return the loops, and of equal edges all but the first."""
+    """Return the loops, and all but the first of equal edges."""
     pairs = near * (int(far.max()) + 1) + far
     again = np.ones(len(pairs), dtype=np.bool_)
     again[np.unique(pairs, return_index=True)[1]] = False
@@ -203,7 +203,7 @@ def _bad(near: Indices, far: Indices) -> Indices:
 
 
 def _names(rng: Random, count: int) -> tuple[str, ...]:
-    """Draw names, no two alike, each with a digit and a letter: none can be taken for a number or a word."""
+    """Draw distinct names, each with a digit and a letter, so that none can be taken for a number or a word."""
     found: dict[str, None] = {}
     while len(found) < count:
         drawn = np.frombuffer(rng.randbytes(8 * (count - len(found))), dtype="<u8") >> (64 - 4 * DIGITS)

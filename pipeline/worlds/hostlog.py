@@ -21,21 +21,21 @@ WORLD = "hostlog@1"
 LINES = "hostlog/lines"
 RELAY = "relay"
 TOKENS_PER_LINE = 11
-"""One line for so many tokens of the tier: nearly twice what a prompt can hold."""
+"""Tokens of the tier per line: nearly twice what a prompt can hold."""
 DAY = 24 * 60 * 60
 HOSTS = 40
 CONSONANTS, VOWELS = "bdfgklmnprstv", "aeiou"
 FORM = (CONSONANTS, VOWELS, CONSONANTS, VOWELS, CONSONANTS, VOWELS)
-"""The letters of the name of a host, in order."""
+"""The letters of a host's name, in order."""
 NUMBERS = range(12, 500)
 QUOTED = 0.25
 """The share of lines that quote another one."""
 LAG = (1, 90)
-"""Seconds between a line and another that quotes it."""
+"""Seconds between a line and one that quotes it."""
 
 
 class Event(NamedTuple):
-    """A line of the log; `time` is in seconds of the day. A line that quotes another one has no number."""
+    """A line of the log; `time` is in seconds of the day. A line that quotes another has no number."""
 
     time: int
     host: str
@@ -88,13 +88,13 @@ def event(rng: Random, time: int, host: str) -> Event:
 
 
 def quoting(rng: Random, time: int, host: str, quoted: Event) -> Event:
-    """Draw a line of a host at a time that quotes another line."""
+    """Draw a line of a host at a time, quoting another line."""
     message = rng.choice(wordings()[RELAY]).replace("{line}", quoted.text)
     return Event(time, host, RELAY, rng.choice(levels()), message, None)
 
 
 def differ(one: str, other: str) -> int:
-    """Return in how many letters two names of hosts differ."""
+    """Return in how many letters two host names differ."""
     return sum(mine != yours for mine, yours in zip(one, other, strict=True))
 
 
@@ -124,7 +124,7 @@ class HostLog:
                 yield event(rng, time, host).text + "\n"
 
     def named_alike(self, rng: Random, count: int) -> tuple[str, ...]:
-        """Draw a host and `count` others whose names differ from its name by one letter; the log has none like it."""
+        """Draw a host and `count` others whose names differ from it by one letter; the log has none of these names."""
         while True:
             host = _name(rng)
             if min(differ(host, other) for other in self.hosts) > 1:

@@ -1,7 +1,7 @@
-"""Lists of words that identify, such as surnames: those of the files in an evaluation, others in training.
+"""Lists of words that identify, such as surnames: those of the files for evaluation, others for training.
 
-A list for training has as many words as that of evaluation. They are put together from the beginnings and ends of its
-words, and none of them stands in any file of pools.
+A list for training has as many words as that for evaluation. They combine the beginnings and ends of its words, and
+none of them is in any pool file.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pipeline.caches import cache, lru_cache
 from pipeline.streams import Permutation, Streams, stream
 
 PARTED = re.compile("([A-Za-z][a-z]*?[aeiouy])([b-df-hj-np-tv-xz][a-z]+)")
-"""A word as it is parted: behind its first vowel that comes before a consonant."""
+"""How a word is split: after its first vowel that precedes a consonant."""
 UNFIT = re.compile("anus|arse|cock|cunt|dick|fag|fuck|nig|rape|shit|slut|spic|turd", re.IGNORECASE)
-"""What would be read as coarse in a word that is made."""
+"""Parts that would be read as coarse in a made-up word."""
 
 
 def identifying(known: Sequence[str], streams: Streams) -> Sequence[str]:
-    """Return a list of words that identify: the one given, or below a root of training that of training.
+    """Return a list of words that identify: the one given, or for training another.
 
     Args:
         known: the list of evaluation.
@@ -38,7 +38,7 @@ def for_training(known: tuple[str, ...]) -> tuple[str, ...]:
     ('Harbett', 'Barbett', 'Corrow', 'Harlow')
 
     Raises:
-        ValueError: if the list has too few words to make as many of.
+        ValueError: if the list is too short to make as many words.
     """
     parted = [found.groups() for word in known if (found := PARTED.fullmatch(word))]
     heads, tails = (sorted({*parts}) for parts in zip(*parted, strict=True))
@@ -59,7 +59,7 @@ def for_training(known: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def every_word() -> frozenset[str]:
-    """Return every word of every file of pools in small letters."""
+    """Return every word of every pool file, in lower case."""
     return frozenset(
         word
         for path in _files(resources.files("pipeline.worlds") / "pools")

@@ -1,4 +1,4 @@
-"""Opaque ids of passages and entries, by which replies cite or rank them: numbers of five digits, each of one alone."""
+"""Opaque ids of passages and entries, by which replies cite or rank them: distinct numbers of five digits."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from random import Random
 from pipeline.caches import lru_cache
 
 FIRST, LAST = 10_000, 99_999
-"""The range of ids: of five digits, none of which leads with a zero."""
+"""The range of ids: five digits, without a leading zero."""
 
 
 def numbers(rng: Random, count: int) -> tuple[str, ...]:
-    """Draw as many ids as a world has units, no two alike."""
+    """Draw distinct ids for the units of a world."""
     return tuple(map(str, rng.sample(range(FIRST, LAST + 1), count)))
 
 
 def fresh(rng: Random, taken: Sequence[str], count: int) -> list[str]:
-    """Draw ids, no two alike, that none of those `taken` is: for what is written for a row."""
+    """Draw distinct ids that are not in `taken`, for what is written for a row."""
     gone, found = _set(tuple(taken)), list[str]()
     while len(found) < count:
         one = str(rng.randint(FIRST, LAST))

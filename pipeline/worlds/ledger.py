@@ -1,6 +1,6 @@
 """The world `ledger`: entries of a register, each with a label, a code, a district, a year and an amount.
 
-It has no words: labels are numbers of those of a language, so that a register is the same in all languages.
+It has no words: labels are indices into those of a language, so that a register is the same in all languages.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from pipeline.worlds.words import pool
 
 WORLD = "ledger@1"
 TOKENS_PER_ENTRY = 14
-"""One entry of the pool for so many tokens of the tier: more than a prompt can hold in any language."""
+"""Tokens of the tier per entry: more entries than a prompt can hold in any language."""
 DISTRICTS = tuple(sorted(stream("ledger", "districts").sample(range(101, 1000), 90)))
 YEARS, AMOUNTS = range(1950, 2050), range(10_000, 100_000)
-"""What entries state, in three, four and five digits."""
+"""What entries state, besides districts of three digits, in four and five digits."""
 
 
 class Entry(NamedTuple):
-    """An entry; `label` is the number of its label in a language."""
+    """An entry; `label` is the index of its label in a language."""
 
     label: int
     code: str
@@ -43,12 +43,12 @@ class Ledger(NamedTuple):
     districts: Indices
 
     def with_either(self, label: int, district: int) -> Sequence[int]:
-        """Return which entries of the pool have a label or a district."""
+        """Return which entries of the pool have a label or a district, by number."""
         found: list[int] = np.flatnonzero((self.labels == label) | (self.districts == district)).tolist()
         return found
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the pool."""
+        """Yield the entries of the pool."""
         rng = self.streams.of("values")
         coded = pooled(self.streams, len(self.labels), coded=True)
         told = zip(self.labels.tolist(), coded, self.districts.tolist(), strict=True)
@@ -68,13 +68,13 @@ def _ledger(world: Streams, size: int) -> Ledger:
 
 
 def draw_codes(streams: Streams, rng: Random, count: int) -> Iterator[Sequence[str]]:
-    """Yield `count` times three codes that begin alike; they may be codes of the pool."""
+    """Yield `count` groups of three codes that begin alike; they may be codes of the pool."""
     for letters in rng.sample(range(len(pool(ADJECTIVES))), count):
         digits = rng.sample(range(len(NUMERALS)), 3)
         yield [Key(letters, each).spelled(streams, coded=True) for each in digits]
 
 
 def places_of(streams: Streams, tier: str, codes: Iterable[str]) -> frozenset[int]:
-    """Return the places of codes in the pool, where they are in it."""
+    """Return the places of those codes that are in the pool."""
     size = TIERS[tier] // TOKENS_PER_ENTRY
     return frozenset(place for place in places(streams, codes, coded=True) if place < size)

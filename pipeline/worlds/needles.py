@@ -1,8 +1,8 @@
 """The world of needles: what can be filed, under which key, and with which value (RULER, section 3.1).
 
-One world for each seed. A key is an adjective and a noun, a value a number of seven digits; no two entries of pools
-share a key or a value. The keys of a row's own entries may be those of entries of pools, which are then to be left out
-of it; their values are those of none.
+There is one world for each seed. A key is an adjective and a noun, a value a number of seven digits; no two pool
+entries share a key or a value. A row's own keys may be those of pool entries, which are then left out of its filler;
+its values are not in any pool.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ POOLED = 150_000
 CONSONANTS = "BCDFGHJKLMNPQRSTVWXZ"
 """The letters of codes: without vowels they make no words."""
 NUMERALS = tuple(map(str, range(100, 600)))
-"""Three digits for each noun, without a zero before them."""
+"""Three digits for each noun, without a leading zero."""
 LABELS, FIRST_DAY, DAYS = 12, date(2001, 1, 1).toordinal(), 36_500
-"""Labels of entries by days; the first day, and how many there are."""
+"""Labels of dated entries; the first day, and the number of days."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key by the places of its two words in their pools."""
+    """A key, by the places of its two words in their pools."""
 
     adjective: int
     noun: int
 
     def spelled(self, streams: Streams, *, coded: bool = False) -> str:
-        """Return the key as texts have it, in words or as a code; `streams` are any below the same seed."""
+        """Return the key in words or as a code; `streams` are any below the same seed."""
         joint = "-" if coded else " "
         first, second = _spelling(streams, coded=coded)
         return f"{first[self.adjective]}{joint}{second[self.noun]}"
@@ -63,14 +63,14 @@ def pooled_values(streams: Streams, count: int) -> Iterator[str]:
 
 
 def pooled_days(streams: Streams, count: int) -> Iterator[tuple[int, date]]:
-    """Yield the first `count` of all pairs of a number below `LABELS` and a day, each once, in random order."""
+    """Yield the first `count` of all pairs of a number below `LABELS` and a day, in random order."""
     for number in Permutation(streams.world(WORLD).of("days"), LABELS * DAYS).run(0, count).tolist():
         label, day = divmod(number, DAYS)
         yield label, date.fromordinal(FIRST_DAY + day)
 
 
 def asked_key(streams: Streams, *cell: str | int, number: int) -> Key:
-    """Return the key of question `number` of a cell: of all keys, none twice while there are others."""
+    """Return the key of question `number` of a cell; no key recurs until all have been used."""
     count = len(pool(ADJECTIVES)) * len(pool(NOUNS))
     turn, place = divmod(number, count)
     return _key(Permutation(streams.world("asked keys", *cell, turn).of("order"), count)[place])
@@ -79,17 +79,17 @@ def asked_key(streams: Streams, *cell: str | int, number: int) -> Key:
 def draw_grid(
     rng: Random, size: int, degree: int, unlike: int, first: Key | None = None
 ) -> tuple[list[list[Key]], list[Key]]:
-    """Draw keys of which each shares its adjective with as many others as its noun, and keys that share nothing.
+    """Draw keys that each share their adjective with as many others as their noun, and keys that share nothing.
 
     Args:
-        rng: what is drawn from.
-        size: how many adjectives there are, and nouns.
+        rng: the generator.
+        size: how many adjectives there are, and how many nouns.
         degree: how many keys have a given adjective, or noun: each key has ``2 * (degree - 1)`` near ones.
         unlike: how many keys share no word with any other.
         first: the first key of the first list, if it is given; any other key is of other words where it shares none.
 
     Returns:
-        `degree` lists of `size` keys each, no two keys of a list sharing a word; and the keys that are unlike.
+        `degree` lists of `size` keys each, no two keys of a list sharing a word; and the keys that share nothing.
     """
     given = (first.adjective, first.noun) if first else (None, None)
     adjectives, nouns = (
@@ -100,7 +100,7 @@ def draw_grid(
 
 
 def _words(rng: Random, known: int, count: int, first: int | None) -> list[int]:
-    """Draw the places of distinct words, the first of which may be given."""
+    """Draw the places of distinct words; the first may be given."""
     drawn = rng.sample(range(known), count)
     if first is None:
         return drawn
@@ -108,7 +108,7 @@ def _words(rng: Random, known: int, count: int, first: int | None) -> list[int]:
 
 
 def places(streams: Streams, keys: Iterable[str], *, coded: bool = False) -> frozenset[int]:
-    """Return the places of keys in the order in which pools take them."""
+    """Return the places of keys in the order in which pools use them."""
     words = {word: place for some in _spelling(streams, coded=coded) for place, word in enumerate(some)}
     held = _places(streams.world(WORLD))
     split = (key.split("-" if coded else " ") for key in keys)
@@ -116,13 +116,13 @@ def places(streams: Streams, keys: Iterable[str], *, coded: bool = False) -> fro
 
 
 def draw_values(streams: Streams, rng: Random, count: int) -> list[str]:
-    """Draw distinct values that stand in no pool."""
+    """Draw distinct values that no pool has."""
     values = _values(streams)
     return [str(FIRST + values[place]) for place in rng.sample(range(POOLED, NUMBERS), count)]
 
 
 def draw_uuid(rng: Random, stem: str = "") -> str:
-    """Draw a random UUID (RFC 9562, section 5.4), with hexadecimal digits to begin with."""
+    """Draw a random UUID (RFC 9562, section 5.4) that begins with the hexadecimal digits of `stem`."""
     digits = f"{rng.getrandbits(128):032x}"
     return str(UUID(hex=stem + digits[len(stem) :], version=4))
 
@@ -141,13 +141,13 @@ def _nouns(streams: Streams) -> Sequence[str]:
 
 
 def _spelling(streams: Streams, *, coded: bool) -> tuple[Sequence[str], Sequence[str]]:
-    """Return both parts of keys, each by its place."""
+    """Return the spellings of both parts of keys, by place."""
     return (_letters(training=streams.training), NUMERALS) if coded else (pool(ADJECTIVES), _nouns(streams))
 
 
 @lru_cache(maxsize=2)
 def _letters(*, training: bool) -> Sequence[str]:
-    """Return two, three or four letters for each adjective, none twice; those of training are others."""
+    """Return two to four letters for each adjective, all distinct; training has others."""
     rng, count = stream("needles", "letters"), len(pool(ADJECTIVES))
     found = dict[str, None]()
     while len(found) < 2 * count:
@@ -165,7 +165,7 @@ def _order(world: Streams) -> Sequence[int]:
 
 @lru_cache(maxsize=2)
 def _places(world: Streams) -> Sequence[int]:
-    """Return the place of every key in the order of the world, by number."""
+    """Return the place of every key, by number, in the order of the world."""
     found = [0] * len(_order(world))
     for place, number in enumerate(_order(world)):
         found[number] = place

@@ -1,10 +1,10 @@
 """The world of people: full names and six attributes (papers: LongBioBench, appendix B).
 
-One world for each seed and tier, shared by all prompts of the tier. No full name stands twice in it, and every part of
-a name many times, so that only the full name tells who is meant. People come in clans of 64: all names that four first,
-four middle and four last names make. So everybody has three namesakes of each kind, who differ in the first, the middle
-or the last name alone. Clans share at most one of their three sets of names (they are the cells of a Latin square): no
-two people of different clans share two names. Within a clan no two people have the same value of any attribute.
+There is one world for each seed and tier, shared by all prompts of the tier. Full names are unique, but every part of a
+name recurs many times, so that only the full name identifies a person. People come in clans of 64: all combinations of
+four first, four middle and four last names. So everybody has three namesakes of each kind, who differ in one name only.
+Clans share at most one of their three sets of names (they are the cells of a Latin square): no two people of different
+clans share two names. Within a clan no two people have the same value of any attribute.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ WORLD = "people@2"
 ATTRIBUTES = ("birthdate", "birthplace", "hobby", "university", "major", "city")
 POOLS = ("first", "middle", "last", "cities", "hobbies", "universities", "majors")
 TOKENS_PER_PERSON = 32
-"""One person for so many tokens of the tier: three times what a prompt of six-sentence biographies can hold."""
+"""Tokens of the tier per person: three times what a prompt of six-sentence biographies can hold."""
 
 SIDE = 4
-"""First, middle and last names of a clan."""
+"""How many first, middle and last names a clan has."""
 CLAN = SIDE**3
 STEPS = (SIDE**2, SIDE, 1)
-"""How far apart the numbers of two people of a clan are who differ by one in the first, middle or last name."""
+"""How much the numbers of two people of a clan differ who are next to each other in first, middle or last name."""
 NAMES = ("first", "middle", "last")
 
 FIRST_DAY, LAST_DAY = date(1950, 1, 1), date(2001, 12, 31)
@@ -118,7 +118,7 @@ def draw_people(world: Streams, count: int) -> list[Person]:
 
 
 def _clans(world: Streams, count: int) -> Iterator[tuple[Sequence[str], ...]]:
-    """Yield the first, middle and last names of each clan: random cells of a Latin square of sets of names."""
+    """Yield the first, middle and last names of each clan: random cells of a Latin square of name sets."""
     width = isqrt(count - 1) + 1
     names = {part: identifying(pool(part), world) if part == "last" else pool(part) for part in NAMES}
     sets = [_cut(world.of(part).sample(names[part], width * SIDE)) for part in NAMES]
@@ -132,7 +132,7 @@ def _cut(names: Sequence[str]) -> list[Sequence[str]]:
 
 
 def _values(rng: Random) -> Iterator[tuple[str, ...]]:
-    """Yield the attributes of a clan's people, who have none in common."""
+    """Yield the attributes of a clan's people, all distinct."""
     days = [written_date(FIRST_DAY + timedelta(days=day)) for day in rng.sample(range(DAYS), CLAN)]
     birthplaces, cities = rng.sample(pool("cities"), CLAN), rng.sample(pool("cities"), CLAN)
     while any(one == other for one, other in zip(birthplaces, cities, strict=True)):
@@ -142,7 +142,7 @@ def _values(rng: Random) -> Iterator[tuple[str, ...]]:
 
 
 def namesakes(number: int) -> tuple[tuple[int, ...], ...]:
-    """Return who shares two of three names with a person: those of other first, of other middle, of other last name.
+    """Return who shares two of three names with a person: those with another first, another middle, another last name.
 
     >>> namesakes(0)
     ((16, 32, 48), (4, 8, 12), (1, 2, 3))
@@ -158,9 +158,9 @@ ROUNDS = SIDE**2
 
 
 def apart(turn: int, clans: int) -> Indices:
-    """Return the people of one of `ROUNDS` rounds: four of each clan, no two of whom have a name of it in common.
+    """Return the people of one of `ROUNDS` rounds: four of each clan, no two of whom share a name.
 
-    So nobody shares two names with two people of a round. All rounds together hold everybody once.
+    So nobody shares two names with two people of a round. All rounds together have everybody once.
 
     >>> apart(0, 1).tolist(), apart(1, 1).tolist()
     ([0, 21, 42, 63], [1, 22, 43, 60])
@@ -175,7 +175,7 @@ WORDING_WORLD = "wordings@1"
 
 
 def wordings(style: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the sentences of a style by what they state: with ``{value}``, ``{name}`` or both in them."""
+    """Return the sentences of a style by what they state, with ``{value}``, ``{name}`` or both in them."""
     return sections(f"bio/{style}")
 
 
@@ -186,7 +186,7 @@ def wording_digest(style: str) -> str:
 
 
 def chooser(streams: Streams, tier: str, style: str) -> Callable[[int], dict[str, str]]:
-    """Return what tells the sentence in which a person of a tier states each thing.
+    """Return a function from a person of a tier to the sentence that states each thing.
 
     `streams` are any below the same seed.
     """
@@ -203,14 +203,14 @@ def chooser(streams: Streams, tier: str, style: str) -> Callable[[int], dict[str
 
 @lru_cache(maxsize=4)
 def _numbers(world: Streams, people: int, style: str) -> Indices:
-    """Draw which sentence each person has for each thing, all independently."""
+    """Draw which sentence each person has for each thing, independently."""
     counts = np.array([len(told) for told in wordings(style).values()], dtype=np.int64)
     drawn = words(world.of("sentences"), people * len(counts)).astype(np.int64)
     return np.remainder(drawn.reshape(people, len(counts)), counts)
 
 
 WELL_KNOWN = 100_000
-"""A place abroad of so many people makes a city's name stand for two cities."""
+"""With a place abroad of this many people, a city's name is taken to mean two cities."""
 ARTICLE = {
     *("Central African Republic", "Dominican Republic", "Gambia", "Netherlands", "Philippines"),
     *("United Arab Emirates", "United Kingdom", "United States"),
@@ -220,7 +220,7 @@ UNASKED = {
     *("Democratic Republic of the Congo", "Georgia", "Hong Kong", "Kosovo", "Macao", "Puerto Rico"),
     *("Republic of the Congo", "Taiwan"),
 }
-"""Countries that share a name with another place, or that not everybody calls a country."""
+"""Countries that share a name with another place, or that not everybody considers a country."""
 DISPUTED = {"Donetsk", "Jerusalem", "Sevastopol"}
 
 
@@ -234,7 +234,7 @@ def country_of(city: str) -> str:
 
 
 def countries_with(city: str) -> frozenset[str]:
-    """Return the country of a city, and those that have another place of its name.
+    """Return the country of a city, and those that have another place with its name.
 
     >>> sorted(countries_with("Amsterdam"))
     ['Netherlands', 'United States']
@@ -244,7 +244,7 @@ def countries_with(city: str) -> frozenset[str]:
 
 @cache
 def telling() -> dict[str, tuple[str, ...]]:
-    """Return the cities by country that tell which country is meant, though they have no word of its name.
+    """Return, by country, the cities that identify it without a word of its name.
 
     >>> telling()["Norway"], "Mexico City" in telling()["Mexico"], "Valencia" in telling()["Venezuela"]
     (('Bergen', 'Oslo'), False, False)
@@ -259,7 +259,7 @@ def telling() -> dict[str, tuple[str, ...]]:
 
 @cache
 def heard_in(words: str) -> frozenset[str]:
-    """Return the countries that some words name, or a city of.
+    """Return the countries that some words name, or name a city of.
 
     >>> sorted(heard_in("the University of Oslo")), sorted(heard_in("Kenya Polytechnic"))
     (['Norway'], ['Kenya'])
@@ -269,7 +269,7 @@ def heard_in(words: str) -> frozenset[str]:
 
 
 def with_article(country: str) -> str:
-    """Return a country as sentences have it.
+    """Return a country with its article, if it takes one.
 
     >>> with_article("Netherlands"), with_article("Peru")
     ('the Netherlands', 'Peru')
@@ -284,7 +284,7 @@ def _countries() -> dict[str, str]:
 
 @cache
 def _elsewhere() -> dict[str, dict[str, int]]:
-    """Return the people of the largest place of a city's name in each other country that has one."""
+    """Return, for each city, the population of the largest place with its name in each other country."""
     found = defaultdict[str, dict[str, int]](dict)
     for line in pool("elsewhere"):
         city, country, people = line.split(", ")
@@ -304,15 +304,15 @@ def ages(streams: Streams, tier: str) -> Indices:
 
 
 def few_ages(streams: Streams, tier: str) -> Indices:
-    """Return two ages of everybody of a tier, int of shape (2, people): both out of `FEW` of a wide span.
+    """Return two ages of everybody of a tier, int of shape (2, people), all from `FEW` ages of a wide span.
 
-    For texts in which most ages stand once: whoever has none of the ages that may recur stays out.
+    For texts in which most ages occur once: people with none of the ages that may recur are left out.
     """
     return _few_ages(streams.world(FEW_AGES, tier), TIERS[tier] // TOKENS_PER_PERSON)
 
 
 def recurring(streams: Streams, tier: str) -> tuple[int, ...]:
-    """Return the ages out of which those of `few_ages` are."""
+    """Return the ages that `few_ages` draws from."""
     return _recurring(streams.world(FEW_AGES, tier))
 
 
@@ -330,7 +330,7 @@ def _few_ages(world: Streams, count: int) -> Indices:
 
 @lru_cache(maxsize=4)
 def _ages(world: Streams, count: int) -> Indices:
-    """Deal ages clan by clan: each once, and as many more as are wanting to people who share no two names.
+    """Deal ages clan by clan: each once, and further ones to people who share no two names.
 
     Numbers 0 to 12 and 51 to 63 of a clan differ in the first name and in another one.
     """

@@ -1,7 +1,7 @@
 """Programs on one Python list: operations, the views that end them, and their text.
 
-An operation is a method of ``list`` with whole numbers as arguments, so that running one is calling it: what a program
-prints is what Python prints.
+An operation is a method of ``list`` with integer arguments, so that running it is calling it: a program prints what
+Python prints.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ START_LINE = f">> a = {list(START)}"
 DO_NOTHING = '>> print("Do nothing.")'
 LOW, HIGH = -4000, 4000
 BITS = (HIGH - LOW + 1).bit_length()
-"""Bits in which a value is drawn, as ``randint`` does it; what is too large is drawn again."""
+"""Bits drawn for a value, as in ``randint``; values that are too large are redrawn."""
 INSERT_AT = tuple(range(-2, 3))
 POP_AT = tuple(range(-3, 3))
-"""Where operations insert and pop. Filler can reach no further safely, so relevant operations do not either."""
+"""Where operations insert and pop. Filler cannot safely reach further, so relevant operations do not either."""
 SLICED = ("print", "sum", "min", "max")
 VIEWS = (*SLICED, "len")
 
@@ -54,7 +54,7 @@ REVERSE, SORT = Operation("reverse"), Operation("sort")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The last line of a program: a slice of the list printed, summed, its least or greatest value, or the length.
+    """The last line of a program: prints a slice of the list, its sum, minimum or maximum, or the length.
 
     >>> View("sum", (1, 3)).text, View("sum", (1, 3)).output([1, 2, 3, 4])
     ('>> sum(a[1:3])', '5')
@@ -78,7 +78,7 @@ class View:
         return VALUES[self.name](part)
 
     def output(self, items: Sequence[int]) -> str:
-        """Return what Python shows.
+        """Return what Python prints.
 
         Raises:
             ValueError: for the least or greatest value of an empty slice.
@@ -102,7 +102,7 @@ def run(operations: Iterable[Operation]) -> list[int]:
 
 
 def outcome(operations: Iterable[Operation], view: View) -> str | None:
-    """Return what a program shows at last, or None if it fails."""
+    """Return what a program prints at the end, or None if it fails."""
     try:
         return view.output(run(operations))
     except (IndexError, ValueError):
@@ -119,14 +119,14 @@ def number(rng: Random) -> int:
 
 Block = tuple[Operation, ...]
 APART = 12
-"""Unknown elements in the list that a block is drawn on: its ends are out of each other's reach."""
+"""Unknown elements in the list that a block is drawn on: operations at one end cannot reach the other."""
 
 
 class Hole:
-    """An element of which nothing is known: nothing may ask whether it equals a value."""
+    """An element about which nothing is known: nothing may ask whether it equals a value."""
 
     def __eq__(self, other: object) -> bool:
-        """Return whether it is the same element; refuse to tell whether it equals a value."""
+        """Return whether it is the same element; refuse to compare it with a value."""
         if isinstance(other, int):
             raise ValueError("an unknown element may equal the value or not")
         return self is other
@@ -138,13 +138,13 @@ def cancels(block: Sequence[Operation]) -> bool:
     """Prove that a block never fails and leaves every list as it found it.
 
     The block runs on lists of unknown elements. A removal that would have to compare with one of them is refused, so
-    what holds here holds for all contents, duplicates included. No operation can touch an element further than
-    ``reach + len(block)`` from both ends, so every list longer than twice that behaves as the longest that is run.
+    that the proof covers all contents, duplicates included. No operation can touch an element further than ``reach +
+    len(block)`` from both ends, so every list longer than twice that behaves as the longest that is run.
     """
     return _cancels(tuple(block))
 
 
-@lru_cache(maxsize=1)  # whoever takes a block that was just drawn asks for the proof again
+@lru_cache(maxsize=1)  # whoever takes a block just drawn asks for the proof again
 def _cancels(block: Block) -> bool:
     reach = max((abs(item.args[0]) for item in block if item.name in ("insert", "pop") and item.args), default=0)
     steps = [(getattr(list, operation.name), operation.args) for operation in block]
@@ -165,7 +165,7 @@ def _cancels_on(steps: Iterable[tuple[Callable[..., object], tuple[int, ...]]], 
 def draw_block(rng: Random, steps: str) -> Block:
     """Draw a block from its steps, proven: `a` adds an element, `t` takes one out, `r` reverses the list.
 
-    Steps take out as many elements as they add, none before it is there, and reverse an even number of times.
+    Steps take out as many elements as they add, none before it is there, and reverse the list an even number of times.
     """
     while True:
         block = _walk(rng, steps)
@@ -174,7 +174,7 @@ def draw_block(rng: Random, steps: str) -> Block:
 
 
 def _walk(rng: Random, steps: str) -> Block | None:
-    """Draw a walk that cancels on a long list, or None where it strays; only `cancels` proves it for all lists."""
+    """Draw a walk that cancels on a long list, or None if it strays; only `cancels` proves it for all lists."""
     items: list[Any] = [Hole() for _ in range(APART)]
     own: list[int] = []
     block: list[Operation] = []
@@ -203,7 +203,7 @@ def _addition(rng: Random, live: int, own: Sequence[int]) -> Operation:
 
 
 def _value(rng: Random, own: Sequence[int]) -> int:
-    """Draw a value that the block does not hold; now and then one that the list starts with."""
+    """Draw a value that the block does not have; sometimes one that the list starts with."""
     while True:
         value = rng.choice(START) if rng.random() < 0.25 else number(rng)
         if value not in own:
@@ -211,7 +211,7 @@ def _value(rng: Random, own: Sequence[int]) -> int:
 
 
 def _removals(items: Sequence[Any]) -> list[tuple[int, Operation]]:
-    """Return the ways to take out an element of one's own, each with its value."""
+    """Return the ways to take out an element of the block's own, each with its value."""
     forms = []
     for index, value in enumerate(items):
         if isinstance(value, Hole):

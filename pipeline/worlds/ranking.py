@@ -1,6 +1,6 @@
 """Lexical ranking of passages by BM25 in integers, so that every machine ranks alike (Robertson and Zaragoza 2009).
 
-Tokens are runs of small letters and digits, without words of function. The weight of a term in a passage is ::
+Terms are runs of lowercase letters and digits, without function words. The weight of a term in a passage is ::
 
     idf(term) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean length))
 
@@ -26,7 +26,7 @@ Amount = TypeVar("Amount", int, Indices)
 K1, B = (9, 10), (4, 10)
 """The parameters, as fractions."""
 IDF, TF = 1024, 4096
-"""What weights of terms and their frequencies are multiples of one part of."""
+"""The denominators of term weights and of frequencies."""
 TERM = re.compile("[a-z0-9]+")
 FUNCTION_TEXT = """
     a about after all an and any are as at be been before but by did do does for from had has have her his how if in
@@ -34,9 +34,9 @@ FUNCTION_TEXT = """
     this to up was we were what when where which who whom whose will with
 """
 FUNCTION = frozenset(FUNCTION_TEXT.split())
-"""Words that are no terms."""
+"""Words that are not terms."""
 CONTEXT = Context(prec=40, rounding=ROUND_HALF_EVEN)
-"""Arithmetic that is the same everywhere, whatever a program has set."""
+"""Arithmetic that is the same everywhere, whatever context a program has set."""
 
 
 def terms(text: str) -> list[str]:
@@ -50,7 +50,7 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def idf(passages: int, holding: int) -> int:
-    """Return the weight of a term that so many of the passages hold, in parts of `IDF`."""
+    """Return the weight of a term that `holding` of the passages contain, in parts of `IDF`."""
     ratio = CONTEXT.divide(Decimal(2 * (passages - holding) + 1), Decimal(2 * holding + 1))
     return int(
         CONTEXT.multiply(CONTEXT.ln(CONTEXT.add(ratio, Decimal(1))), Decimal(IDF)).to_integral_value(ROUND_HALF_EVEN)
@@ -58,7 +58,7 @@ def idf(passages: int, holding: int) -> int:
 
 
 class Index:
-    """An index of passages, which are known by their places.
+    """An index of passages, which are identified by their places.
 
     Args:
         texts: the passages.
@@ -76,7 +76,7 @@ class Index:
         self._post(np.array(flat, dtype=np.int64))
 
     def _post(self, flat: Indices) -> None:
-        """Store for each term the passages that hold it, and how often, one term after another."""
+        """Store for each term, one after another, the passages that contain it, and how often."""
         size = len(self._lengths)
         pairs, times = np.unique(flat * size + np.repeat(np.arange(size), self._lengths), return_counts=True)
         self._places, self._times = (pairs % size).astype(np.int32), times.astype(np.int32)
@@ -87,7 +87,7 @@ class Index:
         return len(self._lengths)
 
     def scores(self, query: str) -> Indices:
-        """Return the score of every passage; a term that stands twice in the query counts twice."""
+        """Return the score of every passage; a term that occurs twice in the query counts twice."""
         found = np.zeros(len(self), dtype=np.int64)
         for term, times in Counter(terms(query)).items():
             number = self._numbers.get(term)
@@ -99,7 +99,7 @@ class Index:
         return found
 
     def score(self, query: str, text: str) -> int:
-        """Return the score of a text that is not in the index, by the weights of the index."""
+        """Return the score of a text that is not in the index, with the weights of the index."""
         held, total = Counter(terms(text)), 0
         length = held.total()
         for term, times in Counter(terms(query)).items():
@@ -110,7 +110,7 @@ class Index:
         return total
 
     def _share(self, times: Amount, lengths: Amount) -> Amount:
-        """Return the part of a term's weight that a passage gets, in parts of `TF`."""
+        """Return the share of a term's weight that a passage gets, in parts of `TF`."""
         size, (k, k_of), (b, b_of) = len(self), K1, B
         over = k_of * b_of * self._total
         below = times * over + k * ((b_of - b) * self._total + b * lengths * size)
@@ -118,7 +118,7 @@ class Index:
         return share
 
     def ranking(self, query: str, rng: Random) -> tuple[Indices, Indices]:
-        """Return all passages, the best first, and their scores in that order; equal scores in random order."""
+        """Return all passages, the best first, and their scores in that order; ties are in random order."""
         scores = self.scores(query)
         drawn = words(rng, len(self))
         order = np.lexsort((drawn, -scores))

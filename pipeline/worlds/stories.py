@@ -1,9 +1,9 @@
 """The world of stories: short invented ones, each about one person, with details that are stated or left out.
 
-A story has a sentence for each pair of its things, which states the detail of one of the two. Every such sentence can
-be said of either, by words of the same number at the same places, and a coin tells of which: so all that can be seen of
-a story without understanding it, such as where a thing stands, how far from a value, or how often it is mentioned, is
-drawn alike for things whose detail is stated and for those whose detail is not.
+A story has a sentence for each pair of its things, which states the detail of one of the two. Every such sentence fits
+either, with words of the same number in the same places, and a coin decides which. So all that can be seen of a story
+without understanding it, such as where a thing is mentioned, how far from a value, or how often, has the same
+distribution for things whose detail is stated and for those whose detail is not.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from pipeline.worlds.wording import filled, parse, write
 from pipeline.worlds.words import pool, pool_digest
 
 KINDS = ("colour", "animal", "object", "place", "time", "number", "person")
-"""The kinds of details that are asked, each with a file of plots."""
+"""The kinds of details asked for, each with a file of plots."""
 POOLS = ("first", "last", "cities")
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A thing or a person of a plot, with clauses that mention it and do not state its detail."""
+    """A thing or a person of a plot, with clauses that mention it without stating its detail."""
 
     noun: str
     clauses: tuple[str, ...]
@@ -43,7 +43,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot whose slots all have details of one kind, drawn from the `values` of that name."""
+    """A plot whose slots all have details of one kind, drawn from the `values` with that name."""
 
     title: str
     kind: str
@@ -61,14 +61,14 @@ class Plot:
 
 @cache
 def plots() -> tuple[Plot, ...]:
-    """Return all plots, so ordered that each run of `len(KINDS)` holds every kind once."""
+    """Return all plots, ordered so that each run of `len(KINDS)` has every kind once."""
     by_kind = [_plots_of(kind) for kind in KINDS]
     return tuple(plot for row in zip(*by_kind, strict=True) for plot in row)
 
 
 @cache
 def plot_named(title: str) -> Plot:
-    """Return the plot of a title."""
+    """Return the plot with a title."""
     return next(plot for plot in plots() if plot.title == title)
 
 
@@ -93,7 +93,7 @@ def _slot(line: str) -> Slot:
 
 @cache
 def values_of(name: str) -> tuple[str, ...]:
-    """Return the values of a name: a line of ``values.txt``, a pool of words, clock times or numbers.
+    """Return the values with a name: a line of ``values.txt``, a pool of words, clock times or numbers.
 
     No value is part of another, so that each is stated or not, whatever else is.
     """
@@ -126,20 +126,20 @@ def _text(name: str) -> str:
 
 WORLD = "stories@3"
 TOKENS_PER_STORY = 36
-"""One story for so many tokens of the tier: three times what a prompt of stories can hold."""
+"""Tokens of the tier per story: three times what a prompt of stories can hold."""
 PAIRS = 3
-"""How many details a story states, each of one of two things."""
+"""How many details a story states, each for one of two things."""
 ASIDES = ((), (0,), (0,), (1,), (1,), (0, 1))
-"""Which of the two things of a pair are mentioned once more, next to the sentence about both."""
+"""Which of the two things of a pair are mentioned again, next to the sentence about both."""
 MINOR = ("weekday", "month", "town", "friend", "food")
-"""Details of openings and closings: always stated and never asked."""
+"""Details of openings and closings: always stated and never asked for."""
 REFERRING = re.compile(r"\b(former|second)\b")
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two nouns in the order in which a sentence names them, which of them has the detail, and the detail."""
+    """Two nouns in the order of their sentence, which of them has the detail, and the detail."""
 
     nouns: tuple[str, str]
     owner: int
@@ -148,7 +148,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A story as told. Of each of its `pairs` one noun has a stated detail, and the other has none."""
+    """A story as written. In each of its `pairs` one noun has a stated detail, and the other has none."""
 
     name: str
     plot: Plot
@@ -157,14 +157,14 @@ class Story:
 
     @property
     def stated(self) -> dict[str, str]:
-        """The stated details by noun, as they come."""
+        """The stated details by noun, in order."""
         return {pair.nouns[pair.owner]: pair.value for pair in self.pairs}
 
 
 def names(streams: Streams, tier: str) -> Sequence[str]:
-    """Return the full names of all people of a tier's stories, no two the same.
+    """Return the full names of all people of a tier's stories, all distinct.
 
-    They fill a square of first and last names that is as small as can be, so that every name is that of many.
+    They fill the smallest possible square of first and last names, so that every name is shared by many.
     """
     return _names(streams.world(WORLD, tier), TIERS[tier] // TOKENS_PER_STORY)
 
@@ -186,7 +186,7 @@ def _cells(world: Streams, count: int) -> Indices:
 
 
 def namesakes(streams: Streams, tier: str, person: int) -> tuple[Sequence[int], Sequence[int]]:
-    """Return who shares the first name with a person of a tier, and who the last name."""
+    """Return who shares the first name with a person of a tier, and who shares the last name."""
     count = TIERS[tier] // TOKENS_PER_STORY
     cells = _cells(streams.world(WORLD, tier), count)
     first, last = (np.flatnonzero(part == part[person]).tolist() for part in np.divmod(cells, _side(count)))
@@ -202,9 +202,9 @@ def draw_story(
 ) -> Story:
     """Draw a story.
 
-    `owners` says of some pairs, by number, which of the two things has the detail. It moves no other draw: stories of
-    the same draws with other owners differ in nothing but the words that tell whose the detail is. `details` are those
-    that things of different pairs have in any case, by noun; no other thing has one of them.
+    `owners` says for some pairs, by number, which of the two things has the detail. It changes no other draw: stories
+    of the same draws with other owners differ only in the words that say whose the detail is. `details` fixes the
+    details of things of different pairs, by noun; no other thing has one of them.
     """
     first = name.partition(" ")[0]
     slots = rng.sample(plot.slots, 2 * PAIRS)
@@ -225,7 +225,7 @@ def draw_story(
 
 
 def _forms(rng: Random, plot: Plot) -> list[str]:
-    """Draw the sentences about pairs; at most one of them speaks of the former and the latter."""
+    """Draw the sentences about pairs, at most one of them with "the former" or "the second"."""
     order = rng.sample(plot.pairs, len(plot.pairs))
     referring = [form for form in order if REFERRING.search(form)]
     return [form for form in order if form not in referring[1:]][:PAIRS]
@@ -249,7 +249,7 @@ def worded(form: str, pair: Pair, first: str) -> str:
 
 
 def _around(rng: Random, stating: str, both: tuple[Slot, Slot], first: str) -> list[str]:
-    """Put what else is said about the things of a pair before or behind the sentence about both."""
+    """Put what else is said about the things of a pair before or after the sentence about both."""
     said = [filled(rng.choice(both[side].clauses), {"first": first}) for side in rng.choice(ASIDES)]
     joined, behind = rng.random() < 0.5, rng.random() < 0.5
     asides = [_sentence(text) for text in ([", and ".join(said)] if said and joined else said)]

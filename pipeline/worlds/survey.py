@@ -1,8 +1,8 @@
-"""The world `survey`: notes on the buildings of an invented land, a line for each.
+"""The world `survey`: notes on the buildings of an invented land, one per line.
 
-A note states what a building is, the region that it stands in, its builder, its year and its cost, in sentences whose
-predicates come in any order. Most notes also speak of another region, or of a building of another kind,
-before or behind what they state: words alone do not tell where a building stands.
+A note states what a building is, its region, its builder, its year and its cost, in sentences whose predicates come in
+any order. Most notes also mention another region, or a building of another kind, before or after what they state: words
+alone do not tell where a building is.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from pipeline.worlds.writing.surface import starts_with_vowel
 WORLD = "survey@1"
 NOTES = "survey/notes"
 TOKENS_PER_NOTE = 18
-"""One note of the pool for so many tokens of the tier: nearly twice what a prompt can hold."""
+"""Tokens of the tier per note: nearly twice what a prompt can hold."""
 REGIONS, OF_ROWS = 48, 640
-"""Regions of the land; first words of names that the pool leaves to the notes of rows."""
+"""Regions of the land; first words of names that are reserved for rows."""
 YEARS, COSTS = range(1700, 2000), range(110, 990)
 MENTIONED, SPELLED = 0.6, 0.25
-"""How often a note speaks of something else, and how often its cost is written in words."""
+"""How often a note mentions something else, and how often its cost is written in words."""
 SMALL = (
     *("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
@@ -70,7 +70,7 @@ def source_digest() -> str:
 
 @dataclass(frozen=True)
 class Survey:
-    """The world of a tier: its regions, and the words that names of buildings and builders are made of."""
+    """The world of a tier: its regions, and the words for names of buildings and builders."""
 
     streams: Streams
     regions: Sequence[str]
@@ -80,27 +80,27 @@ class Survey:
 
     @cached_property
     def names(self) -> Permutation:
-        """The order of all names that the pool may have."""
+        """The order of all names that pool notes may have."""
         return Permutation(self.streams.of("names"), (len(self.first_words) - OF_ROWS) * len(wordings()["ending"]))
 
     @cached_property
     def told(self) -> tuple[Indices, Indices, Indices, Indices]:
-        """The numbers of the kind and the region of each note of the pool, and of those that it may speak of beside."""
+        """The numbers of each pool note's kind and region, and of those that it may also mention."""
         drawn = (words(self.streams.of(purpose), self.size) for purpose in ("kinds", "regions", "others", "elsewhere"))
         kind, region, other_kind, other_region = (one.astype(np.int64) for one in drawn)
         return kind % len(kinds()), region % REGIONS, other_kind % len(kinds()), other_region % REGIONS
 
     def name(self, word: int, ending: int) -> str:
-        """Return a name: a first word, and an ending."""
+        """Return a name: a first word and an ending."""
         return f"{self.first_words[word]} {wordings()['ending'][ending]}"
 
     def building(self, rng: Random, name: str, kind: str, region: str, cost: int) -> Building:
-        """Draw the rest of what is stated of a building."""
+        """Draw the rest of what is stated about a building."""
         builder = f"{rng.choice(pool('writing/people'))[2:]} {rng.choice(self.surnames)}"
         return Building(name, kind, region, builder, rng.choice(YEARS), cost)
 
     def of_pool(self, kind: str, region: str) -> Indices:
-        """Return the notes of the pool that state a kind or a region, or may speak of it."""
+        """Return the notes of the pool that state a kind or a region, or may mention it."""
         own, other = [*kinds()].index(kind), self.regions.index(region)
         by_kind, by_region, beside_kind, beside_region = self.told
         return np.flatnonzero((by_kind == own) | (beside_kind == own) | (by_region == other) | (beside_region == other))
@@ -139,9 +139,9 @@ def note(rng: Random, building: Building, mention: Mention, other: str) -> str:
     """Write a note, with its newline.
 
     Args:
-        rng: what wordings are drawn from.
+        rng: the generator for wordings.
         building: what is stated.
-        mention: whether the note also speaks of another region, of a building of another kind, or of neither.
+        mention: whether the note also mentions another region, a building of another kind, or neither.
         other: that region or kind.
     """
     before = bool(mention) and rng.random() < 0.5

@@ -1,10 +1,10 @@
-"""The world of utterances: what people write to a service, each message with one intent that no single word tells.
+"""The world of utterances: messages to a service, each with one intent that no single word reveals.
 
 An intent is an act and a thing: to cancel a library card, to ask when a rod licence runs out. An act is worded by
 clauses, such as "cancel {it} for good", and a frame says that the clause is asked for ("Could you please ...?") or that
 it is not ("I don't want you to ..."). All acts share all frames, and what is asked for and what is denied have the same
-clauses; all acts share all things, and the thing that is meant and one that is not have the same words. So the words of
-a message tell which acts and things it speaks of, and only its sentences which of them are asked about.
+clauses. All acts share all things, and the thing that is meant and one that is not have the same words. So the words of
+a message reveal which acts and things it mentions, and only its sentences which of them are asked about.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ DOMAINS = ("request", "question")
 
 Sections = Mapping[str, Sequence[str]]
 Wordings = Sequence[Sequence[str]]
-"""Lines of a grammar, each as all that it can say with its slots open."""
+"""Lines of a grammar, each as all that it can say, with its slots open."""
 
 
 class Intent(NamedTuple):
@@ -62,16 +62,16 @@ class Intent(NamedTuple):
 OTHER = Intent("out", "of-scope")
 """The intent of requests that are about something else, or ask for something else."""
 VOICES = {"request": ("customer", "company"), "question": ("fact",)}
-"""In what voices a domain has clauses: what the customer does, what the company does; what is to be known."""
+"""The voices of a domain's clauses: what the customer does, what the company does; what is to be known."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Domain:
     """The words of one kind of messages.
 
-    `clauses` are those of each act, by voice, and `asked` and `denied` the frames of each voice. `things` are wordings
+    `clauses` are those of each act, by voice; `asked` and `denied` are the frames of each voice. `things` are wordings
     of each thing. `before` and `behind` are sentences that name the thing where others have a pronoun, and `beside`
-    sentences that say of a thing that it is not meant.
+    sentences that say that a thing is not meant.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Domain:
 
     @property
     def intents(self) -> tuple[Intent, ...]:
-        """All pairs of an act and a thing, so that any first ones of them hold acts and things about equally often."""
+        """All pairs of an act and a thing, ordered so that any prefix has acts and things about equally often."""
         acts, things = self.acts, self.objects
         turn = lcm(len(acts), len(things))
         places = ((at % len(acts), (at % turn + at // turn) % len(things)) for at in range(len(acts) * len(things)))
@@ -126,18 +126,18 @@ def _wordings(name: str) -> Mapping[str, Wordings]:
 
 @cache
 def loose(name: str) -> Wordings:
-    """Return the wordings of sentences that have nothing to do with the intent: "greetings" or "details"."""
+    """Return the wordings of sentences unrelated to the intent: "greetings" or "details"."""
     return tuple(map(variants, pool(f"{FOLDER}/{name}")))
 
 
 @cache
 def slots() -> Sections:
-    """Return what fills each slot."""
+    """Return the values of each slot."""
     return sections(f"{FOLDER}/slots")
 
 
 class Kind(NamedTuple):
-    """How questions speak of an act or of a thing: by one word, or by a phrase."""
+    """How questions refer to an act or a thing: by one word, or by a phrase."""
 
     word: str
     phrase: str
@@ -145,13 +145,13 @@ class Kind(NamedTuple):
 
 @cache
 def kinds(what: str) -> Mapping[str, Kind]:
-    """Return how questions speak of acts, or of things: `what` is "act" or "thing"."""
+    """Return how questions refer to acts or things: `what` is "act" or "thing"."""
     split = (line.split(": ") for line in sections(f"{FOLDER}/kinds")[what])
     return {name: Kind(word, phrase) for name, word, phrase in split}
 
 
 def phrase(intent: Intent) -> str:
-    """Return what a message of an intent asks, as it stands behind "asks".
+    """Return what a message of an intent asks, in words that follow "asks".
 
     >>> phrase(Intent("price", "zoo"))
     'what a zoo pass costs'
@@ -170,29 +170,29 @@ WORD = 1 << 32
 
 
 def share(of_all: float) -> int:
-    """Return how many words of 32 bits are a share of all."""
+    """Return a share of all 32-bit words, as a number of them."""
     return int(of_all * WORD)
 
 
 GREETED, TOLD = share(0.12), share(0.16)
-"""How many messages have a greeting, and how many end in something else."""
+"""How many messages have a greeting, and how many end with something else."""
 PLAIN, BEFORE = share(0.68), share(0.86)
-"""How many name their thing in a sentence of an act; up to how many in a sentence before it, the rest in one behind."""
+"""How many name their thing in a sentence of an act; up to how many do so in a sentence before it, the rest after."""
 DENIED, BOTH, BESIDE = share(0.56), share(0.68), share(0.76)
-"""Up to how many deny an act, deny one and say what other thing is not meant, or say that alone."""
+"""Up to how many deny an act, deny one and say what other thing is not meant, or only say the latter."""
 COMMON = ("name", "town")
 """Slots that have one value in the whole message: who writes, and from where."""
 TAGS = ("by the way", "as I said", "I should add", "mind you")
-"""What sentences may end in behind a comma: a message says each once, and no line needs the one that it has."""
+"""What sentences may end with after a comma: a message says each once, and no sentence needs it."""
 DRAWS = 48
-"""How many numbers decide on a message, at most."""
+"""The most numbers that decide a message."""
 TURNS = (3_242_174_889, 2_447_445_414)
-"""Steps in `WORD` whose multiples fill a square evenly: of messages in a row as many deny each act as should."""
+"""Steps in `WORD` whose multiples fill a square evenly: of consecutive messages, as many deny each act as should."""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What messages of an intent speak of: its acts and things, acts that may be denied, and things beside."""
+    """What messages of an intent mention: its acts and things, acts that may be denied, and other things."""
 
     acts: Sequence[str]
     things: Sequence[str]
@@ -201,15 +201,15 @@ class Words:
 
 
 def write(of: Domain, intent: Intent, rng: Random, count: int, near: Intent | None = None) -> list[str]:
-    """Write so many distinct messages of an intent.
+    """Write distinct messages of an intent.
 
     Args:
         of: the domain of the intent; `OTHER` is an intent of requests.
         intent: what the messages are for.
         rng: the stream to draw from.
         count: how many.
-        near: an intent with the same act or thing, of which every message then says that the act is not wanted, or
-            that the thing is not meant.
+        near: an intent with the same act or thing; every message then says that its act is not wanted, or that its
+            thing is not meant.
     """
     return list(_written(of, intent, rng, count, near))
 
@@ -217,7 +217,7 @@ def write(of: Domain, intent: Intent, rng: Random, count: int, near: Intent | No
 def _written(
     of: Domain, intent: Intent, rng: Random, count: int, near: Intent | None = None, first: int | None = None
 ) -> dict[str, str]:
-    """Write distinct messages, each with the act that it denies, or ""; `first` is the number of the first one."""
+    """Write distinct messages, each with the act that it denies or ""; `first` is the number of the first one."""
     found: dict[str, str] = {}
     every, needed = words_of(of, intent), ""
     if near is not None:
@@ -234,7 +234,7 @@ def _written(
 
 
 def _tagged_once(said: Sequence[str]) -> Iterator[str]:
-    """Yield the sentences of a message, without a tag that an earlier one has too."""
+    """Yield the sentences of a message, without tags that an earlier one has too."""
     found = set[str]()
     for sentence in said:
         rest, _, tag = sentence[:-1].rpartition(", ")
@@ -244,7 +244,7 @@ def _tagged_once(said: Sequence[str]) -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def words_of(of: Domain, intent: Intent) -> tuple[Words, ...]:
-    """Return the words of an intent, by halves where it has two kinds of messages."""
+    """Return the words of an intent; `OTHER` has two kinds of messages, each half of them."""
     if intent == OTHER:
         out = (OTHER.act,)
         return Words(of.acts, out, of.acts, of.objects), Words(out, of.objects, of.acts, out)
@@ -253,7 +253,7 @@ def words_of(of: Domain, intent: Intent) -> tuple[Words, ...]:
 
 
 class _Message:
-    """A message as it is written: its sentences so far, its number, and the numbers that decide on the rest."""
+    """A message being written: its sentences so far, its number, and the numbers that decide the rest."""
 
     __slots__ = ("_number", "_of", "_take", "_writer", "said")
 
@@ -269,7 +269,7 @@ class _Message:
         plain, behind = named < PLAIN, named >= BEFORE
         asked, it = self._one(own.acts), self._thing(own.things)
         denied = own.denied[which * len(own.denied) >> 32] if aside < BOTH or needed == "denied" else ""
-        while denied == asked:  # where any act may be denied, as in what is of no kind
+        while denied == asked:  # possible where any act may be denied, as for `OTHER`
             denied = self._one(own.denied)
         strange = ""
         if DENIED <= aside < BESIDE or needed == "beside":
@@ -311,7 +311,7 @@ class _Message:
         return self._slots(_pick(wordings, self._take()).replace("{it}", it))
 
     def _slots(self, text: str) -> str:
-        """Fill slots one by one, each with a value of its own but for those that are common to the message."""
+        """Fill slots one by one, each with its own value unless it is in `COMMON`."""
         while (start := text.find("{")) >= 0:
             end = text.index("}", start)
             values = slots()[name := text[start + 1 : end]]
@@ -321,7 +321,7 @@ class _Message:
 
 
 def _pick(wordings: Wordings, number: int) -> str:
-    """Return a line of a grammar, and of all that the line can say one."""
+    """Return one of all the things that the lines of a grammar can say, the lines being equally likely."""
     at = number * len(wordings)
     line = wordings[at >> 32]
     return line[(at & WORD - 1) * len(line) >> 32]
@@ -329,7 +329,7 @@ def _pick(wordings: Wordings, number: int) -> str:
 
 WORLD = "utterances@2"
 TOKENS = {"request": 1904, "question": 1400}
-"""Of so many tokens of a tier there is an utterance of each intent."""
+"""Tokens of a tier per utterance of each intent."""
 
 
 def times(tier: str, name: str) -> int:
@@ -356,7 +356,7 @@ def denials(streams: Streams, tier: str, name: str) -> Mapping[Intent, NDArray[n
 
 
 def fresh(streams: Streams, tier: str, name: str, intent: Intent, rng: Random) -> str:
-    """Write an utterance that is none of `texts`."""
+    """Write an utterance that is not in `texts`."""
     known, of = _texts(streams.world(WORLD, tier, name), tier, name)[intent], domain(name)
     while (message := write(of, intent, rng, 1)[0]) in known:
         pass
@@ -368,15 +368,15 @@ def _texts(row_streams: Streams, tier: str, name: str) -> Mapping[Intent, Mappin
     of, count = domain(name), times(tier, name)
     every = (*of.intents, *([OTHER] if name == "request" else []))
     turns = {thing: turn * count for turn, thing in enumerate((*of.objects, OTHER.thing))}
-    # Numbered on from thing to thing, so that the messages of an act deny every other act equally often.
+    # Numbers go on from thing to thing, so that the messages of an act deny every other act equally often.
     return {intent: _written(of, intent, row_streams.of(*intent), count, first=turns[intent.thing]) for intent in every}
 
 
 def chosen(streams: Streams, tier: str, name: str, which: int, count: int) -> tuple[Intent, ...]:
     """Return the intents of a numbered set of labels, in the order of their labels.
 
-    Acts and things are mixed again for each set, so that pairs take turns where there are more of them than labels;
-    `OTHER` belongs to a set that is larger than all pairs.
+    Acts and things are shuffled anew for each set, so that pairs alternate if there are more of them than labels.
+    `OTHER` is in sets that are larger than the number of pairs.
     """
     rng, of = streams.world(WORLD, tier, name).of("labels", count, which), domain(name)
     acts, things = (dict(zip(names, rng.sample(names, len(names)), strict=True)) for names in (of.acts, of.objects))

@@ -5,13 +5,13 @@ A sentence of a world has slots in braces and alternatives in brackets::
     {It} was sold to {person} [at auction|by private treaty|without much haggling].
 
 Phrase grammars (`pipeline.worlds.writing`) have a richer syntax: ``(this|that)`` are alternatives, ``[maybe]`` is left
-out half of the time, what stands in ``<angle brackets>`` is said only in a tone, `` / `` starts a line and `` // `` a
+out half of the time, what is in ``<angle brackets>`` is said only in a tone, `` / `` starts a line and `` // `` a
 paragraph, ``{x=rule:form}`` remembers what it gave as ``{x}`` and changes its form, and a backslash makes the next
 character an ordinary one.
 
-A parsed wording is a `Phrase`. The order of draws belongs to the caller: `write` takes alternatives and slots as they
-stand; for alternatives before slots, `settled` settles the alternatives first. `pattern` returns the regular expression
-of all that a phrase can say. A solver that uses it is not independent of its writer in what sentences look like.
+A parsed wording is a `Phrase`. The order of draws belongs to the caller: `write` takes alternatives and slots in order;
+for alternatives before slots, `settled` settles the alternatives first. `pattern` returns the regular expression of all
+that a phrase can say. A solver that uses it depends on its writer for what sentences look like.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pipeline.worlds.words import pool
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What a value or another rule fills; `form` changes what it gives, `bind` remembers it."""
+    """What a value or another rule fills; `form` changes the result, `bind` names it for later."""
 
     name: str
     form: str = ""
@@ -43,7 +43,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Toned:
-    """A phrase that is said only where a tone is asked for."""
+    """A phrase that is said only if a tone is asked for."""
 
     phrase: Phrase
 
@@ -52,7 +52,7 @@ Phrase = tuple[str | Slot | Choice | Toned, ...]
 
 
 class Syntax(NamedTuple):
-    """What the marks of a language are: its tokens, and the brackets in which alternatives stand."""
+    """The marks of a language: its tokens, and the opening bracket of its alternatives."""
 
     tokens: re.Pattern[str]
     alternatives: str
@@ -168,16 +168,16 @@ def _variants(phrase: Phrase) -> list[str]:
 
 
 def core(phrase: Phrase) -> str:
-    """Return the longest text that is in all that a phrase can say: a quick test before its pattern is tried."""
+    """Return the longest fixed text that all of a phrase's sayings have: a quick test before its pattern is tried."""
     return max((part for part in phrase if isinstance(part, str)), key=len, default="").strip()
 
 
 Pick = Callable[[tuple[Phrase, ...]], Phrase]
-"""Takes one of several alternatives."""
+"""Chooses one of several alternatives."""
 
 
 def settled(phrase: Phrase, pick: Pick) -> tuple[str | Slot, ...]:
-    """Return a phrase whose alternatives are settled, from left to right: what is left are texts and slots."""
+    """Return a phrase with its alternatives settled from left to right: only texts and slots are left."""
     parts: list[str | Slot] = []
     for part in phrase:
         if isinstance(part, str | Slot):
@@ -199,7 +199,7 @@ def write(
         phrase: the wording.
         fill: gives the text of a slot.
         pick: settles alternatives; needed where there are some.
-        vowel: says which texts begin with a vowel; where it is given, ``a`` before such a text of a slot is ``an``.
+        vowel: whether a text begins with a vowel; if given, ``a`` before such a slot value becomes ``an``.
     """
     said: list[str] = []
     for part in phrase:
@@ -271,7 +271,7 @@ def pattern(phrase: Phrase, takes: Callable[[Slot], str], *, articles: bool = Fa
 
 
 def anything(slot: Slot) -> str:
-    """Return the expression of a slot that takes any words and captures them under its name."""
+    """Return the expression of a slot that matches any words and captures them under its name."""
     return f"(?P<{slot.name}>.+)"
 
 
@@ -286,7 +286,7 @@ def reader(text: str) -> re.Pattern[str]:
 
 
 def any_of(patterns: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern that takes whatever one of some patterns takes; the group ``w3`` is that of the fourth."""
+    """Return a pattern that matches whatever one of some patterns matches; group ``w3`` is the fourth's."""
     bare = (GROUP.sub("(?:", each) for each in patterns)
     return re.compile("|".join(f"(?P<w{number}>{each})" for number, each in enumerate(bare)))
 
@@ -296,7 +296,7 @@ SECTION = re.compile(r"\[(\w+)\]")
 
 @cache
 def sections(name: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the lines of a pool by the section that they stand in, below a line with its name in brackets."""
+    """Return the lines of a pool by section; a section begins with a line that has its name in brackets."""
     found: dict[str, tuple[str, ...]] = {}
     kind = ""
     for line in filter(None, pool(name)):

@@ -1,4 +1,4 @@
-"""Pools of words: plain text files, one value a line, with their sources in ``pools/SOURCES.md``."""
+"""Pools of words: plain text files, one value per line, with their sources in ``pools/SOURCES.md``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pool_digest(*names: str) -> str:
 
 
 def pool_text(name: str) -> str:
-    """Return a pool's file as it is; `name` may lie in a folder."""
+    """Return the text of a pool's file; `name` may include a folder."""
     return (resources.files("pipeline.worlds") / "pools" / f"{name}.txt").read_text(encoding="ascii")
 
 

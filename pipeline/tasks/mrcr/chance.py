@@ -1,8 +1,8 @@
-"""What a reply scores that is one of the conversation's, but chosen without telling the n-th from the others.
+"""Scores of picking a reply of the conversation without telling the n-th from the others.
 
-Michelangelo (appendix B.1.1) guesses any reply, and any that shares format or topic with what is asked. Beside them
-stand any of the matching replies, and the last of them. Scores are those of the `mrcr` scorer with its default
-``autojunk``, and as if the code stood in front of the reply.
+Michelangelo (appendix B.1.1) guesses any reply, or any that shares format or topic with the asked one. Added here are
+any matching reply and the last matching one. Scores are those of the `mrcr` scorer with its default ``autojunk``, as if
+the code preceded the reply.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 from math import fsum
 
 DRAWN = 2
-"""How many replies of a kind stand for all of them: rows are many."""
+"""How many replies are drawn to represent all of a kind: there are many rows."""
 GUESSES = ("any_reply", "related_reply", "any_match", "last_match")
 
 
@@ -23,8 +23,8 @@ def guesses(
 ) -> dict[str, float]:
     """Return the expected score of each guess.
 
-    The reply at `place` is asked, the one at `one` stands for all others that match. `hard` and `easy` are drawn from
-    the rest, of which about `turns` stand in the conversation, `crowd` of them hard.
+    The reply at `place` is asked for; the one at `one` represents all others that match. `hard` and `easy` are drawn
+    from the other turns, of which there are about `turns`, `crowd` of them hard.
     """
     target, last = replies[place], len(replies) - 1
     matching = 1.0 + last * similarity(target, replies[one])
@@ -39,7 +39,7 @@ def guesses(
 
 
 class Matcher(SequenceMatcher[str]):
-    """difflib's matcher of texts without junk, several times as fast: most letters are too popular to begin a match."""
+    """difflib's matcher for texts without junk, several times faster: most letters are too popular to begin a match."""
 
     def __init__(self, one: str, other: str) -> None:
         super().__init__(None, one, other)
@@ -47,12 +47,12 @@ class Matcher(SequenceMatcher[str]):
 
     @cached_property
     def _anchors(self) -> list[tuple[int, list[int]]]:
-        """The places of the first text whose letters may begin a match, each with the places of that letter."""
+        """Places of the first text whose letters may begin a match, each with that letter's places in the second."""
         found: dict[str, list[int]] = self.b2j  # type: ignore[attr-defined]
         return [(at, found[letter]) for at, letter in enumerate(self._texts[0]) if letter in found]
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
-        """Return what `SequenceMatcher` does, looking at no letter that begins no match."""
+        """Return what `SequenceMatcher` does, skipping letters that begin no match."""
         one, other = self._texts
         ahi, bhi = len(one) if ahi is None else ahi, len(other) if bhi is None else bhi
         start, match, size, last = alo, blo, 0, -2

@@ -1,9 +1,9 @@
 """The other turns of a conversation: hard distractors up to a cap, and turns that share nothing with what is asked.
 
-Half of the turns are hard, which share format or topic with the key and never both, until the cap is reached; those
-that share the topic come request by request, so that a short conversation too has requests that recur. With a tone as
-third key up to every fourth of them has the asked format and topic, in another tone. The cap does not grow with length,
-so that length can be moved alone. The order of turns is random, drawn for the whole pool, so that every budget sees the
+Hard distractors share format or topic with the key, never both, and are half of the turns until the cap is reached.
+Those that share the topic are grouped by request, so that requests recur in a short conversation too. With a tone as
+third key, up to a quarter of them have the asked format and topic in another tone. The cap does not grow with length,
+so that length can vary alone. The order of turns is random, drawn for the whole pool, so that every budget sees the
 same mixture.
 """
 
@@ -27,15 +27,15 @@ CAPS = (64, 0, 16, 256)
 SPARES = 64
 HARD_SPARES = 8
 TWINS = 8
-"""Replies of the asked format and topic in another tone, at the most."""
+"""The most replies with the asked format and topic in another tone."""
 SURE = 0.8
-"""The share of the turns estimated for a length that it holds for certain."""
+"""The share of the turns estimated for a length that certainly fit."""
 BYTES_PER_TOKEN = 4.2
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What decides a pool beside its tier: real turns or a transcript, short replies alone, a third key, a corpus."""
+    """What a pool depends on besides its tier: real turns or a transcript, short replies, a third key, a corpus."""
 
     subtask: str
     short: bool
@@ -57,12 +57,12 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """A library as filler sees it: `members` are the library's indices of the pool's units, in order."""
+    """A library as a source of filler: `members` are the library's indices of the pool's units, in order."""
 
     library: Library
     members: Indices
     keys: NDArray[np.int64]
-    """Numbers of format, topic and tone of each unit, one column each."""
+    """The numbers of each unit's format, topic and tone, one column each."""
     numbers: dict[str, int]
     size: float
     """Mean bytes of a text."""
@@ -72,14 +72,14 @@ class Crowd:
         return np.array([self.numbers[part] for part in _parts(label)], dtype=np.int64)
 
     def turns(self, stratum: Stratum) -> float:
-        """Return about how many replies a prompt of a stratum holds."""
+        """Return about how many replies a prompt of a stratum has."""
         return stratum.length * BYTES_PER_TOKEN / self.size
 
     def hard_and_easy(self, label: Label) -> tuple[Indices, Indices, Indices, Indices]:
-        """Return the units in kinds.
+        """Return the units by kind.
 
-        The first share format and topic and have another tone; then those that share the topic alone, the format alone,
-        and neither. Where rows have texts of their own, they have such twins too, and the pool's are left out.
+        The kinds are: the same format and topic in another tone, the topic alone, the format alone, and neither. Where
+        texts are written for each row, so are such twins, and the pool's are left out.
         """
         same = self.keys == self.key(label)
         is_key, form, topic = same.all(axis=1), same[:, 0], same[:, 1]
@@ -94,7 +94,7 @@ def _parts(label: Label) -> tuple[str, str, str]:
 
 @lru_cache(maxsize=4)
 def crowd(library: Library, short: bool) -> Crowd:  # noqa: FBT001
-    """Return a library's units of a pool: all that are not kept for demonstrations."""
+    """Return a library's units for a pool: all that are not kept for demonstrations."""
     members = [i for i, entry in enumerate(library.entries) if not entry.shown and (entry.size == "short" or not short)]
     names = sorted({part for entry in library.entries for part in _parts(entry.label)})
     numbers = {name: number for number, name in enumerate(names)}
@@ -128,7 +128,7 @@ def _pieces(subtask: str, label: Label, text: str) -> tuple[Piece, ...]:
 
 
 def twins(everybody: Crowd, stratum: Stratum) -> int:
-    """Return how many twins are written for a row: every fourth hard distractor up to TWINS, if a tone is asked."""
+    """Return how many twins are written for a row: one per four hard distractors, up to TWINS, if a tone is asked."""
     if not stratum.knob("tone", False) or not everybody.library.writes:
         return 0
     half = int(SURE * everybody.turns(stratum) / 2)
@@ -136,7 +136,7 @@ def twins(everybody: Crowd, stratum: Stratum) -> int:
 
 
 def cap_of(stratum: Stratum) -> int:
-    """Return how many hard distractors a prompt has at the most."""
+    """Return the most hard distractors that a prompt may have."""
     return int(stratum.knob("distractors", CAPS[0]))
 
 
@@ -162,14 +162,14 @@ def filler(row_streams: Streams, stratum: Stratum, everybody: Crowd, key: Label)
             f"{stratum}: {len(hard)} texts share format or topic with {key.format!r} about {key.topic!r}, {len(easy)} "
             f"share neither, {min(cap, half)} and {half} are needed: give more formats and topics, or lower distractors"
         )
-    even = spare + placed  # as many easy turns as stand against the twins
+    even = spare + placed  # as many easy turns as twins
     order = np.concatenate([easy[spare:even], _alternating(hard[: len(hard) - kept], easy[even:])])
     ranks = words(row_streams.of("places"), len(everybody.members)).astype(np.int64)
     return Filler(Shape.of(stratum).pool(stratum.tier).name, Given(order), spares, "ranked", ranks)
 
 
 def _by_format(row_streams: Streams, found: Indices, everybody: Crowd) -> Indices:
-    """Return texts of one topic request by request, in random order of the requests."""
+    """Return texts of one topic grouped by request, with the requests in random order."""
     turns = words(row_streams.of("filler", "requests"), len(everybody.numbers))
     return found[np.argsort(turns[everybody.keys[found, 0]], kind="stable")]
 
@@ -179,7 +179,7 @@ def _shuffled(row_streams: Streams, name: str, found: Indices) -> Indices:
 
 
 def _alternating(first: Indices, second: Indices) -> Indices:
-    """Return both lists in turn, and behind them what the longer one has left."""
+    """Interleave two lists; the rest of the longer one comes last."""
     both = min(len(first), len(second))
     paired = np.stack([first[:both], second[:both]], axis=1).reshape(-1)
     return np.concatenate([paired, first[both:], second[both:]])
@@ -187,7 +187,7 @@ def _alternating(first: Indices, second: Indices) -> Indices:
 
 @lru_cache(maxsize=4)
 def shown_cells(library: Library) -> tuple[tuple[int, ...], ...]:
-    """Return the indices of the texts of each label that is kept for demonstrations."""
+    """Return the indices of the texts kept for demonstrations, grouped by label."""
     found: dict[Label, list[int]] = {}
     for index, entry in enumerate(library.entries):
         if entry.shown:

@@ -1,6 +1,6 @@
-"""A reader of conversations: finds requests, replies and what is asked for, in a transcript or in real turns.
+"""A reader of conversations: finds requests, replies and the question, in a transcript or in real turns.
 
-It shares no code with the writer of prompts: a request is taken apart at its fixed words, a transcript at its labels.
+It shares no code with the writer of prompts: it knows a request by its fixed words and a transcript by its labels.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Question:
 
 
 class Reply(NamedTuple):
-    """A reply, the request and what it is for, and where the reply stands in the text that was read (-1: in turns)."""
+    """A reply, its request, what that requests, and the span of the reply in the text (-1 in real turns)."""
 
     request: str
     key: str
@@ -49,7 +49,7 @@ class Reply(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation as read."""
+    """The replies of a conversation, and what its last turn asks for."""
 
     replies: tuple[Reply, ...]
     asked: Question
@@ -61,7 +61,7 @@ class Conversation:
 
 @PROMPT.of
 def read_conversation(turns: Turns) -> Conversation:
-    """Return a conversation; remembers the last one it read."""
+    """Return a conversation; the last one is cached."""
     if len(turns) == 1:
         return _read_transcript(turns[0][1])
     roles = [role for role, _ in turns]
@@ -104,7 +104,7 @@ def _understood(said: str) -> Question:
 
 @lru_cache(maxsize=1 << 16)
 def parts(key: str) -> tuple[str, str, str]:
-    """Return format, topic and tone of what is requested; no tone is empty."""
+    """Return format, topic and tone of what is requested; the tone is empty if there is none."""
     found = TONE.fullmatch(key)
     rest, tone = (found["rest"], found["tone"]) if found else (key, "")
     form, _, topic = rest.partition(" about ")
@@ -112,7 +112,7 @@ def parts(key: str) -> tuple[str, str, str]:
 
 
 def near_doubles(texts: Sequence[str], run: int, most: float) -> Iterator[tuple[int, int]]:
-    """Yield the places of texts of which one holds more than the share `most` of the other's runs of `run` words."""
+    """Yield the places of texts where one contains more than the share `most` of the other's runs of `run` words."""
     bags = [_runs(text, run) for text in texts]
     for later in range(len(bags)):
         for earlier in range(later):
@@ -127,11 +127,11 @@ def _runs(text: str, run: int) -> set[tuple[str, ...]]:
 
 
 RUN, MOST = 5, 0.5
-"""Two matching replies are doubles if one holds more than MOST of the runs of RUN words of the other."""
+"""Two matching replies are near doubles if one contains more than MOST of the other's runs of RUN words."""
 LONG_RUN, WORD = 8, re.compile(r"[a-z0-9']+")
-"""Words in a row that no two matching replies may share; texts of a corpus are its writer's."""
+"""How many words in a row no two matching replies may share, unless they come from a corpus."""
 PROBES, WIDTH = 8, 40
-"""How many stretches of the asked reply are looked for elsewhere, and their characters."""
+"""How many stretches of the asked reply are searched for elsewhere, and their characters."""
 EXAMPLE = re.compile(r"^======== EXAMPLE \d+ ========$", re.MULTILINE)
 LABEL_USER, LABEL_MODEL = "User: ", "Model: "
 
@@ -155,7 +155,7 @@ def faults(row: Published) -> Iterator[str]:
 
 
 def _mark_faults(row: Published, conversation: Conversation) -> Iterator[str]:
-    """Hold needles and message numbers to the replies that match."""
+    """Check that needles and message numbers are those of the matching replies."""
     place = conversation.asked.place - 1
     matching = [at for at, reply in enumerate(conversation.replies) if reply.key == conversation.asked.key]
     wanted = [
@@ -170,7 +170,7 @@ def _mark_faults(row: Published, conversation: Conversation) -> Iterator[str]:
 
 
 def _span(conversation: Conversation, at: int) -> tuple[int, int]:
-    """Return where a reply stands in `prompt`; with real turns, behind its label."""
+    """Return the span of a reply in `prompt`, where labels precede real turns."""
     reply = conversation.replies[at]
     if reply.start >= 0:
         return reply.start, reply.end
@@ -204,7 +204,7 @@ def _run_faults(row: Published, conversation: Conversation) -> Iterator[str]:
 
 
 def _copy_faults(row: Published) -> Iterator[str]:
-    """Look for stretches of the asked reply in all others; texts of a corpus are its writer's."""
+    """Look for stretches of the asked reply in all others, unless they come from a corpus."""
     code = row.key.random_string_to_prepend or ""
     text = row.key.target.removeprefix(code)
     if row.stratum.knob("corpus", "") or len(text) < PROBES * WIDTH:
@@ -228,7 +228,7 @@ def _places(text: str, stretch: str) -> Iterator[int]:
 
 
 def _crowd_faults(row: Published, conversation: Conversation) -> Iterator[str]:
-    """Hold the hard distractors to their cap, and to half of the turns below it."""
+    """Check that hard distractors are at their cap, or are half of the turns below it."""
     key, cap = conversation.asked.key, int(row.stratum.knob("distractors", CAPS[0]))
     others = [reply.key for reply in conversation.replies if reply.key != key]
     form, topic, _ = parts(key)
@@ -240,7 +240,7 @@ def _crowd_faults(row: Published, conversation: Conversation) -> Iterator[str]:
 
 
 def _example_faults(row: Published, conversation: Conversation) -> Iterator[str]:
-    """Each demonstration gives the right reply, about topics that the conversation does not hold."""
+    """Check that demonstrations give the right reply, about topics that the conversation does not have."""
     told = {parts(reply.key)[1] for reply in conversation.replies}
     for example in row.marked("demo"):
         inside, _, reply = EXAMPLE.sub("", example).strip("\n").rpartition("\nModel: ")

@@ -1,10 +1,10 @@
 """mrcr: give back the n-th of several replies to the same request (Michelangelo, sections 2.2 and 3.1.2, appendix A.2).
 
-The latent structure is a table of lists: for every format and topic (and tone, with the knob `tone`) the replies in
-their order. `transcript` sends the conversation as one string with two demonstrations, `chat` as real turns. On purpose
-unlike the paper: 2, 4 or 8 replies match and not 1 or 2; hard distractors have a cap that does not grow with length;
-texts come from phrase grammars, a user's corpus or any model, and no text stands twice in a prompt. Grammars write the
-matching replies of each row for that row alone.
+The latent structure is a table of lists: for every format and topic (and tone, with the knob `tone`), the replies in
+order. `transcript` sends the conversation as one string with two demonstrations, `chat` as real turns. Deliberate
+differences from the paper: 2, 4 or 8 replies match instead of 1 or 2; the cap on hard distractors does not grow with
+length; texts come from phrase grammars, a user's corpus or any model, and no text occurs twice in a prompt. Matching
+replies from grammars are written for one row alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pipeline.worlds.writing.realise import formats
 def depths(
     stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
 ) -> tuple[int, tuple[float, ...]]:
-    """Return which match is asked (from 0), and the depths of all of them in their order."""
+    """Return which match is asked for (from 0), and the depths of all of them in order."""
     count, depth = stratum.complexity, spread(stratum_streams.of("depth"), stratum.rows, index)
     group, member = divmod(int(depth * stratum.rows), count)
     asked = Permutation(stratum_streams.of("ordinal", index // stratum.rows, group), count)[member]
@@ -42,7 +42,7 @@ def depths(
 
 LETTERS, DIGITS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", "23456789"
 CODE = 12
-"""Characters of the code: what the published metrics take it to have."""
+"""Characters of the code, as the published metrics expect."""
 
 
 KNOBS: Mapping[str, tuple[Any, ...] | CorpusKnob] = {
@@ -51,7 +51,7 @@ KNOBS: Mapping[str, tuple[Any, ...] | CorpusKnob] = {
     "tone": (False, True),
     "corpus": CorpusKnob("a corpus's SHA-256", frozenset({"writings"})),
 }
-"""Length of replies, cap of hard distractors, tone as a third key, and a corpus by its digest."""
+"""Length of replies, cap on hard distractors, tone as a third key, and a corpus by its digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Mrcr(Task):
         return (Shape.of(stratum).pool(stratum.tier, self.corpora),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw what is asked: formats in equal shares, topics too as far as formats suit them.
+        """Draw what is asked for: formats in equal shares, and topics too as far as formats suit them.
 
         Raises:
             PoolError: if no format and topic of the library has enough texts.
@@ -105,7 +105,7 @@ class Mrcr(Task):
         return Sample("", stratum, index, latent, found.texts, text.question(found.label, place + 1, code), key)
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the asked reply at its depth, the other matching ones at random places before and behind it."""
+        """Put the asked reply at its depth, and the other matching ones at random depths before and after it."""
         stratum, label = sample.stratum, Label(*sample.latent["key"])
         everybody = _crowd(row_streams, stratum, self.corpora)
         asked, places = depths(stratum, sample.index, row_streams, stratum_streams)
@@ -161,7 +161,7 @@ class Mrcr(Task):
         return proof.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the score of any reply, any that shares format or topic, any that matches, and the last of these."""
+        """Return the scores of any reply, any that shares format or topic, any that matches, and the last such."""
         return {name: sample.latent[name] for name in GUESSES}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
@@ -198,14 +198,14 @@ def _twin_depths(row_streams: Streams, count: int) -> list[float]:
 
 
 def _code(rng: Random) -> str:
-    """Return nine letters and three digits in any order, so that it looks like no word."""
+    """Return nine letters and three digits in random order, so that the code resembles no word."""
     pools = [DIGITS if place % 4 == 3 else LETTERS for place in range(CODE)]
     rng.shuffle(pools)
     return "".join(pool[rng.randrange(len(pool))] for pool in pools)
 
 
 def _shown(everybody: Crowd, stratum: Stratum, shots: int, row_streams: Streams) -> list[tuple[int, int]]:
-    """Return for each demonstration the indices of its two texts: of two labels first, then of one."""
+    """Return the indices of each demonstration's two texts: of two labels in the first, of one in the second."""
     if not shots:
         return []
     rng, library = row_streams.of("shown"), everybody.library

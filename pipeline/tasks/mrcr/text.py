@@ -1,4 +1,4 @@
-"""The words of MRCR: requests, the last question, and the frame of the transcript (Michelangelo, appendix A.2)."""
+"""The text of MRCR prompts: requests, last question, and frame of the transcript (Michelangelo, appendix A.2)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ of the model's replies again, with a code in front of it. Give the last reply.
 """
 
 LEADS = (UNSHOWN, ONCE, INSTRUCTION)
-"""What the transcript starts with, by the number of demonstrations."""
+"""How the transcript starts, by the number of demonstrations."""
 
 EXAMPLE = "======== EXAMPLE {number} ========\n"
 CONVERSATION = "======== CONVERSATION ========\n"
@@ -43,7 +43,7 @@ def request(label: Label) -> str:
 
 
 def question(label: Label, ordinal: int, code: str) -> str:
-    """Return the last request: the `ordinal`-th reply (from 1) to a request, after a code."""
+    """Return the last request: for the `ordinal`-th reply (from 1) to a request, after a code."""
     wanted = f"the {ORDINALS[ordinal - 1]} {described(label)}"
     return (
         f"Repeat {wanted} in this conversation word for word. Start your reply with {code}, put the text directly "
@@ -52,7 +52,7 @@ def question(label: Label, ordinal: int, code: str) -> str:
 
 
 def exchange(label: Label, text: str) -> str:
-    """Return a request and its reply as a transcript has them."""
+    """Return a request and its reply as lines of a transcript."""
     return f"User: {request(label)}\nModel: {text}\n"
 
 

@@ -1,4 +1,4 @@
-"""Rag: answer questions from documents that a search has put together (HELMET, section 2.1 and appendix B.1)."""
+"""Rag: answer questions from retrieved documents (HELMET, section 2.1 and appendix B.1)."""
 
 from pipeline.tasks.rag.task import Bridge, Compare, Described, Listed, Single
 

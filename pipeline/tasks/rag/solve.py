@@ -1,7 +1,7 @@
 """Answers questions about documents from a prompt's text alone, by a table of what the documents state.
 
-What questions look like is not proven independently: their patterns are compiled by `pipeline.worlds.wording` from the
-wordings that the writer fills. All that follows from them is worked out by code of this module's own.
+The patterns of questions are not independent of the writer: `pipeline.worlds.wording` compiles them from the wordings
+that it fills. All that follows from them is worked out by this module's own code.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from pipeline.worlds.gazetteer.things import Form, Relation, forms
 from pipeline.worlds.wording import reader
 
 MENTIONS = 2
-"""How often a decoy names what is asked about."""
+"""How often a decoy names what is asked about, at least."""
 OF_TWO = "whichever of "
 PAIR = re.compile(r"Consider ([^.]+)\. (.+)")
 ONE = re.compile(r"\bthe one (?:that|who) ")
-"""How a question tells one of two things that it names."""
+"""How a question refers to one of two things that it names."""
 KEPT = 256
-"""Questions and phrases of which the readings are kept: a row's own are read again and again."""
+"""How many questions and phrases keep their readings: a row's own are read again and again."""
 Answer = tuple[str, tuple[Entry, ...]]
 """An answer, and the documents that it needs."""
 
 
 class Table:
-    """Documents by the names of their things, and by the values that they state."""
+    """Documents indexed by the names of their things and by the values that they state."""
 
     def __init__(self, entries: Sequence[Entry], out: Entry | None = None) -> None:
         self._entries, self._out = entries, out
@@ -39,7 +39,7 @@ class Table:
         self._values: dict[str, list[Entry]] = {}
 
     def named(self, name: str) -> Sequence[Entry]:
-        """Return the documents about the things of a name."""
+        """Return the documents about things of a name."""
         if self._names is None:
             self._names = {}
             for entry in self._entries:
@@ -53,7 +53,7 @@ class Table:
         return self._but_out(self._values[value])
 
     def without(self, one: Entry) -> Table:
-        """Return the table without one document; it shares what was looked up in this one."""
+        """Return the table without one document; both share their lookups."""
         less = Table(self._entries, one)
         self.named("")
         less._names, less._values = self._names, self._values
@@ -64,7 +64,7 @@ class Table:
 
 
 def answers(table: Table, question: str) -> list[Answer]:
-    """Return every answer to a question, each with the documents that it needs; several answers of a list together."""
+    """Return every answer to a question, each with the documents that it needs; a list is one answer."""
     found = dict[str, Answer]()
     if pair := PAIR.fullmatch(question):
         question = ONE.sub(f"{OF_TWO}{pair[1]} ", pair[2])
@@ -93,7 +93,7 @@ _MARKS = {"?": _asked_value, "*": _members}
 
 
 def things(table: Table, phrase: str) -> list[tuple[str, tuple[Entry, ...]]]:
-    """Return the things that a phrase means, each with the documents that tell so."""
+    """Return the things that a phrase may mean, each with the documents that establish it."""
     if table.named(plain(phrase)):
         return [(plain(phrase), ())]
     found = []
@@ -112,7 +112,7 @@ def things(table: Table, phrase: str) -> list[tuple[str, tuple[Entry, ...]]]:
 
 
 def described_values(question: str) -> list[dict[tuple[str, str], str]]:
-    """Return what a question says of things that it does not name: values by form and relation, in every reading."""
+    """Return, for every reading, the values that a question gives of unnamed things, by form and relation."""
     found = []
     for form, relation, mark, named in _readings(question):
         if mark == "*":
@@ -125,7 +125,7 @@ def described_values(question: str) -> list[dict[tuple[str, str], str]]:
 
 @lru_cache(maxsize=KEPT)
 def _readings(question: str) -> list[tuple[Form, Relation, str, str]]:
-    """Return what a question asks for in every reading: with what mark, and the name or value in its slot."""
+    """Return every reading of a question: form, relation, mark, and the name or value in its slot."""
     return [
         (form, relation, mark, match["value" if mark == "*" else "name"])
         for form, relation, mark, pattern in _questions()
@@ -135,7 +135,7 @@ def _readings(question: str) -> list[tuple[Form, Relation, str, str]]:
 
 @lru_cache(maxsize=KEPT)
 def _meanings(phrase: str) -> list[tuple[Form, Relation, str]]:
-    """Return of which relation a phrase means the value, in every reading, and what it says whose."""
+    """Return every reading of a phrase for a relation's value: form, relation, and the phrase for its owner."""
     return [
         (form, relation, match["name"])
         for form, relation, pattern in _phrases()
@@ -145,7 +145,7 @@ def _meanings(phrase: str) -> list[tuple[Form, Relation, str]]:
 
 @lru_cache(maxsize=KEPT)
 def _described(phrase: str) -> list[tuple[Form, str, str, str, str]]:
-    """Return the form that a phrase describes in every reading, two of its relations and their values."""
+    """Return every reading of a description: the form, two of its relations and their values."""
     return [
         (form, first, second, plain(match["one"]), plain(match["other"]))
         for form, first, second, pattern in _descriptions()
@@ -154,7 +154,7 @@ def _described(phrase: str) -> list[tuple[Form, str, str, str, str]]:
 
 
 def _of_two(table: Table, phrase: str) -> Iterator[tuple[str, tuple[Entry, ...]]]:
-    """Yield the one of two things that has the smaller or larger number, with the documents of both."""
+    """Yield whichever of two things has the smaller or larger number, with the documents of both."""
     for form, relation, larger, said in _comparisons():
         if not phrase.endswith(said):
             continue
@@ -173,7 +173,7 @@ def _of_two(table: Table, phrase: str) -> Iterator[tuple[str, tuple[Entry, ...]]
 
 @cache
 def _comparisons() -> list[tuple[Form, Relation, bool, str]]:
-    """Return what can be said of one of two things: by which relation, and whether of the larger."""
+    """Return what can be said of one of two things: form, relation, whether the larger is meant, and the words."""
     return [
         (form, relation, mark == ">", re.sub(rf"^(?:Who|Which)(?: {form.noun})?|, [^,]+$", "", said))
         for form in forms().values()
@@ -208,7 +208,7 @@ def _phrases() -> list[tuple[Form, Relation, re.Pattern[str]]]:
 
 @cache
 def _descriptions() -> list[tuple[Form, str, str, re.Pattern[str]]]:
-    """Return every pair of attributes that a thing can be described by."""
+    """Return every pair of attributes that can describe a thing, as a pattern."""
     found = []
     for form in forms().values():
         known = [(one.name, said) for one in form.relations for said in one.lines["~"]]
@@ -240,7 +240,7 @@ def solved(text: str) -> Answer:
 
 
 def faults(row: Published, decoys: int) -> Iterator[str]:
-    """Yield what is wrong with a row that promises so many decoys."""
+    """Yield what is wrong with a row that should have `decoys` decoys."""
     found, table, asked = read(row.text), table_of(row.text), question(row.text)
     answer, needed = answered(table, asked)
     yield from _double_faults(found)
@@ -258,7 +258,7 @@ def faults(row: Published, decoys: int) -> Iterator[str]:
 
 
 def _double_faults(found: Sequence[Entry]) -> Iterator[str]:
-    """Hold documents to be of different things, or of different forms, and to state nothing twice."""
+    """Check that no two documents of one form share a name, and no name belongs to things of two kinds."""
     twice = [key for key, times in Counter((one.form.name, one.name) for one in found).items() if times > 1]
     if twice:
         yield f"two documents are about {twice[0][1]!r}"
@@ -278,7 +278,7 @@ def _mark_faults(row: Published, role: str, wanted: Sequence[Entry]) -> Iterator
 def _near_faults(
     row: Published, found: Sequence[Entry], needed: Sequence[Entry], asked: str, decoys: int
 ) -> Iterator[str]:
-    """Hold decoys to their number, and each to share what it has to share."""
+    """Check the number of decoys, and that each shares with the question what it should."""
     starts = {start for start, _ in row.spans("decoy")}
     near = [one for one in found if one.start in starts]
     if len(near) != decoys or len(starts) != decoys:
@@ -294,7 +294,7 @@ def _near_faults(
 
 
 def _half(one: Entry, facts: Mapping[tuple[str, str], str]) -> bool:
-    """Return whether a document has all but one of some facts, and names the value of that one otherwise."""
+    """Return whether a document states all but one of some facts, and mentions the value of the remaining one."""
     wrong = [value for (form, name), value in facts.items() if one.form.name != form or one.facts.get(name) != value]
     return len(wrong) == 1 and stands(wrong[0], one.text)
 
@@ -302,7 +302,7 @@ def _half(one: Entry, facts: Mapping[tuple[str, str], str]) -> bool:
 def _elsewhere_faults(
     row: Published, found: Sequence[Entry], needed: Sequence[Entry], answer: str, asked: str
 ) -> Iterator[str]:
-    """Hold the answer to stand in other documents too, or in none, by the knob."""
+    """Check that the answer occurs in other documents, or in none, as the knob says."""
     if row.stratum.subtask == "list":
         return
     others = any(stands(answer, one.text) for one in found if one not in needed)
@@ -311,7 +311,7 @@ def _elsewhere_faults(
 
 
 def _example_faults(row: Published) -> Iterator[str]:
-    """Hold demonstrations to be right, and to show no document that is needed."""
+    """Check that demonstrations are right, and that none has the row's answer."""
     shown = demonstrations(row.text)
     if len(shown) != len(row.spans("demo")):
         yield "the demonstrations are not those marked"

@@ -1,4 +1,4 @@
-"""The frame of all tasks of `rag`: from a question to a prompt."""
+"""The tasks of `rag`: from a question to a prompt."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ KNOBS: dict[str, tuple[Any, ...]] = {
     "titles": TITLES,
 }
 SHOWN = 3
-"""Documents of a demonstration; more where its answer needs more."""
+"""Documents of a demonstration; more if its answer needs more."""
 
 
 class Rag(Task):
-    """A question about documents that a search has put together. `complexity` is how many of them it needs."""
+    """A question about retrieved documents. `complexity` is how many of them the answer needs."""
 
     __slots__ = ()
 
@@ -70,7 +70,7 @@ class Rag(Task):
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = KNOBS
     reply = text.ONE
     shuffled = True
-    """Whether documents stand in any order, and not in that of the search."""
+    """Whether documents come in random order, not in that of the search."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (spec(stratum),)
@@ -78,17 +78,17 @@ class Rag(Task):
     def drawing(
         self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> tuple[Streams, int]:
-        """Return the streams that a row is drawn from but for its depth, and the number of its question."""
+        """Return the streams from which all but a row's depths is drawn, and the number of its question."""
         return row_streams, index
 
     def depths(self, stratum: Stratum, index: int, stratum_streams: Streams) -> list[float]:
-        """Return the depths of the documents that are needed: each of them uniform over the rows."""
+        """Return the depths of the needed documents, each uniform over the rows."""
         return [spread(stratum_streams.of("depth", place), stratum.rows, index) for place in range(stratum.complexity)]
 
     def drawn(
         self, stratum: Stratum, number: int, row_streams: Streams, stratum_streams: Streams
     ) -> tuple[Question, int | None]:
-        """Draw question `number` of a stratum, and where its answer stands elsewhere."""
+        """Draw question `number` of a stratum, and another passage that contains its answer, if one is wanted."""
         world, known = gazetteer(row_streams, stratum.tier), asking_places(self.subtask)
         kind, turn = deal_in_turn(stratum_streams.of("asked"), stratum.rows, number, len(known))
         first = deal(stratum_streams.of("first"), stratum.rows, number, 2)
@@ -117,7 +117,7 @@ class Rag(Task):
         return Key(plain(asked.answer), self.forms(asked.answer))
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw a question whose relation is dealt over all that can be asked for."""
+        """Draw a question, with relations dealt over all that can be asked for."""
         row_streams, number = self.drawing(stratum, index, row_streams, stratum_streams)
         world = gazetteer(row_streams, stratum.tier)
         asked, elsewhere = self.drawn(stratum, number, row_streams, stratum_streams)
@@ -136,7 +136,7 @@ class Rag(Task):
         return Sample("", stratum, index, latent, relevant, asked.question, self.keyed(asked, golds), ranked)
 
     def near(self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> list[Passage]:
-        """Return the decoys of a row; by the knob ``answer_elsewhere`` they do not name the answer."""
+        """Return the decoys of a row; with the knob ``answer_elsewhere`` off, none of them names the answer."""
         world, wanted = gazetteer(row_streams, stratum.tier), self.decoys(stratum)
         for turn in count():
             found = list(near_misses(world, row_streams.of("decoys", turn), asked, wanted))
@@ -146,13 +146,13 @@ class Rag(Task):
         raise AssertionError
 
     def out(self, world: Gazetteer, asked: Question) -> set[int]:
-        """Return the passages that answer: no other document may be one of them."""
+        """Return the passages that answer the question, which no other document may be."""
         return {*asked.golds, *asked.sharing}
 
     def shown(
         self, world: Gazetteer, row_streams: Streams, stratum: Stratum, asked: Question
     ) -> Iterator[dict[str, Any]]:
-        """Yield demonstrations: other questions of the kind, each with its answer and documents of its own."""
+        """Yield demonstrations: other questions of the same kind, with answers and documents of their own."""
         rng, gone, answer = row_streams.of("shown"), self.out(world, asked), plain(asked.answer)
         for _ in range(self.shots_of(stratum)):
             example = self.example(world, rng, stratum)
@@ -183,7 +183,7 @@ class Rag(Task):
     ) -> dict[str, Any]:
         """Return what a search over the world and the decoys finds.
 
-        That is whether its first hit is a document that the answer needs, how many passages stand before each of these
+        That is whether its first hit is a document that the answer needs, how many passages rank before each of these
         (`ranks`), and how many of the world score at least a quarter of the best (`close`).
         """
         found, question = index(row_streams, stratum.tier), asked.question
@@ -198,7 +198,7 @@ class Rag(Task):
         return {"first_hit": min(before) == 0, "ranks": before, "close": int((4 * scores >= best).sum())}
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the documents that are needed at their depths, and decoys anywhere."""
+        """Put the needed documents at their depths, and decoys anywhere."""
         stratum, latent = sample.stratum, sample.latent
         row_streams, number = self.drawing(stratum, sample.index, row_streams, stratum_streams)
         world, with_title, rng = gazetteer(row_streams, stratum.tier), has_titles(stratum), row_streams.of("scatter")
@@ -224,7 +224,7 @@ class Rag(Task):
         )
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
-        """Return how many documents are filler, and how many of them score at least a quarter of the best."""
+        """Return how many documents are filler, and how many of these score at least a quarter of the best."""
         if not sample.ranking:
             return {"filler": {"documents": len(units)}}
         close = places(sample.ranking)[: sample.latent["close"]]
@@ -239,11 +239,11 @@ class Rag(Task):
         return accepted(answer)
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that each document needed is, that there is no other answer, and decoys are what they say."""
+        """Prove that each needed document is needed, that there is no other answer, and that decoys are decoys."""
         return proof.faults(row, self.decoys(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the score of a guess: there is nothing to guess from."""
+        """Return the score of a guess, 0: there is nothing to guess from."""
         return {"uniform": 0.0}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
@@ -252,12 +252,12 @@ class Rag(Task):
 
 
 def _others(world: Gazetteer, asked: Question) -> list[int]:
-    """Return the passages of a world that hold the answer to a question and are not needed."""
+    """Return the passages of a world that contain the answer to a question but are not needed."""
     return [one for one in world.holding.get(asked.answer, ()) if one not in asked.golds]
 
 
 def _names(passage: Passage, value: str) -> bool:
-    """Return whether a value stands anywhere in a passage."""
+    """Return whether a value occurs anywhere in a passage."""
     return plain(value).lower() in f"{passage.title} {passage.text}".lower()
 
 
@@ -274,11 +274,11 @@ def _head(world: Gazetteer, shown: Sequence[Mapping[str, Any]], *, titled: bool)
 
 
 TOGETHER = (2, 3)
-"""How many things are in the list of a demonstration."""
+"""How many things a demonstration's list may have."""
 
 
 class Bridge(Rag):
-    """A fact about a thing that is reached from a named one, a document for each step."""
+    """A fact about a thing reached from a named one, with one document per step."""
 
     subtask = "bridge"
     title = "a fact that is reached from a named thing, through documents that each name the next thing"
@@ -287,7 +287,7 @@ class Bridge(Rag):
 
 
 class Compare(Rag):
-    """A fact about that one of two named things which has the smaller or the larger number or year."""
+    """A fact about whichever of two named things has the smaller or the larger number or year."""
 
     subtask = "compare"
     title = "a fact about the older, longer or larger of two named things"
@@ -303,7 +303,7 @@ class Compare(Rag):
 
 
 class Listed(Rag):
-    """All things that have one value of a relation. They are written for the row, and no other document is of one."""
+    """All things that share a value. Their documents are written for the row, and no other document is about one."""
 
     subtask = "list"
     title = "all things that have something in common"
@@ -315,16 +315,16 @@ class Listed(Rag):
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": JUDGED})
 
     def decoys(self, stratum: Stratum) -> int:
-        """Return the number of decoys: that of the knob ``decoys``, or two for each thing if these are more."""
+        """Return the number of decoys: the knob ``decoys``, or two per thing if that is more."""
         wanted = super().decoys(stratum)
         return wanted and max(wanted, 2 * stratum.complexity)
 
     def golds(self, world: Gazetteer, asked: Question, row_streams: Streams, stratum: Stratum) -> list[Passage]:
-        """Write the documents of the things that have the value."""
+        """Write the documents of the things that share the value."""
         return listed(world, row_streams.of("golds"), asked, stratum.complexity, self.decoys(stratum))[0]
 
     def near(self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> list[Passage]:
-        """Write the decoys, which are drawn with the things."""
+        """Write the decoys, which are drawn together with the things."""
         world = gazetteer(row_streams, stratum.tier)
         return listed(world, row_streams.of("golds"), asked, stratum.complexity, self.decoys(stratum))[1]
 
@@ -334,11 +334,11 @@ class Listed(Rag):
         return Key(target, self.forms(target))
 
     def forms(self, answer: str) -> tuple[str, ...]:
-        """Return the names as they are: who says them in other words is graded alike."""
+        """Return the names as they are: other wordings of them are graded alike."""
         return (answer,)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of a guess, and of the thing of the first hit of a search."""
+        """Return the scores of a guess, and of naming the first hit of a search."""
         return {"uniform": 0.0, "first_hit": sample.latent["first_hit"] * 2 / (1 + sample.stratum.complexity)}
 
     def example(self, world: Gazetteer, rng: Random, stratum: Stratum) -> dict[str, Any]:
@@ -351,7 +351,7 @@ class Listed(Rag):
 
 @lru_cache(maxsize=2)
 def _together(world: Gazetteer) -> Sequence[tuple[Place, str, tuple[int, ...]]]:
-    """Return what few things of a world have in common, and their passages."""
+    """Return the values that only two or three things of a world share, with their passages."""
     found: dict[tuple[Place, str], list[int]] = {}
     for number, passage in enumerate(world.passages):
         for relation, value in passage.facts.items():
@@ -361,7 +361,7 @@ def _together(world: Gazetteer) -> Sequence[tuple[Place, str, tuple[int, ...]]]:
 
 
 class Single(Rag):
-    """A relation of a thing that is named."""
+    """A relation of a named thing."""
 
     subtask = "single"
     title = "a fact about a named thing"
@@ -371,11 +371,11 @@ class Single(Rag):
     shuffled = False
 
     def drawing(self, stratum: Stratum, index: int, row: Streams, stratum_streams: Streams) -> tuple[Streams, int]:
-        """Return the streams of a row's question, which by the knob ``crossed`` six rows share."""
+        """Return the streams of a row's question, which six rows share with the knob ``crossed``."""
         return grid.shared_by_six(stratum, index, row, stratum_streams), grid.question(stratum, index)
 
     def depths(self, stratum: Stratum, index: int, stratum_streams: Streams) -> list[float]:
-        """Return the depth of the document that is needed, by the knob ``depth``."""
+        """Return the depth of the needed document, by the knob ``depth``."""
         return [grid.depth(stratum, index, stratum_streams)]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
@@ -383,13 +383,13 @@ class Single(Rag):
         return {"uniform": 0.0, "first_hit": float(sample.latent["first_hit"])}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the relation that is asked for, unless six rows share it, and the point of the grid."""
+        """Return the relation asked for, unless six rows share it, and the point on the grid."""
         relation = {} if grid.is_crossed(sample.stratum) else super().dealt(sample)
         return {**relation, **grid.dealt(sample.latent["depths"][0], sample.stratum)}
 
 
 class Described(Single):
-    """A relation of a thing that two attributes tell from all others."""
+    """A relation of a thing that two attributes distinguish from all others."""
 
     subtask = "described"
     title = "a fact about a thing that is described, not named"

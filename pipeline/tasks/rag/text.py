@@ -1,4 +1,4 @@
-"""What prompts of `rag` say around their documents. All wording is Carrara's own."""
+"""The text of `rag` prompts around their documents. All wording is Carrara's own."""
 
 INTRODUCTION = """\
 Below are documents about an invented land, one paragraph each. A question about them follows at the end, and \

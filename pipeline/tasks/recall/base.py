@@ -1,4 +1,4 @@
-"""Pools of pairs: keys with UUIDs, words or numbers, as a list of such lines or as the members of an object."""
+"""Pools of pairs of UUIDs, or of words and numbers, as lines of a list or as members of an object."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pipeline.worlds import needles
 PAIR = '"{key}": "{value}",\n'
 NEEDLE = "The access code filed under {key} is {value}.\n"
 FORMS = {"pairs": PAIR, "uuids": NEEDLE, "words": NEEDLE}
-"""The pools by name, each with the form of its entries: keys and values are UUIDs, in ``words`` words and numbers."""
+"""The pools by name, each with the form of its entries: pairs of UUIDs, or in ``words`` of words and numbers."""
 TOKENS_PER_ENTRY = {"pairs": 20, "uuids": 20, "words": 7}
-"""One entry for this many tokens of the tier: about twice what a prompt can hold."""
+"""Tokens of the tier per entry: a pool is about twice what a prompt can hold."""
 
 
 def size(form: str, tier: str) -> int:
@@ -32,12 +32,12 @@ def spec(form: str, tier: str) -> PoolSpec:
 
 
 def filler(form: str, tier: str, row_streams: Streams, without: frozenset[int] = frozenset()) -> Filler:
-    """Return entries in random order, but for some by their places, and others for spares."""
+    """Return the entries in random order, without those at some places; a few others are spares."""
     return drawn(spec(form, tier).name, size(form, tier), row_streams, without)
 
 
 def drawn(pool: str, count: int, row_streams: Streams, without: frozenset[int]) -> Filler:
-    """Return the entries of a pool of `count` in random order, but for some by their places, and others for spares."""
+    """Return the entries of a pool of `count` in random order, without those at some places; a few are spares."""
     taken = frozenset(place for place in without if place < count)
     spares = Shuffled(row_streams.of("spares"), count, taken).take(SPARES)
     order = Shuffled(row_streams.of("filler"), count, taken.union(spares.tolist()))

@@ -20,7 +20,7 @@ from pipeline.worlds.needles import draw_uuid, stem_of
 
 KNOBS = {"asks": ("value", "key"), "stem": (8, 0, 24), **grid.DEPTH, **grid.CROSSED}
 NEAR = 16
-"""How many other keys begin with the same digits as the asked one, if the knob ``stem`` says so; or other values."""
+"""How many other keys (or values) begin with the same digits as the asked one, unless the knob ``stem`` is 0."""
 FIRST = 8
 """Digits of a UUID before its first hyphen."""
 INTRODUCTION = """\
@@ -45,7 +45,7 @@ Pair = tuple[str, str]
 
 
 class JsonKV(Task):
-    """One value of a JSON object is asked for by its key, or one key by its value."""
+    """The value of a key of a JSON object is asked for, or the key of a value."""
 
     family = "recall"
     subtask = "json_kv"
@@ -60,7 +60,7 @@ class JsonKV(Task):
         return (base.spec("pairs", stratum.tier),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw the asked pair, those that look like it, those of the examples and the last one."""
+        """Draw the asked pair, pairs that resemble it, those of the examples and the last one."""
         row_streams = grid.shared_by_six(stratum, index, row_streams, stratum_streams)
         rng, side = row_streams.of("pairs"), _side(stratum)
         asked = _draw(rng)
@@ -74,7 +74,7 @@ class JsonKV(Task):
         return Sample("", stratum, index, latent, (_line(asked),), asking, Key.accepting(asked[1 - side]))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the asked pair at its depth, and those that look like it or are shown as examples anywhere."""
+        """Put the asked pair at its depth, and those that resemble it or are shown as examples anywhere."""
         row_streams = grid.shared_by_six(sample.stratum, sample.index, row_streams, stratum_streams)
         latent, rng, side = sample.latent, row_streams.of("depths"), _side(sample.stratum)
         placed = [Placed.line(sample.relevant[0], "relevant", latent["depth"])]
@@ -89,18 +89,17 @@ class JsonKV(Task):
         )
 
     def _question(self, side: int, one: str) -> str:
-        """Return the question about a key or a value."""
         return QUESTION.format(**_names(side), one=one)
 
     def _head(self, side: int, examples: Sequence[Sequence[str]]) -> Iterator[Piece]:
-        """Yield what stands before the pairs."""
+        """Yield what precedes the pairs."""
         yield Piece(INTRODUCTION.format(**_names(side)), "instruction")
         for pair in examples:
             yield Piece(EXAMPLE.format(**_names(side), one=pair[side], other=pair[1 - side]), "demo")
         yield Piece(START, "instruction")
 
     def _tail(self, side: int, question: str) -> str:
-        """Return what stands behind them."""
+        """Return what follows them."""
         return TAIL.format(**_names(side), question=question)
 
     def answers(self, text: str) -> tuple[str, ...]:
@@ -121,7 +120,7 @@ class JsonKV(Task):
 
 
 def _side(stratum: Stratum) -> int:
-    """Return which of key and value is shown in the question: 0 or 1."""
+    """Return the side of a pair that the question shows: 0 for the key, 1 for the value."""
     return int(stratum.knob("asks", KNOBS["asks"][0]) == "key")
 
 
@@ -138,7 +137,7 @@ def _draw(rng: Random) -> Pair:
 
 
 def _near(stratum: Stratum, shown: str, rng: Random) -> Iterator[Pair]:
-    """Yield pairs that begin on the side of the question as the asked one does."""
+    """Yield pairs that begin like the asked one on the side that the question shows."""
     digits = _digits(stratum)
     for _ in range(NEAR if digits else 0):
         pair = draw_uuid(rng, stem_of(shown, digits)), draw_uuid(rng)
@@ -151,7 +150,7 @@ def _line(pair: Sequence[str]) -> str:
 
 @PROMPT.of
 def read(text: str) -> Sequence[Pair]:
-    """Return the pairs of the object in a prompt, in order, doubles and all."""
+    """Return the pairs of the object in a prompt, in order, with duplicates."""
     body = next(whole_lines(BODY, "JSON object:\n", text), None)
     if not body:
         raise ReadError("the prompt holds no JSON object")
@@ -160,7 +159,7 @@ def read(text: str) -> Sequence[Pair]:
 
 
 def question(text: str) -> tuple[int, str]:
-    """Return what is asked about: a key, 0, or a value, 1; and which."""
+    """Return the side that is asked about (0 for a key, 1 for a value), and the key or value."""
     asked = [found.groups() for found in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
         raise ReadError(f"{len(asked)} questions are asked")
@@ -168,10 +167,10 @@ def question(text: str) -> tuple[int, str]:
 
 
 def answer(pairs: Sequence[Pair], side: int, one: str) -> str:
-    """Return what belongs to a key, 0, or to a value, 1.
+    """Return what belongs to a key (side 0) or to a value (side 1).
 
     Raises:
-        ReadError: if it is not in one pair.
+        ReadError: if not exactly one pair has it.
     """
     answers = [pair[1 - side] for pair in pairs if pair[side] == one]
     if len(answers) != 1:
@@ -182,7 +181,7 @@ def answer(pairs: Sequence[Pair], side: int, one: str) -> str:
 def faults(
     row: Published, found: Sequence[Pair], asked: tuple[int, str], examples: AbstractSet[tuple[str | Any, ...]]
 ) -> Iterator[str]:
-    """Yield what is wrong with a row, as its pairs, its question and its examples were read."""
+    """Yield what is wrong with a row, given its pairs, its question and its examples as read."""
     (side, one), digits = asked, _digits(row.stratum)
     if len({*chain.from_iterable(found)}) != 2 * len(found):
         yield "two keys or values are the same"

@@ -1,4 +1,4 @@
-"""cwe and fwe: the words that come most often in a long list (RULER, section 3.3, common and frequent words)."""
+"""cwe and fwe: the most frequent words of a long list (RULER, section 3.3, common and frequent words)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SHOWN = re.compile(r"^Example:\n((?:[a-z]+\n)+)Question: Which .*\nAnswer: (.+)\
 
 @PROMPT.of
 def count_words(text: str) -> Counter[str]:
-    """Return how often each line of the list in a prompt comes."""
+    """Return how often each line of the list in a prompt occurs."""
     return Counter(read_list(text))
 
 
@@ -73,7 +73,7 @@ def parse_question(text: str) -> int:
 
 
 def most_frequent(lines: Counter[str], count: int) -> tuple[list[str], int, int]:
-    """Return the words that come most often in alphabetical order, how often the last of them and the next one come."""
+    """Return the most frequent words in alphabetical order, and the counts of the last of them and of the next one."""
     found = lines.most_common(count + 1)
     last, following = (*(times for _, times in found[count - 1 :]), 0, 0)[:2]
     if last == following:
@@ -82,26 +82,26 @@ def most_frequent(lines: Counter[str], count: int) -> tuple[list[str], int, int]
 
 
 MOST = 1.25
-"""A list is dealt for so many times the words that it has in most profiles."""
+"""How many times the words that a list has in most profiles are dealt."""
 MANY = 4
-"""Of so many times as many words it is quicker to draw some than to shuffle all."""
+"""If there are more than this many times the words needed, drawing some is quicker than shuffling all."""
 KEPT = 0.9
-"""With fewer words than so many times those of most profiles, or more than were dealt, a list is dealt again."""
+"""A list is dealt again if less than this share of its usual words fit, or more than were dealt."""
 END_TOKENS = 4096
-"""Tokens at the end of a list: what a reader of these alone scores is published."""
+"""Tokens at the end of a list that the baseline ``last_4k`` reads."""
 LEAST_TRIALS, MOST_TRIALS, TRIED = 8, 200, 1_000_000
-"""How many lists are dealt for that: as many as have so many words together, within bounds."""
+"""How many lists that baseline deals: enough for TRIED words together, within bounds."""
 BURST, SHARE = 0.6, 0.4
-"""How often a word of a burst comes, in times of the last asked word, and in how much of the list."""
+"""How often a word of a burst comes, relative to the last asked word, and in what share of the list."""
 
 
 class Listed(Task):
-    """The words that come most often are asked for; `complexity` is how many.
+    """The most frequent words are asked for; `complexity` is how many.
 
     The whole list is dealt, so that counts are what they should be whatever its length. Where a reply takes much of the
-    window, it is dealt for the words that are left: half of a list is none of half the words, since some bursts are
-    over in it and others have not begun. Where the words that come most often have few tokens, it is dealt for more.
-    One occurrence of each asked word is placed by itself and marked.
+    window, the list is dealt for the words that are left: half of a list is not a list of half the words, since some
+    bursts are over in it and others have not begun. Where the most frequent words have few tokens, it is dealt for
+    more. One occurrence of each asked word is placed by itself and marked.
     """
 
     family = "recall"
@@ -112,33 +112,33 @@ class Listed(Task):
     count: int
     what: str
     fixed: int
-    """Tokens of a prompt that are not the list, about."""
+    """About how many tokens of a prompt are not the list."""
     tokens_per_word: tuple[float, float]
     """Tokens of a word with its newline: in most of the shipped profiles, and in the one that needs most."""
     gap: float
-    """By how much of its own count the last of the asked words leads, at least."""
+    """By how much the last asked word leads, at least, as a share of its own count."""
 
     @abstractmethod
     def weights(self, stratum: Stratum, part: float = 1) -> Sequence[int]:
-        """Return how often the words of a list come, in proportion, the most frequent first.
+        """Return the relative frequencies of a list's words, the most frequent first.
 
-        A list of a `part` of the usual words may have fewer different ones.
+        A list with a `part` of the usual words may have fewer different ones.
         """
 
     @abstractmethod
     def bursts(self, stratum: Stratum, part: float = 1) -> Bursts:
-        """Return the words that come in one stretch of the list alone, where more often than those that are asked."""
+        """Return the words that come in only one stretch of the list, and there more often than asked words."""
 
     @abstractmethod
     def words(self, streams: Streams) -> Sequence[str]:
-        """Return all words that lists of a seed are made of, in the order of their pool."""
+        """Return all words that lists of a seed may have, in the order of their pool."""
 
     def places(self, stratum: Stratum, part: float = 1, *, least: bool = False) -> int:
-        """Return how many words a list of a stratum has in most profiles, or at least; or a part of them."""
+        """Return how many words a list of a stratum, or a part of one, has in most profiles, or at least."""
         return int(part * self._room(stratum.length) / self.tokens_per_word[least])
 
     def _room(self, length: int) -> int:
-        """Return about how many tokens a list has in prompts of a length that keep what a reply needs."""
+        """Return about how many tokens a list has in prompts of a length, with room for the reply."""
         return length - self.max_new_tokens - self.fixed
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -151,7 +151,7 @@ class Listed(Task):
         return Sample("", stratum, index, {"words": asked}, relevant, question, Key.accepting(answer))
 
     def _places(self, stratum: Stratum, row_streams: Streams) -> Indices:
-        """Draw words: those of the list, the most frequent first, bursts, spares, and those of examples."""
+        """Draw words: those of the list, the most frequent first, then bursts, spares, and those of examples."""
         listed = len(self.weights(stratum)) + self.bursts(stratum).count
         size = listed + SPARES + self.most_shots * 2 * self.count
         rng, known = row_streams.of("words"), len(self.words(row_streams))
@@ -160,7 +160,7 @@ class Listed(Task):
         return np.asarray(np.argsort(words(rng, known), kind="stable")[:size], dtype=np.int64)
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Deal the list, with words that come once for spares."""
+        """Deal the list, with words that come once as spares."""
         stratum, places = sample.stratum, self._places(sample.stratum, row_streams)
         spares, others = np.split(places[len(self.weights(stratum)) + self.bursts(stratum).count :], [SPARES])
         usual = self._dealt(stratum, row_streams, places)
@@ -190,7 +190,7 @@ class Listed(Task):
         )
 
     def _dealt(self, stratum: Stratum, row_streams: Streams, places: Indices, part: float = 1) -> Indices:
-        """Deal a list, or one of a part of its words or more: of the words at some places, as `_places` has them."""
+        """Deal a list, or one of fewer or more words, from the words at `places`, in the order of `_places`."""
         weights, bursts = self.weights(stratum, min(part, 1)), self.bursts(stratum, part)
         ranks = arrivals(row_streams.of("filler"), weights, int(MOST * self.places(stratum, part)), bursts)
         ranks[ranks >= len(weights)] += len(self.weights(stratum)) - len(weights)
@@ -204,7 +204,7 @@ class Listed(Task):
         yield Piece(START, "instruction")
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and in longer prompts what it scores to count the last 4K tokens alone."""
+        """Return the chance of a guess, and in longer prompts the score of counting the last 4K tokens alone."""
         found = super().baselines(sample, key)
         cell = replace(sample.stratum, rows=1, blocks=1, full=1, shots=None)
         return {**found, "last_4k": _last_4k(self, cell)} if cell.length > END_TOKENS else found
@@ -231,14 +231,14 @@ class Listed(Task):
 
 @lru_cache(maxsize=64)
 def _last_4k(task: Listed, stratum: Stratum) -> float:
-    """Return the score of the words that come most often at the end of a list, as a mean over some lists."""
+    """Return the score of the most frequent words at the end of a list, as a mean over some lists."""
     weights, bursts, size = task.weights(stratum), task.bursts(stratum), task.places(stratum)
     end = int(END_TOKENS / task.tokens_per_word[0])
     right, trials = 0.0, max(LEAST_TRIALS, min(MOST_TRIALS, TRIED // size))
     for trial in range(trials):
         rng = stream("last 4K", task.subtask, stratum.length, trial)
         counts = np.bincount(arrivals(rng, weights, size, bursts)[-end:], minlength=task.count + 1)
-        counts[: task.count] += words(rng, task.count) < end / size * 2**32  # those that are placed by themselves
+        counts[: task.count] += words(rng, task.count) < end / size * 2**32  # the occurrences placed by themselves
         least = np.sort(counts)[-task.count]
         sure, tied = counts > least, counts == least
         share = (task.count - sure.sum()) / tied.sum()
@@ -247,7 +247,7 @@ def _last_4k(task: Listed, stratum: Stratum) -> float:
 
 
 def _full(usual: Indices, dealt: Callable[[float], Indices], places: int, room: int, tokens: Indices) -> Indices:
-    """Return a list that fills the room: the usual one, or one dealt again for a part of its words or more."""
+    """Return a list that fills the room: the usual one, or one dealt again for fewer or more words."""
     order = usual
     if (part := _fit(tokens[order], room) / places) < KEPT:
         order = dealt(part)
@@ -257,13 +257,13 @@ def _full(usual: Indices, dealt: Callable[[float], Indices], places: int, room: 
 
 
 def _fit(tokens: Indices, room: int) -> float:
-    """Return how many words of a list fit; of words like these, where they do not fill the room."""
+    """Return how many words of a list fit; if they do not fill the room, how many words like these would."""
     sums = np.cumsum(tokens)
     return float(np.searchsorted(sums, room) * max(1, room / sums[-1]))
 
 
 def _example(rng: Random, words: Sequence[str], count: int) -> str:
-    """Return a short list: `count` words three times each, the others once, in any order."""
+    """Return a short list in random order: `count` words three times each, the others once."""
     lines = [*words[:count]] * 3 + [*words[count:]]
     rng.shuffle(lines)
     question, answer = QUESTION.format(count=COUNTS[count]), ", ".join(sorted(words[:count]))
@@ -274,11 +274,11 @@ WORDS, CODED = "recall/words", "coded words@1"
 RATIO = {"ratio": (10, 3, 2), "bursts": (20, 0)}
 ALPHA = {"alpha": (2.0, 1.5, 1.2), "bursts": (10, 0)}
 LEAST = {10: 2, 3: 4, 2: 9}
-"""By ratio: how often each of the other words comes at least, so that their counts are well apart."""
+"""By ratio: how often each other word comes at least, so that counts are well apart."""
 
 
 class CommonWords(Listed):
-    """Ten words of many come several times as often as all others, which come equally often."""
+    """Ten of many words are several times as frequent as all others, which are equally frequent."""
 
     subtask = "cwe"
     title = "the ten words that come most often in a list of words"
@@ -290,18 +290,18 @@ class CommonWords(Listed):
     most_shots = 1
     knobs = RATIO
     others = 4880
-    """Other words of a list at most; the rest of the pool is for spares and the example."""
+    """The most other words that a list may have; the rest of the pool is for spares and the example."""
     fixed, tokens_per_word = 330, (2.8, 3.05)
 
     def weights(self, stratum: Stratum, part: float = 1) -> Sequence[int]:
-        """Return the ratio ten times, then one for each other word: as many as come often enough."""
+        """Return the ratio for each asked word, then one for each other word: as many as come often enough."""
         ratio = int(stratum.knob("ratio", RATIO["ratio"][0]))
         asked = int(ratio * (self.count + BURST * _bursts(stratum, RATIO)))
         others = self.places(stratum, part, least=True) // LEAST[ratio] - asked
         return [ratio] * self.count + [1] * min(self.others, others)
 
     def bursts(self, stratum: Stratum, part: float = 1) -> Bursts:
-        """Return words that come less than two thirds as often as the asked ones, but more often where they come."""
+        """Return words less than two thirds as frequent as the asked ones, but more frequent in their stretch."""
         ratio = int(stratum.knob("ratio", RATIO["ratio"][0]))
         return Bursts(_bursts(stratum, RATIO), BURST * ratio, SHARE, self.places(stratum, part))
 
@@ -314,7 +314,7 @@ class CommonWords(Listed):
 
 
 class FrequentWords(Listed):
-    """Coded words come as Zipf's law has it; three are asked for."""
+    """Coded words follow Zipf's law; three are asked for."""
 
     subtask = "fwe"
     title = "the three words that come most often in a list of coded words"
@@ -326,20 +326,20 @@ class FrequentWords(Listed):
     fixed, tokens_per_word = 90, (4.3, 4.7)
     knobs = ALPHA
     size, letters, most = 16_384, 6, 2048
-    """Coded words of a seed, their letters, and how many a list has at most."""
+    """How many coded words a seed has, how many letters each has, and how many of them a list has at most."""
 
     def weights(self, stratum: Stratum, part: float = 1) -> Sequence[int]:
-        """Return the law's weights for as many words as 64th parts of the length, 50 or more."""
+        """Return Zipf weights for one word per 64 tokens of the length, from 50 to `most` of them."""
         alpha = float(stratum.knob("alpha", ALPHA["alpha"][0]))
         return zipf(f"{alpha:g}", min(self.most, max(50, stratum.length // 64)))
 
     def bursts(self, stratum: Stratum, part: float = 1) -> Bursts:
-        """Return words that come less often than the third, but more often than the second where they come."""
+        """Return words less frequent than the third, but more frequent than the second in their stretch."""
         weight = BURST * self.weights(stratum)[self.count - 1]
         return Bursts(_bursts(stratum, ALPHA), weight, SHARE / 2, self.places(stratum, part))
 
     def words(self, streams: Streams) -> Sequence[str]:
-        """Return random words, no two of which are the same."""
+        """Return distinct random words."""
         return _coded(streams.world(CODED), self.size, self.letters)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:

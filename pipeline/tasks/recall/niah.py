@@ -1,4 +1,4 @@
-"""Needles in haystacks: values that are filed under keys, among prose, noise or other needles (RULER, section 3.1)."""
+"""Needles in haystacks: values filed under keys, among prose, noise or other needles (RULER, section 3.1)."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ STEM = 8
 RIVALS = 2
 """Words of a grid beyond those of the asked keys."""
 STEMS = 2
-"""Groups of UUIDs that share their first digits."""
+"""Groups of UUIDs, each with its own first digits."""
 FULL = 4
-"""How many keys have as many values as the asked one; the others have half as many."""
+"""How many keys have as many values as the asked one, itself included; the others have half as many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of a prompt: those that are `asked` about, those `like` them, and those that share nothing with any."""
+    """The keys of a prompt: the `asked` ones, those `like` them, and those that share nothing with any other."""
 
     asked: Sequence[str]
     like: Sequence[str]
@@ -64,14 +64,14 @@ class Keys:
 def draw(
     streams: Streams, asked: int, near: int, unlike: int, first: needles.Key | None = None, *, coded: bool = False
 ) -> Keys:
-    """Draw keys of words; each of a grid has as many near keys as the others.
+    """Draw keys made of words; all keys of a grid have equally many near keys.
 
     Args:
-        streams: those of a row.
+        streams: the row's streams.
         asked: how many keys are asked about; no two share a word.
-        near: how many keys share a word with each; if none do, there is no grid.
+        near: how many keys share a word with each; if 0, there is no grid.
         unlike: how many more keys there are that share no word with any.
-        first: the asked key, where one is asked about and it is given. Such a grid has all pairs of its words.
+        first: the asked key, if it is the only one and given. Such a grid has all pairs of its words.
         coded: whether keys are spelled as codes.
     """
     rng, size, degree = streams.of("keys"), grid_size(asked, near), near // 2 + 1
@@ -86,7 +86,7 @@ def draw(
 
 
 def draw_uuids(rng: Random, near: int) -> Keys:
-    """Draw UUIDs; if some are to be near the asked one, as many share other first digits."""
+    """Draw UUIDs; if some are near the asked one, a second group of equal size shares other first digits."""
     groups = STEMS if near else 1
     stems = [needles.stem_of(needles.draw_uuid(rng), STEM) for _ in range(groups)]
     asked, *like = [needles.draw_uuid(rng, stem) for stem in stems for _ in range(near + 1)]
@@ -94,21 +94,21 @@ def draw_uuids(rng: Random, near: int) -> Keys:
 
 
 def grid_size(asked: int, near: int) -> int:
-    """Return how many adjectives a grid has, and nouns."""
+    """Return how many adjectives a grid has, and how many nouns."""
     return max(near // 2 + 1, asked + RIVALS) if near else asked
 
 
 def counts(keys: Keys, values: int) -> list[int]:
     """Return how many values each key has, in the order of `Keys.all`, where one key is asked about.
 
-    It has no more than some others do, and half of that is more common.
+    Some other keys have as many, and more have half as many.
     """
     found = [values] * FULL + [max(1, values // 2)] * len(keys.like)
     return found[: len(keys.all)]
 
 
 def alike(asked: int, near: int, unlike: int, *, uuids: bool, several: bool) -> int:
-    """Return how many keys have the form of an asked one: as many near keys and values, and the same other things.
+    """Return how many keys look like an asked one: as many near keys and values, and the same other things.
 
     Args:
         asked: how many keys are asked about.
@@ -127,9 +127,9 @@ def alike(asked: int, near: int, unlike: int, *, uuids: bool, several: bool) -> 
 SPECS = {"essay": essays_spec, "addresses": addresses_spec, "noise": noise_spec}
 PROSE = {"essay": prose, "addresses": addresses}
 AMONG_NEEDLES = ("words", "uuids")
-"""Haystacks of lines like the asked one."""
+"""Haystacks made of lines like the asked one."""
 HAYSTACK_ORDER = ("coherent", "shuffled")
-"""The paragraphs of prose as they were written, or in any order (Hong et al. 2025, Context rot)."""
+"""Whether the paragraphs of prose come as written or in random order (Hong et al. 2025, Context rot)."""
 
 
 def spec(name: str, stratum: Stratum) -> PoolSpec:
@@ -152,9 +152,9 @@ def filler(name: str, stratum: Stratum, row_streams: Streams, keys: Iterable[str
 
 Form = Literal["one", "values", "keys"]
 ORDER = {"order": ("asked", "text")}
-"""Whether the values of a key are wanted in any order, or in that of the text (Yu et al. 2025, Sequential-NIAH)."""
+"""Whether the values of a key are wanted in any order or in the text's (Yu et al. 2025, Sequential-NIAH)."""
 UNLIKE = 3
-"""Other keys beside those that are near: RULER has three in niah_multikey_1."""
+"""Other keys besides the near ones: RULER has three in niah_multikey_1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +166,11 @@ class Niah(Task):
         title: what is asked.
         form: ``one`` value of one key, all ``values`` of one key, or those of several ``keys``.
         scorer: ``exact`` for one value, else ``members``.
-        haystacks: what the needles may stand in, the default first.
+        haystacks: the haystacks to choose from, the default first.
         uuids: whether a key is a UUID, and whether a value is.
         unlike: how many other needles have keys that share nothing with the asked ones.
         near: how many other keys share a word, or the first digits, with each asked one: the default first.
-            As many do with each of some keys that are not asked about.
+            Some keys that are not asked about have as many near keys each.
         distractors: how many other things may be filed under each key: the default first.
     """
 
@@ -192,7 +192,7 @@ class Niah(Task):
 
     @property
     def knobs(self) -> Mapping[str, tuple[Any, ...]]:  # type: ignore[override]
-        """What the form and the haystack leave open."""
+        """The knobs that the form and the haystack leave open."""
         several = {"near": self.near, "distractors": self.distractors, "haystack": self.haystacks}
         own: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
             "one": {**grid.DEPTH, **grid.CROSSED},
@@ -209,7 +209,7 @@ class Niah(Task):
         return (spec(self._haystack(stratum), stratum),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw the asked keys with their values, and what is to be mistaken for them."""
+        """Draw the asked keys with their values, and decoys."""
         row_streams, form = grid.shared_by_six(stratum, index, row_streams, stratum_streams), self._form(stratum)
         keys = self._keys(stratum, grid.question(stratum, index), row_streams)
         several = self.form == "values"
@@ -228,44 +228,42 @@ class Niah(Task):
         return Sample("", stratum, index, latent, tuple(lines[: stratum.complexity]), question, Key.accepting(answer))
 
     def _things(self) -> tuple[str, Sequence[str]]:
-        """Return what is asked for, and what else may be filed."""
+        """Return the thing that is asked for, and others that may be filed."""
         return text.CODE, text.OTHERS
 
     def _line(self, thing: str, key: str, value: str) -> str:
-        """Return the line that states a value."""
         several = self.form == "values" and thing == text.CODE
         return text.needle(key, value, thing, text.ONE if several else text.THE)
 
     def _question(self, form: str, keys: Sequence[str]) -> str:
-        """Return the question for the values of some keys."""
         return text.asking(form, keys)
 
     def _ends(self, haystack: str, form: str, question: str) -> tuple[str, str]:
-        """Return what stands before the text and behind it."""
+        """Return what precedes the text and what follows it."""
         return text.head(haystack, form), text.tail(form, question)
 
     def _filler(self, sample: Sample, row_streams: Streams) -> Filler:
-        """Return what the needles stand in."""
+        """Return the haystack."""
         return filler(self._haystack(sample.stratum), sample.stratum, row_streams, _keys_of(sample))
 
     def _in_order(self, values: Sequence[str], stratum: Stratum, index: int, stratum_streams: Streams) -> list[str]:
-        """Return values in the order of the key: that of the question, of the text, or any where none is asked for."""
+        """Return values in the order of the key: the question's, the text's, or sorted if any order is accepted."""
         if self._form(stratum) != "ordered":
             return sorted(values) if self.form == "values" else [*values]
         wanted = [*_spread(stratum, index, len(values), stratum_streams)]
         return [values[place] for place in sorted(range(len(values)), key=wanted.__getitem__)]
 
     def _form(self, stratum: Stratum) -> str:
-        """Return the form in which a stratum asks: that of the task, or values in the order of the text."""
+        """Return the form in which a stratum asks: the task's, or ``ordered`` for values in the order of the text."""
         in_order = self.form == "values" and stratum.knob("order", ORDER["order"][0]) == "text"
         return "ordered" if in_order else self.form
 
     def scorer_of(self, stratum: Stratum) -> str:
-        """Return the scorer: values in the order of the text are judged as the nodes of a route are."""
+        """Return the scorer: values in the order of the text are scored like the nodes of a route."""
         return "route" if self._form(stratum) == "ordered" else self.scorer
 
     def _keys(self, stratum: Stratum, question: int, row_streams: Streams) -> Keys:
-        """Draw the asked keys, no single one twice in a cell, and those that are to be mistaken for them."""
+        """Draw the asked keys and their near keys; in a cell, no key is asked about alone twice."""
         near = self._number("near", stratum)
         if self.uuids[0]:
             return draw_uuids(row_streams.of("keys"), near)
@@ -278,11 +276,10 @@ class Niah(Task):
         return draw(row_streams, self._asked(stratum), near, self.unlike, first, coded=bool(self.languages))
 
     def _asked(self, stratum: Stratum) -> int:
-        """Return how many keys are asked about."""
         return stratum.complexity if self.form == "keys" else 1
 
     def _alike(self, stratum: Stratum) -> int:
-        """Return how many keys have the form of an asked one, itself among them."""
+        """Return how many keys have the form of an asked one, including itself."""
         near, several = self._number("near", stratum), self.form == "values"
         return alike(self._asked(stratum), near, self.unlike, uuids=self.uuids[0], several=several)
 
@@ -293,7 +290,7 @@ class Niah(Task):
         return needles.draw_values(row_streams, rng, count)
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put a single needle at its depth, several anywhere, each uniform over the stratum; decoys anywhere."""
+        """Put a single needle at its depth, and each of several uniformly over the stratum; decoys go anywhere."""
         stratum, form = sample.stratum, self._form(sample.stratum)
         row_streams = grid.shared_by_six(stratum, sample.index, row_streams, stratum_streams)
         rng, spread_out = (
@@ -320,16 +317,15 @@ class Niah(Task):
         return list(niah_solve.faults(row, self._haystack(row.stratum), self._form(row.stratum), **self._promised(row)))
 
     def _promised(self, row: Published) -> dict[str, int]:
-        """Return how many keys and other things there are to be of each kind, for the proof."""
+        """Return how many near keys, other things and keys of one form the proof should find."""
         promised = {name: self._number(name, row.stratum) for name in ("near", "distractors")}
         return {**promised, "alike": self._alike(row.stratum)}
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and what is said without the question: the values of one line or key, or all.
+        """Return the chance of a guess, and scores of replies without the question: values of one line or key, or all.
 
-        A line or key is one of those with the form of what is asked about; in a haystack without other keys it is any,
-        and the only access code is the answer.
-        Where the order counts, it is what all the right values score in random order.
+        The line or key is one with the form of an asked one. In a haystack without other keys it is any line, and the
+        only access code is the answer. Where the order counts, the reply is all the right values in random order.
         """
         count, alike = len(sample.relevant), self._alike(sample.stratum)
         if self._form(sample.stratum) == "ordered":
@@ -408,12 +404,12 @@ NIAH = (
 
 CORPUS = CorpusKnob("a corpus's SHA-256", frozenset({"documents"}))
 OWN = "own"
-"""The haystack of a user's documents, among those of `niah_text`."""
+"""The haystack of a user's documents, in addition to those of `niah_text`."""
 
 
 @dataclass(frozen=True, slots=True)
 class InProse(Niah):
-    """A task with needles in prose, or by the knob ``corpus`` in documents of a user's own."""
+    """A task with needles in prose or, with the knob ``corpus``, in a user's own documents."""
 
     corpora: str = ""
     """The folder of frozen corpora."""
@@ -422,12 +418,12 @@ class InProse(Niah):
 
     @property
     def drawn_as(self) -> str:  # type: ignore[override]
-        """The task of the version that other haystacks have: the essays alone have changed since."""
+        """The version that other haystacks have: only the essays have changed since."""
         return f"{self.subtask}@{Niah.version}"
 
     @property
     def knobs(self) -> Mapping[str, tuple[Any, ...] | CorpusKnob]:  # type: ignore[override]
-        """What the form leaves open, and a corpus by its digest."""
+        """The knobs that the form leaves open, and a corpus by its digest."""
         return {**Niah.knobs.fget(self), "corpus": CORPUS}  # type: ignore[attr-defined]
 
     def with_corpora(self, corpora: str) -> InProse:
@@ -439,7 +435,7 @@ class InProse(Niah):
         return Niah.pools(self, stratum)
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Lay the needles out among prose; the documents of a corpus take its place."""
+        """Lay the needles out among prose, or among the documents of a corpus."""
         stratum = sample.stratum
         if not stratum.knob("corpus", ""):
             return Niah.layout(self, sample, row_streams, stratum_streams)
@@ -461,7 +457,7 @@ class InProse(Niah):
 
 
 def in_documents(task: Niah) -> Niah:
-    """Return a task in prose as one that takes a user's documents too; others as they are."""
+    """Return a task in prose as one that also takes a user's documents; return others unchanged."""
     if task.haystacks[0] not in PROSE:
         return task
     return InProse(**{each.name: getattr(task, each.name) for each in fields(task)})

@@ -1,4 +1,4 @@
-"""The solution of a prompt with needles, and the proof of a row: readers of the text alone."""
+"""Solves a prompt with needles and proves a row, from the text alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ASKED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Needle:
-    """A line that states something: what is filed, under which key, the value, and where the line stands."""
+    """A line that states a value: the thing that is filed, its key, the value, and the line's span."""
 
     thing: str
     key: str
@@ -37,7 +37,7 @@ class Needle:
 
 @dataclass(frozen=True, slots=True)
 class Needles:
-    """All needles of a text, in order, each in the same place of every column: there may be a hundred thousand."""
+    """All needles of a text in order, as parallel columns: there may be a hundred thousand."""
 
     lines: Lines
     numbers: Sequence[int] = ()
@@ -46,15 +46,15 @@ class Needles:
     values: Sequence[str] = ()
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of needles."""
         return len(self.numbers)
 
     def span(self, place: int) -> Span:
-        """Return where a needle starts and ends."""
+        """Return the span of a needle."""
         return self.lines.span(self.numbers[place])
 
     def places(self, asked: Sequence[str]) -> list[int]:
-        """Return the places of access codes that are filed under some keys."""
+        """Return the places of the access codes filed under some keys."""
         wanted = {*asked}
         return [place for place, key in enumerate(self.keys) if key in wanted and self.things[place] == CODE]
 
@@ -78,7 +78,7 @@ def columns(text: str) -> Needles:
 
 @LINES.of_each
 def _said(line: str) -> tuple[str, ...]:
-    """Return what a line without its newline says is filed, under which key, and the value; of no needle nothing."""
+    """Return the thing, key and value that a line without its newline states; empty if it is not a needle."""
     found = STATED.match(f"{line}\n")
     return found.groups() if found else ()
 
@@ -109,7 +109,7 @@ STEM = 8
 class Shape(NamedTuple):
     """The form of a key: how many values it has, how many keys are near to it, and what else is filed under it.
 
-    Near keys count up to what is promised. Keys of one form cannot be told from each other but by the question.
+    Near keys count up to the promised number. Only the question distinguishes keys of one form.
     """
 
     values: int
@@ -119,9 +119,9 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """All keys of a text that access codes are filed under; keys are near up to `half` on either side.
+    """All keys of a text that access codes are filed under; near keys count up to `half` on either side.
 
-    `values` is how many codes each has, `things` what else is filed under some; `firsts` and `lasts` tell how many keys
+    `values` is how many codes each has, `things` what else is filed under some. `firsts` and `lasts` are how many keys
     begin or end with a word, or with the first digits of a UUID.
     """
 
@@ -153,7 +153,7 @@ class Keys:
         return Shape(self.values[key], self._near(key), things if key in self.values else ())
 
     def _near(self, key: str) -> int:
-        """Return how many keys begin or end as a key does, as far as they count."""
+        """Return how many keys begin or end like a key, up to the limit."""
         if key not in self.values:
             return 0
         first, _, last = key.partition(" ")
@@ -163,18 +163,18 @@ class Keys:
 
 
 def solve(text: str, form: str) -> str:
-    """Return the values that are asked for: those of several keys in the order of the question.
+    """Return the values asked for: those of several keys in the order of the question.
 
-    Those of one key are sorted, unless the question wants them in the order of the text.
+    Those of one key are sorted, unless the question wants the order of the text.
     """
     return answer(columns(text), parse_question(text), form, ordered=is_ordered(text))
 
 
 def answer(found: Needles, asked: Sequence[str], form: str, *, ordered: bool) -> str:
-    """Return the values of some keys as a key states them.
+    """Return the values of some keys as an answer key states them.
 
     Raises:
-        ReadError: if one has none, or several where one is asked.
+        ReadError: if a key has no value, or several where one is asked for.
     """
     values = [[found.values[place] for place in found.places([key])] for key in asked]
     wrong = [key for key, some in zip(asked, values, strict=True) if not some or (form != "values" and len(some) > 1)]
@@ -190,7 +190,7 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
 
     Args:
         row: the row.
-        haystack: what its needles stand in.
+        haystack: the haystack of its needles.
         form: in which form it asks.
         near: how many keys are near to each asked one.
         distractors: how many other things are filed under it.
@@ -206,7 +206,7 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
 def needle_faults(
     row: Published, found: Needles, asked: Sequence[str], form: str, *, near: int, distractors: int, alike: int
 ) -> Iterator[str]:
-    """Yield what is wrong with the needles of a row, as they and its question were read; the rest is as in `faults`."""
+    """Yield what is wrong with a row's needles, given them and its question as read; the rest is as in `faults`."""
     mine = found.places(asked)
     yield from _marks(row, found, mine)
     yield from _uniqueness(found, form, row.text, mine)

@@ -1,4 +1,4 @@
-"""What the prompts of needles in haystacks say."""
+"""The text of prompts with needles in haystacks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ OTHERS = ("account number", "gate number", "invoice number", "locker number", "o
 """What else may be filed under a key, in the same words."""
 NEEDLE = "{article} {thing} filed under {key} is {value}.\n"
 THE, ONE = "The", "One"
-"""What a line begins with: the second where a key has several values."""
+"""How a line begins: with the second word where a key has several values."""
 
 STATING = "each of which states a number or a code and what it is filed under"
 HAYSTACKS = {
@@ -51,12 +51,12 @@ def needle(key: object, value: str, thing: str = CODE, article: str = THE) -> st
 
 
 def head(haystack: str, form: str) -> str:
-    """Return what stands before the text."""
+    """Return what precedes the text."""
     return f"{HAYSTACKS[haystack]} You will be asked for {WANTED[form]}.\n\n{START}"
 
 
 def tail(form: str, question: str) -> str:
-    """Return what stands behind the text."""
+    """Return what follows the text."""
     return f"{END} {REPLIES[form]}\n\nQuestion: {question}\nAnswer:"
 
 

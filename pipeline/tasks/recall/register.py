@@ -1,7 +1,7 @@
-"""Needles in a register, and pairs of a JSON object, in several languages: the rows are the same but for their words.
+"""Needles in a register, and pairs of a JSON object, in several languages: rows differ only in their words.
 
-A line is a label, a key and a value; keys are codes. The haystack is a register of other labels by days, so nothing in
-it is English prose. What stands before and behind the text may be in another language than the text.
+A line is a label, a key and a value; keys are codes. The haystack is a register of dated values under other labels, so
+nothing in it is English prose. What precedes and follows the text may be in another language than the text.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from pipeline.typed import TIERS
 from pipeline.worlds import needles
 
 TOKENS_PER_ENTRY = {"register": 9, "words": 7, "uuids": 20}
-"""One entry for this many tokens of the tier, as in `base`: the same in all languages."""
+"""Tokens of the tier per entry, as in `base`: the same in all languages."""
 
 
 LENGTHS = (7, 4, 7, 5, 7, 6)
-"""Digits of the values by days: half have as many as an asked one, and different ones sum up to any gap."""
+"""Digits of the dated values: half have as many as an asked one, and different ones sum up to any gap."""
 
 
 def make_entries(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
-    """Make the entries of a tier: values by days, or codes by keys."""
+    """Make the entries of a tier: values by date, or codes by key."""
     form, code, _ = spec.name.removeprefix("register-").split("-")
     known, count = language(code), TIERS[spec.tier] // TOKENS_PER_ENTRY[form]
     for label, value in _entries(streams, known, form, spec.tier, count):
@@ -54,18 +54,18 @@ def _entries(streams: Streams, known: Language, form: str, tier: str, count: int
 
 
 def _cut(value: str, digits: int) -> str:
-    """Return the last digits of a value, without a zero before them."""
+    """Return the last digits of a value, without a leading zero."""
     kept = value[-digits:]
     return kept if kept[0] != "0" else f"{value[0]}{kept[1:]}"
 
 
 @dataclass(frozen=True, slots=True)
 class InRegister(Niah):
-    """A task with needles in a register. The question quotes labels as they stand in the text.
+    """A task with needles in a register. The question quotes labels as written in the text.
 
     Args:
         text: the language of the register.
-        asked: that of what stands before and behind it.
+        asked: the language of what precedes and follows it.
     """
 
     text: str = "en"
@@ -74,12 +74,12 @@ class InRegister(Niah):
 
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Those of the text and of the question."""
+        """The languages of the text and of the question."""
         return self.text, self.asked
 
     @property
     def wording(self) -> str:  # type: ignore[override]
-        """The digest of both."""
+        """The digest of both languages."""
         return digest(*self.languages)
 
     @property
@@ -89,12 +89,12 @@ class InRegister(Niah):
 
     @property
     def drawn_as(self) -> str:  # type: ignore[override]
-        """The same with its version."""
+        """The twin with its version."""
         return f"{self.twin}@{Niah.version}"
 
     @property
     def knobs(self) -> Mapping[str, tuple[Any, ...] | CorpusKnob]:  # type: ignore[override]
-        """Those of the task that are not of prose."""
+        """The task's knobs without ``order``."""
         return {name: values for name, values in super(InRegister, self).knobs.items() if name != "order"}
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
@@ -102,7 +102,7 @@ class InRegister(Niah):
         return (PoolSpec(f"register-{form}-{self.text}-{stratum.tier}", 1, stratum.tier, source, make_entries),)
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
-        """Return how many entries stand in the text: other languages take more or fewer tokens for the same."""
+        """Return how many entries the text has: other languages take more or fewer tokens for the same."""
         return {"units": len(units) + len(sample.relevant) + len(sample.latent["decoys"])}
 
     def answers(self, text: str) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ class InRegister(Niah):
 
 
 def in_register(plain: Niah) -> Callable[[str, str], InRegister]:
-    """Return what makes a task of the languages of its text and question: among needles as it is, or in a register."""
+    """Return a factory of the task in the languages of text and question: among needles as it is, or in a register."""
     given = {each.name: getattr(plain, each.name) for each in fields(Niah)}
     given["haystacks"] = plain.haystacks[:1] if plain.haystacks[0] in AMONG_NEEDLES else ("register",)
     given["scorer"] = "plain" if plain.scorer == "exact" else plain.scorer
@@ -165,7 +165,6 @@ class PairsIn(JsonKV):
     scorer = "plain"
 
     def __init__(self, asked: str) -> None:
-        """Keep in which language it asks."""
         self.subtask = f"{JsonKV.subtask}-{asked}"
         self.twin = JsonKV.subtask
         self.languages = (asked, asked)
@@ -205,6 +204,6 @@ def pairs_in(text: str, asked: str) -> PairsIn:
     """Return the task in a language.
 
     Raises:
-        RecipeError: if two are named, since the object has none.
+        RecipeError: if two languages are named, since the object has none.
     """
     return PairsIn(only(JsonKV.subtask, text, asked))

@@ -1,6 +1,6 @@
-"""The solution of a prompt with a register, and the proof of a row: readers of the text alone, in any language.
+"""Solves a prompt with a register and proves a row, from the text alone, in any language.
 
-They know no word: a question quotes labels, and a line that begins as one of them gives its value behind a colon.
+It knows no word: a question quotes labels, and a line that begins with one gives its value after a colon.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BODY = re.compile(r"^\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 
 @PROMPT.of
 def asked(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the label that is asked for, and its keys in the order of the question."""
+    """Return the asked label, and its keys in the order of the question."""
     parted = [label.rpartition(" ") for label in quoted(text)]
     if len({label for label, _, _ in parted}) != 1:
         raise ReadError(f"the question is about several labels: {sorted({label for label, _, _ in parted})}")
@@ -44,13 +44,13 @@ def columns(text: str) -> Needles:
 
 
 def entry(line: str) -> tuple[str, ...]:
-    """Return the label, the key and the value of a line; of no such line nothing."""
+    """Return the label, key and value of a line; empty if it is not an entry."""
     found = ENTRY.fullmatch(line)
     return (found[1], _spelled(found[2]), found[3]) if found else ()
 
 
 _said = LINES.of_each(entry)
-"""The same of many lines."""
+"""`entry` for many lines."""
 
 
 @LINES.of_each
@@ -59,12 +59,12 @@ def _is_dated(line: str) -> bool:
 
 
 def _spelled(key: str) -> str:
-    """Return a key with its parts as words are told apart; a UUID as it is."""
+    """Return a key with spaces between its parts, like keys of words; UUIDs are unchanged."""
     return key.replace("-", " ") if key[0].isupper() else key
 
 
 def solve(text: str, form: str) -> str:
-    """Return the values that are asked for: those of one key sorted, of several in the order of the question."""
+    """Return the values asked for: those of one key sorted, those of several in the order of the question."""
     return answer(columns(text), asked(text)[1], form, ordered=False)
 
 
@@ -86,7 +86,7 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
 
 
 def body_of(text: str) -> tuple[int, int]:
-    """Return the characters of a register, from its first entry to its last, or of the pairs of a JSON object."""
+    """Return the span of a register, from its first entry to its last, or of the pairs of a JSON object."""
     if body := BODY.search(text):
         return body.start() + len("{\n"), body.end() - len("}\n")
     lines = Lines(text)
@@ -96,12 +96,12 @@ def body_of(text: str) -> tuple[int, int]:
 
 
 VALUE = re.compile("[0-9]+$")
-"""The value of an entry by days."""
+"""The value of a dated entry."""
 
 
 @PROMPT.of
 def pairs(text: str) -> Sequence[tuple[str, str]]:
-    """Return the pairs of the object in a prompt, in order, doubles and all."""
+    """Return the pairs of the object in a prompt, in order, with duplicates."""
     body = BODY.search(text)
     if not body:
         raise ReadError("the prompt holds no JSON object")
@@ -118,7 +118,7 @@ def asked_key(text: str) -> str:
 
 
 def examples(text: str) -> set[tuple[str, ...]]:
-    """Return the pairs that stand as examples before the object."""
+    """Return the example pairs that precede the object."""
     body = BODY.search(text)
     lines = text[: body.start() if body else 0].split("\n")
     found = (tuple(QUOTED.findall(line)) for line in lines)

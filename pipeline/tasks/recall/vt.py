@@ -37,12 +37,12 @@ MEAN = 7
 WORD = 32
 """Bits of a rank."""
 OTHERS = 3
-"""Chains with other numbers that stand beside the asked one."""
+"""Chains with other numbers besides the asked one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a row writes: the asked number, the lines that its answer needs, and all chains line by line."""
+    """What a row writes: the asked number, all chains line by line, the lines needed, and the variables to name."""
 
     number: int
     chains: list[list[Line]]
@@ -51,7 +51,7 @@ class Drawn:
 
 
 def draw(row_streams: Streams, complexity: int, operations: str, twins: int) -> Drawn:
-    """Draw the asked chain, of which `complexity` variables hold the asked number, `twins` and other chains."""
+    """Draw the asked chain, in which `complexity` variables hold the asked number, `twins` and other chains."""
     rng = row_streams.of("chains")
     number = rng.choice(NUMBERS)
     size = complexity if operations == "none" else 2 * complexity
@@ -68,7 +68,7 @@ def draw(row_streams: Streams, complexity: int, operations: str, twins: int) -> 
 
 
 def _asked(rng: Random, variables: Sequence[str], complexity: int, operations: str, number: int) -> list[Line]:
-    """Draw a chain in which exactly that many variables hold a number; with operations it is never written down."""
+    """Draw a chain in which `complexity` variables hold a number; with operations the number is never written."""
     if operations == "none":
         return draw_chain(rng, variables, operations, number)
     hits = {*rng.sample(range(1, len(variables)), complexity)}
@@ -91,7 +91,7 @@ def _step(rng: Random, name: str, lines: Sequence[Line], number: int, operations
 
 
 def _needed(chain: Sequence[Line], number: int) -> list[int]:
-    """Return the places of the lines that variables with a number take their values from, and their own."""
+    """Return the places of lines that set variables with the number, and of those they take their values from."""
     wanted, needed = set[str](), list[int]()
     for place in range(len(chain) - 1, -1, -1):
         if chain[place].value == number or chain[place].name in wanted:
@@ -101,12 +101,12 @@ def _needed(chain: Sequence[Line], number: int) -> list[int]:
 
 
 def _twin(rng: Random, variables: Sequence[str], operations: str, number: int) -> list[Line]:
-    """Draw a chain that starts with the asked number, and starts again with another before anything is copied."""
+    """Draw a chain that starts with the asked number, and restarts with another before anything is copied."""
     return restarted(rng, _apart(rng, variables, operations, number), number)
 
 
 def _apart(rng: Random, variables: Sequence[str], operations: str, number: int) -> list[Line]:
-    """Draw a chain of which no variable holds a number."""
+    """Draw a chain in which no variable holds a number."""
     while True:
         chain = draw_chain(rng, variables, operations)
         if all(line.value != number for line in chain):
@@ -142,7 +142,7 @@ def filler(row_streams: Streams, tier: str, operations: str, number: int) -> Fil
 
 
 def _interleaved(rng: Random, shape: Outline) -> Indices:
-    """Return a random rank for each line, such that those of one chain keep their order."""
+    """Return a random rank for each line, keeping the lines of each chain in order."""
     drawn = (shape.chain << WORD) + words(rng, len(shape.chain))
     drawn.sort()
     return np.asarray(drawn & (1 << WORD) - 1, dtype=np.int64)
@@ -170,13 +170,13 @@ KNOBS: dict[str, tuple[str | int, ...]] = {
     "haystack": ("chains", "noise"),
 }
 SHOWN = range(2, 5)
-"""Variables of each chain of an example."""
+"""Variables per chain of an example."""
 
 
 class VariableTracking(Task):
-    """The variables of a chain are asked for by the number that they hold. `complexity` is how many do.
+    """The variables that hold a number are asked for. `complexity` is how many do.
 
-    Without operations the chain has no other variables, with them as many again, and the number is written nowhere.
+    Without operations the chain has no other variables; with them, as many again, and the number is never written.
     """
 
     family = "recall"
@@ -236,9 +236,9 @@ class VariableTracking(Task):
         return list(vt_solve.faults(row, twins=int(_knob(row.stratum, "twins")), noise=noise))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and what naming the variables of all marked lines scores.
+        """Return the chance of a guess, and the score of naming the variables of all marked lines.
 
-        Without operations also what it scores to forget that a variable can lose a number: to name all of the twins'.
+        Without operations, also that of forgetting that a variable can lose a number: naming the twins' too.
         """
         named = {line.split()[1] for chain in sample.latent["chains"] for line in chain}
         count, twins = sample.stratum.complexity, int(_knob(sample.stratum, "twins"))
@@ -256,7 +256,7 @@ def _knob(stratum: Stratum, name: str) -> str | int:
 
 
 def _between(rng: Random, size: int, needed: Sequence[int], wanted: Sequence[float]) -> list[float]:
-    """Return depths of all lines of the asked chain, in order: those needed as wanted, the rest between them."""
+    """Return depths of all lines of the asked chain, in order: as wanted for those needed, in between for the rest."""
     edges = [0.0, *wanted, 1.0]
     found: list[float] = []
     for number, (stop, begin) in enumerate(zip([*needed, size], [-1, *needed], strict=True)):
@@ -267,7 +267,7 @@ def _between(rng: Random, size: int, needed: Sequence[int], wanted: Sequence[flo
 
 
 def _placed(chain: Sequence[str], depths: Sequence[float], needed: Sequence[int]) -> Iterator[Placed]:
-    """Yield the lines of a chain at their depths; one rank for all, so that depths alone order them."""
+    """Yield the lines of a chain at their depths, all of one rank, so that depths alone order them."""
     for place, (line, depth) in enumerate(zip(chain, depths, strict=True)):
         yield Placed(unit(line, "relevant" if place in needed else "decoy"), depth, rank=0)
 
@@ -282,7 +282,7 @@ def _head(shots: int, stratum: Stratum, row_streams: Streams) -> Iterator[Piece]
 
 
 def _example(row_streams: Streams, shot: int, operations: str) -> str:
-    """Return two short chains, interleaved, with what is asked of one of them and the answer."""
+    """Return two short chains, interleaved, with a question about one of them and its answer."""
     rng = row_streams.of("example", shot)
     sizes = [rng.choice(SHOWN), rng.choice(SHOWN)]
     variables = names(row_streams, row_streams.of("example names", shot), sum(sizes))

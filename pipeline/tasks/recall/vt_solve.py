@@ -1,4 +1,4 @@
-"""The solution of a prompt with a program, and the proof of a row, from its text alone."""
+"""Solves a prompt with a program and proves a row, from its text alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN = re.compile(
 
 
 class Step(NamedTuple):
-    """A line of a program: what it sets, and from what or to what."""
+    """A line of a program: the variable that it sets, the one that it reads, if any, and the number set or added."""
 
     name: str
     source: str
@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
 
 def body(text: str) -> tuple[int, int]:
-    """Return where the text of a prompt starts and ends."""
+    """Return the span of a prompt's program."""
     start, end = text.rfind(f"\n{START}") + 1 + len(START), text.rfind(f"\n{END}") + 1
     if start < len(START) + 1 or end < start:
         raise ReadError("the prompt holds no program")
@@ -38,14 +38,14 @@ def body(text: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The lines of a body, the steps among them, in order, and the number of the line of each."""
+    """The lines of a body, its steps in order, and the line number of each step."""
 
     lines: Lines
     numbers: Sequence[int]
     steps: Sequence[Step]
 
     def span(self, place: int) -> Span:
-        """Return where a step starts and ends."""
+        """Return the span of a step."""
         return self.lines.span(self.numbers[place])
 
 
@@ -64,13 +64,13 @@ def read_steps(text: str) -> list[Step]:
 
 @LINES.of_each
 def _steps(line: str) -> Step | Literal[False]:
-    """Return what a line of a program says; of any other nothing."""
+    """Return the step that a line states, or False."""
     one = LINE.match(f"{line}\n")
     return Step(one[1], one[3] or "", int(one[2] or f"{one[4] or ''}{one[5] or 0}")) if one else False
 
 
 def run(steps: Iterable[Step]) -> dict[str, int]:
-    """Return what every variable holds at the end, in the order in which each was set last."""
+    """Return what every variable holds at the end, in the order in which they were last set."""
     held: dict[str, int] = {}
     for name, source, number in steps:
         if source:
@@ -96,7 +96,7 @@ def parse_question(text: str) -> int:
 
 
 def solve(text: str) -> str:
-    """Return the variables that hold the asked number at the end, in the order in which they were set."""
+    """Return the variables that hold the asked number at the end, in the order in which they were last set."""
     found = _answer(text)
     if not found:
         raise ReadError(f"no variable holds {parse_question(text)}")
@@ -111,8 +111,8 @@ def _answer(text: str) -> list[str]:
 def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
     """Yield what is wrong with a row, judged by its text and its marks alone.
 
-    A line that shares no variable with the asked chain, also through others, cannot change the answer; of those that
-    do, each is left out in turn.
+    A line that shares no variable with the asked chain, even through others, cannot change the answer. Each of the
+    others is left out in turn.
     """
     program, number, answer = read_program(row.text), parse_question(row.text), _answer(row.text)
     steps = program.steps
@@ -137,7 +137,7 @@ def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
 
 
 def _component(steps: Sequence[Step], answer: Sequence[str]) -> list[int]:
-    """Return the places of lines that share a variable with an answer, also through others."""
+    """Return the places of lines that share a variable with an answer, even through others."""
     wanted, known = {*answer}, -1
     while known < len(wanted):
         known = len(wanted)
@@ -149,7 +149,7 @@ def _component(steps: Sequence[Step], answer: Sequence[str]) -> list[int]:
 
 
 def _matters(chain: Sequence[Step], step: Step, number: int) -> bool:
-    """Return whether the answer changes without a line, and without those that can then not be run."""
+    """Return whether the answer changes without a line, and without those that can then not run."""
     known, without = set[str](), list[Step]()
     for one in chain:
         if one is not step and (not one.source or one.source in known):

@@ -1,4 +1,4 @@
-"""What the prompts of variable tracking say."""
+"""The text of variable tracking prompts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rerank: put documents in the order of what they are worth for a question (HELMET, section 2.1 and appendix B.3)."""
+"""Rerank: rank documents by what they are worth for a question (HELMET, section 2.1 and appendix B.3)."""
 
 from pipeline.tasks.rerank.task import Conditions, Order
 

@@ -1,9 +1,9 @@
-"""What those score who do not read what documents say.
+"""Scores of guessers that do not read what documents say.
 
 ``uniform`` ranks the documents of a prompt of the length at random. ``bm25`` takes the ten best of a search for the
 question, over the whole world and what was written for the row. ``unordered`` knows which documents are worth anything,
-but not which of them are the better ones. ``one_condition`` minds one condition of three, and takes the documents that
-meet it in any order.
+but not which are better. ``one_condition`` checks one condition of three, and takes the documents that meet it in any
+order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pipeline.worlds.gazetteer import Passage
 
 TOKENS_PER_DOCUMENT = 135
 OTHER = "0"
-"""Stands for any document of the world."""
+"""Represents any document of the world."""
 
 
 def searched(
@@ -35,7 +35,7 @@ def searched(
     numbers: Sequence[str],
     out: Iterable[int],
 ) -> Mapping[str, Any]:
-    """Return the documents that a search for the question ranks first (`hits`; of the world ``0``)."""
+    """Return the documents that a search for the question ranks first (`hits`; those of the world are ``0``)."""
     found = haystack.index(row_streams, stratum.tier)
     scores = found.scores(asked.question)
     scores[sorted(out)] = -1
@@ -62,7 +62,7 @@ def baselines(sample: Sample, key: Key) -> dict[str, float]:
 
 
 def guesses(key: Key, length: int) -> dict[str, float]:
-    """Return the scores of who does not read: of all documents in random order, and of those worth anything."""
+    """Return the scores of ranking at random: all documents, and only those worth anything."""
     worth, places, ideal = _gains(key)
     total, documents = sum(worth) * fsum(places) / ideal, max(len(worth), length // TOKENS_PER_DOCUMENT)
     return {"uniform": round(total / documents, 6), "unordered": round(total / len(worth), 6)}

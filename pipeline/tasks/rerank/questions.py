@@ -15,11 +15,11 @@ from pipeline.worlds.words import pool
 
 CONDITIONS = 3
 WINDOW = 30
-"""Years before and after the first one of the thing that a question is drawn from: other documents are of that time."""
+"""Years before and after the first year of the thing that a question is drawn from: its documents are of that time."""
 LEAST, LEAST_IN_ORDER = 8, 24
-"""A question whose conditions leave fewer years is drawn anew: things in order may each need a year of their own."""
+"""A question whose conditions leave fewer years is redrawn: things in an order may each need a year of their own."""
 SENTENCES, KINDS = 2, 4
-"""Sentences of colour, and other forms of documents, that can name a value, at the least."""
+"""The fewest sentences of color, and other forms of documents, that can name a value."""
 TRIES = 2000
 REST = {4: "three", 10: "nine"}
 """How many come after the first, by how many are asked for."""
@@ -29,17 +29,17 @@ ONCE = frozenset(
         *("museum.keeper", "mill.miller", "firm.heir", "river.fish"),
     }
 )
-"""Relations in which many things do not have the same value: a firm has one heir."""
+"""Relations in which many things cannot share a value: a firm has one heir."""
 LOOSE = frozenset({"inn.guest"})
-"""Relations that some sentences state so loosely that others could be taken for them."""
+"""Relations that some sentences state so loosely that other statements could be taken for them."""
 
 
 @dataclass(frozen=True)
 class Question:
     """A question: its words, the form of the documents that it is about, and its conditions, relations and values.
 
-    Documents written for it are about things of the `years`, from the first to the last. Where they are to be put in
-    order, `scale` is the relation whose numbers decide, and `largest` tells whether the largest comes first.
+    Documents written for it are about things of the `years`, from the first to the last. If they are to be put in
+    order, `scale` is the relation whose numbers decide, and `largest` is whether the largest comes first.
     """
 
     question: str
@@ -56,7 +56,7 @@ Scale = tuple[str, str, str]
 
 @cache
 def scales() -> dict[Scale, str]:
-    """Return by what things can be put in order, and what is said of the first one."""
+    """Return what things can be put in order by, with the words for the first one."""
     found = {}
     for line in pool("rerank/orders"):
         place, mark, said = line.split(" ", 2)
@@ -69,7 +69,7 @@ def scales() -> dict[Scale, str]:
 def conditions(form: str) -> tuple[str, ...]:
     """Return the relations of a form that can be conditions: many things share a value, and others can name it.
 
-    The first sentences of documents always say the same, so that what they say would be known by its place.
+    Relations of a document's first sentence are out: what it states would be known by its place.
     """
     return tuple(one.name for one in forms()[form].relations if _shared(forms()[form], one))
 
@@ -148,9 +148,9 @@ def _apart(values: Sequence[str]) -> bool:
 def _years(
     world: Gazetteer, form: Form, thing: Thing, given: Sequence[tuple[str, str]], least: int
 ) -> tuple[int, int] | None:
-    """Return the years between which things can meet conditions as one does, or none if they are too few.
+    """Return the years between which things can meet conditions as one does, or None if they are too few.
 
-    Who is named must have lived at the time, wherever a document names them; and where a year is a condition, things of
+    Whoever is named must have lived at the time, wherever a document names them. If a year is a condition, things of
     other years name it as past.
     """
     first, last = thing.era - WINDOW, thing.era + WINDOW
@@ -169,7 +169,7 @@ def _years(
 
 
 WORK = "mill"
-"""A kind of thing that people and firms have to do with when it is begun, as most kinds."""
+"""A kind of thing that, like most, involves people and firms when it is begun."""
 
 
 def _of_one_time(world: Gazetteer, values: Sequence[str]) -> bool:
@@ -180,7 +180,7 @@ def _of_one_time(world: Gazetteer, values: Sequence[str]) -> bool:
 
 
 def bounds(world: Gazetteer, form: Form, relation: Relation, value: str) -> tuple[int, int] | None:
-    """Return the first and last years that a thing can be of whose relation has a value; none where all will do."""
+    """Return the first and last years of things whose relation can have a value; None if any year will do."""
     if relation.type not in world.cast.things:
         return None
     soonest, latest = apart(form.kind, relation)

@@ -1,4 +1,4 @@
-"""Reads a question for a ranking and every document, and ranks by what these say: with code of its own.
+"""Reads a question for a ranking and every document, and ranks them by what they say, with code of its own.
 
 The patterns of phrases are compiled by `pipeline.worlds.wording` from the wordings that the writer fills.
 """
@@ -30,9 +30,9 @@ LINE = re.compile(r"^(\w+)\.(\w+) ([<>]) (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked: a form, values by relation; and by which relation so many of those that meet all are put in order.
+    """What is asked: a form, values by relation, and for an order its relation and how many are wanted.
 
-    `sign` is 1 where the smallest comes first, and -1 where the largest does.
+    `sign` is 1 if the smallest comes first, and -1 if the largest does.
     """
 
     form: str
@@ -42,7 +42,7 @@ class Wanted:
     count: int = 0
 
     def met(self, entry: Entry) -> list[str]:
-        """Return the relations in which a document has the value that is asked for."""
+        """Return the relations in which a document has the value asked for."""
         if entry.form.name != self.form:
             return []
         return [name for name, value in self.values.items() if entry.facts.get(name) == value]
@@ -92,17 +92,17 @@ def _phrases(form: str) -> list[tuple[str, re.Pattern[str]]]:
 
 
 def worths(entries: Sequence[Entry], what: Wanted) -> dict[str, int]:
-    """Return what documents are worth, by their numbers; those that are worth nothing are left out."""
+    """Return what documents are worth, by number, without those worth nothing."""
     return graded(meeting(entries, what), what)
 
 
 def meeting(entries: Sequence[Entry], what: Wanted) -> list[tuple[Entry, int]]:
-    """Return the documents that have any value that is asked for, each with how many."""
+    """Return the documents that have any value asked for, and how many each has."""
     return [(entry, len(met)) for entry in entries if (met := what.met(entry))]
 
 
 def graded(met: Sequence[tuple[Entry, int]], what: Wanted) -> dict[str, int]:
-    """Return what documents are worth, by their numbers, from how many values each of them has."""
+    """Return what documents are worth, by number, from how many values each has."""
     if not what.scale:
         return {entry.id: count for entry, count in met}
     size = {entry.id: what.sign * int(entry.facts[what.scale].replace(",", "")) for entry, _ in met}
@@ -113,7 +113,7 @@ def graded(met: Sequence[tuple[Entry, int]], what: Wanted) -> dict[str, int]:
 
 
 def ranked(worth: Mapping[str, int]) -> tuple[str, str]:
-    """Return the ten best documents, and all that are worth anything, as keys have them."""
+    """Return the ten best documents, and all that are worth anything, in the form of keys."""
     order = sorted(worth, key=lambda number: (-worth[number], number))
     joints = ["=" if worth[one] == worth[other] else ">" for one, other in pairwise(order)]
     return " > ".join(order[:10]), "".join(part for pair in zip(order, [*joints, ""], strict=True) for part in pair)
@@ -125,9 +125,9 @@ def solve(text: str) -> tuple[str, ...]:
 
 
 OTHERWISE, IN_ORDER = 2, 1
-"""In how many documents each value stands in other roles, for one in which it meets the condition; in an order."""
+"""For each document in which a value meets its condition, how many have it in other roles; in an order."""
 BELOW = 4
-"""Documents that meet the condition of an order and are not among the ten first."""
+"""Documents that meet the condition of an order but are not among the first ten."""
 
 
 def faults(row: Published) -> Iterator[str]:
@@ -147,7 +147,7 @@ def faults(row: Published) -> Iterator[str]:
 
 
 def _double_faults(found: Sequence[Entry]) -> Iterator[str]:
-    """Hold documents to be of different things or forms, and to have numbers of their own."""
+    """Check that no two documents share form and name, and that each has its own number."""
     for what, keys in (("name", [(one.form.name, one.name) for one in found]), ("number", [one.id for one in found])):
         twice = [key for key, times in Counter(keys).items() if times > 1]
         if twice:
@@ -157,7 +157,7 @@ def _double_faults(found: Sequence[Entry]) -> Iterator[str]:
 
 
 def _grade_faults(row: Published, what: Wanted, worth: dict[str, int]) -> Iterator[str]:
-    """Hold documents worth something to their number: as many of each grade, or one in each place."""
+    """Check how many documents are worth something: equally many of each grade, or one in each place."""
     times, size = Counter(worth.values()), row.stratum.complexity
     values = range(1, size + 1) if what.scale else range(1, len(what.values) + 1)
     shares = (size // len(values), -(-size // len(values)))
@@ -166,7 +166,7 @@ def _grade_faults(row: Published, what: Wanted, worth: dict[str, int]) -> Iterat
 
 
 def _mark_faults(row: Published, found: Sequence[Entry], worth: dict[str, int]) -> Iterator[str]:
-    """Hold marks of relevant documents to those that are worth something, and of decoys to others."""
+    """Check that documents marked as relevant are those worth something, and that decoys are others."""
     places = {one.start: one for one in found}
     marked: dict[str, set[str]] = {"relevant": set(), "decoy": set()}
     for needle in row.needles:
@@ -182,7 +182,7 @@ def _mark_faults(row: Published, found: Sequence[Entry], worth: dict[str, int]) 
 
 
 def _needed_faults(found: Sequence[Entry], what: Wanted, worth: dict[str, int]) -> Iterator[str]:
-    """Hold every condition to matter, and every document that is worth something."""
+    """Check that every condition matters, and that the documents that matter are those worth something."""
     found = [one for one in found if one.form.name == what.form]
     for name in what.values:
         fewer = {one: value for one, value in what.values.items() if one != name}
@@ -198,7 +198,7 @@ def _needed_faults(found: Sequence[Entry], what: Wanted, worth: dict[str, int]) 
 
 
 def _decoy_faults(found: Sequence[Entry], what: Wanted) -> Iterator[str]:
-    """Hold each value to stand in other roles in enough documents that do not meet its condition by it."""
+    """Check that enough documents have each value in other roles, for those in which it meets its condition."""
     texts = [(one, one.text.lower()) for one in found]
     for name, value in what.values.items():
         sought = value.lower()
@@ -209,7 +209,7 @@ def _decoy_faults(found: Sequence[Entry], what: Wanted) -> Iterator[str]:
 
 
 def _example_faults(row: Published) -> Iterator[str]:
-    """Hold demonstrations to be right."""
+    """Check that demonstrations are right."""
     shown = demonstrations(row.text)
     if len(shown) != len(row.spans("demo")):
         yield "the demonstrations are not those marked"

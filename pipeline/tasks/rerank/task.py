@@ -35,13 +35,13 @@ from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, fresh, gazettee
 
 KNOBS: Mapping[str, tuple[Any, ...]] = MappingProxyType({"decoys": (True, False), "negatives": haystack.NEGATIVES})
 Graded = tuple[Passage, int]
-"""A document that is written for a row, and what it is worth."""
+"""A document written for a row, and what it is worth."""
 
 
 class Rerank(Task):
     """A ranking of the best documents. `complexity` is how many are worth anything, all of them written for the row.
 
-    So the key is the same at every length, and longer prompts have more documents that are worth nothing.
+    So the key is the same at every length, and longer prompts only have more documents that are worth nothing.
     """
 
     __slots__ = ()
@@ -67,17 +67,17 @@ class Rerank(Task):
 
     @abstractmethod
     def written(self, author: Author, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
-        """Write the documents of a row, those first that are worth something."""
+        """Write the documents of a row, those worth something first."""
 
     @abstractmethod
     def shown(self, world: Gazetteer, rng: Random, asked: Question, taken: set[str]) -> tuple[str, list[Graded]]:
         """Draw the question of a demonstration, and write its documents."""
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw a question, and write the documents that it turns on, with numbers that no other document has.
+        """Draw a question, and write its documents, with numbers that no other document has.
 
-        `Sample.relevant` has all texts that are written for the row: those worth something, all decoys, and
-        the documents of demonstrations.
+        `Sample.relevant` has all texts written for the row: those worth something, all decoys, and the documents of
+        demonstrations.
         """
         world, taken = gazetteer(row_streams, stratum.tier), set[str]()
         asked = self.drawn(world, stratum, index, row_streams, stratum_streams)
@@ -113,7 +113,7 @@ class Rerank(Task):
         )
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the documents that are worth something at their depths, and others anywhere."""
+        """Put the documents worth something at their depths, and others anywhere."""
         stratum, latent, rng = sample.stratum, sample.latent, row_streams.of("scatter")
         world, size = gazetteer(row_streams, stratum.tier), stratum.complexity
         given = tuple((name, value) for name, value in latent["conditions"])
@@ -139,11 +139,11 @@ class Rerank(Task):
         yield Piece(text.START, "instruction")
 
     def answers(self, text: str) -> tuple[str, ...]:
-        """Read every document, see what it is worth, and rank them."""
+        """Read every document, work out what it is worth, and rank them."""
         return reader.solve(text)
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove what every document is worth, that decoys name what is asked, and that no document is there twice."""
+        """Prove what every document is worth, that decoys name what is asked, and that no document occurs twice."""
         return reader.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
@@ -155,7 +155,7 @@ class Rerank(Task):
 
 
 def out(world: Gazetteer, asked: Question) -> set[int]:
-    """Return the passages of a world that meet a condition: no filler does."""
+    """Return the passages of a world that meet a condition, which no filler may do."""
     return {
         number
         for name, value in asked.conditions
@@ -165,7 +165,7 @@ def out(world: Gazetteer, asked: Question) -> set[int]:
 
 
 def _told(examples: Sequence[tuple[str, Sequence[Graded]]], numbers: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the questions of demonstrations with their answers, and how many documents they have."""
+    """Yield the questions of demonstrations with their answers and how many documents they have."""
     left = iter(numbers)
     for question, some in examples:
         worth = {next(left): value for _, value in some}
@@ -173,25 +173,23 @@ def _told(examples: Sequence[tuple[str, Sequence[Graded]]], numbers: Sequence[st
 
 
 DECOYS = {10: (10, 8), 30: (18, 18)}
-"""Decoys of the kind that is asked about, and of others, by complexity: they name all that is asked.
-
-With graded documents each value then nearly always stands in other roles twice as often as where it meets its
-condition; where a document of the kind had no place for one, more documents of other kinds are written.
-"""
+"""Decoys of the kind asked about, and of others, by complexity: they name all that is asked. With graded documents each
+value then nearly always occurs in other roles twice as often as where it meets its condition. Where a document of the
+kind has no place for one, more documents of other kinds are written."""
 LENGTHS = {10: 8192, 30: 16384}
 """The shortest lengths, by complexity."""
 SHOWN = (3, 2, 2, 1)
-"""Grades of the documents of a demonstration; two decoys stand with them."""
+"""Grades of the documents of a demonstration, which also has two decoys."""
 FIRST, BELOW, SHOWN_IN_ORDER = 10, 4, 4
-"""Things that an order asks for, and others that meet its condition; documents that a demonstration puts in order."""
+"""Things that an order asks for, others that meet its condition, and things that a demonstration puts in order."""
 DECOYS_IN_ORDER = (8, 6)
 """Decoys of an order, of its kind and of others."""
 GOOD = 4
-"""The place of the thing that the former's numbers are as good as, or better."""
+"""Decoys of the kind have a number as good as that of the thing in this place, or better."""
 
 
 class Conditions(Rerank):
-    """Documents by how many of three conditions they meet, among decoys that name what is asked in other roles."""
+    """Documents ranked by how many of three conditions they meet; decoys name what is asked in other roles."""
 
     subtask = "conditions"
     title = "the ten documents that meet the most of three conditions, best first"
@@ -204,7 +202,7 @@ class Conditions(Rerank):
     def drawn(
         self, world: Gazetteer, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> Question:
-        """Draw three conditions on things of a form that is dealt."""
+        """Draw three conditions on things of a form, which is dealt."""
         known = asked_forms()
         kind, turn = deal_in_turn(stratum_streams.of("form"), stratum.rows, index, len(known))
         asked, _ = unlike(
@@ -218,7 +216,7 @@ class Conditions(Rerank):
         return asked
 
     def written(self, author: Author, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
-        """Write as many documents of each grade, conditions missed in turn, and decoys."""
+        """Write equally many documents of each grade, with conditions missed in turn, and decoys."""
         wanted, decoys = stratum.complexity, bool(stratum.knob("decoys", True))
         names, found = [name for name, _ in asked.conditions], list[Graded]()
         for number in range(wanted):
@@ -244,16 +242,16 @@ class Conditions(Rerank):
         return other.question, found
 
     def golden_stratum(self, complexity: int) -> Stratum:
-        """Return a stratum of one row, at the shortest length that holds the documents that are written for it."""
+        """Return a stratum of one row, at the shortest length that fits the documents written for it."""
         return replace(super().golden_stratum(complexity), length=LENGTHS[complexity])
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the form of the documents that are asked for."""
+        """Return the form of the documents asked for."""
         return {"form": (sample.latent["asked"], len(asked_forms()))}
 
 
 def _named_otherwise(asked: Question, found: Sequence[Graded]) -> bool:
-    """Return whether each value stands in other roles in twice as many documents as where it meets its condition."""
+    """Return whether each value occurs in other roles in twice as many documents as where it meets its condition."""
     for name, value in asked.conditions:
         holding = [one for one, _ in found if stands(value, one.text)]
         meeting = sum(one.form == asked.form and one.facts.get(name) == value for one in holding)
@@ -263,7 +261,7 @@ def _named_otherwise(asked: Question, found: Sequence[Graded]) -> bool:
 
 
 class Order(Rerank):
-    """Documents about things that meet a condition, by a number or year that they state."""
+    """Documents about things that meet a condition, ranked by a number or year that they state."""
 
     subtask = "order"
     title = "the ten things that meet a condition and are the longest, oldest or the like, in order"
@@ -275,7 +273,7 @@ class Order(Rerank):
     def drawn(
         self, world: Gazetteer, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> Question:
-        """Draw a condition on things that are to be put in an order that is dealt."""
+        """Draw a condition on things to be put in an order, which is dealt."""
         known = list(scales())
         kind, turn = deal_in_turn(stratum_streams.of("scale"), stratum.rows, index, len(known))
         asked, _ = unlike(
@@ -289,7 +287,7 @@ class Order(Rerank):
         return asked
 
     def written(self, author: Author, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
-        """Write the first ten, others that meet the condition, and decoys with numbers that are better than most."""
+        """Write the first ten, others that meet the condition, and decoys with numbers better than most."""
         numbers = _numbers(rng, asked, FIRST + BELOW)
         ((name, _),) = asked.conditions
         found = [(author.kin([name], number=number), max(0, FIRST - at)) for at, number in enumerate(numbers)]
@@ -300,7 +298,7 @@ class Order(Rerank):
         return found + [(author.stranger(), 0) for _ in range(DECOYS_IN_ORDER[1])]
 
     def shown(self, world: Gazetteer, rng: Random, asked: Question, taken: set[str]) -> tuple[str, list[Graded]]:
-        """Draw another order of things of another form, and write six documents."""
+        """Draw an order of things of another form, and write six documents."""
         scale = rng.choice([one for one in scales() if forms()[one[0]].kind != forms()[asked.form].kind])
         other = ask_order(world, rng, scale, SHOWN_IN_ORDER)
         author, ((name, _),) = Author(world, rng, other, taken), other.conditions
@@ -311,12 +309,12 @@ class Order(Rerank):
         return other.question, found
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the form of the documents that are asked for, and what puts them in order."""
+        """Return the form of the documents asked for, and what puts them in order."""
         return {"scale": (f"{sample.latent['asked']}.{sample.latent['scale']}", len(scales()))}
 
 
 def _numbers(rng: Random, asked: Question, count: int) -> list[int]:
-    """Draw different numbers for the scale, in the order that is asked for."""
+    """Draw distinct numbers on the scale, in the order asked for."""
     first, last = _span(asked)
     return sorted(rng.sample(range(first, last + 1), count), reverse=asked.largest)
 

@@ -1,4 +1,4 @@
-"""The words of prompts that ask for a ranking."""
+"""The text of prompts that ask for a ranking, and the writer of their documents."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def example(number: int, documents: Iterable[str], question: str, answer: str) -
 
 
 def key_of(worth: Mapping[str, int]) -> Key:
-    """Return the key of a ranking: the ten best, and all documents that are worth anything, those of one rank tied.
+    """Return the key of a ranking: the ten best, and all documents worth anything, with those of one rank tied.
 
-    Within a rank they stand by number; any other order of them is as right.
+    Within a rank they are sorted by number; any other order is as right.
     """
     ranks = [sorted(one for one in worth if worth[one] == value) for value in sorted({*worth.values()} - {0})[::-1]]
     target = f" {RANKED} ".join(best(ranks))
@@ -66,26 +66,26 @@ def best(ranks: Sequence[Sequence[str]]) -> list[str]:
 
 TRIES = 1000
 GROWN = 40
-"""Years from a birth to what somebody does."""
+"""Years from a birth to what a person does."""
 SPREAD = 20
-"""The most years between things that are drawn for what they name alone."""
+"""The most years between things drawn only for what they name."""
 COLOUR = "colour: "
 Spot = str
-"""Where a document can name a value: a relation of its form, `COLOUR` and a slot, or `COLOUR` and what asks for a
-sentence that speaks of a relation beside what it states."""
+"""Where a document can name a value: a relation of its form, `COLOUR` and a slot, or `COLOUR`, `BESIDE` and a relation,
+for a sentence that mentions the relation besides what is stated."""
 Mention = tuple[str, Spot]
 """A value, and where it is named."""
 AGAIN = 0.5
-"""How often a document names a value once more than it has to."""
+"""The probability that a document names a value once more than it has to."""
 SPOKEN = 0.7
-"""How often a document that misses a condition names what it asks for in a sentence that speaks of the condition."""
+"""The probability that a document that misses a condition names its value in a sentence about the condition."""
 
 
 class Author:
-    """Writes documents about what is asked, and about other things; no two of them are of one name.
+    """Writes documents about what is asked, and about other things, no two of them with the same name.
 
     Args:
-        taken: names that are not to be given; those that are join it.
+        taken: names that may not be given; those given are added.
     """
 
     def __init__(self, world: Gazetteer, rng: Random, asked: Question, taken: set[str]) -> None:
@@ -94,10 +94,10 @@ class Author:
         self._used: Counter[tuple[str, Spot, str]] = Counter()
 
     def kin(self, met: Sequence[str], *, named: bool = True, number: int | None = None) -> Passage:
-        """Write a document of the form that is asked about.
+        """Write a document of the form asked about.
 
-        It meets the conditions on the relations `met`, and states another value of each other one; what these ask for
-        it names in another role, if that is to be `named`. On the scale it has `number`, if there is one.
+        It meets the conditions on the relations `met`, and states another value for each of the others. If `named`, it
+        names the values of these in other roles. `number`, if given, is its number on the scale.
         """
         asked, form = self._asked, forms()[self._asked.form]
         fixed = {name: value for name, value in asked.conditions if name in met}
@@ -115,7 +115,7 @@ class Author:
         return self._written(thing, form, fixed, mentions)
 
     def stranger(self) -> Passage:
-        """Write a document of another kind, which states or names all that is asked."""
+        """Write a document of another kind that states or names all that is asked."""
         kind, values = forms()[self._asked.form].kind, dict(self._asked.conditions)
         for _ in range(TRIES):
             form = self._rng.choice([one for one in forms().values() if one.kind != kind])
@@ -128,7 +128,7 @@ class Author:
         raise ValueError(f"no other kind of thing can name {list(values.values())}")
 
     def _time(self, form: Form) -> int:
-        """Draw the first year of a thing of another kind: all that is asked for was there then, if that can be."""
+        """Draw the first year of a thing of another kind, such that all that is asked for existed then, if possible."""
         grown = GROWN * ((forms()[self._asked.form].kind == "person") - (form.kind == "person"))
         first, last = (year + grown for year in self._asked.years)
         named = (self._world.cast.by_name.get(value) for _, value in self._asked.conditions)
@@ -152,7 +152,7 @@ class Author:
         return dict([chosen]) if self._rng.random() < AGAIN else {}
 
     def _era(self, form: Form, fixed: Mapping[str, str], number: int | None) -> int:
-        """Draw the first year of a thing: that of a condition that is met, or of the scale, if they tell it."""
+        """Draw the first year of a thing, unless a condition that it meets or the scale determines it."""
         era, scale = era_of(form), self._asked.scale
         if era and era.name in fixed:
             return int(fixed[era.name])
@@ -164,7 +164,7 @@ class Author:
         return self._rng.randint(*self._asked.years)
 
     def _begun(self, form: Form, era: int, town: str) -> Thing:
-        """Return a thing of which nothing is told yet but its town, if it has one."""
+        """Return a thing with nothing stated yet but its town, if it has one."""
         name, town = self._world.christen(self._rng, form.kind, town, self._taken)
         self._taken.add(name)
         thing = Thing(form.kind, name, era)
@@ -173,7 +173,7 @@ class Author:
         return thing
 
     def _written(self, thing: Thing, form: Form, fixed: Mapping[str, str], mentions: Sequence[Mention]) -> Passage:
-        """Draw the rest of a thing's facts, and write a document in which values stand in their spots."""
+        """Draw the rest of a thing's facts, and write a document with values in their spots."""
         placed = {spot: value for value, spot in mentions if not spot.startswith(COLOUR)}
         wanted = [(spot.removeprefix(COLOUR), value) for value, spot in mentions if spot.startswith(COLOUR)]
         named = {value for _, value in wanted}
@@ -181,7 +181,7 @@ class Author:
         return self._writer.write(thing, form.name, wanted)
 
     def _another(self, thing: Thing, relation: Relation) -> str:
-        """Draw a value of a relation that is none of those asked for."""
+        """Draw a value of a relation that is not asked for."""
         if relation is era_of(forms()[self._asked.form]):
             return str(thing.era)
         out = {value for _, value in self._asked.conditions}
@@ -194,7 +194,7 @@ class Author:
     def _mention(
         self, form: Form, era: int, values: Mapping[str, str], gone: set[str], mentions: list[Mention]
     ) -> None:
-        """Add a spot for each value in which it meets no condition: of those that are free, the one used least."""
+        """Add a spot for each value in which it meets no condition: the least used of the free ones."""
         for name in self._rng.sample(sorted(values), len(values)):
             relation, value = forms()[self._asked.form].relation(name), values[name]
             taken = [spot for _, spot in mentions]
@@ -221,7 +221,7 @@ class Author:
             same = same_form and one.name == relation.name
             if one.type != relation.type or one.type == "year" or one.of or one.name in gone or same:
                 continue
-            if one.name == "heir" and same_form and relation.name in gone:  # nobody takes over from themselves
+            if one.name == "heir" and same_form and relation.name in gone:  # nobody succeeds themselves
                 continue
             once = f"{form.name}.{one.name}" in ONCE and self._used[form.name, one.name, value]
             soonest, latest = bounds(self._world, form, one, value) or (era, era)
@@ -229,13 +229,13 @@ class Author:
                 yield one.name
 
     def _alive(self, form: Form, era: int, value: str) -> bool:
-        """Return whether what a value names was there when a thing of a form and a year was; words always are."""
+        """Return whether what a value names existed when a thing of a form and a year did; words always do."""
         thing = self._world.cast.by_name.get(value)
         soonest, latest = together(form.kind, thing.kind) if thing else (0, 0)
         return not thing or soonest <= era - thing.era <= latest
 
     @staticmethod
     def _room(form: Form, slot: str, stated: Sequence[Relation]) -> int:
-        """Return how many sentences of colour name what fills a slot, and take back nothing that is stated."""
+        """Return how many sentences of color name what fills a slot and contradict nothing that is stated."""
         beside = {said for one in stated for said in one.beside}
         return sum(said not in beside for said in naming(form.name, slot))

@@ -1,4 +1,4 @@
-"""Summ: summaries of what befell a property (HELMET, section 2.1: summarisation), graded by key points."""
+"""Summ: summaries of what befell a property (HELMET, section 2.1: summarization), graded by key points."""
 
 from pipeline.tasks.summ.task import Points
 

@@ -1,4 +1,4 @@
-"""A reader of numbered annals that sums up what befell a property, from a prompt's text alone."""
+"""A reader of numbered annals that summarizes what befell a property, from a prompt's text alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PHRASES = {
     "who lent money on it": "loan",
 }
 Named = tuple[str, int]
-"""Somebody, and a year."""
+"""A person and a year."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Annals:
-    """Entries as read, with the number of each by where it starts."""
+    """Entries as read, and the number of each by its start."""
 
     found: Sequence[Line]
     numbers: dict[int, str]
@@ -68,7 +68,7 @@ def read(text: str) -> Annals:
 
 @LINES.of_each
 def _entries(line: str) -> tuple[str, int, str]:
-    """Return the number of an entry, its day and what stands behind the date."""
+    """Return the number of an entry, its day, and the text after the date."""
     found = LINE.fullmatch(line)
     if not found:
         raise ReadError(f"no entry: {line[:80]!r}")
@@ -76,7 +76,7 @@ def _entries(line: str) -> tuple[str, int, str]:
 
 
 def question_of(text: str) -> str:
-    """Return the question that a prompt ends in."""
+    """Return the question at the end of a prompt."""
     found = QUESTION.search(text, max(0, text.rfind("\nQuestion: ")))
     if not found:
         raise ReadError("the prompt does not end in a question")
@@ -93,12 +93,12 @@ def parse_question(question: str) -> Question:
 
 @PROMPT.of
 def told_in(text: str, prop: str) -> list[Event]:
-    """Return all that a prompt tells of a property; remembers the last prompt and property."""
+    """Return all that a prompt states about a property; the last prompt and property are cached."""
     return told_of(read(text).found, prop)
 
 
 def told_of(found: Sequence[Line], prop: str) -> list[Event]:
-    """Return all that is told of a property."""
+    """Return all that is stated about a property."""
     return history(found, prop)
 
 
@@ -111,13 +111,13 @@ def points(told: Sequence[Event], what: Question) -> list[Event]:
 
 
 def person_and_year(event: Event) -> tuple[str, int] | None:
-    """Return who did something, and the year; nothing where nobody is named."""
+    """Return who did something, and the year; None if nobody is named."""
     name = event.values.get("buyer") or event.values.get("person")
     return (name, date.fromordinal(event.line.day).year) if name else None
 
 
 def summed_up(text: str) -> tuple[dict[Named, list[str]], list[Named]]:
-    """Return the key points of a prompt with the numbers of their entries, and who else is named."""
+    """Return the key points of a prompt with the numbers of their entries, and the other people named."""
     annals, what = read(text), parse_question(question_of(text))
     told = told_in(text, what.prop)
     right = points(told, what)
@@ -130,7 +130,7 @@ def summed_up(text: str) -> tuple[dict[Named, list[str]], list[Named]]:
 
 VAIN = ("bid", "plea")
 NEAR = {5: (5, 1, 1), 10: (10, 2, 2), 20: (20, 4, 4)}
-"""By complexity: purchases set aside, deeds not asked for, and what came to nothing."""
+"""By complexity: how many purchases are set aside, how many deeds are not asked for, and how many came to nothing."""
 
 
 def faults(row: Published) -> Iterator[str]:
@@ -157,7 +157,7 @@ def faults(row: Published) -> Iterator[str]:
 
 
 def _body_faults(row: Published, annals: Annals) -> Iterator[str]:
-    """Hold entries to be in order of date and all different, each with a number of its own."""
+    """Check that entries are in order of date and all different, each with its own number."""
     if any(one.day > other.day for one, other in pairwise(annals.found)):
         yield "the entries are not in order of date"
     if len({(one.day, one.text) for one in annals.found}) != len(annals.found):
@@ -169,7 +169,7 @@ def _body_faults(row: Published, annals: Annals) -> Iterator[str]:
 
 
 def _matters(told: Sequence[Event], without: int, what: Question, right: Sequence[Event]) -> bool:
-    """Return whether other events belong in the summary without one of them, or a later one cannot be."""
+    """Return whether other events belong in the summary without one of them, or a later one becomes impossible."""
     try:
         return points([*told[:without], *told[without + 1 :]], what) != right
     except ValueError:
@@ -177,7 +177,7 @@ def _matters(told: Sequence[Event], without: int, what: Question, right: Sequenc
 
 
 def _near_faults(row: Published, told: Sequence[Event], right: Sequence[Event], what: Question) -> Iterator[str]:
-    """Hold who does not belong in the summary to be as many of each sort as promised, and nobody to be named twice."""
+    """Check that what is left out of the summary has the promised numbers of each sort, and nobody is named twice."""
     late = [event for event in told if event.line.day > what.last]
     before = [event for event in told if event.line.day <= what.last and event not in right]
     undone = [event for event in before if event.kind == "sale"]
@@ -195,7 +195,7 @@ def _near_faults(row: Published, told: Sequence[Event], right: Sequence[Event], 
 
 
 def _sorts(told: Sequence[Event], what: Question) -> tuple[int, int, int]:
-    """Return how many people are named beside a property: for what is asked, for other things, and in vain."""
+    """Return how many people are named with a property: for what is asked, for other things, and in vain."""
     kinds = [event.kind for event in told if person_and_year(event)]
     vain = sum(kind in VAIN for kind in kinds)
     meant = sum(kind in what.kinds for kind in kinds)

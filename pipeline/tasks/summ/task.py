@@ -1,9 +1,9 @@
 """summ.points: who did what for a property, and when, summed up with sources.
 
-A key point is a person and a year. Its entries stand all over the annals. Beside the property there are as many buyers
-whose purchase was set aside, mostly long after it, and people who did what is not asked for, or wished to, or came
-later. Another property that shares a word of the name has as many entries of each sort (SummHay, Laban et
-al. 2024, section 3: key points that are known beforehand, each with its sources).
+A key point is a person and a year. Its entries are spread over the annals. The property also has as many buyers whose
+purchase was set aside, mostly long after it, and people who did what is not asked for, only wished to, or came later.
+Another property that shares a word of the name has as many entries of each sort (SummHay, Laban et al. 2024, section 3:
+key points that are known beforehand, each with its sources).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from pipeline.worlds.chronicle.world import REDO, SALE, UNDO, UNDO2, Step, stand
 from pipeline.worlds.ids import fresh, numbers
 
 OTHERS = ("lease", "repairs", "keeper", "loan")
-"""Kinds of deeds beside purchases."""
+"""Kinds of deeds other than purchases."""
 VAIN = ("bid", "plea")
-"""Kinds of what came to nothing."""
+"""Kinds of events that came to nothing."""
 WEIGHTS = {SALE: 5, UNDO: 3, UNDO2: 1, REDO: 2}
 """How often each step of a title is tried."""
 AGAIN = 0.65
-"""How likely a step is followed by another of its kind: then cancellations reach back behind the sale told last."""
+"""The probability that a step is followed by another of its kind: then cancellations reach back past the last sale."""
 AT_ONCE = 0.7
-"""What a reader who lets each cancellation strike the sale told last may score, at most."""
+"""The most that a reader may score who lets each cancellation strike the last sale stated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,11 @@ MIXTURES = {
     10: Mixture(10, 10, 2, 2, (1, 2, 3, 4)),
     20: Mixture(20, 20, 4, 4, (1, 2, 4, 6)),
 }
-"""By complexity: as many purchases are set aside as there are key points, so that ignoring that costs a third."""
+"""By complexity: as many purchases are set aside as there are key points, so that ignoring this costs a third."""
 
 
 def is_needed(steps: Sequence[Step], at: int, right: Sequence[str]) -> bool:
-    """Return whether others than are right stand without one of the steps, or a later one could not be taken."""
+    """Return whether other sales stand without one of the steps, or a later one becomes impossible."""
     try:
         return standing([*steps[:at], *steps[at + 1 :]]) != right
     except ValueError:
@@ -74,10 +74,10 @@ def is_needed(steps: Sequence[Step], at: int, right: Sequence[str]) -> bool:
 
 
 def titles(rng: Random, stand: int, undone: int, more: int = 0) -> list[Step]:
-    """Draw sales, of which so many stand in the end and so many do not, with what sets them aside and restores them.
+    """Draw `stand` sales that stand in the end and `undone` that do not, with what sets them aside and restores them.
 
-    Buyers are numbers, in order. Every step is needed to tell which sales stand, and cancellations strike other sales
-    than those told last so often that who takes them for those is wrong; `more` is how many other points there are.
+    Buyers are numbers, in order. Every step is needed to tell which sales stand. Cancellations strike other sales than
+    the last one so often that assuming the last one is wrong; `more` is how many other points there are.
     """
     while True:
         steps = _walk(rng, stand + undone, undone)
@@ -87,7 +87,7 @@ def titles(rng: Random, stand: int, undone: int, more: int = 0) -> list[Step]:
 
 
 def at_once(steps: Sequence[Step]) -> list[str]:
-    """Return the buyers who are left if each cancellation strikes the sale told last, or the two told last."""
+    """Return the buyers who are left if each cancellation strikes the last sale stated, or the last two."""
     buyers, gone = list[str](), set[str]()
     for kind, buyer in steps:
         if kind == SALE:
@@ -109,13 +109,13 @@ def unrestored(steps: Sequence[Step]) -> list[str]:
 
 
 def f1(told: Sequence[str], right: Sequence[str], more: int) -> float:
-    """Return the score of a summary that tells of some buyers, and of `more` other points that are right."""
+    """Return the score of a summary with some buyers and `more` other points that are right."""
     hits = len(set(told) & set(right)) + more
     return 2 * hits / (len(told) + len(right) + 2 * more)
 
 
 def _walk(rng: Random, sales: int, undone: int) -> list[Step]:
-    """Draw steps that can be taken until as many sales are made and set aside as are wanted."""
+    """Draw possible steps until as many sales are made and set aside as are wanted."""
     kinds = list[str]()
     made = stands = restorable = restored = 0
     while made < sales or made - stands < undone:
@@ -141,20 +141,20 @@ def _walk(rng: Random, sales: int, undone: int) -> list[Step]:
 
 
 def shares(rng: Random, total: int, parts: int) -> list[int]:
-    """Cut a number into so many parts at random, none of them nothing."""
+    """Cut a number into random parts, none of them 0."""
     cuts = sorted(rng.sample(range(1, total), parts - 1))
     return [end - start for start, end in zip([0, *cuts], [*cuts, total], strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class Event(PlannedEntry):
-    """An entry that is written for a row, and whether it is a key point."""
+    """An entry written for a row, and whether it is a key point."""
 
     point: bool = False
 
     @property
     def named(self) -> Named:
-        """Who did it, and the year; nobody where a court did."""
+        """Who did it, and the year; the name is empty where a court did."""
         return self.about.get("buyer") or self.about.get("person", ""), year(self.day)
 
 
@@ -165,7 +165,7 @@ def named_in(told: Sequence[Event]) -> list[Named]:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What befell a property, by date, at the ends of which years it can be asked about, and the steps of its title."""
+    """What befell a property, by date, the years at whose end it can be asked about, and the steps of its title."""
 
     told: Sequence[Event]
     years: range
@@ -192,10 +192,10 @@ def history(
     taken: set[str],
     place: Callable[[int], float],
 ) -> Past:
-    """Draw what befell a property: what is needed is uniform in the share of the annals that is asked about.
+    """Draw what befell a property, with needed entries uniform in the share of the annals asked about.
 
-    Nobody who is `taken` is named; who is named is taken. `place` gives for each of the entries needed, in order, its
-    place in its share.
+    Nobody in `taken` is named, and whoever is named is added. `place` gives the place of each needed entry, by its
+    number, in its share.
     """
     while True:
         drafts = _drafts(rng, mixture, late, theme, place)
@@ -213,7 +213,7 @@ def history(
 def _drafts(
     rng: Random, mixture: Mixture, late: int, theme: Sequence[str], place: Callable[[int], float]
 ) -> list[Draft]:
-    """Return drafts by depth; behind them as many shares of the annals are left as come too late."""
+    """Return drafts by depth; the end of the annals is left free for what comes too late."""
     stand, *each = shares(rng, mixture.points, 1 + len(theme))
     steps = titles(rng, stand, mixture.undone, mixture.points - stand)
     deeds = [kind for kind, count in zip(theme, each, strict=True) for _ in range(count)]
@@ -241,7 +241,7 @@ def _told(world: Chronicle, rng: Random, prop: str, draft: Draft, day: int, take
 
 
 def _somebody(rng: Random, people: Sequence[str], taken: set[str]) -> str:
-    """Draw somebody who is not taken, of another surname than those who are if there is one; nobody if all are."""
+    """Draw somebody not taken, with a new surname if possible, and add the name to `taken`; empty if all are taken."""
     surnames = {one.rpartition(" ")[2] for one in taken}
     free = [one for one in people if one not in taken]
     others = [one for one in free if one.rpartition(" ")[2] not in surnames] or free
@@ -253,14 +253,14 @@ def _somebody(rng: Random, people: Sequence[str], taken: set[str]) -> str:
 
 
 THEMES = tuple((one, other) for at, one in enumerate(OTHERS) for other in OTHERS[at + 1 :])
-"""Kinds of deeds that are asked for beside purchases."""
+"""Pairs of kinds of deeds that are asked for besides purchases."""
 ROWS = 256
-"""Rows of which what is written is kept, some 30 kB each: a shard is sampled, and then packed."""
+"""How many rows' entries are cached, some 30 kB each: a shard is sampled, and then packed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What is asked, and all entries that are written for it, those of the property first."""
+    """What is asked, and all entries written for it, those of the property first."""
 
     question: str
     props: tuple[str, str]
@@ -313,7 +313,7 @@ class Points(Task):
     def drawn(
         self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> Drawn:
-        """Draw the time and the kinds that are asked about, and what befell the property and its twin."""
+        """Draw the time and the kinds asked about, and what befell the property and its twin."""
         prop, twin = asked_property(world, index, row_streams, stratum_streams)
         theme = THEMES[deal(stratum_streams.of("theme"), stratum.rows, index, len(THEMES))]
         mixture, rng, taken = MIXTURES[stratum.complexity], row_streams.of("told"), set[str]()
@@ -353,7 +353,7 @@ class Points(Task):
         return Sample("", stratum, index, latent, relevant, drawn.question, Key.accepting(*answers))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put every entry that was written for the row where its date falls among those of the world."""
+        """Put every entry written for the row at its date among those of the world."""
         stratum = sample.stratum
         world = chronicle(row_streams, stratum.tier)
         drawn, written = planned(self, stratum, sample.index, row_streams, stratum_streams)
@@ -370,14 +370,14 @@ class Points(Task):
         return text.accepted(points, others)
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that each entry needed is, that no other is, and that decoys are as many as promised."""
+        """Prove that exactly the marked entries are needed, and that there are as many decoys as promised."""
         return reader.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of summaries of one point, of all who are named beside the property, or its twin too.
+        """Return the scores of summaries of one point, of all who are named with the property, or with its twin too.
 
-        `asked_kinds` tells of all deeds of the kinds asked for up to the year, `at_once` leaves out the sales told last
-        before each cancellation, and `no_restoring` follows the history but for sales that are restored.
+        `asked_kinds` takes all deeds of the kinds asked for up to the year, `at_once` leaves out the last sales stated
+        before each cancellation, and `no_restoring` ignores that sales are restored.
         """
         points, others = sample.stratum.complexity, int(sample.latent["others"])
         steps = [(kind, str(at) if kind == SALE else "") for at, kind in enumerate(sample.latent["steps"])]
@@ -394,7 +394,7 @@ class Points(Task):
         }
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the kinds that are asked for, and how many deeds come too late."""
+        """Return the kinds asked for, and how many deeds come too late."""
         points = sample.stratum.complexity
         late = (sample.latent["late"], len(MIXTURES[points].late))
         return {"theme": (tuple(sample.latent["theme"]), len(THEMES)), f"too late, of {points} points": late}
@@ -407,7 +407,7 @@ class Points(Task):
 def planned(
     task: Points, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
 ) -> tuple[Drawn, Sequence[tuple[Event, str, str]]]:
-    """Return what a row asks, and what is told for it with the numbers and texts of its entries."""
+    """Return what a row asks, and its entries with their numbers and texts."""
     world = chronicle(row_streams, stratum.tier)
     drawn = task.drawn(world, stratum, index, row_streams, stratum_streams)
     every = [*drawn.own, *drawn.near]

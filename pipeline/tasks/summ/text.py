@@ -1,4 +1,4 @@
-"""What prompts of `summ` say around their annals, and how keys are written. All wording is Carrara's own."""
+"""The text of `summ` prompts around their annals, and the form of keys. All wording is Carrara's own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ QUESTIONS = (
 )
 LEFT_OUT = "Left out: "
 Named = tuple[str, int]
-"""Somebody, and a year."""
+"""A person and a year."""
 
 
 def question(form: str, prop: str, year: int, kinds: Iterable[str]) -> str:
@@ -50,9 +50,9 @@ def question(form: str, prop: str, year: int, kinds: Iterable[str]) -> str:
 
 
 def accepted(points: Mapping[Named, Iterable[str]], others: Iterable[Named]) -> tuple[str, ...]:
-    """Return the answers: every key point with the numbers of its entries, and the same with who is to be left out.
+    """Return the answers: every key point with the numbers of its entries, and the same with those to be left out.
 
-    The second tells scorers who else is named beside the property, so that they are known by their surnames too.
+    The second tells scorers who else is named with the property, so that they are known by their surnames too.
 
     >>> accepted({("Ann Tuck", 1749): ["24404"]}, [("Job Fry", 1760)])
     ('Ann Tuck, 1749 [24404].', 'Ann Tuck, 1749 [24404]. Left out: Job Fry, 1760.')

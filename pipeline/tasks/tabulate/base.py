@@ -1,4 +1,4 @@
-"""The frame of all tasks of `tabulate`: from the rows of a table to lines among those of the world."""
+"""What the tasks of `tabulate` share: from the rows of a table to lines among those of the world."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.tasks.base import CorpusKnob, Filler, Key, Layout, Piece, Placed, 
 from pipeline.tasks.lines import Dealer, Line
 
 ROWS = 256
-"""Rows of the data set of which what is drawn is kept: a shard is sampled, packed and proven in turn."""
+"""How many rows' draws are cached: a shard is sampled, packed and proven in turn."""
 ROOMS = {16: 512, 64: 2048, 256: 8192}
 """Tokens for the reply by the number of rows."""
 STOPS_AT = 64
@@ -25,9 +25,9 @@ DECOYS = (1.0, 0.5, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a row of the data set asks, and the lines that are written for it, in the order of the text.
+    """What a row of the data set asks, and the lines written for it, in the order of the text.
 
-    `table` has a line for the head and one for each row; `shown` is published, with ``guesses`` of naive readers.
+    `table` has a line for the head and one for each row; `shown` is published, with the ``guesses`` of naive readers.
     """
 
     introduction: str
@@ -50,12 +50,12 @@ class TabulateTask(Task):
     max_new_tokens = max(ROOMS.values())
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({"decoys": DECOYS})
     opening: str
-    """What stands before the lines."""
+    """What precedes the lines."""
     fits: Mapping[int, tuple[int, float]] = MappingProxyType({})
-    """The length and the knob ``decoys`` of the golden rows of a complexity, where these are not usual."""
+    """The length and the knob ``decoys`` of golden rows, by complexity, unless they are the usual ones."""
 
     def room_of(self, stratum: Stratum) -> int:
-        """Return the room for a table of so many rows: about twice what it takes."""
+        """Return the room for the table, about twice what it takes."""
         return ROOMS[stratum.complexity]
 
     def golden_stratum(self, complexity: int) -> Stratum:
@@ -66,11 +66,11 @@ class TabulateTask(Task):
 
     @abstractmethod
     def drawn(self, dealer: Dealer, wanted: Sequence[float]) -> Drawn:
-        """Draw what is asked, and lines; those with the rows of the table stand at the depths `wanted`, in order."""
+        """Draw what is asked, and lines; those with the rows of the table are at the depths `wanted`, in order."""
 
     @abstractmethod
     def filler(self, sample: Sample, row_streams: Streams) -> Filler:
-        """Return the lines of the world that a row stands among."""
+        """Return the filler of a row."""
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         drawn = plan_row(self, stratum, index, row_streams, stratum_streams)
@@ -93,7 +93,7 @@ class TabulateTask(Task):
 
     @abstractmethod
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that the marked lines are those of the table, and that decoys are as many as promised."""
+        """Prove that the marked lines are those of the table, and that there are as many decoys as promised."""
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
         return sample.relevant
@@ -101,11 +101,11 @@ class TabulateTask(Task):
 
 @lru_cache(maxsize=ROWS)
 def plan_row(task: TabulateTask, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Drawn:
-    """Return what a row asks and shows; remembers the rows of a shard."""
+    """Return what a row asks and shows; the rows of a shard are cached."""
     wanted = depths(stratum_streams, row_streams, stratum.rows, index, stratum.complexity)
     return task.drawn(Dealer(stratum, index, row_streams, stratum_streams), sorted(wanted))
 
 
 def overlap(right: int, wanted: int, given: int) -> float:
-    """Return the F1 of a table of `given` rows of which so many are `right`."""
+    """Return the F1 of a table of `given` rows, `right` of them right."""
     return round(2 * right / (wanted + given), 6)

@@ -43,7 +43,7 @@ class NotesTask(TabulateTask):
     opening = text.SURVEY
     fits = MappingProxyType({64: (8192, 0.0), 256: (20480, 0.0)})
     by_cost: bool
-    """Whether rows are asked for in the order of costs."""
+    """Whether rows are asked for in order of cost."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (PoolSpec(f"survey-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_notes),)
@@ -57,9 +57,9 @@ class NotesTask(TabulateTask):
         return Filler(self.pools(sample.stratum)[0].name, order, spares)
 
     def drawn(self, dealer: Dealer, wanted: Sequence[float]) -> Drawn:
-        """Deal the kind and the region, and draw the buildings that are asked for, and decoys.
+        """Deal the kind and the region, and draw the buildings asked for, and decoys.
 
-        Of three names that begin with one word, one is asked for, and the others are those of decoys.
+        Of three names that begin with one word, one is asked for, and the others belong to decoys.
         """
         world, rng, said = survey(dealer.row_streams, dealer.stratum.tier), dealer.rng("buildings"), dealer.rng("notes")
         places = [(kind, region) for kind in kinds() for region in self.regions(world, dealer.stratum)]
@@ -100,7 +100,7 @@ class NotesTask(TabulateTask):
         return Drawn(text.NOTES_INTRODUCTION, text.NOTES_TAIL, question, (head, *table), lines, shown)
 
     def regions(self, world: Survey, stratum: Stratum) -> Sequence[str]:
-        """Return the regions that a stratum asks about: none that one of another complexity asks about."""
+        """Return the regions that a stratum asks about, and strata of other complexities do not."""
         return world.regions[self.complexities.index(stratum.complexity) :: len(self.complexities)]
 
     def guesses(
@@ -108,9 +108,8 @@ class NotesTask(TabulateTask):
     ) -> dict[str, float]:
         """Return the scores of naive readers.
 
-        They take all buildings of the kind, or all notes that name both kind and region, so many of which are confused
-        with those that are asked for, or end after some rows; or they give rows in the order of the text where another
-        is asked.
+        They take all buildings of the kind, or all notes that name both kind and region (`confused` of them wrong), or
+        stop after some rows. If rows are sorted, one gives them in the order of the text.
         """
         count = len(table)
         scores = {"all_of_the_kind": (count, count + near)} if near else {}
@@ -132,18 +131,17 @@ class NotesTask(TabulateTask):
 
 
 def _speaking(rng: Random, count: int) -> list[bool]:
-    """Draw which of some notes speak of something beside what they state."""
+    """Draw which of some notes mention something besides what they state."""
     chosen = {*rng.sample(range(count), round(count * MENTIONED))}
     return [place in chosen for place in range(count)]
 
 
 def _row(one: Building) -> str:
-    """Return the row of a building."""
     return "\t".join((one.name, one.builder, str(one.year), str(one.cost)))
 
 
 class Extract(NotesTask):
-    """The rows stand in the order of the text."""
+    """The rows are in the order of the text."""
 
     subtask = "extract"
     title = "a table of all buildings of one kind in one region, from notes on many"
@@ -151,7 +149,7 @@ class Extract(NotesTask):
 
 
 class Sort(NotesTask):
-    """The rows stand in the order of their costs."""
+    """The rows are in the order of their costs."""
 
     subtask = "sort"
     title = "the same table, sorted by one of its columns"

@@ -15,7 +15,7 @@ from pipeline.worlds.ledger import AMOUNTS, DISTRICTS, YEARS, Entry, draw_codes
 from pipeline.worlds.needles import LABELS
 
 ORDERS = {"order_lowest": False, "order_highest": True}
-"""How rows may be sorted: the sentence that says so, and whether amounts fall."""
+"""How rows may be sorted: the name of the sentence that says so, and whether amounts fall."""
 
 
 def row_of(one: Entry) -> str:
@@ -27,16 +27,15 @@ class InRegister(OfLedger, NotesTask):
     """A table of entries, among as many of the label in other districts, and of other labels in the district."""
 
     def __init__(self, plain: NotesTask, text: str, asked: str) -> None:
-        """Keep the order of its rows too."""
         super().__init__(plain, text, asked)
         self.title = plain.title
         self.by_cost = plain.by_cost
         self.opening = self._asked.heading(self._asked.heads.register)
 
     def drawn(self, dealer: Dealer, wanted: Sequence[float]) -> Drawn:
-        """Deal the label and the district, and draw the entries that are asked for, and decoys.
+        """Deal the label and the district, and draw the entries asked for, and decoys.
 
-        Of three codes with the same letters, one is asked for, and the others are those of decoys.
+        Of three codes with the same letters, one is asked for, and the others belong to decoys.
         """
         rng, (label, district) = dealer.rng("entries"), deal_place(dealer, self.complexities)
         labels_beside = [one for one in range(LABELS) if one != label]
@@ -80,5 +79,5 @@ class InRegister(OfLedger, NotesTask):
 
 
 def in_register(plain: NotesTask) -> Callable[[str, str], InRegister]:
-    """Return what makes a task of the languages of its text and question."""
+    """Return a factory of the task in the languages of text and question."""
     return lambda text, asked: InRegister(plain, text, asked)

@@ -1,6 +1,6 @@
-"""Writes the table from a prompt with a register alone, in any language, and proves what stands beside its entries.
+"""Writes the table from a prompt with a register alone, in any language, and proves its decoys.
 
-No word is read but the sentence of the order, which is looked up in the files of the languages.
+It reads no words but the sentence of the order, which it looks up in the files of the languages.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pipeline.tasks.registers import Stated, found_in, places_of, register_fault
 from pipeline.tasks.solving import ReadError
 
 BEHIND = 4
-"""Lines behind the entries, before the question: the end, how to reply, the head of the table, a blank one."""
+"""Lines between the entries and the question: the end, how to reply, the head of the table, a blank one."""
 ORDERS = ("order_text", "order_lowest", "order_highest")
 
 
@@ -26,7 +26,7 @@ def order_asked(text: str) -> str:
 
 
 def head(text: str) -> str:
-    """Return the first line of the table, which stands before the question."""
+    """Return the first line of the table, which precedes the question."""
     found = text.split("\n")[-3:-2]
     if not found or found[0].count("\t") != 2:
         raise ReadError("the prompt does not state the columns of the table")
@@ -47,7 +47,7 @@ def table(text: str) -> str:
 
 
 def faults(row: Published, decoys: float) -> Iterator[str]:
-    """Yield what is wrong with a row that promises decoys for such a share of what is asked."""
+    """Yield what is wrong with a row that promises decoys for a share of what is asked."""
     yield from register_faults(row, BEHIND)
     both, label, district = places_of(row.text)
     if len(both) != row.stratum.complexity:

@@ -30,7 +30,7 @@ from pipeline.worlds.hostlog import (
 )
 
 TWINS = 3
-"""Hosts whose names differ by a letter from the one that is asked for."""
+"""Hosts whose names differ by a letter from the asked one."""
 LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 HOURS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 """How many hours a clock may be slow, from two on."""
@@ -42,7 +42,7 @@ def make_lines(streams: Streams, spec: PoolSpec) -> Plain:
 
 
 class Rules(NamedTuple):
-    """The rules of a row: by column what rewrites it, and the units that are excepted, with what stands there instead.
+    """The rules of a row: by column, what rewrites it, the units excepted from this, and what they have instead.
 
     `said` are the sentences that state them, three rules and two exceptions.
     """
@@ -52,7 +52,7 @@ class Rules(NamedTuple):
     excepted: Mapping[str, tuple[frozenset[str], Callable[[Event], str]]]
 
     def row(self, one: Event, columns: Sequence[str], *, strict: bool = True) -> str:
-        """Return a line in the new form; a reader that is not strict forgets the exceptions."""
+        """Return a line in the new form; a reader that is not `strict` forgets the exceptions."""
         cells = {"unit": one.unit}
         for column, rewrite in self.rewritten.items():
             spared, kept = self.excepted.get(column, (frozenset(), rewrite))
@@ -61,7 +61,7 @@ class Rules(NamedTuple):
 
 
 class Rewrite(TabulateTask):
-    """The lines of one host, among as many of hosts with like names, and as many that quote it."""
+    """The lines of one host, among as many of hosts with similar names, and as many that quote it."""
 
     __slots__ = ()
 
@@ -80,7 +80,7 @@ class Rewrite(TabulateTask):
         return Filler(self.pools(sample.stratum)[0].name, order, policy="ranked", ranks=np.arange(size))
 
     def drawn(self, dealer: Dealer, wanted: Sequence[float]) -> Drawn:
-        """Deal the rules and the columns, and draw the lines of the host, and decoys of both sorts."""
+        """Deal the rules and the columns, and draw the lines of the host, and both sorts of decoys."""
         world, rng = hostlog(dealer.row_streams, dealer.stratum.tier), dealer.rng("events")
         rules = drawn_rules(dealer)
         columns = dealer.deal("columns", [*permutations(text.COLUMNS)])
@@ -126,7 +126,7 @@ class Rewrite(TabulateTask):
 
 
 def drawn_rules(dealer: Dealer) -> Rules:
-    """Deal a rule for each column but that of units, and the two columns that have exceptions."""
+    """Deal a rule for each column but the unit, and the two columns that have exceptions."""
     rng = dealer.rng("rules")
     time, level, number = (
         dealer.deal(column, kinds)
@@ -165,7 +165,7 @@ def drawn_rules(dealer: Dealer) -> Rules:
 
 
 def _places(world: HostLog, depths: Sequence[float]) -> list[int]:
-    """Return the lines of the log beside which lines of a row stand, by their depths: no two beside the same."""
+    """Return the lines of the log where a row's lines go, by their depths: no two in the same place."""
     found = dict[int, None]()
     for depth in depths:
         place = int(depth * world.size)
@@ -180,7 +180,7 @@ def _time(world: HostLog, place: int) -> int:
 
 
 def guesses(table: Sequence[str], careless: Sequence[str], near: int) -> dict[str, float]:
-    """Return the scores of readers that forget the exceptions, take lines of like hosts or quoted lines, or stop."""
+    """Return the scores of readers that forget exceptions, take lines of similar hosts or quoted lines, or stop."""
     count = len(table)
     kept = sum(one == other for one, other in zip(table, careless, strict=True))
     scores = {"uniform": 0.0, "no_exceptions": overlap(kept, count, count)}

@@ -1,8 +1,7 @@
-"""Writes the tables from a prompt's text alone, and proves what stands beside them.
+"""Writes the tables from a prompt's text alone, and proves their decoys.
 
-What notes look like is not proven independently: their patterns are compiled by `pipeline.worlds.wording` from the
-wordings that the writer fills. All that follows from them, lines of the log and the rules are read by code of this
-module's own.
+The patterns of notes are not independent of the writer: `pipeline.worlds.wording` compiles them from the wordings that
+it fills. All that follows from them, lines of the log and the rules are read by this module's own code.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ NAME = r"[A-Z][a-z]+ [A-Z][a-z]+"
 BUILDER = r"[A-Z][a-z]+ [A-Z][A-Za-z'-]+"
 REGION = "[A-Z][a-z]+"
 VALUES = {"builder": BUILDER, "year": r"[12]\d{3}", "cost": r"\d{3}|[a-z]+ hundred(?: and [a-z-]+)?"}
-"""What notes state, and how it is written."""
+"""What notes state, and its pattern."""
 ASKED_NOTES = re.compile(
     rf"\nQuestion: Which ([a-z]+) stand in ({REGION})\? Give a row for each of them, in the order of their "
     r"(notes|costs, the (?:lowest|highest) first)\.\nAnswer:\Z"
@@ -40,11 +39,11 @@ HOURS = {
     name: number for number, name in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine"), 2)
 }
 MARK = "@"
-"""What stands for a predicate in a note that is taken apart."""
+"""Replaces a predicate in a note that is taken apart."""
 
 
 class Note(NamedTuple):
-    """What a note states, and what else it speaks of: a region, a kind, or nothing."""
+    """What a note states, and what else it mentions: a region, a kind, or nothing."""
 
     name: str
     kind: str
@@ -94,7 +93,7 @@ def _one_of(found: re.Match[str]) -> str:
 
 
 def _number(said: str) -> int:
-    """Return a number of three digits, which may be in words."""
+    """Return a number of three digits, given in digits or in words."""
     if said.isdigit():
         return int(said)
     total = 0
@@ -107,7 +106,7 @@ def _number(said: str) -> int:
 
 
 def _any(name: str, slots: Mapping[str, str]) -> str:
-    """Return a pattern of all wordings of something, given those of their slots."""
+    """Return a pattern of all wordings of something, given the patterns of their slots."""
 
     def takes(slot: Slot) -> str:
         return slots[slot.name]
@@ -117,13 +116,13 @@ def _any(name: str, slots: Mapping[str, str]) -> str:
 
 @cache
 def _predicates() -> tuple[re.Pattern[str], ...]:
-    """Return a pattern of all that states a value, for each of them."""
+    """Return for each value a pattern of all that states it."""
     return tuple(re.compile(_any(name, {name: f"({value})"})) for name, value in VALUES.items())
 
 
 @cache
 def _mentions() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return a pattern of what may stand before a note, and one of what may stand behind it."""
+    """Return a pattern of what may precede a note, and one of what may follow it."""
     kind = "|".join(kinds())
     both = (
         "|".join(
@@ -137,7 +136,7 @@ def _mentions() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 @cache
 def _frames() -> tuple[re.Pattern[str], ...]:
-    """Return a pattern of each frame of a note, in which predicates are marks."""
+    """Return a pattern of each frame of a note, with marks for predicates."""
     slots = {
         "name": f"(?P<name>{NAME})",
         "region": f"(?P<region>{REGION})",
@@ -154,7 +153,7 @@ def _frames() -> tuple[re.Pattern[str], ...]:
 
 
 class AskedNotes(NamedTuple):
-    """What is asked of notes: a kind, a region, and the order of the rows."""
+    """What is asked about notes: a kind, a region, and the order of the rows."""
 
     kind: str
     region: str
@@ -179,7 +178,7 @@ def read_notes(text: str) -> tuple[Lines, list[Note]]:
 
 
 def lines_between(text: str, opening: str, closing: str) -> Lines:
-    """Return the lines of a prompt behind its opening line, and before what closes them."""
+    """Return the lines of a prompt between an opening and a closing line."""
     start, end = text.find(f"\n{opening}") + 1 + len(opening), text.rfind(f"\n{closing}") + 1
     if start <= len(opening) or end < start:
         raise ReadError(f"the prompt has no lines behind {opening.strip()!r}")
@@ -198,7 +197,7 @@ def table_of_notes(text: str) -> str:
 
 
 def note_faults(row: Published, decoys: float) -> Iterator[str]:
-    """Yield what is wrong with a row of notes that promises decoys for such a share of what is asked."""
+    """Yield what is wrong with a row of notes that promises decoys for a share of what is asked."""
     asked, (lines, notes) = asked_of_notes(row.text), read_notes(row.text)
     if row.question not in row.text[row.text.rfind("\nQuestion: ") :]:
         yield "the prompt does not end in the question"
@@ -224,14 +223,14 @@ def note_faults(row: Published, decoys: float) -> Iterator[str]:
 
 
 def mark_faults(row: Published, lines: Lines, relevant: Sequence[int], decoys: Sequence[int]) -> Iterator[str]:
-    """Hold the marks of a row to be those of some lines, by their numbers."""
+    """Check that the marks of a row are those of some lines, given by number."""
     for role, wanted in (("relevant", relevant), ("decoy", decoys)):
         if row.spans(role) != [lines.span(at) for at in wanted]:
             yield f"the marks of role {role} are not its lines"
 
 
 class Logged(NamedTuple):
-    """A line of the log: its time as three texts of two digits, and the host that it quotes, if it quotes one."""
+    """A line of the log: its time as three texts of two digits, and the host that it quotes, if any."""
 
     time: tuple[str, str, str]
     host: str
@@ -346,7 +345,7 @@ def table_of_log(text: str) -> str:
 
 
 def log_faults(row: Published, decoys: float, twins: int) -> Iterator[str]:
-    """Yield what is wrong with a row of a log that promises decoys for such a share of the lines asked for."""
+    """Yield what is wrong with a row of a log that promises decoys for a share of the lines asked for."""
     host, (lines, logged), form = host_asked(row.text), read_log(row.text), form_of(row.text)
     if row.question not in row.text[row.text.rfind("\nQuestion: ") :]:
         yield "the prompt does not end in the question"

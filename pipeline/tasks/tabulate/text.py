@@ -1,4 +1,4 @@
-"""What prompts of `tabulate` say around notes and lines. All wording is Carrara's own."""
+"""The text of `tabulate` prompts around notes and lines. All wording is Carrara's own."""
 
 from __future__ import annotations
 

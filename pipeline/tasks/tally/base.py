@@ -1,4 +1,4 @@
-"""What all tasks of tally have: lines of messages, by number, and how some of them are placed among the others."""
+"""What all tasks of tally share: lines of messages, by number, and how some of them are placed among the others."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from pipeline.worlds.utterances import Intent, domain, source_digest, texts, tim
 
 WORLD = "tally@2"
 CLERKS, SPARE = 64, 4096
-"""Clerks of the pool; numbers that no clerk of the pool has."""
+"""Clerks of the pool, and how many other numbers there are."""
 FIRST, NUMBERS = 10_000, 90_000
 SPARES = 24
 INTENTS = domain("request").intents
@@ -55,19 +55,19 @@ def is_stated(stratum: Stratum) -> bool:
 def each(tier: str) -> int:
     """Return how many lines the pool has of each intent: all that are written, several times what a prompt can hold.
 
-    Lists that are dealt need them: they end where an act runs out of lines that deny another one.
+    Dealt lists need them: they end where an act runs out of lines that deny another one.
     """
     return times(tier, "request")
 
 
 def lines_of(tier: str, intent: Intent) -> range:
-    """Return the lines of the pool of an intent."""
+    """Return the pool's lines of an intent, by number."""
     first = INTENTS.index(intent) * each(tier)
     return range(first, first + each(tier))
 
 
 def clerks(streams: Streams) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the numbers of the clerks of the pool, and other numbers; `streams` are any below the seed."""
+    """Return the numbers of the pool's clerks, and other numbers; `streams` are any below the seed."""
     return _clerks(streams.world(WORLD))
 
 
@@ -99,7 +99,7 @@ def _lines(streams: Streams, tier: str, *, stated: bool) -> Iterator[str]:
 
 
 def filler(stratum: Stratum, without: Iterable[Intent], row_streams: Streams) -> Filler:
-    """Return lines in random order, none of them of some intents."""
+    """Return lines in random order, without those of some intents."""
     left_out = frozenset(at for intent in without for at in lines_of(stratum.tier, intent))
     spares = Shuffled(row_streams.of("spares"), each(stratum.tier) * len(INTENTS), left_out).take(SPARES)
     rest = Shuffled(row_streams.of("filler"), each(stratum.tier) * len(INTENTS), left_out | {*spares.tolist()})
@@ -107,11 +107,11 @@ def filler(stratum: Stratum, without: Iterable[Intent], row_streams: Streams) ->
 
 
 Line = tuple[int, str, str, Intent]
-"""A line before it is written: its day, its clerk, its message and what that asks."""
+"""A line before it is written: its day, its clerk, its message and the message's intent."""
 
 
 class TallyTask(Task):
-    """Lines that are placed among others."""
+    """A question about lines placed among others."""
 
     family = "tally"
     max_new_tokens = 64
@@ -129,7 +129,7 @@ class TallyTask(Task):
         return (spec_of(stratum),)
 
     def lines(self, stratum: Stratum, some: Sequence[Line]) -> list[str]:
-        """Write lines as the stratum has them."""
+        """Write lines in the form of a stratum."""
         stated = is_stated(stratum)
         return [text.line(date, clerk, said, intent if stated else None) for date, clerk, said, intent in some]
 
@@ -154,13 +154,13 @@ class TallyTask(Task):
         )
 
     def drawn(self, stratum: Stratum, index: int, stratum_streams: Streams, purpose: str, kinds: int) -> int:
-        """Return what a row is dealt of so many kinds."""
+        """Return which of some kinds a row is dealt."""
         return deal(stratum_streams.of(purpose), stratum.rows, index, kinds)
 
     def made(
         self, stratum: Stratum, index: int, latent: Mapping[str, Any], relevant: Sequence[Line], asked: str, key: str
     ) -> Sample:
-        """Return a sample; the plan names it."""
+        """Return a sample; the plan sets its id."""
         return Sample("", stratum, index, latent, tuple(self.lines(stratum, relevant)), asked, Key.accepting(key))
 
     def answers(self, text: str) -> tuple[str, ...]:
@@ -168,25 +168,25 @@ class TallyTask(Task):
         return reader.accepted(reader.solve(text))
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that marked lines are needed and others not, and that decoys are there."""
+        """Prove that exactly the marked lines are needed, and that decoys are there."""
         return reader.faults(row)
 
 
 YEAR = DAYS * len(text.MONTHS)
 APART = 2
-"""Digits in which numbers that are alike differ, at most."""
+"""The most digits in which similar numbers differ."""
 
 
 def messages_of(intent: Intent, rng: Random, count: int) -> list[str]:
-    """Write so many messages of an intent."""
+    """Write messages of an intent."""
     return write(domain("request"), intent, rng, count)
 
 
 def near_misses(intent: Intent, rng: Random, count: int) -> list[tuple[Intent, str]]:
     """Write messages that ask something else, but share the act or the thing of an intent, and often mention both.
 
-    Of six messages two ask about the same thing and say that the act is not wanted, two ask for the same act and say
-    that the thing is not meant; one shares the act or the thing, and one shares neither.
+    Of six messages, two ask about the same thing and say that the act is not wanted, two ask for the same act and say
+    that the thing is not meant, one shares the thing, and one shares neither.
     """
     found = []
     for number in range(count):
@@ -198,13 +198,13 @@ def near_misses(intent: Intent, rng: Random, count: int) -> list[tuple[Intent, s
 
 
 def mentioning(intent: Intent, rng: Random, without: Intent) -> tuple[Intent, str]:
-    """Write a message that mentions the act and the thing of an intent and asks neither that nor another intent."""
+    """Write a message that mentions the act and the thing of an intent and asks for neither that nor another intent."""
     other = rng.choice([one for shared in SHARED[:2] for one in _alike(intent, shared) if one != without])
     return other, write(domain("request"), other, rng, 1, intent)[0]
 
 
 SHARED = ((True, False), (False, True), (True, False), (False, True), (True, False), (False, False))
-"""By turn, whether a miss has the thing and whether it has the act."""
+"""By turn, whether a near miss has the thing and whether it has the act."""
 
 
 @cache
@@ -213,12 +213,12 @@ def _alike(intent: Intent, shared: tuple[bool, bool]) -> Sequence[Intent]:
 
 
 def dates(rng: Random, count: int, first: int = 0, last: int = YEAR) -> list[int]:
-    """Draw so many days, all of them at or after the first and before the last."""
+    """Draw days from `first` on and before `last`."""
     return [rng.randrange(first, last) for _ in range(count)]
 
 
 def near_numbers(number: str, free: Sequence[str], rng: Random, count: int) -> list[str]:
-    """Draw numbers of which at most two digits differ from those of a number, as far as there are such."""
+    """Draw numbers that differ from a number in at most two digits, or any if there are too few of these."""
     apart = (_digits(free) != np.array([*number.encode()])).sum(axis=1)
     alike = [free[place] for place in np.flatnonzero((apart > 0) & (apart <= APART)).tolist()]
     return rng.sample(alike if len(alike) >= count else free, count)
@@ -226,5 +226,5 @@ def near_numbers(number: str, free: Sequence[str], rng: Random, count: int) -> l
 
 @lru_cache(maxsize=2)
 def _digits(numbers: Sequence[str]) -> NDArray[np.uint8]:
-    """Return the digits of numbers that have equally many, as their ASCII codes, a row each."""
+    """Return the digits of numbers of equal length as ASCII codes, a row for each number."""
     return np.frombuffer("".join(numbers).encode(), dtype=np.uint8).reshape(len(numbers), -1)

@@ -18,11 +18,11 @@ from pipeline.worlds.ledger import AMOUNTS, DISTRICTS, YEARS, Entry, draw_codes
 from pipeline.worlds.needles import LABELS
 
 ROWS = 256
-"""Rows of the data set of which what is drawn is kept."""
+"""How many rows' draws are cached."""
 NEAR = {5: range(4, 25), 20: range(10, 51), 80: range(30, 111)}
-"""How many entries have the label alone, and how many the district, by complexity: so many that sums tell little."""
+"""How many entries share the label alone, and how many the district, by complexity: so many that sums tell little."""
 BEHIND = 3
-"""Lines behind the entries, before the question: the end, how to reply, a blank one."""
+"""Lines between the entries and the question: the end, how to reply, a blank one."""
 
 
 class Drawn(NamedTuple):
@@ -35,7 +35,7 @@ class Drawn(NamedTuple):
     dealt: Mapping[str, tuple[int, int]]
 
     def chance(self, complexity: int) -> float:
-        """Return the chance of a reader that counts all of the label and all of the district, and guesses from that."""
+        """Return the chance of guessing from the counts of all entries of the label and of the district."""
         alike = sum(one.label == self.label for one in self.near)
         sums = [len(self.asked) + each for each in (alike, len(self.near) - alike)]
         return 1 / sum(all(each - count in NEAR[complexity] for each in sums) for count in COUNTS[complexity])
@@ -95,7 +95,7 @@ class CountInRegister(OfLedger):
 
 @lru_cache(maxsize=ROWS)
 def draw(task: CountInRegister, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Drawn:
-    """Deal a number, a label and a district, and draw entries; remembers the rows of a shard."""
+    """Deal a number, a label and a district, and draw entries; the rows of a shard are cached."""
     dealer, complexity = Dealer(stratum, index, row_streams, stratum_streams), stratum.complexity
     count = dealer.deal(f"number at {complexity}", COUNTS[complexity])
     label, district = deal_place(dealer, task.complexities)

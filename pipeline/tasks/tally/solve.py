@@ -1,4 +1,4 @@
-"""Reads the lines of a prompt and answers the question behind them, by the grammar of the messages."""
+"""Reads the lines of a prompt and answers the question after them, by the grammar of the messages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Intent = tuple[str, str]
 
 
 class Entry(NamedTuple):
-    """A line as read: its day and month, the clerk, the message, what the line states if it does, and what it means.
+    """A line as read: its day and month, clerk, message, the intent that it states, if any, and what it means.
 
     `intent` is what the message asks, and `date` the month from 0 and the day.
     """
@@ -59,7 +59,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """A question: what kind it is, and what it names."""
+    """A question: its subtask, and what it names."""
 
     subtask: str
     named: Mapping[str, str]
@@ -78,7 +78,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """All lines of a prompt as read and as they stand, and the question."""
+    """All lines of a prompt, as read and as written, and the question."""
 
     entries: Sequence[Entry]
     asked: Question
@@ -94,7 +94,7 @@ def _kinds(what: str) -> list[list[str]]:
 
 @cache
 def phrases() -> Mapping[str, Intent]:
-    """Return what questions call each kind of message."""
+    """Return the kind of message that each phrase of questions means."""
     pairs = product(_kinds("act"), _kinds("thing"))
     return {act[2].replace("{it}", thing[2]): (act[0], thing[0]) for act, thing in pairs}
 
@@ -170,7 +170,7 @@ def answer(entries: Sequence[Entry], asked: Question) -> str:
 
 
 def accepted(right: str) -> tuple[str, ...]:
-    """Return all forms of an answer: of a pair of acts both orders."""
+    """Return all forms of an answer: for a pair of acts both orders."""
     return tuple(dict.fromkeys((right, " and ".join(right.split(" and ")[::-1]))))
 
 
@@ -180,13 +180,13 @@ def times_of(entries: Sequence[Entry]) -> Counter[str]:
 
 
 def counted_of(entries: Sequence[Entry], asked: Question) -> list[Entry]:
-    """Return the lines of the asked clerk and kind, by their dates."""
+    """Return the asked clerk's lines of the asked kind, by date."""
     mine = [entry for entry in entries if entry.clerk == asked.named["clerk"] and entry.intent == asked.kinds[0]]
     return sorted(mine, key=lambda entry: entry.date)
 
 
 def leading(times: Counter[str], options: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], int, int]:
-    """Return the option that comes most often, how often it does, and how often the next one does."""
+    """Return the most frequent option, how often it comes, and how often the next one does."""
     counted = ((one, sum(times[act] for act in one)) for one in options)
     (first, most), (_, next_most), *_ = sorted(counted, key=lambda each: -each[1])
     if most == next_most:
@@ -195,9 +195,9 @@ def leading(times: Counter[str], options: Sequence[tuple[str, ...]]) -> tuple[tu
 
 
 GAP = 0.1
-"""By how much of its own number the act that is the answer leads in a packed prompt, at least."""
+"""By what share of its own number the act that is the answer leads in a packed prompt, at least."""
 OWN, OTHERS = {5: 4, 20: 12, 80: 48}, {5: 3, 20: 10, 80: 30}
-"""How many other messages the asked clerk received, and other clerks of the kind, at least."""
+"""The fewest other messages of the asked clerk, and messages of the kind to other clerks, by complexity."""
 
 
 def faults(row: Published) -> Iterator[str]:
@@ -229,7 +229,7 @@ def _marked(row: Published, role: str) -> Iterator[Entry]:
 
 
 def _stated(row: Published, book: Book) -> Iterator[str]:
-    """Hold what lines state to what their messages ask."""
+    """Check that lines state what their messages ask, or nothing."""
     stated = bool(row.stratum.knob("stated", False))
     if any(bool(entry.stated) != stated for entry in book.entries):
         yield "a line states what it asks, or does not, as the knob has it"
@@ -238,7 +238,7 @@ def _stated(row: Published, book: Book) -> Iterator[str]:
 
 
 def _shares(book: Book, relevant: Sequence[Entry]) -> Iterator[str]:
-    """Hold the lead of the answer to its gap, in the whole text."""
+    """Check that the answer leads by the gap in the whole text."""
     times = times_of(book.entries)
     first, most, following = leading(times, book.asked.options)
     if most - following < GAP * most:
@@ -249,7 +249,7 @@ def _shares(book: Book, relevant: Sequence[Entry]) -> Iterator[str]:
 
 
 def _needed(row: Published, book: Book, relevant: Sequence[Entry]) -> Iterator[str]:
-    """Take each line away that could matter: without a relevant one the answer is another, without others the same."""
+    """Take away each line that could matter: without a relevant one the answer must change, without others not."""
     asked, right = book.asked, row.key.target
     could = list(_that_could_matter(book))
     if answer(could, asked) != right:
@@ -267,7 +267,7 @@ def _needed(row: Published, book: Book, relevant: Sequence[Entry]) -> Iterator[s
 
 
 def _that_could_matter(book: Book) -> Iterator[Entry]:
-    """Yield the lines of the asked kinds, of one clerk where one is asked about."""
+    """Yield the lines of the asked kinds, and of one clerk if one is asked about."""
     clerk, kinds = book.asked.named.get("clerk"), book.asked.kinds
     mine = [entry for entry in book.entries if entry.clerk == clerk] if clerk else book.entries
     return (entry for entry in mine if entry.intent in kinds)
@@ -281,7 +281,7 @@ def _answered(entries: Sequence[Entry], asked: Question) -> str:
 
 
 def _misses(row: Published, book: Book) -> Iterator[str]:
-    """Count the decoys that every prompt has."""
+    """Check that the decoys of every prompt are there."""
     asked, size = book.asked, row.stratum.complexity
     kind = asked.kinds[0]
     if clerk := asked.named.get("clerk"):

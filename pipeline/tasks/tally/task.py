@@ -1,4 +1,4 @@
-"""Tasks of tally that ask about clerks: how many messages of a kind one received, by when, and who received two."""
+"""Tasks of tally that ask about clerks: how many messages of a kind one received, when, and who received two kinds."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from pipeline.tasks.tally.base import (
 from pipeline.worlds.utterances import Intent
 
 COUNTS = {5: range(2, 9), 20: range(14, 27), 80: range(60, 101)}
-"""How many messages are counted that are dealt, by complexity."""
+"""How many messages are counted, by complexity: one of these numbers is dealt."""
 OWN, OTHERS = {5: (4, 8), 20: (12, 30), 80: (48, 70)}, {5: (3, 6), 20: (10, 30), 80: (30, 50)}
-"""How many other messages the clerk received, and how many of the kind other clerks did: from and to."""
+"""How many other messages the clerk received, and how many of the kind other clerks did: the least and the most."""
 MONTHS = len(text.MONTHS)
 
 
 class OfOneClerk(TallyTask):
-    """One clerk, and one kind of message; `complexity` is about how many of them are relevant."""
+    """One clerk and one kind of message; `complexity` is about how many messages are relevant."""
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the kind of message that is asked about."""
@@ -46,12 +46,12 @@ class OfOneClerk(TallyTask):
     def asked(
         self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> tuple[int, Intent, str]:
-        """Deal a kind, and draw a clerk of whom no line of the pool is."""
+        """Deal a kind, and draw a clerk who has no line in the pool."""
         kind = self.drawn(stratum, index, stratum_streams, "kind", len(INTENTS))
         return kind, INTENTS[kind], row_streams.of("clerk").choice(clerks(row_streams)[1])
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put decoys beside what is asked."""
+        """Add decoys to what is asked."""
         intent, clerk = INTENTS[sample.latent["kind"]], sample.latent["clerk"]
         rng = row_streams.of("misses")
         more = self.later(sample, rng)
@@ -71,7 +71,7 @@ class OfOneClerk(TallyTask):
         return []
 
     def days(self, sample: Sample, rng: Random) -> list[int]:
-        """Return when the clerk's other messages came."""
+        """Return the days of the clerk's other messages."""
         return dates(rng, sample.latent["own"])
 
     def numbers(self, stratum: Stratum, row_streams: Streams) -> dict[str, int]:
@@ -92,7 +92,7 @@ class Count(OfOneClerk):
     fits = MappingProxyType({20: 8192, 80: 16_384})
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Deal a number, and write so many messages."""
+        """Deal a number, and write as many messages."""
         kind, intent, clerk = self.asked(stratum, index, row_streams, stratum_streams)
         counts = COUNTS[stratum.complexity]
         count = counts[self.drawn(stratum, index, stratum_streams, "count", len(counts))]
@@ -109,7 +109,7 @@ class Count(OfOneClerk):
         return {**OfOneClerk.dealt(self, sample), **number}
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess among the numbers that are dealt, and what counters who do not read score."""
+        """Return the chance of a guess among the numbers that are dealt, and the scores of counting without reading."""
         count, latent = int(key.target), sample.latent
         return {
             "uniform": 1 / len(COUNTS[sample.stratum.complexity]),
@@ -119,7 +119,7 @@ class Count(OfOneClerk):
 
 
 class When(OfOneClerk):
-    """In which month the last of a number of messages came; `complexity` is the number."""
+    """The month of the last of a number of messages; `complexity` is the number."""
 
     subtask = "when"
     version = 4
@@ -129,7 +129,7 @@ class When(OfOneClerk):
     fits = MappingProxyType({20: 8192})
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Deal a month: the last of the messages comes in it, and all further ones in later months."""
+        """Deal a month: the last of the messages comes in it, and all further ones come later."""
         kind, intent, clerk = self.asked(stratum, index, row_streams, stratum_streams)
         month, count = self.drawn(stratum, index, stratum_streams, "month", MONTHS), stratum.complexity
         rng = row_streams.of("relevant")
@@ -154,9 +154,9 @@ class When(OfOneClerk):
         ]
 
     def days(self, sample: Sample, rng: Random) -> list[int]:
-        """Return when the clerk's other messages came: a third of them up to the answer's month, or more.
+        """Return the days of the clerk's other messages, at least a third of them up to the answer's month.
 
-        They are as many as make the clerk's messages up to that month and behind it equally frequent, if that is more.
+        More of them are, if it takes more for the clerk's messages to be as frequent up to that month as after it.
         """
         latent, count = sample.latent, sample.stratum.complexity
         own, passed = latent["own"], latent["month"] + 1
@@ -177,7 +177,7 @@ class Users(TallyTask):
     """Clerks who received a message of each of two kinds; `complexity` is how many there are.
 
     As many clerks received a message of the first kind and one that only mentions the second, as many the reverse, and
-    as many two that only mention what is asked. All of them are clerks of the pool, with other messages as well.
+    as many two that only mention what is asked. All of them are clerks of the pool, with other messages too.
     """
 
     subtask = "users"
@@ -201,9 +201,9 @@ class Users(TallyTask):
         return self.made(stratum, index, latent, relevant, text.pairing(intent, other), ", ".join(sorted(both)))
 
     def partners(self, kind: int, complexity: int) -> Sequence[int]:
-        """Return the kinds that share the act or the thing, of which a question of a complexity may ask beside a kind.
+        """Return the kinds that share the act or the thing with a kind, and may be asked for with it at a complexity.
 
-        Each pair belongs to one complexity and has one order, so that no two rows of a length put the same question.
+        Each pair belongs to one complexity and has one order, so that no two rows of a length ask the same question.
         """
         turn, one = self.complexities.index(complexity), INTENTS[kind]
         return [
@@ -215,7 +215,7 @@ class Users(TallyTask):
         ]
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put clerks beside them who received one of the messages, or none, and instead decoys that mention it."""
+        """Add clerks who received one of the messages or none, and decoys that mention what they lack."""
         latent, count = sample.latent, sample.stratum.complexity
         kinds_asked = INTENTS[latent["kind"]], INTENTS[latent["other"]]
         one, two, none = (latent["clerks"][at * count : (at + 1) * count] for at in (1, 2, 3))
@@ -235,7 +235,7 @@ class Users(TallyTask):
         return {"kind": (sample.latent["kind"], len(INTENTS))}
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the score of clerks drawn at random, and of all who received a message of either kind, or mention."""
+        """Return the scores of random clerks, and of all who received a message of either kind, or a mention."""
         return {"uniform": sample.stratum.complexity / CLERKS, "either": 2 / (1 + 3), "mentioned": 2 / (1 + 4)}
 
 

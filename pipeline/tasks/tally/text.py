@@ -1,4 +1,4 @@
-"""The text of a prompt: what is asked, lines that each hold a message, and a question about all of them."""
+"""The text of a prompt: what is asked, lines that each have a message, and a question about all of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 DAYS = 28
-"""Days of a month on which messages come."""
+"""Days of a month that messages may have."""
 INTRODUCTION = (
     "Below are messages that customers sent in the course of one year to a company that looks after their contracts "
     "and memberships. Each line gives the day, the number of the clerk who received the message, and the message. The "
@@ -53,7 +53,7 @@ def line(date: int, clerk: str, message: str, stated: Intent | None = None) -> s
     """Return a line.
 
     Args:
-        date: the day of the year that is meant, of `DAYS` in each month, from 0.
+        date: the day of the year, from 0; each month has `DAYS`.
         clerk: the clerk's number.
         message: what the customer wrote.
         stated: the intent of the message, where lines state it.
@@ -64,7 +64,7 @@ def line(date: int, clerk: str, message: str, stated: Intent | None = None) -> s
 
 
 def head(subtask: str, *, stated: bool) -> tuple[Piece, ...]:
-    """Return what stands before the lines: it says what messages can ask, and about what."""
+    """Return what precedes the lines: it says what messages can ask, and about what."""
     if subtask in ("most", "compare"):
         named = NAMED.format(names=listed([f"{kind.word} ({_of_it(kind.phrase)})" for kind in kinds("act").values()]))
     else:
@@ -78,7 +78,7 @@ def _of_it(phrase: str) -> str:
 
 
 def listed(some: Sequence[str], last: str = "and") -> str:
-    """Return several as a list in words.
+    """Join several into a list in words.
 
     >>> listed(["this", "that", "more"]), listed(["that"])
     ('this, that and more', 'that')
@@ -87,12 +87,12 @@ def listed(some: Sequence[str], last: str = "and") -> str:
 
 
 def tail(subtask: str, question: str) -> tuple[Piece, ...]:
-    """Return what stands behind the lines."""
+    """Return what follows the lines."""
     return (Piece(END.format(reply=REPLIES[subtask], question=question), "question"),)
 
 
 def ordinal(number: int) -> str:
-    """Return a number as it counts in order.
+    """Return an ordinal number.
 
     >>> ordinal(21), ordinal(12), ordinal(5)
     ('21st', '12th', '5th')
@@ -107,7 +107,7 @@ def counting(clerk: str, intent: Intent) -> str:
 
 
 def dating(clerk: str, intent: Intent, number: int) -> str:
-    """Return a question for the month of the message of a number."""
+    """Return a question for the month of the `number`-th message."""
     return QUESTIONS["when"].format(clerk=clerk, kind=phrase(intent), nth=ordinal(number))
 
 
@@ -117,7 +117,7 @@ def pairing(one: Intent, other: Intent) -> str:
 
 
 def sides(acts: Sequence[str]) -> tuple[str, ...]:
-    """Return how a side is named whose acts are counted together: in either order, where it has two."""
+    """Return the names of a side whose acts are counted together: in both orders, if it has two acts."""
     named = [kinds("act")[act].word for act in acts]
     return tuple(dict.fromkeys((listed(named), listed(named[::-1]))))
 

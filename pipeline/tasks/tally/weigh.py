@@ -40,36 +40,36 @@ from pipeline.worlds.utterances import Intent, denials, domain, share
 ACTS = domain("request").acts
 THINGS = domain("request").objects
 LOTS = {"denied": 3, "alone": 5}
-"""How many acts are denied often, and how many stand alone often: asked for in messages that deny nothing."""
+"""How many acts are denied often, and how many are often alone: asked for in messages that deny nothing."""
 DENIED, ALONE = (2.7, 16.1), (2.0, 3.4)
-"""How often acts are denied, and stand alone, that do so seldom or often, in the measure of the weights below."""
+"""How often acts are denied, and alone, if they are so seldom or often, on the scale of the weights below."""
 LINE_TOKENS = 48
-"""Tokens of a line at the least, as a mean over a prompt."""
+"""Mean tokens of a prompt's lines, at least."""
 LINES = 50
-"""Lines of the dealt list in which the leader is safely ahead of its rival, give or take one of each."""
+"""Dealt lines after which the leader is safely ahead of its rival, give or take one of each."""
 DRAWN_TWICE = 0.5
-"""How many lines stand at the nearer to one end of two places: not so many that what is denied seems rare there."""
+"""The share of lines that take the nearer to their end of two places: few enough that denials seem no rarer there."""
 ROUNDS_OF_SHARES = 24
 """How often shares are scaled to their sums."""
 NO_BURSTS = Bursts(0, 0.0, 0.0, 1)
 
 
 class Shares(TallyTask):
-    """A dealt list of which one side leads another: the acts of either are counted together.
+    """A dealt list in which one side leads another; the acts of a side are counted together.
 
-    Who does not see which act a message denies can count two things of each act: the messages that mention it, and
-    those that mention no other act. How often an act is denied, and how often it stands alone, is drawn by lot,
-    whatever it is asked for, and differs by more than what acts are asked for does. So neither count tells the leader.
+    A reader who does not see which act a message denies can count two things for each act: the messages that mention
+    it, and those that mention no other act. How often an act is denied or alone is drawn by lot, independently of how
+    often it is asked for, and varies more. So neither count reveals the leader.
     """
 
     scorer = "exact"
     shortest = 4096
     side: int
-    """How many acts a side has; those of the leader are the first in the ranks, then come those of its rival."""
+    """How many acts a side has; those of the leader are the first in the ranks, followed by those of its rival."""
     turns: int
-    """In how many ways a lot may fall for the sides."""
+    """How many ways a lot may fall for the sides."""
     spared: Sequence[int]
-    """How many lines of each rank may close gaps: so few that the leader leads with any of them."""
+    """How many lines of each rank may close gaps: so few that the leader still leads."""
 
     @abstractmethod
     def weights(self, sample: Sample) -> Sequence[int]:
@@ -77,7 +77,7 @@ class Shares(TallyTask):
 
     @abstractmethod
     def lot(self, ranks: Sequence[str], turn: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
-        """Return which acts of the sides are among so many that are drawn, and those of which the others are drawn."""
+        """Return which acts of the sides are among `count` drawn ones, and the acts that the others are drawn from."""
 
     def made_of(
         self,
@@ -88,7 +88,7 @@ class Shares(TallyTask):
         latent: Mapping[str, Any],
         options: Sequence[Sequence[str]],
     ) -> Sample:
-        """Draw what is denied often and where lines stand, and two lines to be marked: of the leader and its rival."""
+        """Draw what is denied often, where lines go, and two lines to mark: one of the leader, one of its rival."""
         row_streams, stratum_streams = streams
         rng, size = row_streams.of("relevant"), self.side
         sides, rest = (ranks[:size], ranks[size : 2 * size]), ranks[2 * size :]
@@ -123,7 +123,7 @@ class Shares(TallyTask):
         )
 
     def filler(self, sample: Sample, row_streams: Streams) -> Filler:
-        """Return the dealt lines: in every prefix acts are asked for, stand alone and are denied by their shares."""
+        """Return the dealt lines: in every prefix acts are asked for, alone and denied by their shares."""
         stratum, latent = sample.stratum, sample.latent
         ranks, asked = [ACTS.index(act) for act in latent["ranks"]], np.array(self.weights(sample), dtype=np.float64)
         denied, alone = (
@@ -140,7 +140,7 @@ class Shares(TallyTask):
         return Filler(spec_of(stratum).name, order, spares, "ranked", self._places(sample, row_streams), least=LINES)
 
     def _places(self, sample: Sample, row_streams: Streams) -> Indices:
-        """Return where lines stand: those of half of the acts nearer to the start, the others nearer to the end."""
+        """Return the places of lines: those of half of the acts nearer to the start, the others nearer to the end."""
         of_act = acts(sample.stratum.tier)
         one, two, lot = words(row_streams.of("places"), 3 * len(of_act)).astype(np.int64).reshape(3, -1)
         early = np.array([act in sample.latent["early"] for act in ACTS])[of_act]
@@ -148,7 +148,7 @@ class Shares(TallyTask):
         return np.where(lot < share(DRAWN_TWICE), drawn_twice, one)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return how the lots fell, and the end at which the answer is frequent."""
+        """Return how the lots fell, and the end where the answer is frequent."""
         lots = {name: (sample.latent[name]["turn"], self.turns) for name in LOTS}
         return {**lots, "end": (sample.latent["end"], 2)}
 
@@ -184,20 +184,20 @@ class Most(Shares):
         return {"act": (sample.key.target, len(ACTS)), **Shares.dealt(self, sample)}
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and the scores of who counts what is mentioned, and what is mentioned alone."""
+        """Return the chance of a guess, and the scores of counting what is mentioned, and what is mentioned alone."""
         often, alone = (sample.latent[name]["turn"] < count for name, count in LOTS.items())
         return {"uniform": 1 / len(ACTS), "mentioned": float(often), "alone": alone / LOTS["alone"]}
 
 
 SHORTEST, TURNS = 12, 7
-"""Binary logarithm of the shortest length; by how many questions of each act lengths are apart in the lists below."""
+"""The binary logarithm of the shortest length, and how many questions of each act lie between lengths in the lists."""
 
 
 class Compare(Shares):
-    """Which of two pairs of acts more messages ask for; no two rows of a length put the same question.
+    """Which of two pairs of acts more messages ask for; no two rows of a length ask the same question.
 
-    The pair that leads has the act of the four that is asked for most often and the one that is seldom asked for, or
-    neither, in turn. Both acts of one pair are denied often, and both of one stand alone often.
+    In turn, the leading pair has both the most frequent and the least frequent of the four acts, or neither. Both acts
+    of one pair are denied often, and both of one are often alone.
     """
 
     subtask = "compare"
@@ -209,7 +209,7 @@ class Compare(Shares):
     WEIGHTS = ((19, 7, 9, 9, 10, 9, 9, 8, 7, 7), (13, 13, 14, 4, 10, 9, 9, 8, 7, 7))
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Deal an act of the pair that leads, and take the other three from its list of questions."""
+        """Deal an act of the leading pair, and take the other three from its list of questions."""
         block, rng = divmod(index, stratum.rows)[0], stratum_streams.of("question")
         place = block * stratum.rows + int(spread(rng, stratum.rows, index) * stratum.rows)
         lengths = stratum.length.bit_length() - 1 - SHORTEST
@@ -226,7 +226,7 @@ class Compare(Shares):
         return self.made_of(stratum, index, (row_streams, stratum_streams), ranks, latent, options)
 
     def weights(self, sample: Sample) -> Sequence[int]:
-        """Return the weights with the most frequent act in the pair that leads, or in the other one."""
+        """Return the weights with the most frequent act in the leading pair, or in the other one."""
         return self.WEIGHTS[sample.latent["top"]]
 
     def lot(self, ranks: Sequence[str], turn: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
@@ -239,16 +239,16 @@ class Compare(Shares):
         return {"act": (latent["ranks"][0], len(ACTS)), "top": (latent["top"], 2), **Shares.dealt(self, sample)}
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and the scores of who counts what is mentioned, and what is mentioned alone."""
+        """Return the chance of a guess, and the scores of counting what is mentioned, and what is mentioned alone."""
         often, alone = (float(sample.latent[name]["turn"] == 0) for name in LOTS)
         return {"uniform": 1 / 2, "mentioned": often, "alone": alone}
 
 
 @lru_cache(maxsize=4)
 def _questions(world: Streams) -> Sequence[Sequence[tuple[str, ...]]]:
-    """Return all questions about two pairs of acts, each in the list of one of its acts, whose pair is to lead.
+    """Return all questions about two pairs of acts, each in the list of one act of the pair that is to lead.
 
-    A question is four acts, first those of the pair that is to lead. The lists are about equally long.
+    A question is four acts, those of the leading pair first. The lists are about equally long.
     """
     rng, found = world.of("questions"), [list[tuple[str, ...]]() for _ in ACTS]
     fours = [*combinations(range(len(ACTS)), 4)]
@@ -263,7 +263,7 @@ def _questions(world: Streams) -> Sequence[Sequence[tuple[str, ...]]]:
 
 
 def _order(dealt: Indices, queues: Sequence[Indices]) -> Indices:
-    """Return the lines of the acts that are dealt by rank, up to where the lines of one run out."""
+    """Return the lines of the acts that are dealt by rank, up to where one act's lines run out."""
     places = [np.flatnonzero(dealt == rank) for rank in range(len(queues))]
     ends = [int(some[len(queue)]) for some, queue in zip(places, queues, strict=True) if len(some) > len(queue)]
     order = np.empty(min(ends, default=len(dealt)), dtype=np.int64)
@@ -293,11 +293,11 @@ def _queues(
     alone: NDArray[np.float64],
     denied: NDArray[np.float64],
 ) -> tuple[list[Indices], list[Indices]]:
-    """Return the lines of each act in an order of which every prefix denies other acts in proportion, and the rest.
+    """Return the lines of each act in an order whose every prefix denies other acts in proportion, and the rest.
 
-    Of all lines `asked` are the shares that ask for each act, `alone` those that deny nothing beside, and `denied`
-    those that deny the act. The order ends where the lines of an act that deny another one run out; the rest are lines
-    behind it that deny something: what closes gaps stands alone no more often than it should.
+    The shares are of all lines: `asked` those that ask for each act, `alone` those that do and deny nothing, and
+    `denied` those that deny it. The order ends where an act's lines that deny another one run out. The rest are later
+    lines that deny something, so that those that close gaps do not make acts alone more often.
     """
     of_act, said, count = acts(tier), _denied(row_streams.world(), tier), len(ACTS)
     sizes = np.bincount(of_act * (count + 1) + np.where(said < 0, count, said), minlength=count * (count + 1))
@@ -323,7 +323,7 @@ def _queues(
 
 
 def _joint(rows: NDArray[np.float64], columns: NDArray[np.float64], most: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return shares with given sums of rows and, about, of columns, none above its most and none on the diagonal."""
+    """Return shares with given sums of rows and, roughly, of columns, none above `most` and none on the diagonal."""
     found = np.outer(rows, columns)
     np.fill_diagonal(found, 0.0)
     for _ in range(ROUNDS_OF_SHARES):

@@ -1,4 +1,4 @@
-"""trace.audit: which claims of a report on the work say something that never happened."""
+"""trace.audit: which claims of a report on the work are about something that never happened."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from pipeline.worlds.desk import Act, Pair, Speaker, Teller, acts, job_text
 from pipeline.worlds.desk.jobs import USER, assign_act, image_name, move_act, set_act, user_line
 
 EIGHTHS = (1, 2, 3)
-"""How many of eight claims are false: dealt."""
+"""How many claims in eight are false: dealt."""
 KINDS = ("item", "ticket", "file", "host", "room")
 PAST = {"receive": "received", "return": "returned", "issue": "issued", "scrap": "scrapped"}
 REFUSED, TWIN, PLANNED = "refused", "twin", "planned"
 WAYS = (REFUSED, REFUSED, REFUSED, REFUSED, TWIN, PLANNED)
-"""How a claim is false: the call was not carried out, or on a like thing, or the user only spoke of it."""
+"""How a claim is false: the call was not carried out, or was about a similar thing, or was only planned."""
 
 
 class Claimed(NamedTuple):
-    """A claim: what was called for it, and the jobs about its things."""
+    """A claim: the call that it states, the jobs about its things, and the way in which it is false, if it is."""
 
     act: Act
     steps: Sequence[Step]
@@ -33,7 +33,7 @@ class Claimed(NamedTuple):
 
 
 class Audit(TraceTask):
-    """What a report claims and the trace does not show. `complexity` is how many claims it has."""
+    """Claims of a report that the trace does not bear out. `complexity` is how many claims the report has."""
 
     __slots__ = ()
 
@@ -47,7 +47,7 @@ class Audit(TraceTask):
     fits = MappingProxyType({8: 8192, 16: 8192, 32: 16384})
 
     def drawn(self, dealer: Dealer) -> Drawn:
-        """Draw claims, each about a thing of its own, and what was called about that and a thing with a like name."""
+        """Draw claims, each about a thing of its own, and the calls about that and a thing with a similar name."""
         size, rng = dealer.stratum.complexity, dealer.rng("claims")
         wrong = EIGHTHS[dealer.deal("false", len(EIGHTHS))] * size // 8
         false = {*rng.sample(range(size), wrong)}
@@ -80,7 +80,7 @@ class Audit(TraceTask):
         return Drawn(text.FALSE_CLAIMS, Key.accepting(key), [[step] for step in steps], latent)
 
     def things(self, dealer: Dealer, teller: Teller, kind: str, taken: Sequence[str]) -> tuple[str, str]:
-        """Draw a thing of a kind, and one with a like name, that are not in the row yet."""
+        """Draw a thing of a kind, and one with a similar name, that are not in the row yet."""
         while True:
             if kind == "room":
                 room, _, half = teller.said.slot("room").partition("-")
@@ -91,7 +91,7 @@ class Audit(TraceTask):
                 return found[0], found[1]
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the report in front of the question."""
+        """Put the report before the question."""
         found = super().layout(sample, row_streams, stratum_streams)
         tail = text.REPORT_TAIL.format(
             report="\n".join(sample.latent["report"]), reply=self.reply, question=sample.question
@@ -100,7 +100,7 @@ class Audit(TraceTask):
 
 
 def claimed(teller: Teller, kind: str, things: tuple[str, str], way: str) -> Claimed:
-    """Write the jobs about the thing of a claim: as many, whether it is true or not, and with as many that work."""
+    """Write the jobs about the thing of a claim: as many, and as many that work, whether it is true or not."""
     own, twin = things
     rng = teller.rng
     act, other = drawn_act(teller.said, kind, own), drawn_act(teller.said, kind, own)
@@ -152,7 +152,7 @@ def drawn_act(said: Speaker, kind: str, name: str) -> Act:
 
 
 def sentence(act: Act) -> str:
-    """Return a call that worked as a report claims it."""
+    """Return the sentence by which a report claims that a call worked."""
     args = act.args
     if act.tool == "stock":
         return f"{args['qty']} x {args['item']} were {PAST[str(args['action'])]}."

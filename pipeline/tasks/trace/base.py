@@ -1,4 +1,4 @@
-"""The frame of all tasks of `trace`: from what a row asks and tells to jobs of its own among those of the world."""
+"""What the tasks of `trace` share: from what a row asks and tells to its own jobs among those of the world."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from pipeline.tasks.trace import proof, replay, text
 from pipeline.worlds.desk import WORLD, Desk, Speaker, Teller, desk, pool_size, pool_texts, source_digest
 
 ROWS = 1024
-"""Rows of which what is told is kept: a shard is sampled, packed and proven in turn."""
+"""How many rows' draws are cached: a shard is sampled, packed and proven in turn."""
 SPARES = 24
 PER_UNIT = 8
-"""Codes that a unit of the pool uses, at most: those of rows begin behind them."""
+"""The most codes that a unit of the pool uses: those of rows begin after them."""
 ERRORS = (0.3, 0.15, 0.0)
 TWINS = (3, 0)
 TERSE, VERBOSE = "terse", "verbose"
@@ -45,7 +45,7 @@ KNOBS: Mapping[str, tuple[Any, ...]] = MappingProxyType({"errors": ERRORS, "twin
 
 
 class Step(NamedTuple):
-    """A job that is written for a row, with its role."""
+    """A job written for a row, and its role."""
 
     text: str
     role: Role
@@ -53,10 +53,10 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a row asks, and the jobs that are written for it: histories, each in order, that mingle in the prompt.
+    """What a row asks, and the jobs written for it: histories, each in order, that mingle in the prompt.
 
-    `shown` stands in the metadata: ``names`` are the things that no other job may name, ``guesses`` the scores of
-    naive readers.
+    `shown` goes into the metadata: ``names`` are the things that no other job may name, ``guesses`` the scores of naive
+    readers.
     """
 
     question: str
@@ -66,7 +66,7 @@ class Drawn:
 
 
 class Dealer:
-    """All that a row is drawn from: the world, its randomness, and what is dealt evenly over its stratum."""
+    """What a row is drawn from: the world, its randomness, and what is dealt evenly over its stratum."""
 
     def __init__(self, task: TraceTask, stratum: Stratum, index: int, streams: tuple[Streams, Streams]) -> None:
         self.task, self.stratum, self.index = task, stratum, index
@@ -81,12 +81,12 @@ class Dealer:
         return self.streams.of(purpose)
 
     def teller(self, purpose: str) -> Teller:
-        """Return what writes calls and results, with a generator for a purpose."""
+        """Return a writer of calls and results, with a generator for a purpose."""
         said, verbose = Speaker(self.desk, self.rng(purpose)), self.knob("density") == VERBOSE
         return Teller(said, self.refs, self.batches, verbose=verbose)
 
     def deal(self, thing: str, kinds: int) -> int:
-        """Return which of so many kinds the row gets: each equally often in a stratum, within one."""
+        """Return which of some kinds the row gets: each equally often in a stratum, within one."""
         kind = deal(self._shared.of(thing), self.stratum.rows, self.index, kinds)
         self.dealt[thing] = [kind, kinds]
         return kind
@@ -136,7 +136,7 @@ class TraceTask(Task):
 
     @abstractmethod
     def drawn(self, dealer: Dealer) -> Drawn:
-        """Draw what a row asks, and the jobs that are written for it."""
+        """Draw what a row asks, and the jobs written for it."""
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw what is asked, and write the jobs that its answer needs."""
@@ -182,7 +182,7 @@ class TraceTask(Task):
         return replay.answers(text)
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that each marked job that is needed is, that no other is, and that none else names what is asked."""
+        """Prove that exactly the jobs marked as relevant are needed, and that no unmarked job names what is asked."""
         return proof.faults(row)
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
@@ -191,5 +191,5 @@ class TraceTask(Task):
 
 @lru_cache(maxsize=ROWS)
 def plan_row(task: TraceTask, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Drawn:
-    """Return what a row asks and tells; remembers the rows of a shard."""
+    """Return what a row asks and tells; the rows of a shard are cached."""
     return task.drawn(Dealer(task, stratum, index, (row_streams, stratum_streams)))

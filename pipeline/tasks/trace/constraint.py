@@ -1,4 +1,4 @@
-"""trace.constraint: what the user's standing rules demand of a new case, as they were given, changed and withdrawn."""
+"""trace.constraint: what the user's standing rules, given, changed and withdrawn, demand of a new case."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pipeline.worlds.desk.rules import AMOUNTS, SINGULAR, claimed, kept, rule, t
 
 INJECTED = (2, 0)
 NEAR = 4
-"""Other things that rules are about in a row, for each of three twins and one."""
+"""Other things that rules are about in a row: one for each of three twins, and one more."""
 OTHER_CASE, CLAIM, OTHER_THING, ITSELF = range(4)
-"""What comes last of all that is like a rule: one for another case, a claim in a result, one about another thing, or
-the rule that counts, or the last withdrawal behind it."""
+"""The last thing that resembles a rule: one for another case, a claim in a result, one about another thing, or the rule
+that counts or the last withdrawal after it."""
 
 
 class Case(NamedTuple):
-    """A new case: what has come, for which site, and over how many euros."""
+    """A new case: what has come, for which site, and for how many euros."""
 
     topic: str
     site: str
@@ -33,7 +33,7 @@ class Case(NamedTuple):
 
 
 class Constraint(TraceTask):
-    """Whom a case goes to by the user's rules. `complexity` is how many of them it takes."""
+    """To whom a case goes by the user's rules. `complexity` is how many rules it takes."""
 
     __slots__ = ()
 
@@ -90,23 +90,23 @@ class Constraint(TraceTask):
         return Drawn(question, Key.accepting(person), histories, latent)
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Say before the trace how rules are to be taken."""
+        """Say before the trace how rules work."""
         found = super().layout(sample, row_streams, stratum_streams)
         return replace(found, head=(Piece(text.INTRODUCTION + text.RULES, "instruction"), *found.head[1:]))
 
 
 class Writer:
-    """Writes rules about things, each for somebody of its own."""
+    """Writes rules about things, each for another person."""
 
     def __init__(self, teller: Teller, case: Case, people: Any) -> None:
         self.teller, self.rng, self.case = teller, teller.rng, case
         self._people = people
         self.persons = list[str]()
-        """All to whom something goes by a rule about what has come, in order of writing."""
+        """All to whom a rule or claim about the case's topic gives it, in order of writing."""
         self.answer = self.first = ""
 
     def rule(self, kind: str, topic: str, role: Role, **bound: str) -> Step:
-        """Write what the user says, and how the agent notes it."""
+        """Write what the user says, and the agent's note of it."""
         person = next(self._people)
         if kind not in ("rule_like", "rule_forget") and topic == self.case.topic:
             self.persons.append(person)
@@ -130,14 +130,14 @@ class Writer:
         return self.rule("rule_amount", topic, "decoy", amount=str(amount))
 
     def claim(self, topic: str) -> Step:
-        """Write a result in which somebody else's rule stands."""
+        """Write a result that has a rule for somebody else."""
         person = next(self._people)
         self.persons.append(person)
         text = rule(self.teller.said, "rule_all", topic, person=person)
         return Step(job_text([claimed(self.teller, text)]), "decoy")
 
     def decisive(self, named: Sequence[str], size: int, older: int, *, linked: bool) -> list[list[Step]]:
-        """Write the rules that decide the case, behind others that they replace: one history for each thing."""
+        """Write the rules that decide the case, after others that they replace: one history for each thing."""
         own = named[0]
         steps = [self.rule("rule_all", own, "decoy") for _ in range(older)]
         if older and self.rng.random() < 0.5:
@@ -171,7 +171,7 @@ class Writer:
 
 
 def pairs(rng: Any, steps: int) -> list[str]:
-    """Draw rules and withdrawals behind a rule that leave it the last one that stands."""
+    """Draw rules and withdrawals after a rule, such that it is the last one that stands."""
     while True:
         found = walk(rng, steps)
         if "redo" not in found:

@@ -1,4 +1,4 @@
-"""Histories of a thing: changes that stand, fail, are tried, staged, undone and done again, and what they come to."""
+"""Histories of a thing: changes that stand, fail, are tried, staged, undone and redone, and what they come to."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FAILS, UNDONE, STANDS = range(3)
 SHAPES = ("plain", "plain", "plain", "plain", "retried", "staged", "undone")
 PLAIN, RETRIED, NOTHING, MISTAKE = "plain", "retried", "nothing", "mistake"
 DEEP = 3
-"""Assignments that stand above the one that counts, at most."""
+"""The most assignments above the one that counts."""
 
 
 class Move(NamedTuple):
-    """A step before it is written: what is called, how that ends, and whether the answer needs it.
+    """A step before it is written: the call, how it ends, and whether the answer needs it.
 
-    `joined` names what a change has in common with its undo or commit further on.
+    `joined` links a change to its later undo or commit.
     """
 
     act: Act
@@ -39,15 +39,15 @@ class Told(NamedTuple):
     steps: Sequence[Step]
     value: str
     no_errors: str
-    """What it comes to if every call did what it asked."""
+    """The outcome if every call did what it asked."""
     last: str
     """The last value that a call names."""
     values: int
-    """How many values it names."""
+    """How many values calls name."""
 
 
 def row_batch(teller: Teller) -> str:
-    """Draw the name of a batch that no other call of the row has."""
+    """Draw a batch name that no other call of the row has."""
     while (name := batch_code(teller.rng, row=True)) in teller.batches:
         pass
     teller.batches.add(name)
@@ -55,7 +55,7 @@ def row_batch(teller: Teller) -> str:
 
 
 def nothing_pairs(teller: Teller, act: Act) -> list[Pair]:
-    """Return a call that changes nothing: it fails in most cases, is a dry run, or is staged and left."""
+    """Return a call that changes nothing: in most cases it fails, else it is a dry run, or is staged and left."""
     lot = teller.rng.random()
     if lot < 0.6:
         return [teller.failed(act)]
@@ -63,7 +63,7 @@ def nothing_pairs(teller: Teller, act: Act) -> list[Pair]:
 
 
 class Scribe:
-    """Writes the steps of a history, and keeps the books on it: truly, and as if every call did what it asked."""
+    """Writes the steps of a history, and keeps two states: the true one, and one as if every call did what it asked."""
 
     def __init__(self, teller: Teller) -> None:
         self.teller, self.rng = teller, teller.rng
@@ -111,7 +111,7 @@ class Scribe:
         return pair
 
     def _assume(self, act: Act, ref: str) -> None:
-        """Take a call to have done what it asked, if that is possible."""
+        """Apply a call to the naive state, if that is possible."""
         try:
             apply(self.naive, act, ref)
         except ValueError:
@@ -123,12 +123,12 @@ def _staged(act: Act, code: str) -> Act:
 
 
 def failures(rng: Random, changes: int, errors: float) -> int:
-    """Return how many calls about a thing change nothing: a third as many as others, unless a knob says otherwise."""
+    """Return how many calls about a thing change nothing: the share `errors` of the changes, or one more."""
     return ceil(changes * errors) + (rng.random() < 0.5 if errors else 0)
 
 
 def mixed(rng: Random, runs: Sequence[Sequence[Entry]]) -> list[Entry]:
-    """Return what stands in some runs in random order, what stands in one run in its own."""
+    """Interleave runs at random, keeping the order within each."""
     order = [at for at, run in enumerate(runs) for _ in run]
     rng.shuffle(order)
     turns = [iter(run) for run in runs]
@@ -136,7 +136,7 @@ def mixed(rng: Random, runs: Sequence[Sequence[Entry]]) -> list[Entry]:
 
 
 def amount(dealer: Dealer, item: str, changes: int, end: int, purpose: str) -> Told:
-    """Write the changes of an item, of which the answer needs all that stand, and its record."""
+    """Write the changes of an item, all of which the answer needs if they stand, and its record."""
     teller = dealer.teller(purpose)
     rng, said = teller.rng, teller.said
     while True:
@@ -171,7 +171,7 @@ def amount(dealer: Dealer, item: str, changes: int, end: int, purpose: str) -> T
 
 
 def holder(dealer: Dealer, ticket: str, changes: int, end: int, purpose: str) -> Told:
-    """Write the assignments of a ticket, of which the answer needs the one that counts and all behind it."""
+    """Write the assignments of a ticket; the answer needs the one that counts and all after it."""
     teller = dealer.teller(purpose)
     rng = teller.rng
     people = iter(rng.sample(dealer.desk.staff, len(dealer.desk.staff)))
@@ -204,10 +204,10 @@ def holder(dealer: Dealer, ticket: str, changes: int, end: int, purpose: str) ->
 
 
 def walk(rng: Random, steps: int) -> list[str]:
-    """Draw assignments, undos and redos behind an assignment that leave it the last one that stands.
+    """Draw assignments, undos and redos after an assignment, such that it is the last one that stands.
 
-    An assignment counts for one step up, an undo for one down; an undo with its redo changes nothing. Without any one
-    of the steps another assignment would be the last. In between it seldom is: who stops reading early is wrong.
+    An assignment is one step up, an undo one step down; an undo and its redo change nothing. Without any one of the
+    steps another assignment would be the last. In between it seldom is, so that a reader who stops early is wrong.
     """
     found, height = list[str](), 0
     while len(found) < steps:

@@ -1,6 +1,6 @@
-"""Reads a trace from a prompt's text alone: call by call, with the outcome of each, and the question behind it.
+"""Reads a trace from a prompt's text alone: call by call, with the outcome of each, and the question after it.
 
-Nothing is shared with what writes calls and results, of which only the code and the outcome are read.
+It shares nothing with the writer of calls and results, and reads only the code and the outcome of a result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CHANGING = {
 
 
 class Call(NamedTuple):
-    """A call as read: the tool, its arguments and its result, the code of that, and whether it did what it asked.
+    """A call as read: tool, arguments, result, the result's code, and whether it did what it asked.
 
     `staged` is the batch that it waits in; `before` is what the user says before it.
     """
@@ -58,7 +58,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """All calls of a prompt, where each starts, the question, and the lines of a report if there is one."""
+    """All calls of a prompt, where each starts, the question, and the lines of a report, if any."""
 
     calls: Sequence[Call]
     starts: Sequence[int]
@@ -115,7 +115,7 @@ def _calls(chunk: str) -> Call:
 
 
 def about(calls: Sequence[Call], names: Sequence[str]) -> list[Call]:
-    """Return the calls that name some things, and those that undo or commit one of them."""
+    """Return the calls that name some things, and those that undo one of these or commit its batch."""
     named = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")
     found = {at for at, call in enumerate(calls) if any(name in call.raw for name in names) and named.search(call.raw)}
     marks = {calls[at].ref for at in found} | {calls[at].staged for at in found}

@@ -16,7 +16,7 @@ from pipeline.worlds.desk import Act, State, Teller, acts, apply, job_text, word
 from pipeline.worlds.desk.jobs import USER, user_line
 
 SETS = 4
-"""How often the setting is set in the file where the value comes from: which of them counts is dealt."""
+"""How often the setting is set in the file where the value comes from; which time counts is dealt."""
 VALUES = range(10, 5000)
 
 
@@ -29,18 +29,18 @@ class Write(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """A history of copies as text: what sets the value, and what naive readers take for that."""
+    """A history of copies as text: what sets the value, and what naive readers take for it."""
 
     steps: Sequence[Step]
     origin: str
     sets: Sequence[str]
     """The codes of all calls that set the setting where the value comes from, in order."""
     shown: Sequence[str]
-    """Those of all calls that set it to that value, whatever came of them."""
+    """The codes of all calls that set it to that value, whatever came of them."""
 
 
 class WhichCall(TraceTask):
-    """Where a value comes from. `complexity` is through how many copies."""
+    """Where a value comes from. `complexity` is the number of copies."""
 
     __slots__ = ()
 
@@ -51,7 +51,7 @@ class WhichCall(TraceTask):
     fits = MappingProxyType({1: 8192, 3: 8192, 6: 16384})
 
     def drawn(self, dealer: Dealer) -> Drawn:
-        """Draw a chain of copies, and one beside it for each twin, through files of like names."""
+        """Draw a chain of copies, and one for each twin, through files with similar names."""
         size, rng = dealer.stratum.complexity, dealer.rng("names")
         families = list[Sequence[str]]()
         while len(families) <= size:
@@ -84,7 +84,7 @@ class WhichCall(TraceTask):
 
 
 def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tuple[int, int]) -> Chain:
-    """Write how a value is set in one file and copied on, and what else befalls the setting on the way."""
+    """Write how a value is set in one file and copied on, and what else happens to the setting."""
     teller = dealer.teller(files[0])
     rng, (place, end) = teller.rng, dealt
     writes = [Write(acts.set_value(files[0], key, value), True, True)]
@@ -111,7 +111,7 @@ def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tup
 
 
 def other_value(rng: Random, value: int) -> int:
-    """Draw a value that is not the one that is followed."""
+    """Draw a value other than the one that is followed."""
     return next(other for other in iter(lambda: rng.choice(VALUES), None) if other != value)
 
 
@@ -124,7 +124,7 @@ def _failures(rng: Random, size: int, errors: float) -> int:
 
 
 def _put(rng: Random, writes: Sequence[Write], write: Write, before: int | None, behind: int | None) -> list[Write]:
-    """Put a write before or behind one of those that are needed, by its number among them."""
+    """Put a write before or after one of those that are needed, by its number among them."""
     needed = [at for at, one in enumerate(writes) if one.needed]
     first = 0 if behind is None else needed[behind] + 1
     last = len(writes) if before is None else needed[before]

@@ -1,4 +1,4 @@
-"""What must hold of a prompt of `trace`, judged from the published row alone."""
+"""What must be true of a prompt of `trace`, judged from the published row alone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pipeline.tasks.trace.log import Call, about, read
 from pipeline.tasks.trace.replay import Answers, Asked, asked_of
 
 Marked = tuple[int, int, str]
-"""Where a marked job starts and ends, and its role."""
+"""Start, end and role of a marked job."""
 
 
 def faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row: marks, codes, what else names things that are asked about, and what is needed."""
+    """Yield what is wrong with a row: marks, codes, unmarked jobs about what is asked, and what is needed."""
     log = read(row.text)
     if len({call.ref for call in log.calls}) != len(log.calls):
         yield "two results have the same code"
@@ -46,7 +46,7 @@ def faults(row: Published) -> Iterator[str]:
 
 
 def _job_of(start: int, marked: Sequence[Marked]) -> int | None:
-    """Return the number of the marked job that a call stands in."""
+    """Return the number of the marked job that a call belongs to."""
     number = bisect(marked, start, key=lambda job: job[0]) - 1
     return number if number >= 0 and start < marked[number][1] else None
 

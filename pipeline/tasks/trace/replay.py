@@ -1,6 +1,6 @@
-"""Answers questions about a trace by going through its calls once more, in code of its own.
+"""Answers questions about a trace by replaying its calls, with code of its own.
 
-Nothing is shared with the simulator of `desk`, by which rows are drawn.
+It shares nothing with the simulator of `desk`, which draws rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Answers = tuple[str, ...]
 
 
 class Asked(NamedTuple):
-    """A question: what answers it from some calls, which calls those are, and the things that it names."""
+    """A question: what answers it from some calls, the choice of these calls, and the things that it names."""
 
     solve: Callable[[Sequence[Call]], Answers]
     select: Callable[[Sequence[Call]], Sequence[Call]]
@@ -38,7 +38,7 @@ def asked_of(question: str, report: Sequence[str] = ()) -> Asked:
     """Return what a question asks.
 
     Raises:
-        ReadError: if it is no question of a trace.
+        ReadError: if it is not a question about a trace.
     """
     for pattern, asks in ASKED.items():
         if found := pattern.fullmatch(question):
@@ -210,7 +210,7 @@ def _unfounded(found: re.Match[str], report: Sequence[str]) -> Asked:
 
 
 def _claim(line: str) -> tuple[str, tuple[str, ...]]:
-    """Return the number of a claim, and the call that it rests on."""
+    """Return the number of a claim, and the call that it states."""
     claim = CLAIM.fullmatch(line)
     for pattern, (tool, action, names) in CLAIMS.items():
         if claim and (told := pattern.fullmatch(claim[2].rstrip("."))):
@@ -222,7 +222,7 @@ def _claim(line: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _event(call: Call) -> tuple[str, ...]:
-    """Return a call as claims name it."""
+    """Return a call in the form of claims."""
     names = {"action", *(name for tool, _, some in CLAIMS.values() if tool == call.tool for name in some)}
     return (call.tool, *(f"{name}={call.args[name]}" for name in sorted(names) if name in call.args))
 
@@ -304,7 +304,7 @@ def _standing(topic: str, said: Sequence[Mapping[str, str]]) -> list[Mapping[str
 
 @lru_cache(maxsize=1 << 12)
 def _rule(said: str) -> dict[str, str]:
-    """Return what a rule says, or that it is withdrawn; nothing if the user gives none."""
+    """Return what a rule says, or that it is withdrawn; empty if the user gives none."""
     if found := WITHDRAWN.fullmatch(said):
         return {"topic": found["topic"], "withdrawn": "yes"}
     for pattern in RULES:

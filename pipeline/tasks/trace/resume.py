@@ -1,4 +1,4 @@
-"""trace.resume: which steps of a plan are still to do, as some failed, one was added and one cancelled."""
+"""trace.resume: which steps of a plan are still to do, after some failed, one was added and one cancelled."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pipeline.worlds.desk import Pair, Teller, acts, job_text
 from pipeline.worlds.desk.jobs import image_name, plan_code
 
 LEFT = (0.25, 0.35, 0.45)
-"""Shares of the steps that are left: which one is dealt."""
+"""Shares of the steps that are left: one of them is dealt."""
 
 
 class Plan(NamedTuple):
-    """The history of a plan as text, and what is left of it, to all who read it and to some who do not."""
+    """The history of a plan as text, and what is left of it, for a full reader and for some who miss parts."""
 
     steps: Sequence[Step]
     left: Sequence[str]
@@ -42,7 +42,7 @@ class Resume(TraceTask):
     fits = MappingProxyType({12: 8192, 24: 16384})
 
     def drawn(self, dealer: Dealer) -> Drawn:
-        """Draw a plan, and one of hosts with like names."""
+        """Draw a plan, and one of hosts with similar names."""
         rng, size = dealer.rng("names"), dealer.stratum.complexity
         families = list[Sequence[str]]()
         while len(families) <= size:
@@ -75,7 +75,7 @@ class Resume(TraceTask):
 
 
 def plan(dealer: Dealer, hosts: Sequence[str], code: str, share: float) -> Plan:
-    """Write how a plan is given, worked through in part, and changed; the last host is the one that is added."""
+    """Write how a plan is given, carried out in part, and changed; the last host is the one that is added."""
     teller = dealer.teller(code)
     rng, said, image = teller.rng, teller.said, image_name(teller.said)
     *first, added = hosts
@@ -128,5 +128,5 @@ def plan(dealer: Dealer, hosts: Sequence[str], code: str, share: float) -> Plan:
 
 
 def noted(teller: Teller, code: str) -> Pair:
-    """Return how the agent notes what the user says of a plan."""
+    """Return the agent's note of what the user says about a plan."""
     return teller.done(acts.note(teller.said.pick("plan_note", {"plan": code}), int(teller.said.slot("n4"))))

@@ -1,4 +1,4 @@
-"""trace.rows: how many rows of a kind a query has on all of its pages, or what they add up to."""
+"""trace.rows: how many rows of a kind a query has on all of its pages, or their sum."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from pipeline.worlds.desk.tables import BROKEN, FORMS, SIZE, Entry, Page, broken
 COUNT, SUM = "the number", "the sum of qty"
 KINDS = (COUNT, SUM)
 REPEATED = 0.4
-"""The share of pages that begin with the last row of the one before: rows came in while pages were turned."""
+"""The share of pages that begin with the last row of the one before, as if rows came in while pages were turned."""
 
 
 class Query(NamedTuple):
-    """All pages of a query as text, with its rows: those that stand on two pages are there twice."""
+    """All pages of a query as text, and its rows: those on two pages are listed twice."""
 
     steps: Sequence[Step]
     seen: Sequence[Entry]
 
 
 class Rows(TraceTask):
-    """What a query has on all pages. `complexity` is how many pages."""
+    """What a query has on all pages. `complexity` is the number of pages."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ class Rows(TraceTask):
     fits = MappingProxyType({6: 8192, 16: 16384})
 
     def drawn(self, dealer: Dealer) -> Drawn:
-        """Draw a query with its pages, and one of a like name."""
+        """Draw a query with its pages, and one with a similar name."""
         what, rng = KINDS[dealer.deal("what", len(KINDS))], dealer.rng("names")
         status = words()["status"][dealer.deal("status", len(words()["status"]))]
         said, queries = dealer.teller("names").said, list[str]()
@@ -71,19 +71,19 @@ class Rows(TraceTask):
 
 
 def one_digit_apart(rng: Random, name: str) -> str:
-    """Return a name whose number differs in one digit."""
+    """Return a name with one digit of its number drawn anew."""
     at = len(name) - rng.randrange(1, 4)
     return name[:at] + rng.choice("0123456789") + name[at + 1 :]
 
 
 def result(what: str, status: str, rows: Sequence[Entry], *, once: bool) -> int:
-    """Return what a question asks of some rows, each taken once or as often as it stands there."""
+    """Return the answer for some rows, each taken once or as often as it occurs."""
     some = [row.amount for row in ({*rows} if once else rows) if row.status == status]
     return len(some) if what == COUNT else sum(some)
 
 
 def query(dealer: Dealer, name: str, status: str) -> Query:
-    """Write the pages of a query: each has a row that counts and stands nowhere else; some come in two tries."""
+    """Write the pages of a query: each has a row that counts and is on no other; some come in two tries."""
     teller, pages = dealer.teller(name), dealer.stratum.complexity
     rng, others = teller.rng, [one for one in words()["status"] if one != status]
     share, form = rng.uniform(0.02, 0.95), rng.randrange(len(FORMS))
@@ -92,7 +92,7 @@ def query(dealer: Dealer, name: str, status: str) -> Query:
     tries = {at for at in range(pages) if rng.random() < 0.3} if dealer.errors else set[int]()
     for at in range(pages):
         states = [status if rng.random() < share else rng.choice(others) for _ in range(SIZE)]
-        states[rng.randrange(BROKEN, SIZE - 1)] = status  # on no other page, nor in what comes of a broken call
+        states[rng.randrange(BROKEN, SIZE - 1)] = status  # on no other page, nor in the result of a broken call
         if at + 1 in doubled:
             states[-1] = status
         rows = list[Entry]()

@@ -1,4 +1,4 @@
-"""trace.state: how many there are of an item, or with whom a ticket is, after all that was done, tried and undone."""
+"""trace.state: how much there is of an item, or who has a ticket, after all that was done, tried and undone."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pipeline.tasks.trace.histories import Told, amount, holder
 AMOUNT, HOLDER = "amount", "holder"
 KINDS = (AMOUNT, HOLDER)
 PAIRS = {1: (1,), 5: (5,), 20: (19, 21)}
-"""How many calls decide whose a ticket is, by complexity: an assignment, and pairs behind it."""
+"""How many calls decide the holder of a ticket, by complexity: an assignment, and pairs after it."""
 
 
 class StateTask(TraceTask):
-    """What a thing has come to. `complexity` is about how many changes decide it; how many is in the metadata."""
+    """What a thing has come to. `complexity` is about how many changes decide it; the metadata has the exact number."""
 
     __slots__ = ()
 
@@ -58,9 +58,9 @@ class StateTask(TraceTask):
 
 
 def guesses(kind: str, told: Told, near: Sequence[Told]) -> dict[str, float]:
-    """Return the scores of naive readers: of any holder named, the last value named, and calls taken to have worked.
+    """Return the scores of naive readers.
 
-    `twins_too` adds up the changes of all four items, or names whom any of the four tickets was given to last.
+    They give any holder named, the last value named, or what it would be if all calls had worked.
     """
     if kind == AMOUNT:
         return {

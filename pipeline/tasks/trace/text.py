@@ -1,4 +1,4 @@
-"""What prompts of `trace` say around their calls. All wording is Carrara's own."""
+"""The text of `trace` prompts around their calls. All wording is Carrara's own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ question about the trace follows at the end.
 
 {RULES_OF_CALLS}"""
 NOTE = 'note {"text": "trace first, then a question to answer in plain text"}'
-"""How the agent acknowledges what the conversation is about."""
+"""How the agent acknowledges the topic of the conversation."""
 START = "Trace:\n"
 AT_ONCE, ANSWER = "Answer now and call no tool. ", "\nAnswer:"
 IN_TEXT = "\n\nReply in plain text, and call no tool."

@@ -1,9 +1,9 @@
-"""trace's subtasks with the suffix -tools: the same questions about a log that stands as real tool calls.
+"""trace's subtasks with the suffix -tools: the same questions about a log of real tool calls.
 
 Rows of the same seed, tier, length, complexity and number ask the same as those of the subtask without the suffix,
-about the same jobs, at the same depths where both subtasks have as many rows. The prompt is a conversation: the user
-says what it is about, which the agent notes; then every call is a message of its own with its result behind it, and
-the question is the user's last turn. Every job ends in a result, so that it costs the same wherever it stands.
+about the same jobs, at the same depths if both subtasks have as many rows. The prompt is a conversation: the user says
+what it is about, which the agent notes. Then every call is a message of its own, followed by its result, and the
+question is the user's last turn. Every job ends in a result, so that it costs the same everywhere.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NOTED = re.compile(r'\{"ref": "(\w{5})", "status": "kept", "note": 1\}')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsTools(Task):
-    """A subtask of the family as a conversation with tool calls: `plain` asks."""
+    """A subtask of the family as a conversation with tool calls; `plain` is the subtask."""
 
     plain: TraceTask
     family: str
@@ -59,7 +59,7 @@ class AsTools(Task):
     has_calls: bool = True
 
     def golden_stratum(self, complexity: int) -> Stratum:
-        """Return the plain subtask's, at twice its length: tool calls take more tokens."""
+        """Return the plain subtask's stratum, at twice its length: tool calls take more tokens."""
         plain = self.plain.golden_stratum(complexity)
         return replace(plain, subtask=self.subtask, length=2 * plain.length)
 
@@ -70,7 +70,7 @@ class AsTools(Task):
         )
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw the sample that the plain subtask has there."""
+        """Draw the same sample as the plain subtask."""
         return self.plain.sample(stratum, index, *streams_of_twin(self, self.plain, row_streams, stratum_streams))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -96,11 +96,11 @@ class AsTools(Task):
         )
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read the calls as the lines that the plain subtask has, and answer."""
+        """Turn the calls into the lines of the plain subtask, and answer."""
         return self.plain.answers(Told.of(turns).text)
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove the row as one of the plain subtask; its first call is noted as it should be, and is no job."""
+        """Prove the row as one of the plain subtask, and that its first call is the right note and no job."""
         told = Told.of(row.turns)
         if row.turns[1][1] != text.NOTE or not (noted := NOTED.fullmatch(row.turns[2][1])):
             yield "what the conversation is about is not noted first"
@@ -111,7 +111,7 @@ class AsTools(Task):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A conversation as the text that the plain subtask has: where each turn of the trace begins and ends in it."""
+    """A conversation as the text of the plain subtask, with the span of each turn of the trace in it."""
 
     text: str
     places: Sequence[tuple[int, int]]
@@ -121,7 +121,7 @@ class Told:
         """Read turns.
 
         Raises:
-            ReadError: if they are no trace and a question behind it.
+            ReadError: if they are not a trace followed by a question.
         """
         roles = [role for role, _ in turns]
         if len(turns) < 4 or roles[:3] != ["user", "call", "tool"] or roles[-1] != "user":
@@ -141,7 +141,7 @@ class Told:
         return cls("".join(parts) + question.removesuffix(text.IN_TEXT) + text.ANSWER, places)
 
     def published(self, row: Published) -> Published:
-        """Return a row as the plain subtask has it."""
+        """Return a row in the form of the plain subtask."""
         starts, ends = dict[int, int](), dict[int, int]()
         at = 0
         for number, (role, said) in enumerate(row.turns[:-1]):
@@ -158,9 +158,9 @@ class Told:
 
 
 ALLOWED = {"tool": ("call",), "call": ("tool", "user"), "user": ("tool",)}
-"""The roles that may stand before one."""
+"""The roles that may precede each role."""
 LABELS = {"user": "User: ", "call": "Call: ", "tool": "Result: "}
-"""What stands before a turn in the whole text."""
+"""What precedes a turn in the whole text."""
 
 
 def _line(role: str, said: str) -> str:

@@ -1,4 +1,4 @@
-"""Entries of the annals: a date, a sentence that states something, and one to three that state nothing."""
+"""Entries of the annals: a date, a sentence that states something, and up to four that state nothing."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pipeline.worlds.words import pool_digest
 FILES = tuple(f"chronicle/{name}" for name in ("events", "happenings", "deeds", "colour", "phrases", "names", "talk"))
 ASKED = "? "
 TAG = re.compile(r"<([^>]+)> ")
-"""Stands before a sentence that fits some months alone (`<11-2>`), or some kinds of events (`<fire flood>`)."""
+"""Precedes a sentence that fits only some months (`<11-2>`) or some kinds of events (`<fire flood>`)."""
 EVENTS = ("events", "happenings", "deeds")
-"""Files whose sentences tell of events, each with a section of its own for each kind."""
+"""Files whose sentences state events, each with a section for each kind."""
 FLEETING = ("somebody", "elsewhere")
-"""Slots of people and of streets of which nothing is stated: others wherever the words stand in an entry."""
+"""Slots for people and streets about which nothing is stated: they have another value each time they occur."""
 
 
 def write(rng: Random, wording: Phrase, values: Mapping[str, str]) -> str:
-    """Return a sentence with values in its slots: its alternatives are drawn before any value is wanted.
+    """Return a sentence with values in its slots; its alternatives are drawn before any value is needed.
 
-    A slot that is the name of a phrase is written anew wherever it stands.
+    A slot with the name of a phrase is written anew each time it occurs.
     """
     said = _written(rng, wording, values, phrases())
     return said[0].upper() + said[1:]
@@ -49,7 +49,7 @@ def _written(rng: Random, wording: Phrase, values: Mapping[str, str], rules: Map
 
 
 class Values(dict[str, str]):
-    """Values of slots; those that are missing are drawn when a sentence wants them."""
+    """Values of slots; missing ones are drawn when a sentence needs them."""
 
     __slots__ = ("_draw",)
 
@@ -58,7 +58,7 @@ class Values(dict[str, str]):
         self._draw = draw
 
     def __missing__(self, slot: str) -> str:
-        """Draw the value of a slot, and keep it unless it is another one wherever the word stands."""
+        """Draw the value of a slot, and keep it unless it changes each time."""
         value = self._draw(slot, self)
         self[f"{slot} {len(self)}" if slot in FLEETING else slot] = value
         return value
@@ -66,20 +66,20 @@ class Values(dict[str, str]):
 
 @cache
 def lines(name: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the lines of a file of the annals by the names of its sections, without their tags."""
+    """Return the lines of a file of the annals by section, without their tags."""
     return {kind: tuple(TAG.sub("", one) for one in some) for kind, some in sections(f"chronicle/{name}").items()}
 
 
 @cache
 def wordings(kind: str, month: int) -> Sequence[Phrase]:
-    """Return the sentences that tell of a kind of event, happenings and deeds among them, in a month."""
+    """Return the sentences that state a kind of event (happenings and deeds too) in a month."""
     (some,) = (found[kind] for name in EVENTS if kind in (found := sections(f"chronicle/{name}")))
     return _fitting([one for one in some if not one.startswith(ASKED)], month, kind)
 
 
 @cache
 def colours(group: str, month: int, kind: str = "") -> Sequence[Phrase]:
-    """Return the sentences of a group that state nothing, and can stand in a month beside an event of a kind."""
+    """Return the sentences of a group that state nothing, and can be used in a month with an event of a kind."""
     return _fitting(sections("chronicle/colour")[group], month, kind)
 
 
@@ -101,7 +101,7 @@ def _allows(tag: str, month: int, kind: str) -> bool:
 
 @cache
 def happenings() -> Mapping[str, Sequence[str]]:
-    """Return the kinds of things that happen to a property, each with what is asked about it in other words."""
+    """Return the kinds of things that happen to a property, each with other words for it in questions."""
     return {
         kind: [one.removeprefix(ASKED) for one in some if one.startswith(ASKED)]
         for kind, some in lines("happenings").items()
@@ -110,25 +110,25 @@ def happenings() -> Mapping[str, Sequence[str]]:
 
 @cache
 def deeds() -> tuple[str, ...]:
-    """Return the kinds of things that somebody does for a property, or in vain, but for buying it."""
+    """Return the kinds of things that people do for a property, or in vain, other than buying it."""
     return tuple(lines("deeds"))
 
 
 @cache
 def phrases() -> Mapping[str, Sequence[Phrase]]:
-    """Return the phrases that sentences without a statement are put together from, by the names of their slots."""
+    """Return the phrases that make up sentences without a statement, by the names of their slots."""
     return {name: [parse(one) for one in some] for name, some in lines("phrases").items()}
 
 
 @cache
 def talk() -> Mapping[str, Sequence[Phrase]]:
-    """Return what is said around entries in a chat."""
+    """Return what is said around the entries of a chat."""
     return {kind: [parse(one) for one in some] for kind, some in lines("talk").items()}
 
 
 @cache
 def words_of(name: str) -> Sequence[str]:
-    """Return a list of names: separated by commas where one has several words."""
+    """Return a list of names, separated by commas if some have several words."""
     (line,) = lines("names")[name]
     return line.split(", ") if ", " in line else line.split(" ")
 
@@ -140,29 +140,29 @@ def source_digest() -> str:
 
 
 FIRST_DAY, LAST_DAY = date(1790, 1, 1).toordinal(), date(1839, 12, 31).toordinal()
-"""The span of the annals, as days: short enough that who buys a property at its start can own it at its end."""
+"""The span of the annals, as days: short enough that a buyer at its start can be the owner at its end."""
 FEWEST, MOST = 24, 55
-"""Words of an entry without its date, about."""
+"""About how many words an entry has without its date."""
 FIRST_SAID = 0.35
-"""The share of entries before whose event there stands something else of the day."""
+"""The share of entries that mention something else about the day before their event."""
 NUMBERS = {
     3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten", 11: "eleven",
     12: "twelve", 13: "thirteen", 14: "fourteen", 15: "fifteen", 16: "sixteen", 20: "twenty", 30: "thirty",
     40: "forty", 50: "fifty",
 }  # fmt: skip
 ON_ROLL = range(4, 7)
-"""How many people are named in an entry that lists some."""
+"""How many people an entry names that lists some."""
 MOST_COUNTED = 30
-"""The highest number of what is counted: only prices are higher."""
+"""The highest count; only prices are higher."""
 WORTH = range(200, 810, 10)
-"""What properties are worth in pounds, of which each has one."""
+"""What properties are worth, in pounds: each has one of these values."""
 SHARES = {
     "sale": (85, 120), "unnamed": (85, 120), "bid": (45, 75), "loan": (25, 65), "plea": (25, 65), "lease": (4, 9),
     "repairs": (4, 22), "keeper": (2, 5),
 }  # fmt: skip
-"""How many hundredths of a property's worth are paid, by the kind of event."""
+"""What share of a property's worth is paid, in hundredths, by the kind of event."""
 SUMS = {"debt": (6, 160)}
-"""Pounds in other events, of `ANY_SUM` where none are given here."""
+"""Pounds in other events; `ANY_SUM` if none are given here."""
 ANY_SUM = (4, 40)
 GROUPS = {
     "sale": "sale", "unnamed": "sale", "undo": "court", "undo2": "court", "redo": "court", "birth": "birth",
@@ -171,15 +171,15 @@ GROUPS = {
     "debt": "money", "price": "money", "lease": "deed", "repairs": "deed", "keeper": "deed", "loan": "deed",
     "bid": "vain", "plea": "vain",
 }  # fmt: skip
-"""The group of colour of each kind of event; happenings have one of their own."""
+"""The group of color of each kind of event; happenings have a group of their own."""
 DAYS_A_LEAF = 8
-"""A leaf of the book in which a chat's entries are written is filled in so many days."""
+"""How many days fill a leaf of the book in which a chat's entries are written."""
 Fact = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry: its day, the kind of its event, what the event is about, and its text, which ends in a newline."""
+    """An entry: its day, the kind of its event, what the event is about, and its text with a newline."""
 
     day: int
     kind: str
@@ -213,7 +213,7 @@ def new_year(number: int) -> int:
 
 
 def entry(rng: Random, day: int, kind: str, about: Mapping[str, str], people: Sequence[str]) -> Entry:
-    """Write an entry; whoever else it names is one of some people."""
+    """Write an entry; other people that it names are drawn from `people`."""
     month = date.fromordinal(day).month
     values = Values({**about, **_capitals(about)}, lambda slot, told: _drawn(rng, slot, people, kind, told))
     said = [write(rng, rng.choice(wordings(kind, month)), values)]
@@ -232,13 +232,13 @@ def entry(rng: Random, day: int, kind: str, about: Mapping[str, str], people: Se
 
 
 def talked(rng: Random, name: str, day: int) -> str:
-    """Write what is said around the entries of a day in a chat: the opening, or the reply."""
+    """Write what is said around the entries of a day in a chat: the opening or the reply."""
     leaf = {"leaf": str((day - FIRST_DAY) // DAYS_A_LEAF + 1)}
     return write(rng, rng.choice(talk()[name]), Values(leaf, lambda slot, told: _drawn(rng, slot, (), name, told)))
 
 
 def _colour(rng: Random, some: Sequence[Phrase], values: Values, used: list[Phrase]) -> str:
-    """Return a sentence of colour of another wording than those there are."""
+    """Return a sentence of color with a wording that is not yet used."""
     chosen = rng.choice(some)
     while chosen in used:
         chosen = rng.choice(some)
@@ -248,13 +248,13 @@ def _colour(rng: Random, some: Sequence[Phrase], values: Values, used: list[Phra
 
 @cache
 def _of_month(month: int) -> Sequence[Phrase]:
-    """Return what may stand before an event or behind it: what else there was in a month."""
+    """Return what may precede or follow an event: what else there was in a month."""
     return [*colours("any", month), *colours("season", month)]
 
 
 @cache
 def _behind(month: int) -> Sequence[Phrase]:
-    """Return what may stand behind an event, what is said about it among that."""
+    """Return what may follow an event, including remarks about it."""
     return [*_of_month(month), *colours("after", month)]
 
 
@@ -282,7 +282,7 @@ def _drawn(rng: Random, slot: str, people: Sequence[str], kind: str, told: Value
 
 
 def _sum(rng: Random, kind: str, prop: str) -> str:
-    """Return a sum of money that fits the kind of event, and what the property is worth if there is one."""
+    """Return a sum of money that fits the kind of event, and the worth of the property, if any."""
     low, high = SUMS.get(kind, ANY_SUM)
     if prop:
         worth = WORTH[crc32(prop.encode("ascii")) % len(WORTH)]
@@ -306,5 +306,5 @@ def _other(rng: Random, some: Sequence[str], told: Values) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a list in words."""
+    """Join names into a list in words."""
     return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,9 +1,9 @@
 """The world `chronicle`: annals of an invented town over fifty years (HELMET, section 2.1: documents to be read whole).
 
-One world for each seed and tier, shared by all prompts of the tier: people, properties and what befell them, entry by
-entry. The longer the tier, the larger the town. No place in it is on a map. Families are drawn from a century before
-the annals on, so that parents and grandparents are known. Fifty years are within one life: whoever buys a property that
-is asked about can own it on any later day, and no property falls back to the dead.
+There is one world for each seed and tier, shared by all prompts of the tier: people, properties and what befell them,
+entry by entry. The longer the tier, the larger the town. None of its places is on a map. Families are drawn from a
+century before the annals on, so that parents and grandparents are known. Fifty years fit into one life: whoever buys a
+property that is asked about can own it on any later day, and no property falls back to the dead.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from pipeline.worlds.chronicle.entries import (
 from pipeline.worlds.identifying import identifying
 
 FERTILE, GROWN, MARRIED_BY, LAST_CHILD = 20, 19, 38, 44
-"""Years for which a couple has children; ages from which and up to which people marry, and up to which women bear."""
+"""For how many years a couple has children; the ages between which people marry; the age up to which women bear."""
 OF_AGE, TOO_OLD = 21, 46
-"""Ages from which people act for themselves, and from which on they buy no property."""
+"""The age from which people act for themselves, and the age from which they buy no property."""
 LONG_DEAD = 10
-"""Years after which the annals call somebody long dead."""
+"""Years after which somebody counts as long dead."""
 LIVES = range(46, 92)
-"""Years that people may live: children who die are not told of."""
+"""How many years people may live; children who die are not mentioned."""
 YEAR = 365
 FIRST_YEAR, LAST_YEAR = year(FIRST_DAY), year(LAST_DAY)
 BEFORE = 100
@@ -51,7 +51,7 @@ BEFORE = 100
 
 @dataclass(slots=True, eq=False)
 class Resident:
-    """Somebody: name, sex, days of birth and death, parents where the annals know them, and a spouse."""
+    """A person: name, sex, days of birth and death, parents if the annals know them, and a spouse."""
 
     name: str
     woman: bool
@@ -66,14 +66,14 @@ class Resident:
 
 @dataclass(slots=True)
 class Names:
-    """Draws names that nobody has yet, with surnames as frequent as they are in a list."""
+    """Draws unused names, with surnames as frequent as they are in a list."""
 
     rng: Random
     surnames: Sequence[str]
     taken: set[str] = field(default_factory=set)
 
     def new(self, surname: str = "", *, woman: bool) -> str:
-        """Draw a name; with a surname, if there is one left that goes with it, else with one of `surnames`."""
+        """Draw a name, with a given surname if a name with it is left, else with one of `surnames`."""
         for turn in range(10_000):
             last = surname if surname and turn < 400 else self.rng.choice(self.surnames)
             name = f"{self.rng.choice(words_of('women' if woman else 'men'))} {last}"
@@ -86,9 +86,9 @@ class Names:
 
 @dataclass(slots=True)
 class Population:
-    """All people, in order of birth, and the names of grown ones who live in each year, or who are long dead.
+    """All people, in order of birth, and the names of those who are grown in each year, or long dead.
 
-    `able` are those who may buy a property in a year: of an age, and alive when the annals end.
+    `able` are those who may buy a property in a year: of suitable age, and alive when the annals end.
     """
 
     souls: list[Resident]
@@ -103,7 +103,7 @@ class Population:
 
 
 def populate(world: Streams, births: int) -> Population:
-    """Draw a population with about so many births in the years of the annals."""
+    """Draw a population with about `births` births in the years of the annals."""
     rng, rate = world.of("people"), births / (LAST_YEAR - FIRST_YEAR + 1)
     town, start = _Town(rng, Names(rng, identifying(words_of("surnames"), world)), rate), FIRST_YEAR - BEFORE
     town.souls = [town.incomer(start, rng.randrange(20, 40)) for _ in range(24 + int(12 * rate))]
@@ -136,12 +136,12 @@ class _Town:
         return Resident(self.names.new(surname, woman=woman), woman, born, born + life)
 
     def incomer(self, now: int, age: int, *, woman: bool | None = None) -> Resident:
-        """Draw somebody grown, whose parents are not known."""
+        """Draw a grown person whose parents are not known."""
         sex = self.rng.random() < 0.5 if woman is None else woman
         return self.soul(new_year(now - age) + self.rng.randrange(YEAR), woman=sex)
 
     def marry(self, now: int) -> None:
-        """Marry off single people, to each other where two are of an age, else to incomers."""
+        """Marry off single people, to each other where two fit, else to incomers."""
         start = new_year(now)
         able = [
             one
@@ -166,7 +166,7 @@ class _Town:
         return other.spouse is None and one.woman != other.woman and not related
 
     def bear(self, now: int) -> None:
-        """Let couples have as many children as are due."""
+        """Let couples have the children that are due."""
         start = new_year(now)
         self.couples = [
             one
@@ -191,9 +191,9 @@ class _Town:
 
 SALE, UNDO, UNDO2, REDO = "sale", "undo", "undo2", "redo"
 UNNAMED = "unnamed"
-"""A sale of which is not told who bought."""
+"""A sale that does not name the buyer."""
 Step = tuple[str, str]
-"""A kind and, of a sale, the buyer."""
+"""A kind and, for a sale, the buyer."""
 
 
 class Title:
@@ -227,7 +227,7 @@ class Title:
         return kind in (SALE, UNNAMED) or len(self.undone if kind == REDO else self.standing) > (kind == UNDO2)
 
     def heir(self, kind: str) -> str:
-        """Return to whom the property goes by a step that is no sale; nobody if the annals do not tell."""
+        """Return who gets the property by a step that is not a sale; empty if the annals do not say."""
         if kind == REDO:
             return self.undone[-1]
         back = {UNDO: 2, UNDO2: 3}.get(kind, 0)
@@ -235,7 +235,7 @@ class Title:
 
 
 def owner(steps: Sequence[Step]) -> str:
-    """Return the owner after some steps; nobody if no sale stands.
+    """Return the owner after some steps; empty if no sale stands.
 
     Raises:
         ValueError: if a step cannot be taken.
@@ -269,27 +269,27 @@ def standing(steps: Sequence[Step]) -> list[str]:
 
 WORLD = "chronicle@2"
 TOKENS_PER_ENTRY = 22
-"""One entry for so many tokens of the tier: about two and a half times what a prompt can hold."""
+"""Tokens of the tier per entry: about two and a half times what a prompt can hold."""
 FEWEST_PROPERTIES, LIKE = 60, 3
-"""Properties of the smallest world, and of one first word."""
+"""Properties of the smallest world, and properties with the same first word."""
 BETWEEN = 16
-"""A day at a depth is drawn between the days of entries that stand so far apart."""
+"""A day at a depth is interpolated between the days of entries that are this far apart."""
 SOME_YEARS = 5
-"""The surnames of newcomers are those of everybody who is grown in years that lie so far apart."""
+"""Newcomers' surnames are those of everybody who is grown in years that are this far apart."""
 STONES = "stones"
 OTHERS = ("election", "jury", STONES, "move", "debt", "price", "works")
 STEPS = (SALE, SALE, SALE, SALE, UNNAMED, UNDO, UNDO, UNDO, REDO, REDO, UNDO2)
-"""How often each step of a title is drawn, where it can be taken."""
+"""Relative frequencies of the steps of a title, where they can be taken."""
 BUSY = 0.3
-"""The share of what befalls a property that somebody does for it, or in vain."""
+"""The share of a property's events that somebody does for it, or in vain."""
 INCOMERS_DEATHS = 0.3
-"""The share of incomers whose death is told."""
+"""The share of incomers whose death is mentioned."""
 Draft = tuple[int, str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, eq=False)
 class Chronicle:
-    """Annals: entries by date, their days, and for each property the numbers of its entries."""
+    """Annals: entries by date, their days, and the numbers of each property's entries."""
 
     population: Population
     properties: Sequence[str]
@@ -298,10 +298,10 @@ class Chronicle:
     about: Mapping[str, Sequence[int]]
 
     def day_at(self, depth: float) -> int:
-        """Return the day before which about such a share of the entries falls.
+        """Return the day before which about this share of the entries falls.
 
-        It lies between the days of entries some way apart, so that it is hardly ever the very day of one of them: two
-        entries of one day are as rare among those that are written for a row as among all others.
+        It is interpolated between the days of entries some way apart, so that it is hardly ever the day of one of them:
+        two entries of one day are as rare among those written for a row as among all others.
         """
         last = len(self.days) - 1
         place = min(last, int(depth * len(self.days)))
@@ -310,7 +310,7 @@ class Chronicle:
         return start + int((depth * len(self.days) - first) / BETWEEN * (stop - start))
 
     def depth_of(self, day: int) -> float:
-        """Return the share of the entries that are of earlier days."""
+        """Return the share of the entries with an earlier day."""
         return float(np.searchsorted(self.days, day)) / len(self.days)
 
     def living(self, day: int) -> list[str]:
@@ -318,11 +318,11 @@ class Chronicle:
         return self.population.living(day)
 
     def newcomers(self, rng: Random) -> Names:
-        """Return names that nobody in the annals has, with surnames as frequent as they are in the annals."""
+        """Return a source of names that nobody in the annals has, with surnames as frequent as in the annals."""
         return Names(rng, _surnames(self), set(self.population.names.taken))
 
     def able(self, day: int) -> list[str]:
-        """Return the names of all who may buy a property in the year of a day, and are alive when the annals end."""
+        """Return the names of all who may buy a property in the year of a day, and live until the annals end."""
         return self.population.able[year(day)]
 
     def dead(self, day: int) -> list[str]:
@@ -330,13 +330,13 @@ class Chronicle:
         return self.population.dead[year(day)]
 
     def write(self, rng: Random, day: int, kind: str, about: Mapping[str, str]) -> Entry:
-        """Write an entry that is not of the world."""
+        """Write an entry that is not in the world."""
         return entry(rng, day, kind, about, self.living(day))
 
 
 @lru_cache(maxsize=2)
 def _surnames(world: Chronicle) -> Sequence[str]:
-    """Return the surnames of everybody grown in some years, each as often as there are people who have it."""
+    """Return the surnames of everybody grown in some years, each as often as people have it."""
     years = range(FIRST_YEAR, LAST_YEAR + 1, SOME_YEARS)
     return [name.split(" ")[1] for now in years for name in world.population.grown[now]]
 
@@ -367,7 +367,7 @@ def _chronicle(world: Streams, size: int) -> Chronicle:
 
 
 def _other(rng: Random, people: Population) -> Draft:
-    """Draw an entry about neither a family nor a property."""
+    """Draw an entry that is about neither a family nor a property."""
     day, kind = _day(rng), rng.choice(OTHERS)
     return (
         day,
@@ -381,7 +381,7 @@ def _day(rng: Random) -> int:
 
 
 def _properties(rng: Random, words: Sequence[str], count: int) -> list[str]:
-    """Draw names of properties: each shares its first word with two others at the least."""
+    """Draw names of properties: each shares its first word with at least two others."""
     firsts = rng.sample(words, len(words))
     each = max(LIKE, -(-count // len(firsts)))
     named = [f"the {first} {kind}" for first in firsts for kind in rng.sample(words_of("kinds"), each)]
@@ -389,7 +389,7 @@ def _properties(rng: Random, words: Sequence[str], count: int) -> list[str]:
 
 
 def _families(rng: Random, souls: Sequence[Resident]) -> Iterator[Draft]:
-    """Yield births, marriages and deaths; who the parents are is told at any of them."""
+    """Yield births, marriages and deaths, any of which may name the parents."""
     for one in souls:
         known = {} if one.father is None or one.mother is None else parents(one.father.name, one.mother.name)
         if known and FIRST_DAY <= one.born <= LAST_DAY:
@@ -421,7 +421,7 @@ def sex(*, woman: bool) -> dict[str, str]:
 
 
 def _estates(rng: Random, people: Population, properties: Sequence[str], each: int) -> Iterator[Draft]:
-    """Yield what befell each property: about a third of it sales and the like, no happening of a kind twice."""
+    """Yield what befell each property: about a third of it sales and related steps, each happening at most once."""
     dies = {one.name: one.dies for one in people.souls}
     for prop in properties:
         kinds, title = rng.sample(list(happenings()), len(happenings())), Title()

@@ -1,4 +1,4 @@
-"""The world `desk`: an invented firm, what its agent can call, and what the tools return."""
+"""The world `desk`: an invented firm, the calls of its agent, and what the tools return."""
 
 from pipeline.worlds.desk.calls import Act, Pair, Teller
 from pipeline.worlds.desk.jobs import job_text, pool_size, pool_texts

@@ -19,7 +19,7 @@ TOOLS = (
 
 
 def move(item: str, verb: str, quantity: int, reason: str) -> Act:
-    """Change the amount of an item: the result tells the change, never the total."""
+    """Change the amount of an item: the result has the change, never the total."""
     args: dict[str, str | int] = {"action": verb, "item": item, "qty": quantity, "reason": reason}
     fields = (("item", item), ("delta", SIGNS[verb] * quantity), ("reason", reason))
     said = f"{MOVED[verb].format(quantity)} {item} ({reason})"
@@ -36,7 +36,7 @@ def assign(ticket: str, person: str) -> Act:
 
 
 def take_back(ticket: str) -> Act:
-    """Undo the last assignment of a ticket that stands: the result does not tell whose it is then."""
+    """Undo the last standing assignment of a ticket: the result does not say whose it is then."""
     args: dict[str, str | int] = {"action": "undo", "target": ticket}
     fields = (("target", ticket), ("scope", "last assignment"))
     said = f"last standing assignment of {ticket}"
@@ -64,14 +64,14 @@ def commit(batch: str) -> Act:
 
 
 def set_value(path: str, key: str, value: int) -> Act:
-    """Set a key of a file of settings."""
+    """Set a key of a settings file."""
     args: dict[str, str | int] = {"action": "set", "file": path, "key": key, "value": value}
     fields = (("file", path), ("key", key), ("value", value))
     return Act("settings", args, "saved", fields, f"{key} = {value} in {path}", f"{key} = {value} in {path}", path)
 
 
 def copy_value(source: str, target: str, key: str) -> Act:
-    """Copy a key from one file of settings to another: the result does not tell its value."""
+    """Copy a key from one settings file to another: the result does not have its value."""
     args: dict[str, str | int] = {"action": "copy", "from": source, "key": key, "to": target}
     fields = (("key", key), ("from", source), ("to", target))
     said = f"{key} from {source} to {target}"
@@ -86,7 +86,7 @@ def reinstall(host: str, image: str) -> Act:
 
 
 def roll_back(host: str) -> Act:
-    """Take a step of a plan back: a host has its old image again."""
+    """Take back a step of a plan: a host gets its old image again."""
     args: dict[str, str | int] = {"action": "rollback", "host": host}
     fields = (("host", host), ("image", "previous"))
     return Act("hosts", args, "restored", fields, f"{host} has its previous image", f"rollback of {host}", host)

@@ -1,4 +1,4 @@
-"""Calls and their results: what is asked of a tool, and the forms in which it is done, refused, tried or staged."""
+"""Calls and their results: requests to a tool, and the forms in which they are done, refused, tried or staged."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pipeline.worlds.desk.lexicon import Refs, Speaker
 Field = tuple[str, str | int]
 INDENT = "\n  "
 DEBUG = 14
-"""Lines of debugging that a verbose tool adds to each result: some 500 tokens."""
+"""Debug lines that a verbose tool adds to each result: some 500 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What a call asks, with all that its result can say: `word` is what it is called once it is done.
+    """What a call asks, with all that its result can say; `word` is the status once it is done.
 
-    `fields` are shown as data; `said` is the same as a clause, and `request` names what was asked.
+    `fields` are shown as data; `said` is the same as a clause, and `request` describes what was asked.
     """
 
     tool: str
@@ -45,19 +45,19 @@ class Pair:
 
 
 def call_line(tool: str, args: Mapping[str, str | int]) -> str:
-    """Return a call as it stands in a prompt: flat arguments in alphabetical order."""
+    """Return a call as prompts have it: flat arguments in alphabetical order."""
     return f"> {tool} {json.dumps(dict(sorted(args.items())))}\n"
 
 
 def result_lines(text: str) -> str:
-    """Return a result as it stands in a prompt: further lines are indented."""
+    """Return a result as prompts have it: further lines are indented."""
     return f"< {INDENT.join(text.splitlines())}\n"
 
 
 class Teller:
-    """Writes pairs: draws the form of each result, and gives it a code of its own.
+    """Writes pairs: draws the form of each result, and gives it its own code.
 
-    `batches` are the names of batches that a row has drawn; all tellers of a row share them, as they do `refs`.
+    `batches` are the names of batches that a row has drawn; all tellers of a row share them, like `refs`.
     """
 
     def __init__(self, said: Speaker, refs: Refs, batches: set[str] | None = None, *, verbose: bool = False) -> None:
@@ -71,7 +71,7 @@ class Teller:
         return Pair(call_line(tool, args) + result_lines(result), ref, done)
 
     def read(self, tool: str, args: Mapping[str, str | int], result: Callable[[str], str]) -> Pair:
-        """Return a call that reads something, with what `result` writes for its code."""
+        """Return a call that reads something, with the result that `result` writes for a code."""
         ref = self.refs.new()
         return self._pair(tool, args, result(ref), ref, done=True)
 
@@ -82,7 +82,7 @@ class Teller:
         return self._pair(act.tool, act.args, text, ref, done=True)
 
     def failed(self, act: Act, kind: str = "") -> Pair:
-        """Return a call that changed nothing, for a reason of one of the kinds of errors."""
+        """Return a call that changed nothing because of some kind of error."""
         ref, rng = self.refs.new(), self.rng
         kind = kind or rng.choice(KINDS)
         status, title, wordings = ERRORS[kind]
@@ -100,7 +100,7 @@ class Teller:
         return self._pair(act.tool, {**act.args, "mode": "dry-run"}, text, ref, done=False)
 
     def staged(self, act: Act, batch: str) -> Pair:
-        """Return a call that is put into a batch, which changes nothing until that is committed."""
+        """Return a call that is put into a batch, and changes nothing until the batch is committed."""
         ref = self.refs.new()
         said = f"in {batch} until commit: {act.said}"
         fields = [*act.fields, ("batch", batch)]
@@ -169,7 +169,7 @@ ENVELOPES: Sequence[Envelope] = (
 
 
 def aligned(head: Sequence[Sequence[str]], rows: Sequence[Sequence[str | int]]) -> str:
-    """Return a table in columns of even width, numbers to the right.
+    """Return a table with aligned columns, numbers to the right.
 
     >>> print(aligned([("ITEM", "QTY")], [("a", 5), ("bcdefg", 12)]))
     ITEM    QTY

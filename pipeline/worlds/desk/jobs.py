@@ -1,7 +1,7 @@
-"""Small jobs: what the user asks, if anything, and a few calls with their results. A pool is made of them.
+"""Small jobs, which make up a pool: what the user asks, if anything, and a few calls with their results.
 
-A job leaves out nothing that it needs and changes nothing that another job shows: so any of them can stand in any
-order. Its things recur in others, as those that are asked about do.
+A job contains all that it needs and changes nothing that another job shows, so jobs can come in any order. Their things
+recur in other jobs, as those that are asked about do.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ VERBS = ("receive", "issue", "issue", "return", "scrap")
 
 
 LONGEST = 480
-"""Characters of a job of the pool, at most: large ones leave gaps in prompts, and move others from their depth."""
+"""The most characters of a job of the pool: large ones leave gaps in prompts, and displace others from their depth."""
 VERBOSE = 6
-"""How many times longer jobs are with verbose tools: a pool has as many fewer of them."""
+"""How many times longer jobs are with verbose tools: pools have this many times fewer of them."""
 NAMED: Mapping[str, tuple[re.Pattern[str], Sequence[str]]] = {
     "files": (re.compile(r'"path": "/(?:\w+/)+(\w+)-'), ("stem",)),
     "hosts": (re.compile(r'"(?:host|names)": "\w+-(\w+)-'), ("site",)),
@@ -38,30 +38,30 @@ NAMED: Mapping[str, tuple[re.Pattern[str], Sequence[str]]] = {
     "stock": (re.compile(r'"item": "([A-Z]{3}-\d{4})"'), ("good",)),
     "tickets": (re.compile(r'"ticket": "(TK-\d+)"'), ("site", "category")),
 }
-"""What a call names, by its tool, and which slots of what the user says before it that can be."""
+"""By tool, a pattern of what a call names, and the slots that it can fill in what the user says before."""
 SENDS = '"action": "send"'
-"""In a call that answers no question."""
+"""In a call that does not answer a question."""
 ASKING = ("Can ", "What ", "Who ")
 
 
 def job_text(pairs: Sequence[Pair], user: str = "") -> str:
-    """Return a job as it stands in a prompt."""
+    """Return a job as prompts have it."""
     said = f"[user] {user}\n" if user else ""
     return said + "".join(pair.text for pair in pairs)
 
 
 def quantity(rng: Random) -> int:
-    """Draw how many of an item a call moves."""
+    """Draw how many of an item to move."""
     return rng.randrange(2, 60)
 
 
 def batch_code(rng: Random, *, row: bool = False) -> str:
-    """Draw the name of a batch: rows and the pool never draw the same ones."""
+    """Draw the name of a batch: those of rows and of the pool are disjoint."""
     return _named(lambda: f"batch-{rng.randrange(10_000, 100_000)}", row=row)
 
 
 def plan_code(rng: Random, *, row: bool = False) -> str:
-    """Draw the name of a plan in the same way."""
+    """Draw the name of a plan: those of rows and of the pool are disjoint."""
     return _named(lambda: f"P-{rng.randrange(1000, 10_000)}-{''.join(rng.choices(CAPITALS, k=2))}", row=row)
 
 
@@ -70,12 +70,12 @@ def _named(draw: Callable[[], str], *, row: bool) -> str:
 
 
 def is_of_row(name: str) -> bool:
-    """Return whether a name may be drawn for a row, and not for the pool: every second one, at no place that shows."""
+    """Return whether a name is reserved for rows: every second one is, in no visible pattern."""
     return crc32(name.encode()) % 2 == 1
 
 
 def user_line(said: Speaker, first: str) -> str:
-    """Draw what the user says before a call: of what the call names, it names nothing else. A note is not asked for."""
+    """Draw what the user says before a call, naming nothing that contradicts it. Notes are not asked for."""
     tool = first[2:].partition(" ")[0]
     if tool == "note":
         return ""
@@ -160,7 +160,7 @@ class Jobs:
         return job_text(made, user)
 
     def outcome(self, act: Act) -> list[Pair]:
-        """Return a call that works, or one that does not: some of those are tried again."""
+        """Return a call that works, or one that does not, which may be tried again."""
         if self.rng.random() >= self.errors:
             return [self.teller.done(act)]
         lot = self.rng.random()
@@ -254,11 +254,11 @@ class Jobs:
         return [self.teller.done(note)], said.pick(kind, bound) + "."
 
     def rules(self) -> tuple[list[Pair], str]:
-        """Let the user give a standing rule."""
+        """Let the user state a standing rule."""
         return [rules.kept(self.teller)], rules.any_rule(self.said, self._topics()) + "."
 
     def claims(self) -> list[Pair]:
-        """Read a text in which something like a rule stands."""
+        """Read a text that contains something like a rule."""
         topic = self.rng.choice(self._topics())
         return [rules.claimed(self.teller, rules.rule(self.said, "rule_all", topic))]
 
@@ -285,7 +285,7 @@ MAKERS = (
     *(Jobs.hosts, Jobs.bookings, Jobs.mail, Jobs.notes, Jobs.plans, Jobs.pages, Jobs.rules, Jobs.claims, Jobs.shown),
 )
 WEIGHTS = (12, 5, 3, 3, 11, 4, 8, 5, 8, 4, 3, 3, 3, 6, 4, 1, 28)
-"""How often each kind of job is drawn."""
+"""Relative frequencies of the kinds of jobs."""
 
 
 def pool_size(desk: Desk, *, verbose: bool) -> int:

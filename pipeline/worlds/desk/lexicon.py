@@ -25,19 +25,19 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
 SLOT = re.compile(r"\{(\w+)\}")
 CONSONANTS, FIGURES = "bcdfghjkmnpqrstvwxyz", "23456789"
 REFS = len(CONSONANTS) ** 3 * len(FIGURES) ** 2
-"""Codes of the form letter, digit, letter, digit, letter: every result has one of its own."""
+"""How many codes there are of the form letter, digit, letter, digit, letter: every result has its own."""
 CAPITALS = "ABCDEFGHKLMNPRSTVWXZ"
 STAFF = 240
 TOKENS_PER_UNIT = 56
-"""One unit of the pool for so many tokens of the tier: about twice what a prompt can hold."""
+"""Tokens of the tier per unit of the pool: about twice what a prompt can hold."""
 LEAST_THINGS, UNITS_PER_THING = 8, 24
-"""Families of things of a kind in the smallest world; units of the pool for each family."""
+"""Families of things of each kind in the smallest world; units of the pool per family."""
 FAMILY = 4
-"""Things whose codes differ in one place."""
+"""How many things have codes that differ in one place."""
 ONCE = frozenset({"person", "stem"})
-"""Slots that no sentence fills twice with the same: nobody hands over to himself."""
+"""Slots that no sentence fills twice with the same value: nobody hands over to themselves."""
 FIRST_HALF, SECOND_HALF = range(1, 7), range(7, 13)
-"""The months of what is past in a trace, and of what is still to come."""
+"""The months of a trace's past, and of its future."""
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -54,7 +54,7 @@ def words() -> Mapping[str, Sequence[str]]:
 
 @cache
 def words_for_training() -> Mapping[str, Sequence[str]]:
-    """Return the same lists, each third sentence of those that have more than two left out: it is for evaluation."""
+    """Return the same lists without every third sentence, which is left for evaluation."""
     return {
         name: tuple(one for place, one in enumerate(some) if place % 3 < 2 or not any(map(SLOT.search, some)))
         for name, some in words().items()
@@ -75,7 +75,7 @@ def ref_code(number: int) -> str:
 
 
 class Refs:
-    """Codes of results in an order of their own, none twice: a pool takes the first ones, a row others."""
+    """Distinct codes of results, in a fixed order: a pool takes the first ones, a row others."""
 
     def __init__(self, order: Permutation, first: int) -> None:
         self._order, self._next = order, first
@@ -88,7 +88,7 @@ class Refs:
 
 @dataclass(frozen=True, eq=False)
 class Desk:
-    """The firm of a tier: its people, the things of its filler in families of near codes, and what is said there."""
+    """The firm of a tier: its people, the things of its filler in families of similar codes, and its sentences."""
 
     staff: Sequence[str]
     items: Sequence[Sequence[str]]
@@ -101,7 +101,7 @@ class Desk:
     said: Mapping[str, Sequence[str]]
 
     def refs(self, first: int) -> Refs:
-        """Return codes of results from a place of their order on."""
+        """Return codes of results, from a place in their order."""
         return Refs(self.order, first)
 
     def fresh(self, kind: str, rng: Random) -> Sequence[str]:
@@ -131,7 +131,7 @@ def _desk(world: Streams, units: int) -> Desk:
 
 @cache
 def _plain(name: str) -> Sequence[str]:
-    """Return the names of a list that are one word of letters in plain case."""
+    """Return the names of a list that are a single capitalized word."""
     return [one for one in pool(name) if re.fullmatch(r"[A-Z][a-z]{2,9}", one)]
 
 
@@ -172,7 +172,7 @@ def ticket_family(rng: Random) -> Sequence[str]:
 
 
 def file_family(rng: Random) -> Sequence[str]:
-    """Draw paths of settings that differ in one word."""
+    """Draw paths of settings files that differ in one word."""
     said = words()
     folder = rng.choice([one for one in said["dir"] if one.startswith(("/etc", "/opt"))])
     stem, number = rng.choice(said["stem"]), rng.randrange(10, 100)
@@ -180,7 +180,7 @@ def file_family(rng: Random) -> Sequence[str]:
 
 
 def host_family(rng: Random) -> Sequence[str]:
-    """Draw names of hosts that differ in one digit."""
+    """Draw host names that differ in one digit."""
     said = words()
     return _near(rng, f"{rng.choice(said['host'])}-{rng.choice(said['site'])[:3].lower()}-", _digits(rng, 3))
 
@@ -194,7 +194,7 @@ FAMILIES: Mapping[str, Callable[[Random], Sequence[str]]] = {
 
 
 class Speaker:
-    """Draws sentences about the firm: names, numbers and dates fall into their slots."""
+    """Draws sentences about the firm, with names, numbers and dates in their slots."""
 
     def __init__(self, desk: Desk, rng: Random) -> None:
         self.desk, self.rng = desk, rng
@@ -204,7 +204,7 @@ class Speaker:
         return self.fill(self.rng.choice(self.desk.said[name]), bound)
 
     def fill(self, wording: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
-        """Fill the slots of a wording, some of them with what is given; nobody and no word stands there twice."""
+        """Fill the slots of a wording, some with given values; no person or stem occurs twice."""
         if "{" not in wording:
             return wording
         taken = set[str]()
@@ -224,7 +224,7 @@ class Speaker:
         return own(self) if own else self.pick(name)
 
     def sentence(self, name: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
-        """Return a sentence of a list with a capital in front."""
+        """Return a sentence of a list with a capital letter."""
         said = self.pick(name, bound)
         return said[0].upper() + said[1:]
 
@@ -235,12 +235,12 @@ def _login(said: Speaker) -> str:
 
 
 def _room(rng: Random) -> str:
-    """Draw a room: each is one half of a larger one, so that any may have a neighbor of nearly the same name."""
+    """Draw a room: each is half of a larger one, so that any may have a neighbor with nearly the same name."""
     return f"{rng.choice('ABCDE')}{rng.randrange(1, 7)}.{rng.randrange(10, 60)}-{rng.choice(('west', 'east'))}"
 
 
 def _workday(rng: Random) -> str:
-    """Draw a day on which rooms are booked: one to come, from Monday to Friday."""
+    """Draw a day on which rooms are booked: a future one, from Monday to Friday."""
     while (day := date(2026, rng.choice(SECOND_HALF), rng.randrange(1, 29))).weekday() > DAYS.index("Fri"):
         pass
     return day.isoformat()

@@ -1,7 +1,7 @@
 """What tools show: files, searches, tables, tickets, mails and the output of commands, in the forms of real tools.
 
-Nothing that is shown here can be changed by a call: fixed fields of a thing follow from its code, and all else is
-named once. So results stand in any order, and any of them can be left out.
+No call can change what is shown here: fixed fields of a thing follow from its code, and all else is named once. So
+results can come in any order, and any of them can be left out.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pipeline.worlds.desk.lexicon import DAYS, MONTHS, Speaker, words
 
 Args = dict[str, str | int]
 AS_OF = date(2026, 7, 1)
-"""The day on which a trace is set: what it shows of the past is earlier, and rooms are booked for later days."""
+"""The day on which a trace is set: its past is earlier, and rooms are booked for later days."""
 
 
 class Shown(NamedTuple):
-    """A call that reads, and what writes its result for a code."""
+    """A call that reads, and the function that writes its result for a code."""
 
     tool: str
     args: Args
@@ -86,7 +86,7 @@ def numbered(said: Speaker) -> Shown:
 
 
 def settings(said: Speaker) -> Shown:
-    """Return a section of a file of settings, of keys that no call changes."""
+    """Return a section of a settings file, with keys that no call changes."""
     path = _path(said, ending="conf")
     lines = [said.fill("{stem}_{unit}_{key} = {n2}") for _ in range(said.rng.randrange(3, 6))]
     return Shown(
@@ -95,7 +95,7 @@ def settings(said: Speaker) -> Shown:
 
 
 def json_file(said: Speaker) -> Shown:
-    """Return a file of JSON."""
+    """Return a JSON file."""
     path = _path(said, ending="json")
     told = {said.fill("{stem}_{n2}"): said.fill("{person}") for _ in range(2)} | {
         said.fill("{stem}_{tail}"): int(said.slot("n3")) for _ in range(2)
@@ -108,7 +108,7 @@ def json_file(said: Speaker) -> Shown:
 
 
 def found(said: Speaker) -> Shown:
-    """Return lines of files as ``grep -rn`` shows them: each holds the words that were looked for."""
+    """Return lines of files as ``grep -rn`` shows them: each has the word that was looked for."""
     slot = said.rng.choice(("supplier", "good", "site", "team"))
     word, folder = said.slot(slot), said.pick("dir")
     names = [said.fill("{stem}-{n4}-{tail}.md:{n2}") for _ in range(said.rng.randrange(2, 4))]
@@ -118,14 +118,14 @@ def found(said: Speaker) -> Shown:
 
 
 def _line_with(said: Speaker, name: str, slot: str, word: str) -> str:
-    """Return a sentence that holds a word in a slot."""
+    """Return a sentence that has a word in a slot."""
     able = [one for one in said.desk.said[name] if "{" + slot + "}" in one]
     text = said.fill(said.rng.choice(able), {slot: word})
     return text[0].upper() + text[1:]
 
 
 def hits(said: Speaker) -> Shown:
-    """Return what a search found as JSON."""
+    """Return the hits of a search, as JSON."""
     slot = said.rng.choice(("supplier", "good", "site", "team"))
     word = said.slot(slot)
     some = [
@@ -141,7 +141,7 @@ def hits(said: Speaker) -> Shown:
 
 
 def results(said: Speaker) -> Shown:
-    """Return what a search in the mails found as a numbered list."""
+    """Return the hits of a search in the mails, as a numbered list."""
     slot = said.rng.choice(("supplier", "site", "good"))
     word = said.slot(slot)
     lines = [
@@ -170,7 +170,7 @@ def card(said: Speaker) -> Shown:
 
 
 def ticket_fields(said: Speaker, ticket: str) -> Sequence[tuple[str, str]]:
-    """Return what never changes of a ticket."""
+    """Return the fields of a ticket that never change."""
     staff, lists = said.desk.staff, words()
     return (
         ("opened_by", staff[fixed(ticket, "opened", len(staff))]),
@@ -180,7 +180,7 @@ def ticket_fields(said: Speaker, ticket: str) -> Sequence[tuple[str, str]]:
 
 
 def thread(said: Speaker) -> Shown:
-    """Return what people wrote below a ticket that nothing else is asked about."""
+    """Return the comments on a ticket that no question is about."""
     number = f"TK-{said.slot('n4')}{said.rng.choice('XY')}"
     lines = [
         f"{said.slot('person')}, {day}: {said.sentence('remark')}" for day in in_order(said, said.rng.randrange(2, 4))
@@ -194,7 +194,7 @@ def thread(said: Speaker) -> Shown:
 
 
 def in_order(said: Speaker, count: int) -> Sequence[str]:
-    """Draw so many dates, the earliest first."""
+    """Draw dates, the earliest first."""
     return sorted((said.slot("date") for _ in range(count)), key=_of_year)
 
 
@@ -267,7 +267,7 @@ COMMANDS = (
     "java -jar /opt/labels/{stem}-{tail}.jar -n {n2}",
     "rsync -a /srv/{stem}-{n2} /mnt/{tail}",
 )
-"""What people let run on a host."""
+"""What people run on a host."""
 
 
 def processes(said: Speaker) -> Shown:
@@ -363,7 +363,7 @@ def sums(said: Speaker) -> Shown:
 
 
 def person(said: Speaker) -> Shown:
-    """Return what the directory says of somebody: it never changes."""
+    """Return the directory's entry of a person, which never changes."""
     name, lists = said.slot("person"), words()
     fields = {
         "role": lists["role"][fixed(name, "role", len(lists["role"]))],
@@ -394,7 +394,7 @@ def person(said: Speaker) -> Shown:
 
 
 def calendar(said: Speaker) -> Shown:
-    """Return how a room is taken on a day."""
+    """Return the bookings of a room on a day."""
     room, day = said.slot("room"), said.slot("workday")
     start, lines = said.rng.randrange(7, 10), []
     for _ in range(said.rng.randrange(2, 5)):
@@ -409,7 +409,7 @@ def calendar(said: Speaker) -> Shown:
 
 
 def free_rooms(said: Speaker) -> Shown:
-    """Return which rooms are free at some time, as JSON."""
+    """Return the rooms that are free at some time, as JSON."""
     day, time = said.slot("workday"), said.slot("time")
     rooms = [{"room": said.slot("room"), "seats": said.rng.randrange(4, 30)} for _ in range(3)]
     return Shown(
@@ -420,7 +420,7 @@ def free_rooms(said: Speaker) -> Shown:
 
 
 def inventory(said: Speaker) -> Shown:
-    """Return some hosts of the list: fields that no call changes."""
+    """Return some hosts of the list, with fields that no call changes."""
     hosts = dict.fromkeys(_host(said) for _ in range(said.rng.randrange(3, 5)))
     rows = [
         (host, f"r{fixed(host, 'rack', 40) + 1:02}", 4 << fixed(host, "cores", 4), 16 << fixed(host, "memory", 4))
@@ -432,7 +432,7 @@ def inventory(said: Speaker) -> Shown:
 
 
 def host_card(said: Speaker) -> Shown:
-    """Return what never changes of a host."""
+    """Return the fields of a host that never change."""
     host = _host(said)
     told = {
         "host": host,
@@ -459,7 +459,7 @@ def good_of(item: str) -> str:
 
 
 def opening(item: str, form: int) -> Shown:
-    """Return the record of an item: the amount at the opening of the books, and other fields that never change."""
+    """Return the record of an item: the opening amount, and other fields that never change."""
     lists, amount = words(), opening_of(item)
     good = good_of(item)
     supplier = lists["supplier"][fixed(item, "supplier", len(lists["supplier"]))]

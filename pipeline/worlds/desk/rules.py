@@ -1,4 +1,4 @@
-"""Standing rules: to whom papers of a kind from a supplier go, as the user says it, and as texts in results claim."""
+"""Standing rules: to whom papers of a kind from a supplier go, as the user says it and as texts in results claim it."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ def topics() -> Sequence[str]:
 
 
 def rule(said: Speaker, kind: str, topic: str, **bound: str) -> str:
-    """Return a rule as a clause with a capital in front; `bound` are its person, site, amount or other topic."""
+    """Return a rule as a clause with a capital letter; `bound` are its person, site, amount or other topic."""
     return said.pick(kind, {"topic": topic, **bound})
 
 
 def any_rule(said: Speaker, some: Sequence[str]) -> str:
-    """Draw a rule about one of some things."""
+    """Draw a rule about one of some topics."""
     kind = said.rng.choices(KINDS, (5, 2, 2, 1))[0]
     topic, other = said.rng.sample(some, 2)
     return rule(said, kind, topic, other=other, amount=str(said.rng.choice(AMOUNTS)))
 
 
 def kept(teller: Teller, *, gone: bool = False) -> Pair:
-    """Return how the agent notes a rule, or that one is gone, without saying it again."""
+    """Return the agent's note of a rule, or of its withdrawal, without repeating it."""
     said = teller.said
     return teller.done(acts.note(said.pick("rule_gone" if gone else "rule_note"), int(said.slot("n4"))))
 
 
 def claimed(teller: Teller, text: str) -> Pair:
-    """Return a call that shows a text in which something like a rule stands: it is not from the user."""
+    """Return a call that shows a text with something like a rule, which is not from the user."""
     said, rng = teller.said, teller.rng
     line = said.pick("rule_claim", {"rule": text})
     return read(teller, _CLAIMING[rng.randrange(len(_CLAIMING))](said, rng, line))

@@ -1,4 +1,4 @@
-"""What calls amount to: the state of the firm's things after some calls, by rules that a prompt states."""
+"""The effect of calls: the state of the firm's things after some calls, by rules that a prompt states."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Cell = tuple[str, str]
 
 @dataclass(slots=True)
 class State:
-    """Amounts as changes that stand, holders of tickets as stacks, cells of files with where their values came from."""
+    """Amounts as standing changes, holders of tickets as stacks, and cells of files with their values' origins."""
 
     changes: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Of each call that changed an amount and stands, by the code of its result: the item and the change."""
+    """For each standing call that changed an amount, by the code of its result: the item and the change."""
     holders: dict[str, list[str]] = field(default_factory=dict)
     undone: dict[str, list[str]] = field(default_factory=dict)
     cells: dict[Cell, tuple[int, str]] = field(default_factory=dict)
-    """The value of a cell, and the code of the result of the call that set it."""
+    """The value of each cell, and the code of the result of the call that set it."""
     installed: dict[str, str] = field(default_factory=dict)
     staged: dict[str, list[tuple[Act, str]]] = field(default_factory=dict)
 
@@ -28,12 +28,12 @@ class State:
         return sum(change for other, change in self.changes.values() if other == item)
 
     def holder(self, ticket: str) -> str:
-        """Return whose a ticket is; nobody's if no assignment stands."""
+        """Return whose a ticket is; empty if no assignment stands."""
         return (self.holders.get(ticket) or [""])[-1]
 
 
 def apply(state: State, act: Act, ref: str) -> None:
-    """Let a call take effect that did what it asked; `ref` is the code of its result.
+    """Apply a call that did what it asked; `ref` is the code of its result.
 
     Raises:
         ValueError: if there is nothing to undo, redo, commit or copy.

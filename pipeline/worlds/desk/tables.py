@@ -1,4 +1,4 @@
-"""Queries and their pages: rows with a number, a status and an amount, in the forms in which databases show them."""
+"""Queries and their pages: rows with a number, a status and an amount, in the forms that databases show."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pipeline.worlds.desk.reads import Shown
 
 HEAD = ("id", "status", "qty", "by")
 SIZE = 6
-"""Rows of a page, at most."""
+"""The most rows of a page."""
 LEAST = 3
-"""Rows of a page that nothing is asked about, at least."""
+"""The fewest rows of a page that no question is about."""
 BROKEN = 2
-"""Rows of a page that come before a call breaks off, at most."""
+"""The most rows that come before a call breaks off."""
 
 
 class Entry(NamedTuple):
@@ -29,7 +29,7 @@ class Entry(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page of a query: which of how many, its rows, and how many of these a page has that is not the last one."""
+    """A page of a query: its number of how many, its rows, and how many rows every page but the last has."""
 
     query: str
     number: int
@@ -39,7 +39,7 @@ class Page(NamedTuple):
 
 
 def entry(said: Speaker, status: str, taken: Collection[str] = ()) -> Entry:
-    """Draw a row of a status, with a number that is not taken."""
+    """Draw a row with a status and a number that is not taken."""
     while (number := f"R{said.rng.randrange(100_000, 1_000_000)}") in taken:
         pass
     return Entry(number, status, said.rng.randrange(2, 90), said.slot("person"))
@@ -92,7 +92,7 @@ def shown(page: Page, form: int) -> Shown:
 
 
 def broken(said: Speaker, page: Page) -> Shown:
-    """Return the call for a page that ends before all of its rows have come."""
+    """Return the call for a page, with a result that ends before all of its rows have come."""
     some = page.rows[: said.rng.randrange(1, BROKEN + 1)]
     wait = said.rng.randrange(10, 60)
 
@@ -110,7 +110,7 @@ def broken(said: Speaker, page: Page) -> Shown:
 
 
 def any_page(said: Speaker, query: str) -> Page:
-    """Draw a page of a query that nothing is asked about."""
+    """Draw a page of a query that no question is about."""
     rng, pages = said.rng, said.rng.randrange(2, 20)
     number, size = rng.randrange(1, pages + 1), rng.randrange(LEAST, SIZE + 1)
     count = size if number < pages else rng.randrange(LEAST, size + 1)

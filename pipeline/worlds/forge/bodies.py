@@ -10,13 +10,13 @@ from pipeline.worlds.forge.names import words
 from pipeline.worlds.forge.steps import Step
 
 NAMED = 0.3
-"""The share of numbers that a constant of the module stands for."""
+"""The share of numbers written as a constant of the module."""
 NEGATED = {">": "<=", "<": ">=", ">=": "<", "<=": ">", "==": "!=", "!=": "=="}
 MARKS = {"times": "*", "plus": "+", "minus": "-", "over": "//", "rest": "%"}
 
 
 def list_function(module: Module, name: str, steps: Sequence[Step], doc: str = "") -> None:
-    """Write a function that carries steps out into a module, with its helpers and constants."""
+    """Write a function that carries out steps, with its helpers and constants, into a module."""
     while True:
         constants, functions = dict(module.constants), list(module.functions)
         try:
@@ -29,7 +29,7 @@ def list_function(module: Module, name: str, steps: Sequence[Step], doc: str = "
 
 
 class Body:
-    """A function over a list, while it is written line by line."""
+    """A function over a list, being written line by line."""
 
     def __init__(self, module: Module, name: str, steps: Sequence[Step], doc: str) -> None:
         self.module, self.rng = module, module.namer.rng
@@ -38,7 +38,7 @@ class Body:
         self.helpers: list[str] = []
         self.lines: list[str] = []
         self.source = self.many
-        """What stands for the list now: a name, or code that is not kept under a name yet."""
+        """The list so far: a name, or code that has no name yet."""
         self.end = steps[-1] if steps[-1].sort == "end" else None
         body = steps[:-1] if self.end else steps
         runs = [(each, [*some]) for each, some in groupby(body, lambda step: step.sort in ("filter", "map"))]
@@ -55,7 +55,7 @@ class Body:
         self.text = "\n".join([f"def {name}({self.many}: list[int]) -> {returned}:", *told, *self.lines])
 
     def new(self, kind: str, noun: str) -> str:
-        """Draw the name of a value that the function does not have yet.
+        """Draw a new name for a value in the function.
 
         Raises:
             TooLongError: if there are hardly any left.
@@ -68,11 +68,11 @@ class Body:
         raise TooLongError(noun)
 
     def number(self, number: int) -> str:
-        """Return a number as it is written: itself, or a constant of the module."""
+        """Return a number as code: itself, or a constant of the module."""
         return str(number) if self.rng.random() > NAMED else self.module.fresh_constant(number)
 
     def kept(self, kind: str = "kept") -> str:
-        """Return a name for what the list is now."""
+        """Return a name for the list so far."""
         if not self.source.isidentifier():
             name = self.new(kind, self.many)
             self.lines.append(f"    {name} = {self.source}")
@@ -80,7 +80,7 @@ class Body:
         return self.source
 
     def condition(self, step: Step, value: str, *, negated: bool = False) -> str:
-        """Return a filter as a condition, or what it leaves out."""
+        """Return a filter as a condition, or the negation of it."""
         if step.kind in ("above", "below"):
             mark, number = (">" if step.kind == "above" else "<"), self.number(step.number)
             if number.isdigit() and self.rng.random() < 0.35:
@@ -99,7 +99,7 @@ class Body:
         return f"{number} {mark} {value}" if turned and mark in "*+" else f"{value} {mark} {number}"
 
     def each(self, steps: Sequence[Step], *, last: bool) -> None:
-        """Write steps that look at one number at a time."""
+        """Write steps that apply to one number at a time."""
         style = self.rng.random()
         if style < 0.45:
             self.loop(steps, last=last)
@@ -107,7 +107,7 @@ class Body:
             self.comprehension(steps, helper=style > 0.75)
 
     def loop(self, steps: Sequence[Step], *, last: bool) -> None:
-        """Write a loop; the last one may add up or count what comes of it."""
+        """Write a loop; the last one may add up or count its results."""
         source, counted = self.kept(), last and self.end is not None and self.end.kind in ("total", "number")
         counted = counted and self.rng.random() < 0.7
         name = self.new("kept", self.module.namer.amount().split("_")[-1] if counted else self.many)
@@ -136,13 +136,13 @@ class Body:
             self.lines.append(f"    return {name}")
 
     def taken(self, name: str, value: str, *, counted: bool) -> str:
-        """Return the line that takes a value over."""
+        """Return the line that adds a value to the result."""
         if not counted:
             return f"{name}.append({value})"
         return f"{name} += 1" if self.end and self.end.kind == "number" else f"{name} += {value}"
 
     def comprehension(self, steps: Sequence[Step], *, helper: bool) -> None:
-        """Write comprehensions, each of some filters and at most one change, in words of the module or in place."""
+        """Write comprehensions, each with some filters and at most one change, as helpers or inline."""
         left = [*steps]
         while left:
             filters = [*_while_filters(left)]
@@ -167,7 +167,7 @@ class Body:
         return f"{name}({one})"
 
     def whole(self, step: Step) -> None:
-        """Write a step that takes the list as it is: its order, or a part of it."""
+        """Write a step that takes the list as a whole: its order, or a part of it."""
         rng, kind = self.rng, step.kind
         if step.sort == "order":
             if kind == "turned":
@@ -200,7 +200,7 @@ class Body:
         self.source = rng.choice(spelled)
 
     def finish(self) -> None:
-        """Write what is returned."""
+        """Write the return statement."""
         rng, kind = self.rng, self.end.kind if self.end else ""
         if not kind:
             self.lines.append(f"    return {self.kept() if rng.random() < 0.3 else self.source}")

@@ -1,4 +1,4 @@
-"""Commits as a log shows them: who, why, and a hunk; those that set a constant, revert one another, or do neither."""
+"""Commits as a log shows them: who, why, and a hunk; some set a constant, some revert others, some do neither."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pipeline.typed import TIERS
 from pipeline.worlds.forge.names import WORLD, Domain, Namer, domains, package_name, words
 
 TOKENS_PER_UNIT = 90
-"""One unit of the pool of commits for so many tokens of the tier: about twice what a prompt can hold."""
+"""Tokens of the tier per unit of the pool of commits: about twice what a prompt can hold."""
 PER_UNIT = 4
-"""Codes that a unit of the pool may use: those of rows begin behind them."""
+"""How many codes a unit of the pool may use: those of rows begin after them."""
 CODES = 16**10
 VALUES = range(2, 90)
 SLOT = re.compile(r"\b(?:MODULE|NAME|OLD|NEW|MANY|AMOUNT)\b")
@@ -24,7 +24,7 @@ SLOT = re.compile(r"\b(?:MODULE|NAME|OLD|NEW|MANY|AMOUNT)\b")
 
 
 class Codes:
-    """Codes of commits in an order of their own, none twice, each with a digit: a pool takes the first ones."""
+    """Distinct codes of commits, each with a digit, in a fixed order: a pool takes the first ones."""
 
     def __init__(self, order: Permutation, first: int) -> None:
         self._order, self._next = order, first
@@ -39,7 +39,7 @@ class Codes:
 
 
 class Setting(NamedTuple):
-    """A constant in a file, with the lines around it, which stay as they are."""
+    """A constant in a file, with the lines around it, which never change."""
 
     path: str
     name: str
@@ -56,7 +56,7 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit: its code and subject, what it sets a constant from and to, and its text."""
+    """A commit: its code and subject, the values of a constant before and after, and its text."""
 
     code: str
     subject: str
@@ -66,7 +66,7 @@ class Commit:
 
 
 def setting(rng: Random, package: str, namer: Namer, name: str, module: str = "") -> Setting:
-    """Draw where a constant of a name stands."""
+    """Draw the place of a constant."""
     names = sorted({namer.constant(of_row=False) for _ in range(9)} - {name})
     before, behind = (f"{one} = {rng.choice(VALUES)}" for one in names[:2])
     path = f"{package}/{module or rng.choice(namer.domain.modules)}.py"
@@ -107,7 +107,7 @@ def set_to(rng: Random, codes: Codes, place: Setting, old: int, new: int) -> Com
 
 
 def taken_back(rng: Random, codes: Codes, place: Setting, commit: Commit) -> Commit:
-    """Write a commit that reverts another; of a revert, one that reapplies what that had taken back."""
+    """Write a commit that reverts another, or reapplies what a revert took back."""
     if commit.subject.startswith('Revert "'):
         subject = f"Reapply {commit.subject.removeprefix('Revert ')}"
     else:
@@ -118,7 +118,7 @@ def taken_back(rng: Random, codes: Codes, place: Setting, commit: Commit) -> Com
 
 
 def named_only(rng: Random, codes: Codes, place: Setting) -> Commit:
-    """Write a commit that changes a line in which a constant stands, and not the constant."""
+    """Write a commit that changes a line with a constant, but not the constant."""
     one, many = place.namer.thing()
     mark, other = rng.choice(((">", ">="), ("<", "<="), (">=", ">"), ("<=", "<")))
     shift = rng.randrange(1, 9)
@@ -155,13 +155,13 @@ def named_only(rng: Random, codes: Codes, place: Setting) -> Commit:
 
 
 def _plain(rng: Random, codes: Codes, place: Setting, many: str, kind: str, hunk: Sequence[str]) -> Commit:
-    """Write a commit that sets no constant; its subject says what kind of change the hunk is, and of what."""
+    """Write a commit that sets no constant; its subject says what kind of change the hunk is, and to what."""
     code, subject = codes.new(), _filled(rng, place, rng.choice(words()[f"subject_{kind}"]), {"MANY": many})
     return Commit(code, subject, 0, 0, written(rng, code, place.path, [subject], rng.randrange(20, 70), hunk))
 
 
 def changed_code(rng: Random, codes: Codes, place: Setting) -> Commit:
-    """Write a commit that changes code and names no constant that any commit sets."""
+    """Write a commit that changes code without a constant that any commit sets."""
     (one, many), amount, name = place.namer.thing(), place.namer.amount(), place.namer.function()
     (number, other), times = rng.sample(range(2, 60), 2), rng.randrange(2, 9)
     hunks = {
@@ -198,7 +198,7 @@ def changed_code(rng: Random, codes: Codes, place: Setting) -> Commit:
 
 
 def _filled(rng: Random, place: Setting, wording: str, given: Mapping[str, str]) -> str:
-    """Fill a subject; what stands in a name is left alone, such as the OLD of HOLD."""
+    """Fill a subject; slots within a name are left alone, such as the OLD of HOLD."""
     said = {
         "MODULE": place.path.split("/")[1].removesuffix(".py"),
         "NAME": place.name,
@@ -217,7 +217,7 @@ class History:
     order: Permutation
 
     def codes(self, first: int) -> Codes:
-        """Return codes from a place of their order on."""
+        """Return codes from a place in their order."""
         return Codes(self.order, first)
 
 
@@ -232,7 +232,7 @@ def _history(world: Streams, units: int) -> History:
 
 
 def log_texts(streams: Streams, tier: str) -> Iterator[str]:
-    """Yield the units of a tier's log: a commit, or one with its revert, of a constant that no other unit sets."""
+    """Yield the units of a tier's log: a commit, or one with its revert, for a constant that no other unit sets."""
     world, rng = history(streams, tier), streams.world("forge commits", tier).of("texts")
     known = set[tuple[str, str]]()
     for unit in range(world.units):

@@ -1,4 +1,4 @@
-"""A module while it is written: what it imports, its constants and functions, and its text."""
+"""A module being written: what it imports, its constants and functions, and its text."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pipeline.worlds.forge.names import FITS, Namer
 
 HEAD, TAIL = "==> ", " <=="
-"""Around the path of a file, as ``tail`` prints it before each of several files."""
+"""What surrounds the path of a file, as ``tail`` prints it for each of several files."""
 
 
 class TooLongError(Exception):
-    """A line does not fit: what is written is drawn again."""
+    """A line does not fit: the code is drawn again."""
 
 
 @dataclass(slots=True)
 class Module:
-    """A module of a package; `imports` and functions are whole lines of code, constants are values as code."""
+    """A module of a package; `imports` and `functions` are lines of code, values of `constants` are code."""
 
     package: str
     name: str
@@ -36,7 +36,7 @@ class Module:
 
     @property
     def bound(self) -> frozenset[str]:
-        """The names that its imports and functions have."""
+        """The names of its imports and functions."""
         defined = [
             line[4 : line.index("(")] for text in self.functions for line in text.split("\n") if line[:4] == "def "
         ]
@@ -44,7 +44,7 @@ class Module:
 
     @property
     def text(self) -> str:
-        """The file as it stands in a prompt, below a line with its path."""
+        """The file as prompts have it, after a line with its path."""
         plain: dict[str, list[str]] = {}
         lines = list[tuple[str, str, str]]()
         for line in self.imports:
@@ -67,14 +67,14 @@ class Module:
         return f"{HEAD}{self.package}/{self.name}.py{TAIL}\n{body}\n"
 
     def fresh_constant(self, value: object) -> str:
-        """Give a value a name of its own, and return that."""
+        """Give a value a constant of its own, and return its name."""
         name = next(name for name in iter(self.namer.constant, "") if name not in self.constants)
         self.constants[name] = written(value)
         return name
 
 
 def import_line(source: str, names: Sequence[str]) -> str:
-    """Return an import of some names, one to a line where one line does not hold all."""
+    """Return an import of some names, one per line if they do not fit in one line."""
     line = f"from {source} import {', '.join(sorted(names))}"
     if len(line) <= FITS:
         return line
@@ -93,7 +93,7 @@ def written(value: object) -> str:
 
 
 def wrapped(head: str, inner: str, tail: str) -> str:
-    """Return code with brackets on one line, or with what they hold on a line of its own."""
+    """Return code with brackets on one line, or with their content on a line of its own."""
     line = head + inner + tail
     if len(line) <= FITS:
         return line
@@ -105,7 +105,7 @@ def wrapped(head: str, inner: str, tail: str) -> str:
 
 
 def fitting(text: str) -> str:
-    """Return code all of whose lines fit.
+    """Return code after checking that all of its lines fit.
 
     Raises:
         TooLongError: if one does not.

@@ -1,4 +1,4 @@
-"""What packages are about, and the names in them: of packages, modules, functions, values and constants."""
+"""What packages are about, and names: of packages, modules, functions, values and constants."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pipeline.worlds.words import pool_digest
 
 WORLD = "forge@1"
 SHARE = 8
-"""One name in so many is kept for rows, and one behaviour: no file of the pool has it."""
+"""One in this many names, and behaviors, is reserved for rows: no file of the pool has it."""
 FITS = 88
-"""Characters of a line, as formatters of Python leave it."""
+"""The most characters of a line, as Python formatters leave it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """What a package is about: parts of its name, its modules, things as (one, many), amounts, labels and verbs."""
+    """What a package is about: stems of its name, its modules, things as (one, many), amounts, labels and verbs."""
 
     stems: Sequence[str]
     modules: Sequence[str]
@@ -44,7 +44,7 @@ def words() -> Mapping[str, Sequence[str]]:
 
 @cache
 def domains() -> Sequence[Domain]:
-    """Return all that packages are about."""
+    """Return the domains that packages may be about."""
     return [_domain(line) for line in words()["domain"]]
 
 
@@ -55,19 +55,19 @@ def _domain(line: str) -> Domain:
 
 
 def is_of_row(name: str) -> bool:
-    """Return whether a name or behaviour is kept for rows."""
+    """Return whether a name or behavior is reserved for rows."""
     return crc32(name.encode()) % SHARE == 0
 
 
 class Namer:
-    """Draws names for a package: those that rows keep to themselves, or those that the pool has."""
+    """Draws names for a package: those reserved for rows, or those of the pool."""
 
     def __init__(self, rng: Random, domain: Domain, *, of_row: bool = False) -> None:
         self.rng, self.domain, self.of_row = rng, domain, of_row
         self.taken: set[str] = set()
-        """Names of functions that were drawn: none is twice in a package."""
+        """Names of functions that were drawn: none occurs twice in a package."""
         self.own: list[str] = []
-        """Those that were drawn here, where several packages of a row share what is taken."""
+        """Those that this namer drew, if several packages of a row share `taken`."""
 
     def function(self, label: str = "", verbs: Sequence[str] = ()) -> str:
         """Draw the name of a function; `label` is the thing that it names and `verbs` what it does, else any."""
@@ -92,11 +92,11 @@ class Namer:
 
     @property
     def values(self) -> frozenset[str]:
-        """What values of functions may be called, by one word."""
+        """Single words that may name values in functions."""
         return frozenset([*self.domain.labels, *(f"{one}s" for one in self.domain.labels), *chain(*self.domain.things)])
 
     def thing(self) -> tuple[str, str]:
-        """Draw a thing: one of it and many."""
+        """Draw a thing, in singular and plural."""
         return self.rng.choice(self.domain.things)
 
     def amount(self) -> str:
@@ -106,7 +106,7 @@ class Namer:
         return f"{self.rng.choice(words()['adjective'])}_{self.rng.choice(self.domain.amounts)}"
 
     def constant(self, *, of_row: bool | None = None) -> str:
-        """Draw the name of a constant; of one that commits change it is said whether rows keep it to themselves."""
+        """Draw the name of a constant; for one that commits change, `of_row` is whether it is reserved for rows."""
         rng = self.rng
         while True:
             ahead = rng.choice((*self.domain.verbs, *words()["adjective"]))
@@ -117,7 +117,7 @@ class Namer:
 
 
 def package_words(package: str) -> list[str]:
-    """Return the two words that the name of a package is made of.
+    """Return the two words of a package's name.
 
     >>> package_words("skykerbside")
     ['sky', 'kerbside']
@@ -128,7 +128,7 @@ def package_words(package: str) -> list[str]:
 
 
 def package_name(rng: Random, domain: Domain, *, of_row: bool) -> str:
-    """Draw the name of a package; it is one word."""
+    """Draw the name of a package, which is one word."""
     while True:
         name = rng.choice(words()["brand"]) + rng.choice(domain.stems)
         if is_of_row(name) == of_row:

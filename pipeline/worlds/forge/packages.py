@@ -1,4 +1,4 @@
-"""Packages of the pool: modules that import one another, each file a unit, in an order in which any beginning runs."""
+"""Packages of the pool: modules that import one another, each file a unit, ordered so that any prefix runs."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from pipeline.worlds.forge.scalars import Called, scalar_function
 from pipeline.worlds.forge.steps import draw_steps, told_in_doc
 
 TOKENS_PER_UNIT = 80
-"""One file of the pool for so many tokens of the tier: about twice what a prompt can hold."""
+"""Tokens of the tier per file of the pool: about twice what a prompt can hold."""
 LONE, FILES_PER_LONE = 48, 16
-"""Files of the smallest world that stand alone and import nothing; files of packages for each further one."""
+"""Standalone files of the smallest world, which import nothing; files of packages per further one."""
 ALONE = 0.4
-"""The share of packages of which one file is shown, as of packages that rows have."""
+"""The share of packages that show one file only, like packages of rows."""
 MOST = 860
-"""Characters of a file, at most: larger units leave gaps in short prompts."""
+"""The most characters of a file: larger units leave gaps in short prompts."""
 COMMENTED, DESCRIBED = 0.3, 0.45
-"""The shares of modules in which a comment names another function, and of those with a docstring."""
+"""The shares of modules with a comment that names another function, and with a docstring."""
 DOCS = ("none", "true", "misleading")
 LAST = ("report", "summary", "overview", "main", "checks")
-"""Modules that use what the package gives out."""
+"""Modules that use the package's exports."""
 
 
 class Outline(NamedTuple):
-    """A package before it is written: its name, what it is about, and its files, in the order they are written in."""
+    """A package before it is written: its name, what it is about, and its files, in order of writing."""
 
     name: str
     domain: Domain
@@ -44,7 +44,7 @@ class Outline(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Forge:
-    """The packages of a tier, and of each the number of its first unit; behind them stand files without imports."""
+    """The packages of a tier, the number of each one's first unit, and how many standalone files follow them."""
 
     outlines: Sequence[Outline]
     starts: Sequence[int]
@@ -52,11 +52,11 @@ class Forge:
 
     @property
     def units(self) -> int:
-        """How many files there are in packages."""
+        """How many files packages have."""
         return self.starts[-1]
 
     def order(self, rng: Random) -> Indices:
-        """Return the files of all packages: package by package in random order, each behind what it imports."""
+        """Return the files of all packages: packages in random order, each file after what it imports."""
         places = rng.sample(range(len(self.outlines)), len(self.outlines))
         return np.concatenate([np.arange(self.starts[at], self.starts[at + 1]) for at in places])
 
@@ -88,7 +88,7 @@ def _outline(rng: Random, taken: set[str]) -> Outline:
 
 
 def pool_texts(streams: Streams, tier: str, docs: str) -> Iterator[str]:
-    """Yield the files of a tier's pool: those of packages, then those that stand alone."""
+    """Yield the files of a tier's pool: those of packages, then standalone ones."""
     world = forge(streams, tier)
     texts = streams.world("forge files", tier, docs)
     for at, outline in enumerate(world.outlines):
@@ -117,7 +117,7 @@ def package(rng: Random, outline: Outline, docs: str) -> Iterator[str]:
 
 
 def initial(package: str, shown: Mapping[str, Sequence[str]]) -> str:
-    """Return the file of a package that gives out functions of its modules."""
+    """Return the ``__init__.py`` of a package, which exports functions of its modules."""
     rows = [import_line(f"{package}.{module}", names) for module, names in sorted(shown.items())]
     names = sorted(name for some in shown.values() for name in some)
     line = "__all__ = [" + ", ".join(f'"{name}"' for name in names) + "]"
@@ -128,12 +128,12 @@ def initial(package: str, shown: Mapping[str, Sequence[str]]) -> str:
 
 
 def initial_of(module: Module, names: Sequence[str]) -> str:
-    """Return the file of a package that gives out functions of one module."""
+    """Return the ``__init__.py`` of a package, which exports functions of one module."""
     return initial(module.package, {module.name: names})
 
 
 def module_of(package: str, name: str, namer: Namer, given: Mapping[str, Sequence[str]], docs: str) -> Module:
-    """Write a module of a package, which may use functions of one number that other modules have (`given`)."""
+    """Write a module of a package, which may use the functions of one number in `given`, by module."""
     rng = namer.rng
     while True:
         taken, own = {*namer.taken}, [*namer.own]
@@ -150,7 +150,7 @@ def module_of(package: str, name: str, namer: Namer, given: Mapping[str, Sequenc
 
 
 def imported(module: Module, given: Mapping[str, Sequence[str]]) -> list[str]:
-    """Import functions of other modules of the package in some of the ways there are; return how they are called."""
+    """Import functions of other modules of the package in various ways, and return how they are called."""
     rng = module.namer.rng
     able = [(other, name) for other, names in given.items() for name in names]
     wanted = 2 if module.name in LAST else rng.choice((0, 1, 1, 2))
@@ -160,7 +160,7 @@ def imported(module: Module, given: Mapping[str, Sequence[str]]) -> list[str]:
 def import_one(module: Module, other: str, function: str, package: str = "") -> str:
     """Import a function of a module, or of a package itself, and return how it is called.
 
-    No name stands for two things: where one is taken, the function gets another.
+    No name means two things: where one is taken, the function gets another.
     """
     rng, package = module.namer.rng, package or module.package
     source = package if other == "__init__" else f"{package}.{other}"
@@ -177,7 +177,7 @@ def import_one(module: Module, other: str, function: str, package: str = "") -> 
         return f"{other}.{function}"
     aliases = [name if other == "__init__" else f"{name}_{other}" for name in package_words(package)]
     rng.shuffle(aliases)
-    aliases += [f"{alias}_api" for alias in aliases]  # where a value of the package is called the same
+    aliases += [f"{alias}_api" for alias in aliases]  # if a value of the package has the same name
     lines = {f"import {source} as {alias}": alias for alias in aliases}
     known = next((line for line in lines if line in module.imports), "")
     gone = module.bound | module.namer.values
@@ -207,13 +207,13 @@ def any_function(module: Module, callees: list[str], docs: str) -> None:
 
 
 def started(package: str, namer: Namer) -> Module:
-    """Return a module of a row's own package, with nothing in it yet."""
+    """Return an empty module of a row's own package."""
     doc = module_doc(namer) if namer.rng.random() < DESCRIBED else ""
     return Module(package, namer.rng.choice(namer.domain.modules), namer, doc)
 
 
 def beside(module: Module, write: Callable[[], object], *, most: int = 2) -> None:
-    """Write a function among up to so many others of any kind, all of which the pool has too."""
+    """Write a function among at most `most` others of any kind, all of which the pool has too."""
     rng = module.namer.rng
     others = rng.randrange(most + 1)
     place = rng.randrange(others + 1)
@@ -225,7 +225,7 @@ def beside(module: Module, write: Callable[[], object], *, most: int = 2) -> Non
 
 
 def finish(module: Module) -> None:
-    """Drop what no function uses, and let a comment name some other function of the package."""
+    """Drop unused imports and constants, and let a comment name another function of the package."""
     rng, code = module.namer.rng, "\n".join(module.functions)
     module.imports = [line for line in module.imports if f"{line.split()[-1]}" in code]
     module.constants = {name: value for name, value in module.constants.items() if name in code}
@@ -236,7 +236,7 @@ def finish(module: Module) -> None:
 
 
 def commented(rng: Random, function: str, name: str) -> str:
-    """Put a comment that names a function in front of the last line of another."""
+    """Put a comment that names a function before the last line of another."""
     lines = function.split("\n")
     indent = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
     comment = rng.choice(words()["comment"]).replace("NAME", name)
@@ -244,12 +244,12 @@ def commented(rng: Random, function: str, name: str) -> str:
 
 
 def module_doc(namer: Namer) -> str:
-    """Draw what is said of a module."""
+    """Draw the docstring of a module."""
     return _filled(namer, namer.rng.choice(words()["module_doc"]))
 
 
 def function_doc(namer: Namer, name: str) -> str:
-    """Draw what is said of a function: it is about the thing and the amount that its name has."""
+    """Draw the docstring of a function: it is about the thing and the amount in its name."""
     return _filled(namer, namer.rng.choice(words()["function_doc"]), {*name.split("_")})
 
 

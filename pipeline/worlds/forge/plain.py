@@ -1,6 +1,6 @@
 """Functions of every other kind: they count, look up, label, read and join, and call what the module has and imports.
 
-None of them takes one list of numbers alone: those are written from steps, so that it is known what they do.
+None of them takes just one list of numbers: such functions are written from steps, so that their behavior is known.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ MARKS = {
     "!": "exclamation mark",
     "?": "question mark",
 }
-"""What docstrings call marks."""
+"""The names of marks in docstrings."""
 TOLD = 0.3
 """The share of functions with a docstring."""
 
 
 class Plain(NamedTuple):
-    """A function: what its name may begin with and what it names, its parameters and return type, lines, docstring."""
+    """A function: the verbs and the thing for its name, its parameters, return type, lines and docstring."""
 
     verbs: Sequence[str]
     thing: str
@@ -133,7 +133,7 @@ def lookup(module: Module, _: Sequence[str]) -> Sequence[Plain]:
 
 
 def label_of(module: Module, _: Sequence[str]) -> Sequence[Plain]:
-    """Put a label together."""
+    """Compose a label."""
     rng, label, amount = module.namer.rng, _label(module), module.namer.amount()
     size, mark, word, limit = rng.randrange(2, 9), rng.choice("-/:.#"), _adjective(module), rng.randrange(9, 90)
     verbs, given = ("format", "label", "show"), f"{label}: str, {amount}: int"
@@ -255,7 +255,7 @@ def pairs(module: Module, _: Sequence[str]) -> Sequence[Plain]:
 
 
 def two_numbers(module: Module, _: Sequence[str]) -> Sequence[Plain]:
-    """Work something out of two numbers."""
+    """Compute something from two numbers."""
     rng, (one, other) = module.namer.rng, _two_amounts(module)
     share, limit = rng.randrange(2, 9), module.fresh_constant(rng.randrange(5, 80))
     given, first, second = f"{one}: int, {other}: int", _said(one), _said(other)
@@ -313,7 +313,7 @@ def table(module: Module, _: Sequence[str]) -> Sequence[Plain]:
 
 
 def each_called(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
-    """Call another function for each of a list, with a further number."""
+    """Call another function for each item of a list, with a further number."""
     rng, (one, many), callee = module.namer.rng, module.namer.thing(), module.namer.rng.choice(callees)
     amount, share = _two_amounts(module)[0], rng.randrange(2, 9)
     amount = amount if amount != many else f"other_{many}"
@@ -348,7 +348,7 @@ def each_called(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
 
 
 def called_twice(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
-    """Call one function or two, for two numbers."""
+    """Call one or two functions with two numbers."""
     rng, (one, other) = module.namer.rng, _two_amounts(module)
     first, second, limit = rng.choice(callees), rng.choice(callees), rng.randrange(4, 70)
     given, times = f"{one}: int, {other}: int", limit % 7 + 2
@@ -376,12 +376,12 @@ def labelled(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
 
 
 def _said(name: str) -> str:
-    """Return the name of a parameter as a docstring has it."""
+    """Return the name of a parameter in the words of a docstring."""
     return name.replace("_", " ")
 
 
 def _label(module: Module) -> str:
-    """Draw what a text of the package says."""
+    """Draw a label of the package's domain."""
     return module.namer.rng.choice(module.namer.domain.labels)
 
 

@@ -1,4 +1,4 @@
-"""Functions of one number: at most three small operations, one of which may be a call of another such function."""
+"""Functions of one number: at most three small operations, one of which may call another such function."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pipeline.worlds.forge.names import words
 
 Number = Callable[[int], int]
 NAMED = 0.25
-"""The share of numbers that a constant of the module stands for."""
+"""The share of numbers written as a constant of the module."""
 
 
 class Called(NamedTuple):
-    """A function that is called: how a module names it, and what it makes of a number."""
+    """A function to call: its name in the module, and what it makes of a number."""
 
     name: str
     value: Number
 
 
 def scalar_function(module: Module, name: str, called: Called | None = None, doc: str = "") -> Number:
-    """Write a function of one number into a module, and return what it does."""
+    """Write a function of one number into a module, and return its behavior."""
     while True:
         constants = dict(module.constants)
         try:
@@ -65,7 +65,7 @@ def _drawn(module: Module, name: str, called: Called | None, doc: str) -> tuple[
 
 
 def _fresh(rng: Random, module: Module, given: str) -> str:
-    """Draw the name of a value in between."""
+    """Draw the name of an intermediate value."""
     while True:
         name = f"{rng.choice(words()['mapped'])}_{rng.choice(module.namer.thing())}"
         if name != given:
@@ -73,11 +73,11 @@ def _fresh(rng: Random, module: Module, given: str) -> str:
 
 
 def operation(module: Module, text: str) -> tuple[str, Number]:
-    """Draw a small operation on a value, as code and as what it does; `text` binds as tightly as a name."""
+    """Draw a small operation on a value, as code and as a function; `text` binds as tightly as a name."""
     rng = module.namer.rng
     number, times, part = rng.randrange(2, 20), rng.randrange(2, 4), rng.randrange(5, 24)
     said = module.fresh_constant(number) if rng.random() < NAMED else str(number)
-    kind = rng.randrange(9 if text.isidentifier() else 8)  # a table takes the value twice
+    kind = rng.randrange(9 if text.isidentifier() else 8)  # a table uses the value twice
     if kind < 2:
         return f"{text} + {said}", lambda one: one + number
     if kind == 2:

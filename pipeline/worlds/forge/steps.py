@@ -1,4 +1,4 @@
-"""What a function does to a list of numbers, as steps: drawn, carried out, told, and changed into decoys."""
+"""What a function does to a list of numbers, as steps: drawn, carried out, put into words, and changed into decoys."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ KINDS = {"filter": FILTERS, "map": MAPS, "order": ORDERS, "cut": CUTS, "end": EN
 SORT_OF = {kind: sort for sort, kinds in KINDS.items() for kind in kinds}
 NUMBERS = range(2, 10)
 WAYS = ("turned round", "numbers", "end", "step")
-"""How a decoy differs: two steps exchanged, two numbers exchanged, another end, another step."""
+"""How a decoy differs: two steps swapped, two numbers swapped, another end, another step."""
 LEAST_SEEN = 3
-"""In how many of the tried lists a step must show."""
+"""In how many of the tried lists a step must make a difference."""
 
 NONE, TRUE, MISLEADING = "none", "true", "misleading"
 JOINED = ", then "
 ROOM = 77
-"""Characters of what a docstring of one line says."""
+"""The most characters of a one-line docstring."""
 
 Value = int | list[int]
 
 
 class Step(NamedTuple):
-    """One step, with its number if it has one."""
+    """One step, with its number, if any."""
 
     kind: str
     number: int = 0
 
     @property
     def sort(self) -> str:
-        """Whether it picks numbers, changes, orders or cuts them, or ends in one."""
+        """Whether it filters numbers, changes, orders or cuts them, or ends in one."""
         return SORT_OF[self.kind]
 
 
@@ -83,7 +83,7 @@ def result(steps: Sequence[Step], values: list[int]) -> Value:
 
 @cache
 def tried() -> Sequence[list[int]]:
-    """Return the lists that behaviours are told apart by."""
+    """Return the lists that behaviors are distinguished by."""
     rng = stream("forge", "lists")
     return [[rng.randrange(-3, 28) for _ in range(rng.randrange(9, 15))] for _ in range(6)]
 
@@ -94,7 +94,7 @@ def behaviour(steps: Sequence[Step]) -> tuple[str, ...]:
 
 
 def draw_steps(rng: Random, count: int, *, of_row: bool) -> Sequence[Step]:
-    """Draw so many steps, each of which shows; what they do is kept for rows, or for the pool."""
+    """Draw `count` steps, each of which makes a difference; their behavior is reserved for rows, or is the pool's."""
     while True:
         steps = _drawn(rng, count)
         told = behaviour(steps)
@@ -103,7 +103,7 @@ def draw_steps(rng: Random, count: int, *, of_row: bool) -> Sequence[Step]:
 
 
 def is_sound(steps: Sequence[Step], told: Sequence[str]) -> bool:
-    """Return whether each step shows, and different lists come to different ends."""
+    """Return whether each step makes a difference, and different lists have different results."""
     if len({*told}) < len(told) - 2 or "[]" in told:
         return False
     for at in range(len(steps)):
@@ -128,12 +128,12 @@ def _drawn(rng: Random, count: int) -> Sequence[Step]:
 
 
 def numbered(rng: Random, kind: str) -> int:
-    """Draw the number of a step, or 0 where it has none."""
+    """Draw the number of a step, or 0 if it has none."""
     return 0 if SORT_OF[kind] in ("order", "end") else rng.choice(NUMBERS)
 
 
 def near_misses(rng: Random, steps: Sequence[Step], count: int) -> Sequence[Sequence[Step]]:
-    """Return steps that differ from some in one way each, as many of every way; none does what another does."""
+    """Return variants of some steps, each different in one way, with distinct behaviors and evenly mixed ways."""
     found, known = list[Sequence[Step]](), [behaviour(steps)]
     for at in range(count):
         way = WAYS[at % len(WAYS)]
@@ -148,7 +148,7 @@ def near_misses(rng: Random, steps: Sequence[Step], count: int) -> Sequence[Sequ
 
 
 def _changed(rng: Random, steps: Sequence[Step], way: str) -> Iterator[Sequence[Step]]:
-    """Yield steps changed in one way, each way of doing so in random order."""
+    """Yield steps changed in one way, in random order."""
     places = [(at, to) for at in range(len(steps)) for to in range(at + 1, len(steps))]
     rng.shuffle(places)
     body = len(steps) - (steps[-1].sort == "end")
@@ -173,14 +173,14 @@ def _exchanged(steps: Sequence[Step], at: int, to: int, one: Step, other: Step) 
 
 
 def told(rng: Random, steps: Sequence[Step]) -> str:
-    """Return steps in words, in their order."""
+    """Return steps in words, in order."""
     return JOINED.join(rng.choice(words()[f"say_{step.kind}"]).replace("N", str(step.number)) for step in steps)
 
 
 def told_in_doc(rng: Random, steps: Sequence[Step], docs: str) -> str:
-    """Return what a docstring says of steps: nothing, what they do, or what they do not.
+    """Return what a docstring says about steps: nothing, what they do, or what they do not.
 
-    One line has no room for all: it tells the first one and the last, or one of them.
+    One line cannot hold all of them: it has the first and the last, or one of these.
     """
     if docs == NONE:
         return ""

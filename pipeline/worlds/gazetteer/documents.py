@@ -1,4 +1,4 @@
-"""Passages about things: a title, sentences that state facts, and between them colour that states none."""
+"""Passages about things: a title, sentences that state facts, and among them sentences of color that state none."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from pipeline.worlds.gazetteer.things import (
 from pipeline.worlds.writing.surface import starts_with_vowel
 
 COLOURS = (2, 3)
-"""Sentences of colour in a passage."""
+"""How many sentences of color a passage has."""
 LEAST = 84
-"""A passage of fewer words, before names are put in, gets one more sentence of colour."""
+"""A passage with fewer words, before names are filled in, gets one more sentence of color."""
 SINCE, GROWN = (2, 70), 24
-"""How many years after a thing's first one its colour may be set: for people, when they are grown; before its end."""
+"""How many years after a thing's first one its color may be set; for people, the first such year."""
 OFTEN = 4
-"""How often a sentence of colour that names something comes while one that names nothing comes once: few come twice."""
+"""How often a sentence of color that names something comes, relative to one that names nothing and would repeat."""
 PRONOUNS = {
     "f": {"It": "She", "it": "she", "him": "her", "Its": "Her", "its": "her"},
     "m": {"It": "He", "it": "he", "him": "him", "Its": "His", "its": "his"},
@@ -40,7 +40,7 @@ PRONOUNS = {
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage: what it is about, its form, its text, the facts it states, and what its colour names by type."""
+    """A passage: what it is about, its form, its text, the facts it states, and what its color names by type."""
 
     thing: Thing
     form: str
@@ -49,7 +49,7 @@ class Passage:
 
     @property
     def title(self) -> str:
-        """The name of the thing as titles have it."""
+        """The name of the thing as a title."""
         return bare(self.thing.name)
 
     @property
@@ -64,19 +64,17 @@ class Passage:
 
 
 BESIDE = "+"
-"""Begins what asks for a sentence that speaks of a relation beside what it states: ``+designer``."""
+"""Prefix of a relation, to ask for a sentence that speaks of it besides what is stated: ``+designer``."""
 Wanted = Sequence[tuple[str, str]]
-"""What colour is to name: a slot, or `BESIDE` and a relation, each with what fills it, or nothing where all will do.
-
-A sentence of colour itself stands for any that has its slots.
-"""
+"""What color is to name: a slot, or `BESIDE` and a relation, each with its value, or nothing if any will do. A sentence
+of color may replace any slot that it has."""
 
 
 class Writer:
     """Writes the passages of a world; all draws are from `rng`.
 
-    Where it is `settled`, a sentence about a thing that comes again says the same again: for several passages of one
-    form about it, which must not differ. Colour names nothing that is `out`: what other passages state of the thing.
+    If `settled`, a sentence about a thing says the same each time: for several passages of one form about it, which
+    must not differ. Color names nothing in `out`: what other passages state about the thing.
     """
 
     def __init__(self, rng: Random, cast: Cast, *, settled: bool = False, out: Iterable[str] = ()) -> None:
@@ -88,7 +86,7 @@ class Writer:
     def write(
         self, thing: Thing, form_name: str, wanted: Wanted = (), stating: Mapping[str, str] | None = None
     ) -> Passage:
-        """Write one passage; its colour names what is `wanted`, and `stating` has the wordings of some relations."""
+        """Write one passage; its color names what is `wanted`, and `stating` has the wordings of some relations."""
         form, rng = forms()[form_name], self._rng
         self._gone = {*self._out, *thing.facts.values(), *(value for _, value in wanted)}
         wanted = wanted or [(BESIDE + rng.choice([*thing.stated[form_name]]), "")]
@@ -108,7 +106,7 @@ class Writer:
         return Passage(thing, form_name, " ".join(_told(rng, thing, form, items)), named)
 
     def _colour(self, thing: Thing, form: Form, taken: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-        """Return the next sentence of colour of a form that can be said of a thing: all come before a new deal."""
+        """Return the next sentence of color of a form that fits a thing: all are used before a new deal."""
         deck = self._dealt.setdefault(form.name, [])
         while True:
             if not deck:
@@ -119,7 +117,7 @@ class Writer:
                 return sentence, fills
 
     def _naming(self, thing: Thing, form: Form, wanted: Wanted) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """Yield sentences of colour, no two the same, with slots that are to be filled with what is wanted."""
+        """Yield distinct sentences of color, with the slots that are to be filled with what is wanted."""
         taken = set[str]()
         for slot, value in wanted:
             known: Sequence[str] = [slot] if "{" in slot else naming(form.name, slot)
@@ -139,7 +137,7 @@ class Writer:
             yield sentence, self._filled(thing, form, sentence, {slot: value} if value else {})
 
     def _filled(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> Mapping[str, str]:
-        """Fill the slots of a sentence that has to be said, even if nothing that it could name is of the time."""
+        """Fill the slots of a sentence that has to be used, even if nothing that it could name is of the time."""
         found = self._fitting(thing, form, sentence, given)
         if found is None:
             named = {slot: thing.kind if slot == "other" else slot for slot in _filling(sentence) if slot not in given}
@@ -149,7 +147,7 @@ class Writer:
         return found or {}
 
     def _fitting(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> Mapping[str, str] | None:
-        """Fill the slots of a sentence; none if nothing that it could name is of the time."""
+        """Fill the slots of a sentence; None if nothing that it could name is of the time."""
         filled = self._said.setdefault((thing.name, sentence), {}) if self._settled else {}
         for slot in _filling(sentence):
             if slot in given or slot not in filled:
@@ -176,20 +174,20 @@ class Writer:
 
 @cache
 def _filling(sentence: str) -> tuple[str, ...]:
-    """Return what fills the slots of a sentence of a form, in order."""
+    """Return the names of what fills the slots of a form's sentence, in order."""
     return tuple(slot.lower().removeprefix("a_") for slot in slots(sentence))
 
 
 @cache
 def _length(sentence: str) -> int:
-    """Return how many words a sentence of a form has."""
+    """Return how many words a form's sentence has."""
     return len(sentence.split())
 
 
 def plainest(rng: Random, form: Form, relation: str, *, by_name: bool) -> str:
-    """Draw one of the two shortest wordings of a relation that say nothing beside it, if some do.
+    """Draw one of the two shortest wordings of a relation, preferring those that say nothing else.
 
-    Where it has to name the thing, it is one that has a subject.
+    With `by_name`, it is one that has a subject.
     """
     wordings = form.relation(relation).wordings
     if by_name:
@@ -200,33 +198,33 @@ def plainest(rng: Random, form: Form, relation: str, *, by_name: bool) -> str:
 
 
 def stating_sentence(rng: Random, thing: Thing, form: Form, relation: str, said: str, *, by_name: bool) -> str:
-    """Return a wording that states one fact of a thing as a sentence: with its name, or else with a pronoun."""
+    """Return a wording that states one fact of a thing as a sentence, with its name or else with a pronoun."""
     value = thing.stated[form.name][relation]
     return _sentence(rng, said, {"value": value}, thing.name, pronouns_of(thing), thing.name if by_name else "")
 
 
 def pronouns_of(thing: Thing) -> Mapping[str, str]:
-    """Return what stands for a thing in each slot that names it."""
+    """Return the pronoun of a thing for each slot that names it."""
     return PRONOUNS[gender_of(thing.name) if thing.kind == "person" else ""]
 
 
 @cache
 def _varied(form: Form) -> tuple[str, ...]:
-    """Return the sentences of colour of a form that name something, and so seldom come twice."""
+    """Return the sentences of color of a form that name something, and so seldom come twice alike."""
     few = {*words_of(), "year", *map(str.lower, SUBJECT)}
     return tuple(one for one in form.colour if {slot.lower().removeprefix("a_") for slot in slots(one)} - few)
 
 
 @cache
 def since(form: Form) -> tuple[int, int]:
-    """Return how many years after its first one a thing is sure to be there."""
+    """Return between how many years after its first one a thing certainly exists."""
     ends = [one.span[0] for one in form.relations if one.later and one.span]
     return (GROWN if form.kind == "person" else SINCE[0], min([SINCE[1], 50, *ends]) - 1)
 
 
 STEM = re.compile("[a-z]{4,}")
 LETTERS = 5
-"""How many letters two words have in common that are taken for forms of one."""
+"""How many first letters two words share that are taken for forms of one."""
 
 
 def stems(text: str) -> frozenset[str]:
@@ -239,9 +237,9 @@ def stems(text: str) -> frozenset[str]:
 
 
 def masked(rng: Random, form: Form, relation: Relation, question: str, count: int) -> tuple[str, list[str]]:
-    """Return how a relation is stated, and sentences beside it with as many words in common with a question, or more.
+    """Return a wording of a relation, and sentences besides it that share as many words with a question, or more.
 
-    Where the wordings do not allow that, it is stated with as few words in common as there are.
+    If the wordings do not allow that, it is one that shares as few words as possible.
     """
     asked = stems(question)
 
@@ -255,30 +253,30 @@ def masked(rng: Random, form: Form, relation: Relation, question: str, count: in
 
 
 def slot_of(form: Form, relation: Relation) -> str:
-    """Return the slot of colour that names values of a relation."""
+    """Return the slot of color that names values of a relation."""
     return "other" if relation.type == form.kind else relation.type
 
 
 def _denied(thing: Thing, form: Form, value: str) -> set[str]:
-    """Return the sentences that would take back what a thing states: that its founder did not found it."""
+    """Return the sentences that would contradict what a thing states: that its founder did not found it."""
     stated = thing.stated[form.name]
     return {said for one in form.relations if stated.get(one.name) == value for said in one.beside}
 
 
 @cache
 def _spoken(form: Form) -> frozenset[str]:
-    """Return the sentences that speak of any relation: whoever stands in one role seldom fits into another one."""
+    """Return the sentences that speak of any relation: what has one role seldom fits into another."""
     return frozenset(said for one in form.relations for said in one.beside)
 
 
 @cache
 def naming(form: str, slot: str) -> tuple[str, ...]:
-    """Return the sentences of colour of a form that have a slot just once."""
+    """Return the sentences of color of a form that have a slot exactly once."""
     return tuple(one for one in forms()[form].colour if list(map(str.lower, slots(one))).count(slot) == 1)
 
 
 def _told(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
-    """Yield sentences with their subjects: a pronoun only where the sentence before had the same subject in front."""
+    """Yield sentences with their subjects: a pronoun only if the sentence before began with the same subject."""
     pronouns = pronouns_of(thing)
     noun = thing.name.split(" ")[1] if form.subject == "surname" else f"the {form.noun}"
     clear = False
@@ -288,13 +286,13 @@ def _told(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapp
 
 
 PRONOUN = 0.75
-"""How often a pronoun stands where it may."""
+"""How often a pronoun is used where it may be."""
 
 
 def _sentence(
     rng: Random, sentence: str, fills: Mapping[str, str], name: str, pronouns: Mapping[str, str], noun: str
 ) -> str:
-    """Return a sentence with its slots filled; where a `noun` is given, it stands for the first mention."""
+    """Return a sentence with its slots filled; a `noun`, if given, is used for the first mention."""
     first = noun
 
     def fill(slot: wording.Slot) -> str:

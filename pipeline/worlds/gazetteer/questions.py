@@ -15,17 +15,17 @@ from pipeline.worlds.wording import sections
 TRIES = 400
 OF_TWO = "Consider {a} and {b}. {question}"
 STEPS = 3
-"""The most things between the one that a bridge starts from and its answer."""
+"""The most things between the start of a bridge and its answer."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question: its words, the answer, the numbers of the passages that it needs in order, and what it turns on.
+    """A question: its words, the answer, the numbers of the passages that it needs, in order, and what it turns on.
 
-    `about` are the things that decoys are to look like, `form` and `relation` are those of the first passage. What
-    the answer is is `asks`, `given` the facts by which a thing is described, or which all things of a list share; and
-    these are all of them, `sharing`, by their passages. For each passage that is needed `read` is the relation that has
-    to be read in it, beside the number that compares two things.
+    `about` are the things that decoys resemble; `form` and `relation` are those of the first passage. `asks` is the
+    answer's form and relation. `given` are the facts that describe a thing or are shared by all things of a list;
+    `sharing` are the passages of the latter. For each needed passage, `read` is the relation to be read in it, besides
+    the number that compares two things.
     """
 
     question: str
@@ -41,7 +41,7 @@ class Question:
 
 
 Place = tuple[str, str]
-"""A form and a relation of it."""
+"""A form and one of its relations."""
 
 
 def _places(mark: str) -> tuple[Place, ...]:
@@ -69,26 +69,26 @@ def places(subtask: str) -> tuple[Place, ...]:
 def _described(form: Form, but: str) -> list[Relation]:
     """Return the relations that a thing can be described by: decoys must be able to name their values in time.
 
-    None is of a year to come, and none follows from another one, as the river follows from the town.
+    None is a later year, and none follows from another, as the river follows from the town.
     """
     known = (one for one in form.relations if one.lines["~"] and not one.later and not one.of)
     return [one for one in known if one.name not in (but, form.relation(but).of) and _fits(form, one)]
 
 
 def _fits(form: Form, relation: Relation) -> bool:
-    """Return whether colour of a form can name the values of a relation."""
+    """Return whether color of a form can name the values of a relation."""
     slot = "other" if relation.type == form.kind else relation.type
     return bool(naming(form.name, slot))
 
 
 def _listed_by(form: Form, name: str) -> bool:
-    """Return whether lists can be of what has a value: none that stands in first sentences, which all say the same."""
+    """Return whether lists can be of things with a value: not if first sentences state it, which are all alike."""
     relation = form.relation(name)
     return relation is not form.lead and _fits(form, relation)
 
 
 def ask(world: Gazetteer, rng: Random, subtask: str, place: Place, complexity: int, first: int) -> Question:
-    """Draw a question that asks for a relation; `first` is the place in it of the right one of two.
+    """Draw a question that asks for a relation; `first` is the place of the right one of two things.
 
     Raises:
         ValueError: if the world holds none.
@@ -104,7 +104,7 @@ def ask(world: Gazetteer, rng: Random, subtask: str, place: Place, complexity: i
 
 
 def _known(asked: Question) -> bool:
-    """Return whether a question names its own answer, or one thing twice."""
+    """Return whether a question names its own answer, or needs one passage twice."""
     if len({*asked.golds}) != len(asked.golds):
         return True
     return asked.answer not in (*asked.about, "") and _core(asked.answer) in asked.question
@@ -115,7 +115,7 @@ def _core(name: str) -> str:
 
 
 def _short(rng: Random, relation: Relation) -> str:
-    """Draw a wording of a question for a long phrase: one in which the fewest words come behind it."""
+    """Draw a wording of a question for a long phrase: one with the fewest words after it."""
     behind = [len(said.split("{name}")[1].rstrip("?").split()) for said in relation.lines["?"]]
     return rng.choice([said for said, words in zip(relation.lines["?"], behind, strict=True) if words == min(behind)])
 
@@ -182,7 +182,7 @@ def _sharing(world: Gazetteer, form: Form, given: Sequence[tuple[str, str]]) -> 
 def _bridge(
     world: Gazetteer, rng: Random, form: Form, relation: Relation, thing: Thing, complexity: int, first: int
 ) -> Question | None:
-    """Walk back from the thing that is asked about to one that leads to it."""
+    """Walk back from the thing whose fact is asked for to one that leads to it."""
     golds, phrases, names = [world.stating(thing.name, relation.name) or 0], list[str](), [thing.name]
     taken = [relation]
     while len(golds) < complexity:
@@ -216,7 +216,7 @@ def _bridge(
 
 
 def _leading(world: Gazetteer, name: str) -> Iterator[tuple[int, Relation]]:
-    """Yield the passages that state a thing as the value of a relation, if that can be said as a phrase."""
+    """Yield the passages that state a thing as the value of a relation that can be put into a phrase."""
     for number in world.holding.get(name, ()):
         passage = world.passages[number]
         for relation, value in passage.facts.items():
@@ -228,7 +228,7 @@ def _leading(world: Gazetteer, name: str) -> Iterator[tuple[int, Relation]]:
 def _compare(
     world: Gazetteer, rng: Random, form: Form, relation: Relation, thing: Thing, complexity: int, first: int
 ) -> Question | None:
-    """Ask for another fact about one of two: its name would not do, for whoever names both is right."""
+    """Ask for another fact about one of two things: its name would not do, as naming both would be right."""
     others = [one for one in world.cast.things[form.kind] if relation.name in one.stated[form.name]]
     other, mark = rng.choice(others), rng.choice([mark for mark in "<>" if relation.lines[mark]])
     values = [int(one.facts[relation.name].replace(",", "")) for one in (thing, other)]
@@ -248,7 +248,7 @@ def _compare(
 
 
 def _told(form: Form, *things: Thing) -> list[Relation]:
-    """Return the relations that can be asked for and have another value in each of some things."""
+    """Return the relations that can be asked for and whose values differ among some things."""
     facts = [one.stated[form.name] for one in things]
     return [
         one
@@ -258,7 +258,7 @@ def _told(form: Form, *things: Thing) -> list[Relation]:
 
 
 def _predicate(question: str, noun: str) -> str:
-    """Return what a question of two things says of the one that it asks for.
+    """Return what a question about two things says of the one that it asks for.
 
     >>> _predicate("Which town has more inhabitants, {a} or {b}?", "town")
     'has more inhabitants'
@@ -283,20 +283,20 @@ _DRAWS = {"single": _single, "described": _descr, "bridge": _bridge, "compare": 
 MENTIONS = 2
 """How often a decoy names what the question asks about."""
 AGAIN = 0.35
-"""How often a decoy names what it is to name once more than it has to, so that a search ranks it high."""
+"""How often a decoy names its value once more than it has to, so that a search ranks it high."""
 APART = 8
-"""How many years a decoy may lie before or after what it looks like."""
+"""How many years a decoy may be before or after what it resembles."""
 CLOSE = 6
-"""How many years the things of a list may lie before or after the first one: they name each other."""
+"""How many years the things of a list may be before or after the first one: they name each other."""
 BESIDES = 2
-"""Sentences in a document that is needed that speak of what has to be read in it, with values of something else."""
+"""Sentences in a needed document that speak of what has to be read in it, with other values."""
 
 
 def needed(world: Gazetteer, rng: Random, asked: Question) -> Iterator[Passage]:
     """Yield the passages that a question needs, as they are written for a row.
 
-    Each states what it states in the world. Beside the fact that has to be read in it stand sentences that speak of it
-    with other values, so that neither a title with the shape of a value nor words in common with the question tell it.
+    Each states what it states in the world. Besides the fact that has to be read in it, it has sentences that speak of
+    the relation with other values, so that neither the shape of a value nor words shared with the question reveal it.
     """
     for number, relation in zip(asked.golds, asked.read, strict=True):
         passage = world.passages[number]
@@ -308,8 +308,8 @@ def needed(world: Gazetteer, rng: Random, asked: Question) -> Iterator[Passage]:
 def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> Iterator[Passage]:
     """Yield decoys.
 
-    Of a thing that is named in the question: others of its kind, which state what is asked and name it twice. Of one
-    that is described: others of its kind that have one of the two attributes and name the value of the other.
+    For a named thing: others of its kind, which state what is asked and name it twice. For a described one: others of
+    its kind that have one of the two attributes and name the value of the other.
     """
     form, taken = forms()[asked.form], set[str]()
     out = {asked.answer, *asked.about, *dict(asked.given).values()}
@@ -338,10 +338,10 @@ def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> I
 def listed(
     world: Gazetteer, rng: Random, asked: Question, count: int, decoys: int
 ) -> tuple[list[Passage], list[Passage]]:
-    """Write the documents of a list: of things that have the value, and decoys, which name it otherwise.
+    """Write the documents of a list: of things that have the value, and decoys, which name it in other roles.
 
-    Each of them names two others, things and decoys alike, and each speaks of the relation with a value for which
-    it does not hold: in two of three decoys that is the value of the list.
+    Each of them names two others, things or decoys, and each speaks of the relation with a value that it does not have:
+    in two of three decoys that is the value of the list.
     """
     form, relation, ((_, value),) = forms()[asked.form], forms()[asked.form].relation(asked.relation), asked.given
     written, taken, base = list[tuple[Thing, list[tuple[str, str]]]](), set[str](), None
@@ -376,10 +376,10 @@ def _named(
     turn: int,
     taken: Sequence[str],
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return in what other role a decoy has a value: in a fact, or in colour.
+    """Return in what other role a decoy has a value: in a fact, or in color.
 
-    Two in turn have it in a sentence that speaks of the relation, the third in a fact of another relation, if one fits,
-    or else in any colour.
+    Two of three have it in a sentence that speaks of the relation, the third in a fact of another relation if one fits,
+    or else in any sentence of color.
     """
     if turn % 3 < MENTIONS and relation.beside:
         return {}, [(BESIDE + relation.name, value)]
@@ -400,7 +400,7 @@ def _in_time(world: Gazetteer, form: Form, relation: Relation, value: str, era: 
 
 
 def _near_in_time(world: Gazetteer, rng: Random, form: Form, relation: Relation, value: str, era: int) -> int:
-    """Draw a year near another in which things of a form can begin, and have a value if any year near it will do."""
+    """Draw a year near another in which things of a form can begin, and have a value if any year nearby will do."""
     for _ in range(FEW):
         year = _near(rng, form, era, CLOSE)
         if _in_time(world, form, relation, value, year):
@@ -409,7 +409,7 @@ def _near_in_time(world: Gazetteer, rng: Random, form: Form, relation: Relation,
 
 
 FEW = 40
-"""Draws before the nearest in time is taken for one of the time."""
+"""Draws before the nearest in time is used instead."""
 
 
 def _near(rng: Random, form: Form, era: int, most: int = APART) -> int:
@@ -431,9 +431,9 @@ def _sibling(
     last: int = EVER,
     named: Collection[str] = (),
 ) -> Thing:
-    """Invent a thing of about a year that has some values, and of the relations `drawn` others than are `out`.
+    """Invent a thing of about a year that has some values; those of the relations `drawn` are not in `out`.
 
-    Its name, which joins those that are `taken`, is new. It states nothing that is `named` in another role.
+    Its name is new and is added to `taken`. It states nothing that is `named` in another role.
     """
     known = era_of(form)
     for tried in range(TRIES):
@@ -457,9 +457,9 @@ def _sibling(
 
 CLAUSES = "cite/clauses"
 OPENINGS = ("Tell me {clauses}.", "Say {clauses}.", "Find out {clauses}.", "I should like to know {clauses}.")
-"""How a question begins that asks for several facts."""
+"""How questions for several facts begin."""
 LAST = ", and "
-"""What stands before the last clause; before the others stands a comma."""
+"""What precedes the last clause; a comma precedes the others."""
 
 
 @cache
@@ -471,5 +471,5 @@ def clauses() -> Mapping[Place, tuple[str, ...]]:
 
 @cache
 def lists() -> Mapping[Place, tuple[str, ...]]:
-    """Return the questions for all things with one value of a relation."""
+    """Return the questions for all things that share a value of a relation."""
     return {(form, one): forms()[form].relation(one).lines["*"] for form, one in places("list")}

@@ -1,4 +1,4 @@
-"""The things of a world and what is told of them: typed facts, consistent in time and place as far as it shows."""
+"""The things of a world and what is stated about them: typed facts, consistent in time and place as far as it shows."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ MARKS = "-?=~<>*+"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relation:
-    """A relation of a kind of thing: the type of its values, and the lines on it by mark.
+    """A relation of a kind of thing: the type of its values, and its lines by mark.
 
-    Numbers and years lie in `span`, which for years that are `later` counts from the thing's first year. The first year
-    of a thing that is a value lies so many years before it, or after it if they are negative. Where `of` is given, the
-    value is that of this kind of the thing in relation `of`: the river of the town.
+    Numbers and years are within `span`, which for years that are `later` counts from the thing's first year. If the
+    value is a thing, `span` is how many years its first year is before the thing's own; negative numbers are after it.
+    If `of` is given, the value is that of this type for the thing in relation `of`: the river of the town.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Relation:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """Sentences of colour that speak of it with a value for which it does not hold: a design turned down."""
+        """Sentences of color that speak of it with a value for which it does not hold: a design turned down."""
         return self.lines["+"]
 
     @property
     def is_number(self) -> bool:
-        """Whether its values are numbers, years among them."""
+        """Whether its values are numbers or years."""
         return self.type in ("year", "number")
 
 
@@ -78,13 +78,13 @@ class Form:
         """Return a relation by its name.
 
         Raises:
-            KeyError: if the form has none of this name.
+            KeyError: if the form has no such relation.
         """
         return next_of(self.relations, name)
 
 
 def next_of(relations: Sequence[Relation], name: str) -> Relation:
-    """Return the relation of a name.
+    """Return the relation with a name.
 
     Raises:
         KeyError: if there is none.
@@ -104,7 +104,7 @@ def forms() -> Mapping[str, Form]:
 
 @cache
 def kinds() -> Mapping[str, tuple[Form, ...]]:
-    """Return the forms of passages about each kind of thing; no two of one kind share a relation."""
+    """Return the forms of passages about each kind of thing; no two of a kind share a relation."""
     found: dict[str, tuple[Form, ...]] = {}
     for form in forms().values():
         found[form.kind] = (*found.get(form.kind, ()), form)
@@ -177,13 +177,13 @@ QUALIFIED = {
     "mill": "at",
     "inn": "at",
 }
-"""Kinds whose names are told apart by a town, and the word before it."""
+"""Kinds with names that a town can qualify, and the preposition for it."""
 FIRST_NAMES = "writing/people"
 
 
 @dataclass(slots=True)
 class Stock:
-    """What names are made of: surnames, nouns and towns of a world, and names that towns and rivers may yet have."""
+    """Materials for names: a world's surnames, nouns and towns, and unused names for towns and rivers."""
 
     rng: Random
     surnames: Sequence[str]
@@ -207,7 +207,7 @@ class Stock:
         return self.rng.choice(words_of()[name])
 
     def noun(self) -> str:
-        """Draw a noun of the names of ships and inns."""
+        """Draw a noun for the name of a ship or an inn."""
         return self.rng.choice(self.nouns)
 
     def surname(self) -> str:
@@ -269,7 +269,7 @@ def _genders() -> Mapping[str, str]:
 
 
 def drawn(stock: Stock, kind: str, count: int) -> list[str]:
-    """Draw the names of `count` things of a kind, no two alike but those that towns are to tell apart."""
+    """Draw the names of `count` things of a kind, distinct unless towns can qualify them."""
     names: list[str] = []
     taken: set[str] = set()
     while len(names) < count:
@@ -282,9 +282,9 @@ def drawn(stock: Stock, kind: str, count: int) -> list[str]:
 
 
 def qualified(kind: str, names: Sequence[str], towns: Sequence[str], every: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each name, with a town where it would stand twice, and the town: another one where both would.
+    """Yield each name, qualified by its town if it is not unique, and the town, which is replaced if both recur.
 
-    `towns` are the towns in which the things are, `every` all there are.
+    `towns` are the towns where the things are, `every` all that there are.
     """
     times, taken = Counter(names), set[str]()
     for name, town in zip(names, towns, strict=True):
@@ -297,7 +297,7 @@ def qualified(kind: str, names: Sequence[str], towns: Sequence[str], every: Sequ
 
 
 def based(kind: str) -> Callable[[str], str]:
-    """Return what takes the town from the name of a thing of a kind, if it has one.
+    """Return a function that removes the town from the name of a thing of a kind, if it has one.
 
     >>> based("bridge")("the Walton Bridge at Ames")
     'the Walton Bridge'
@@ -307,7 +307,7 @@ def based(kind: str) -> Callable[[str], str]:
 
 
 def bare(name: str) -> str:
-    """Return a name as titles have it: without an article that is no part of it.
+    """Return a name as a title: without an article that is not part of it.
 
     >>> bare("the Walton Bridge"), bare("Walton's Quilt")
     ('Walton Bridge', "Walton's Quilt")
@@ -318,7 +318,7 @@ def bare(name: str) -> str:
 EVER = 10_000
 """More years than there are."""
 AGES = (22, 50)
-"""How old people are who design, found, paint or write, unless a form says otherwise: nobody has retired yet."""
+"""How old people are who design, found, paint or write, unless a form differs: nobody has retired yet."""
 PRESENT = {
     "person": AGES,
     "firm": (0, 25),
@@ -326,19 +326,19 @@ PRESENT = {
     "town": (-EVER, EVER),
     "river": (-EVER, EVER),
 }
-"""From when and to when a thing is sure to be there, in years after its first one; others are there from then on."""
+"""Between how many years after its first one a thing certainly exists; other kinds exist from then on."""
 MAKERS = frozenset({"person", "firm"})
 LASTING = frozenset({"person", "town", "river"})
-"""Kinds that have to do with people and firms in all their years; other kinds have in their first one."""
+"""Kinds that involve people and firms in all their years; other kinds do so in their first one."""
 DATE_TRIES = 16
-"""Draws before those that are taken are sorted out."""
+"""Draws before those in `taken` are filtered out."""
 SPOUSE = "spouse"
 """A relation of a woman and a man."""
 Years = tuple[int, int]
 
 
 class Dated(Protocol):
-    """What has a name and a first year."""
+    """Has a name and a first year."""
 
     @property
     def name(self) -> str:
@@ -350,18 +350,18 @@ class Dated(Protocol):
 
 
 class Eras:
-    """Things of one kind in the order of their first years, so that those of a time can be drawn."""
+    """Things of one kind in order of their first years, so that those of a time can be drawn."""
 
     def __init__(self, things: Sequence[Dated]) -> None:
         self._things = sorted(things, key=lambda one: one.era)
         self._years = [one.era for one in self._things]
 
     def count(self, first: int, last: int) -> int:
-        """Return how many things there are of those years."""
+        """Return how many things have their first year in these years."""
         return bisect_left(self._years, last + 1) - bisect_left(self._years, first)
 
     def draw(self, rng: Random, first: int, last: int, taken: Collection[str]) -> str | None:
-        """Draw a thing whose first year lies in or between two years, none if all of those are taken."""
+        """Draw a thing whose first year is between two years, inclusive; None if all of those are taken."""
         start, stop = bisect_left(self._years, first), bisect_left(self._years, last + 1)
         for _ in range(DATE_TRIES if start < stop else 0):
             if (one := self._things[rng.randrange(start, stop)].name) not in taken:
@@ -370,17 +370,17 @@ class Eras:
         return rng.choice(free) if free else None
 
     def nearest(self, first: int, last: int, taken: Collection[str]) -> str:
-        """Return the thing that begins least before or after some years, the first of equals, of those not taken."""
+        """Return the thing, not taken, that begins closest to some years, the first of equals."""
         free = (one for one in self._things if one.name not in taken)
         return min(free, key=lambda one: max(first - one.era, one.era - last, 0)).name
 
 
 def apart(kind: str, relation: Relation) -> Years:
-    """Return how many years the first one of a thing may lie after that of what it has to do with, least and most.
+    """Return how many years after a related thing's first year a thing's own may be, least and most.
 
     Args:
         kind: the kind of the thing.
-        relation: a relation of it whose values are things.
+        relation: one of its relations whose values are things.
     """
     if relation.span:
         return relation.span
@@ -389,9 +389,9 @@ def apart(kind: str, relation: Relation) -> Years:
 
 @cache
 def together(kind: str, other: str) -> Years:
-    """Return how many years the first one of a thing may lie after that of another, if both are to be there at once.
+    """Return how many years after another thing's first one a thing's own may be, if both are to exist at once.
 
-    People and firms are there when a work is begun: what is told of them and it may be of that time.
+    People and firms are there when a work is begun: what is stated about them and it may be of that time.
 
     >>> together("firm", "firm"), together("person", "firm"), together("bridge", "firm")
     ((-25, 25), (-50, 3), (0, 25))
@@ -402,17 +402,17 @@ def together(kind: str, other: str) -> Years:
 
 
 MORE = (4, 5, 6)
-"""How many facts a passage states beside the leading one."""
+"""How many facts a passage states besides the leading one."""
 YEARS = (1700, 1950)
 LEADERS = 3
-"""How many people there are at least who can have made a work of a year."""
+"""The fewest people who can have made a work of a year."""
 TRIES = 100
-"""Draws of a first year before another is taken in which fewer people can have made a work."""
+"""Draws of a first year before one is accepted for which fewer people can have made a work."""
 
 
 @dataclass(slots=True)
 class Thing:
-    """A thing: its kind, its unique name as texts have it, its first year, and the facts of each of its passages."""
+    """A thing: its kind, its unique name in texts, its first year, and the facts of each of its passages."""
 
     kind: str
     name: str
@@ -427,21 +427,21 @@ class Thing:
 
 @dataclass(slots=True)
 class Cast:
-    """All things of a world by kind, and those who draw from them."""
+    """All things of a world by kind, with methods that draw from them."""
 
     things: dict[str, list[Thing]]
     eras: dict[str, Eras]
     stock: Stock
     by_name: dict[str, Thing]
     married: set[str] = field(default_factory=set)
-    """Whoever is married by what a passage of the world states: nobody marries twice, and one page of two says so."""
+    """Whoever a passage of the world states to be married: nobody marries twice, and one passage of two says so."""
 
     def value(
         self, rng: Random, thing: Thing, relation: Relation, facts: Mapping[str, str], gone: Collection[str] = ()
     ) -> str | None:
-        """Draw the value of a relation of a thing, none if there is none of its time.
+        """Draw the value of a relation of a thing, or None if there is none of its time.
 
-        `facts` are those of the passage so far, which name other things, and `gone` are things that it names otherwise.
+        `facts` are those of the passage so far, which name other things; it names those in `gone` in other roles.
         """
         first, last = relation.span or (0, 0)
         if relation.of:
@@ -458,9 +458,9 @@ class Cast:
         return self._of_its_time(rng, thing, relation.type, years, taken)
 
     def _spouse(self, rng: Random, thing: Thing, relation: Relation, taken: Collection[str]) -> str | None:
-        """Draw whom somebody married: of those of the time who are not married, none if there is nobody.
+        """Draw whom somebody married: an unmarried person of the time, or None.
 
-        Half of the people of a world stay free for those who are written for a row.
+        Half of the people of a world stay free for those written for a row.
         """
         enough = thing.name in self.by_name and 2 * len(self.married) >= len(self.things["person"])
         if enough or thing.name in self.married:
@@ -473,11 +473,11 @@ class Cast:
         return None
 
     def another(self, rng: Random, thing: Thing, kind: str, taken: Collection[str] = ()) -> str | None:
-        """Draw the name of another thing of a kind that was there when a thing was, none if all those are `taken`."""
+        """Draw the name of another thing of a kind that existed when a thing did; None if all those are `taken`."""
         return self._of_its_time(rng, thing, kind, together(thing.kind, kind), {thing.name, *taken})
 
     def nearest(self, thing: Thing, relation: Relation, taken: Collection[str]) -> str:
-        """Return the thing nearest in time that can be the value of a relation, if none is of the time."""
+        """Return the thing nearest in time that can be the value of a relation, for use if none is of the time."""
         if relation.name == SPOUSE:
             alike = {one.name for one in self.things["person"] if gender_of(one.name) == gender_of(thing.name)}
             free = {one.name for one in self.things["person"]} - {*taken, *self.married, *alike}
@@ -493,9 +493,9 @@ class Cast:
         return self.eras[kind].draw(rng, thing.era - years[1], thing.era - years[0], taken)
 
     def era(self, rng: Random, kind: str, fixed: Mapping[str, str]) -> int:
-        """Draw the first year of a thing: the one that is fixed, or one in the time of all that it has to do with.
+        """Draw the first year of a thing: the fixed one, or one in the time of all that it is related to.
 
-        Where these are of different times, it is in that of the first.
+        If these are of different times, it is in that of the first.
         """
         own = next(filter(None, map(era_of, kinds()[kind])), None)
         if own and own.name in fixed:
@@ -512,7 +512,7 @@ class Cast:
         return self._with_maker(rng, kind, first, last, fixed)
 
     def _with_maker(self, rng: Random, kind: str, first: int, last: int, fixed: Mapping[str, str]) -> int:
-        """Draw a year in which somebody can have made a thing, if its passages begin with who did."""
+        """Draw a year in which somebody can have made a thing, if its passages begin with its maker."""
         lead = kinds()[kind][0].lead
         for _ in range(TRIES):
             year, (least, most) = rng.randint(first, last), apart(kind, lead)
@@ -525,9 +525,9 @@ class Cast:
     def state(
         self, rng: Random, thing: Thing, fixed: Mapping[str, str] | None = None, gone: Collection[str] = ()
     ) -> None:
-        """Draw what the passages of a thing state; what is `fixed` is stated in any case, and no thing that is `gone`.
+        """Draw what the passages of a thing state: all that is `fixed`, and no thing in `gone`.
 
-        Those are things that its passages are to name in other roles, so that none takes back what it states.
+        The latter are things that its passages are to name in other roles, so that none contradicts what it states.
         """
         fixed = fixed or {}
         for form in kinds()[thing.kind]:
@@ -548,7 +548,7 @@ class Cast:
     def _said(
         self, rng: Random, thing: Thing, form: Form, relation: Relation, facts: Mapping[str, str], gone: Collection[str]
     ) -> str | None:
-        """Return what a passage states of a relation: what is fixed, or a value that is drawn."""
+        """Return what a passage states for a relation: the fixed value, or a drawn one."""
         if relation.name in facts:
             return facts[relation.name]
         if relation is era_of(form):
@@ -562,7 +562,7 @@ class Cast:
 
 
 def era_of(form: Form) -> Relation | None:
-    """Return the relation that states the first year of a form's things, if one does."""
+    """Return the relation that states the first year of a form's things, if any."""
     return next((one for one in form.relations if one.type == "year" and not one.later), None)
 
 
@@ -573,7 +573,7 @@ def new_era(rng: Random, kind: str) -> int:
 
 
 def cast(rng: Random, stock: Stock, counts: Mapping[str, int]) -> Cast:
-    """Draw all things of a world with their facts; `counts` says how many of each kind."""
+    """Draw all things of a world with their facts; `counts` is how many there are of each kind."""
     things: dict[str, list[Thing]] = {}
     for kind in ("town", *(one for one in counts if one != "town")):
         names = drawn(stock, kind, counts[kind])
@@ -606,7 +606,7 @@ def _rest(every: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 
 def _located(rng: Random, kind: str, things: Sequence[Thing], towns: Sequence[str]) -> list[str]:
-    """Give things of a kind their towns, and names with these where they need them; return the towns."""
+    """Give things of a kind their towns, and qualify names that need it; return the towns."""
     found = list(qualified(kind, [one.name for one in things], [rng.choice(towns) for _ in things], towns))
     for thing, (name, _) in zip(things, found, strict=True):
         thing.name = name

@@ -1,7 +1,7 @@
 """The world `gazetteer`: an invented land, and passages about what is in it (HELMET, section 2.1: a corpus to search).
 
-One world for each seed and tier, shared by all prompts of the tier. Every name is unique; surnames, towns and words of
-names come again in names of every kind. A fact is there if a passage states it, and a thing has one value of each
+There is one world for each seed and tier, shared by all prompts of the tier. Every name is unique; surnames, towns and
+words of names recur in names of every kind. A fact exists if a passage states it, and a thing has one value of each
 relation.
 """
 
@@ -23,17 +23,17 @@ from pipeline.worlds.ids import numbers
 
 WORLD = "gazetteer@3"
 TRIES = 200
-"""Draws of a name without a town before one with a town is taken."""
+"""Draws of a name without a town before one with a town is used."""
 TOKENS_PER_PASSAGE = 43
-"""One passage for so many tokens of the tier: about three times what a prompt can hold."""
+"""Tokens of the tier per passage: about three times what a prompt can hold."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gazetteer:
-    """All passages of a world, in order: of one thing they stand together.
+    """All passages of a world, in order: those about one thing are adjacent.
 
-    `about` gives the passages of a thing by its name, `holding` those that state or name a value; `bases` are the names
-    of things, without their towns, by kind, and `alone` says which share of a kind has no town in its name.
+    `about` maps the name of a thing to its passages, `holding` a value to those that state or name it. `bases` are the
+    names of things without their towns, by kind, and `alone` is the share of a kind with no town in its name.
     """
 
     cast: Cast
@@ -44,17 +44,17 @@ class Gazetteer:
     alone: Mapping[str, float]
 
     def thing(self, name: str) -> Thing:
-        """Return the thing of a name."""
+        """Return the thing with a name."""
         return self.cast.by_name[name]
 
     def stating(self, name: str, relation: str) -> int | None:
-        """Return the passage that states a relation of a thing, if one does."""
+        """Return the passage that states a relation of a thing, or None."""
         return next((one for one in self.about[name] if relation in self.passages[one].facts), None)
 
     def invent(
         self, rng: Random, kind: str, fixed: Mapping[str, str], taken: Collection[str] = (), era: int | None = None
     ) -> Thing:
-        """Draw a thing that is not of the world, with some facts in any case and a name that is not taken either.
+        """Draw a thing that is not in the world, with some given facts and a name that is not taken.
 
         Its first year is `era`, if that is given.
         """
@@ -64,10 +64,10 @@ class Gazetteer:
         return thing
 
     def christen(self, rng: Random, kind: str, town: str = "", taken: Collection[str] = ()) -> tuple[str, str]:
-        """Draw a name for a thing that is not of the world, and its town: the one given, or any if its kind has one.
+        """Draw a name for a thing that is not in the world, and its town: the given one, or any if its kind has one.
 
-        Of kinds that towns tell apart as many have a town in their names as in the world; no name of one without is a
-        part of the name of another one.
+        Kinds that a town can qualify have one in as many names as in the world; no name without a town is part of
+        another name.
         """
         stock = replace(self.cast.stock, rng=rng)
         if kind not in QUALIFIED:
@@ -89,7 +89,7 @@ class Gazetteer:
     def write(
         self, rng: Random, thing: Thing, form: str, wanted: Wanted = (), stating: Mapping[str, str] | None = None
     ) -> Passage:
-        """Write a passage for a row: its colour names what is wanted, and some relations are stated in given words."""
+        """Write a passage for a row: its color names what is wanted, and some relations have given wordings."""
         return Writer(rng, self.cast).write(thing, form, wanted, stating)
 
 
@@ -116,14 +116,14 @@ def _gazetteer(world: Streams, size: int) -> Gazetteer:
 
 
 def counts(size: int) -> dict[str, int]:
-    """Return how many things of each kind a world of so many passages has, by the weights of their forms."""
+    """Return how many things of each kind a world with this many passages has, by the weights of their forms."""
     weights = {kind: sum(form.weight for form in some) / len(some) for kind, some in kinds().items()}
     every = sum(form.weight for some in kinds().values() for form in some)
     return {kind: max(12, round(size * weight / every)) for kind, weight in weights.items()}
 
 
 def ids(streams: Streams, tier: str) -> Sequence[str]:
-    """Return the id of every passage of a tier's world, in their order; `streams` are any below the same seed."""
+    """Return the id of every passage of a tier's world, in order; `streams` are any below the same seed."""
     return _ids(streams.world(WORLD, tier), len(gazetteer(streams, tier).passages))
 
 

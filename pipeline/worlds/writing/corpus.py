@@ -1,8 +1,8 @@
-"""Corpora: texts of a user's own (or of a language model) instead of those that grammars write.
+"""Corpora: a user's own texts (or a language model's) in place of those that grammars write.
 
 A corpus is a Parquet or JSON Lines file with the columns `format`, `topic` and `text`, and `tone` if requests are to
-name one. It is frozen by its content: a build keeps a copy under the digest of what it says, and the digest stands in
-every row.
+name one. It is frozen by its content: a build keeps a copy under the digest of its content, and every row has the
+digest.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from pipeline.storage import readable, write_file
 from pipeline.storage.inflated import largest_piece
 
 LONGEST = 2000
-"""Bytes of a text: about 512 tokens, which the longest reply has to hold."""
+"""The most bytes of a text: about 512 tokens, which must fit into the longest reply."""
 LONGEST_NAME = 80
 MARK = re.compile(
     r"<[|\uff5c]|<[a-z_]+\|>|</?s>|<(?:bos|eos|pad|unk|sop|eop)>|<(?:start|end)_of_turn>|</?(?:mm:)?think>|/nothink"
     r"|</?(?:tool_call|tool_response|arg_key|arg_value)>|\]~!?b[\[\]]|\[e~\[|\]<\]"
     r"|\[/?(?:INST|SYSTEM_PROMPT|gMASK|sMASK|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|THINK|ARGS)\]|\[(?:BOS|EOS|EOT)\]"
 )
-"""What chat templates and tokenizers read as their own."""
+"""What chat templates and tokenizers read as their own markers."""
 TURN = re.compile(r"^(?:(?:User|Model|System|Assistant|Human):|======== )", re.MULTILINE)
 """How lines of a transcript start."""
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 RUN, MOST = 5, 0.5
-"""Two texts of one format and topic are doubles if one holds more than MOST of the other's runs of RUN words."""
+"""Texts of one format and topic are doubles if one contains more than MOST of the other's runs of RUN words."""
 WORD = re.compile(r"[^\W_]+")
 SHOWN_CHARS = 80
-"""Of a wrong value, in an error."""
+"""How many characters of a wrong value errors show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Writing:
 
 
 def faults_of(rows: Mapping[int, Writing | str]) -> dict[int, str]:
-    """Return what is wrong with the rows of a corpus, by row; a string says what is wrong with a row already."""
+    """Return what is wrong with the rows of a corpus, by row; a string is an error already found."""
     faults: dict[int, str] = {}
     first: dict[str, int] = {}
     cells: defaultdict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
@@ -76,7 +76,7 @@ def faults_of(rows: Mapping[int, Writing | str]) -> dict[int, str]:
 
 
 def near_doubles(texts: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Yield the places of texts that are nearly an earlier one, and the places of those."""
+    """Yield the places of texts that are nearly the same as an earlier one, each with that one's place."""
     holders: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     sizes: list[int] = []
     for place, text in enumerate(texts):
@@ -90,7 +90,7 @@ def near_doubles(texts: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 
 def text_fault(text: str) -> str:
-    """Return what keeps a text out of a corpus, or nothing."""
+    """Return why a text cannot be in a corpus, or an empty string."""
     size = len(text.encode(errors="surrogatepass"))
     if not text:
         return "its text is empty"
@@ -104,7 +104,7 @@ def text_fault(text: str) -> str:
 
 
 def name_fault(writing: Writing) -> str:
-    """Return what keeps a format, topic or tone out of a request, or nothing."""
+    """Return why a format, topic or tone cannot be in a request, or an empty string."""
     for name, value in (("format", writing.format), ("topic", writing.topic), ("tone", writing.tone)):
         if (not value and name != "tone") or not _is_phrase(value):
             return (
@@ -174,7 +174,7 @@ def _table(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield each line that holds something. No other mark ends a line: texts may hold them."""
+    """Yield each non-blank line. Only newlines end lines: texts may contain other separators."""
     for number, line in enumerate(path.read_bytes().decode("utf-8-sig").split("\n"), start=1):
         if not line.strip():
             continue
@@ -188,7 +188,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _writing(record: Mapping[str, Any]) -> Writing | str:
-    """Return a record as a text, without white space around it, or what is wrong with its columns."""
+    """Return a record as a text, stripped of white space, or what is wrong with its columns."""
     values = {name: record.get(name) for name in COLUMNS}
     if values["tone"] is None:
         values["tone"] = ""
@@ -199,7 +199,7 @@ def _writing(record: Mapping[str, Any]) -> Writing | str:
 
 
 def corpus_digest(writings: Iterable[Writing]) -> str:
-    """Return the SHA-256 of what a corpus says, in its order."""
+    """Return the SHA-256 of a corpus's content, in order."""
     total = hashlib.sha256()
     for writing in writings:
         total.update(json.dumps(astuple(writing)).encode())
@@ -207,7 +207,7 @@ def corpus_digest(writings: Iterable[Writing]) -> str:
 
 
 def freeze(writings: Sequence[Writing], folder: Path) -> str:
-    """Keep a corpus in a folder, under its digest, and return the digest; a copy that is whole stays as it is.
+    """Keep a corpus in a folder under its digest, and return the digest; an intact copy is left alone.
 
     Raises:
         BuildError: if the folder cannot be written.
@@ -231,22 +231,22 @@ def _write(path: Path, table: pa.Table) -> None:
 
 
 def frozen(path: Path) -> tuple[Writing, ...]:
-    """Read a copy. It was checked when it was frozen: its digest says that it is still the same."""
+    """Read a copy. It was checked when it was frozen; its digest shows that it is unchanged."""
     return tuple(found for _, record in _records(path) if isinstance(found := _writing(record), Writing))
 
 
 DOUBLED = re.compile(r"\b([a-z]+) \1\b")
-"""Where two slots meet, a word may come twice."""
+"""A repeated word, which may arise where two slots meet."""
 REPEATED_WORD = re.compile(r"[a-z0-9']+")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case, without stops."""
+    """Return the words of a text in lower case, without punctuation."""
     return REPEATED_WORD.findall(text.lower())
 
 
 def runs_of(words: list[str], size: int) -> set[str]:
-    """Return all runs of `size` words, each with a space behind every word.
+    """Return all runs of `size` words, each with a space after every word.
 
     Their order is that of lists of words, since a space comes before all letters, and one takes a quarter of the time.
 
@@ -259,7 +259,7 @@ def runs_of(words: list[str], size: int) -> set[str]:
 
 
 def has_doubled(text: str, words: list[str]) -> bool:
-    """Return whether a word of a text stands twice, side by side.
+    """Return whether a word of a text is repeated directly.
 
     The pattern is searched for only where it may be found: letters within an apostrophe are no word of their own here.
 

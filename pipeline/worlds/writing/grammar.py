@@ -16,13 +16,13 @@ on with the next. ``#`` starts a comment line. Articles, capitals and spaces are
 
 A rule ``dish_fruit`` stands in for ``dish`` where the topic is of the domain ``fruit``.
 
-``{mood}``, ``{moodly}`` and ``{aside}`` are the words of a tone. What stands in angle brackets, as in
+``{mood}``, ``{moodly}`` and ``{aside}`` are the words of a tone. What is in angle brackets, as in
 ``said {first}< {moodly}>``, is said only where a tone is asked for, and an alternative with a tone's words outside of
 such brackets is used only there: nothing of a tone is in a text that was asked for none.
 
-The line ``secret: yes`` below the name keeps every value that holds the topic's name out of the texts of a format, and
-``style: spoken`` or ``style: verse`` says which variants its phrases may have.
-A rule ``stanza`` gives five lines of a limerick, and what does not scan is written again.
+The line ``secret: yes`` below the name keeps every value with the topic's name out of the texts of a format, and
+``style: spoken`` or ``style: verse`` determines which variants its phrases may have.
+A rule ``stanza`` gives five lines of a limerick, which are rewritten until they scan.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ Rules = Mapping[str, tuple[Phrase, ...]]
 
 @dataclass(frozen=True)
 class Grammar:
-    """A parsed file: what texts of the format are called, and the alternatives of each rule.
+    """A parsed file: the name of the format in requests, and the alternatives of each rule.
 
-    A text of a `secret` format must not name its topic. `style` says which variants of its phrases may be said.
+    A text of a `secret` format must not name its topic. `style` determines which variants of its phrases may be used.
     """
 
     name: str
@@ -57,18 +57,18 @@ class Grammar:
 
     @cached_property
     def plain(self) -> Rules:
-        """The alternatives that need no tone, without what they say in one."""
+        """The alternatives that need no tone, without the parts that are for a tone only."""
         return toneless(self.rules)
 
     def references(self) -> Iterator[tuple[str, Slot]]:
-        """Yield every reference with the rule that it stands in."""
+        """Yield every reference with the rule that contains it."""
         for rule, phrases in self.rules.items():
             for phrase in phrases:
                 yield from ((rule, part) for part in leaves(phrase) if isinstance(part, Slot))
 
 
 def toneless(rules: Rules) -> Rules:
-    """Return the alternatives of rules that can be said without a tone, without what is said only in one."""
+    """Return the alternatives of rules that need no tone, without the parts that are for a tone only."""
     lost = set(TONED)
     while (
         empty := {name for name, phrases in rules.items() if not any(_is_plain(each, lost) for each in phrases)} - lost
@@ -80,7 +80,7 @@ def toneless(rules: Rules) -> Rules:
 
 
 def _is_plain(phrase: Phrase, lost: Container[str]) -> bool:
-    """Return whether a phrase can be said without the rules that are lost."""
+    """Return whether a phrase can be written without the `lost` rules."""
     for part in phrase:
         if isinstance(part, Slot):
             if part.name in lost:
@@ -91,7 +91,7 @@ def _is_plain(phrase: Phrase, lost: Container[str]) -> bool:
 
 
 def _toneless(phrase: Phrase, lost: Container[str]) -> Phrase | None:
-    """Return a phrase without what is said only in a tone: itself, if that is nothing."""
+    """Return a phrase without the parts for a tone only: the phrase itself if there are none, None if it needs one."""
     parts: list[str | Slot | Choice | Toned] = []
     for part in phrase:
         if isinstance(part, Slot) and part.name in lost:
@@ -140,7 +140,7 @@ def parse_grammar(text: str, where: str) -> Grammar:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that mean something, those that go on joined, with the number of their last line."""
+    """Yield the lines that are neither blank nor comments, continued ones joined, with their last line's number."""
     started = ""
     for number, raw in enumerate(text.splitlines(), start=1):
         line = started + (raw.strip() if started else raw.rstrip())

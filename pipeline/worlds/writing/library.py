@@ -1,6 +1,6 @@
 """Libraries: texts in many formats about many topics, and which of them a row asks for.
 
-A library says what every text is before it is written. A text is written together with its cell (the texts of one
+A library knows what every text is before it is written. A text is written together with its cell (the texts of one
 format, topic and tone), no two of which share a run of RUN words.
 """
 
@@ -30,7 +30,7 @@ TRIES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a text is, as its request says it; `tone` is empty where none is asked for."""
+    """What a text is, in the words of its request; `tone` is empty if none is asked for."""
 
     format: str
     topic: str
@@ -39,7 +39,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a text is: `size` is ``short`` or ``long``; those that are `shown` are kept for demonstrations."""
+    """What a text is: `size` is ``short`` or ``long``; those `shown` are kept for demonstrations."""
 
     label: Label
     size: str
@@ -50,7 +50,7 @@ class Entry:
 class TextPlan:
     """What row `index` of `rows` needs: `count` texts of one label, and `twins` of its format and topic in other tones.
 
-    `own` are the row's streams, `shared` those of all rows; with `short` all texts are short.
+    `own` are the row's streams, `shared` those of all rows; with `short`, all texts are short.
     """
 
     rows: int
@@ -64,7 +64,7 @@ class TextPlan:
 
 @dataclass(frozen=True, slots=True)
 class RequestedText:
-    """What a row asks for: the texts of a label, and others of its format and topic, each in a tone of its own."""
+    """What a row asks for: the texts of a label, and others with its format and topic in other tones."""
 
     label: Label
     texts: tuple[str, ...]
@@ -84,7 +84,7 @@ class Library(Protocol):
 
     @property
     def writes(self) -> bool:
-        """Whether what a row asks for is written for it, and its twins too."""
+        """Whether the texts that a row asks for, and their twins, are written for it."""
 
     def text(self, index: int) -> str:
         """Return a text."""
@@ -100,7 +100,7 @@ class Library(Protocol):
         """
 
     def __hash__(self) -> int:
-        """Tell one library of a process from another."""
+        """Distinguish libraries within a process."""
 
 
 def written(world: Streams, label: Label, sizes: Iterable[str]) -> Iterator[str]:
@@ -113,7 +113,7 @@ def written(world: Streams, label: Label, sizes: Iterable[str]) -> Iterator[str]
 
 
 def cell_texts(world: Streams, kinds: Sequence[tuple[Label, str]], taken: set[str]) -> Iterator[str]:
-    """Write texts of one format and topic, each of a label and size; none shares a run with another or what is `taken`.
+    """Write texts of one format and topic, each of a label and size, that share no run with each other or `taken`.
 
     Raises:
         ValueError: if the grammar has no more to say about this topic.
@@ -135,7 +135,7 @@ def _topic(name: str) -> Topic:
 
 
 def _fresh(realiser: Realiser, label: Label, size: str, taken: set[str]) -> tuple[str, set[str]]:
-    """Write a text that shares no run with what is taken and says no word twice, and return it with its runs."""
+    """Write a text that shares no run with `taken` and repeats no word directly, and return it with its runs."""
     tone = tones()[label.tone] if label.tone else None
     low, high = SIZES[size]
     for _ in range(TRIES):
@@ -149,17 +149,17 @@ def _fresh(realiser: Realiser, label: Label, size: str, taken: set[str]) -> tupl
 
 
 def runs(text: str) -> set[str]:
-    """Return all runs of RUN words of a text, in lower case and without stops."""
+    """Return all runs of RUN words of a text, in lower case and without punctuation."""
     return runs_of(words_of(text), RUN)
 
 
 WORLD = "writing@2"
 TOPICS = {"32k": 120, "128k": 240, "1m": 1000}
-"""How many topics a tier asks for and holds, at the most: its pool is several times what one of its prompts holds."""
+"""The most topics of a tier: its pool is several times what one of its prompts holds."""
 CELLS = (8, 8, 4, 4, 4, 2, 2, 2, 1, 1)
-"""How many texts of a format there are about a topic, for ten formats: requests recur, as the asked one does."""
+"""How many texts each of ten formats has about a topic: requests recur, as the asked one does."""
 SHOWN = 8
-"""Topics that are kept for demonstrations, with two short texts of each format."""
+"""How many topics are kept for demonstrations, with two short texts of each format."""
 
 
 def topics_of(tier: str) -> int:
@@ -168,7 +168,7 @@ def topics_of(tier: str) -> int:
 
 
 def grammar_library(streams: Streams, tier: str, *, toned: bool) -> GrammarLibrary:
-    """Return the library of a tier that the phrase grammars write; `toned`: requests name a tone too.
+    """Return the library of a tier that the phrase grammars write; if `toned`, requests name a tone too.
 
     `streams` are those of any row or pool below the same seed.
     """
@@ -182,7 +182,7 @@ def _library(world: Streams, tier: str, toned: bool) -> GrammarLibrary:  # noqa:
 
 @lru_cache(maxsize=64)
 def _dealt(streams: Streams, rows: int, turn: int, about: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return format and topic of as many rows as there are topics: formats are dealt, and no topic is given twice."""
+    """Return format and topic of one row per topic: formats are dealt, and topics are distinct if possible."""
     every, among = list(formats()), range(turn * len(about), (turn + 1) * len(about))
     forms = [every[deal(streams.of("format"), rows, row, len(every))] for row in among]
     return list(zip(forms, matched(streams.of("topic", turn), forms, about, fits), strict=True))
@@ -202,7 +202,7 @@ class GrammarLibrary:
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
-        """What the texts are: cell by cell, so that a cell's texts are neighbours."""
+        """What the texts are, cell by cell, so that the indices of a label are a range."""
         return (*self._demonstrations(), *self._catalogue())
 
     @cached_property
@@ -211,14 +211,14 @@ class GrammarLibrary:
 
     @cached_property
     def _cells(self) -> Mapping[Label, range]:
-        """Where the texts of each label stand."""
+        """The indices of the texts of each label."""
         starts: dict[Label, list[int]] = {}
         for index, entry in enumerate(self.entries):
             starts.setdefault(entry.label, []).append(index)
         return {label: range(found[0], found[-1] + 1) for label, found in starts.items()}
 
     def text(self, index: int) -> str:
-        """Return a text, and remember those of its cell."""
+        """Return a text; the texts of its cell are kept."""
         label = self.entries[index].label
         return self._cell(label)[index - self._cells[label].start]
 
@@ -229,11 +229,11 @@ class GrammarLibrary:
         return self._written[label]
 
     def size(self, index: int) -> float:
-        """Return the middle of the size that a text has."""
+        """Return the midpoint of the size range of a text."""
         return sum(SIZES[self.entries[index].size]) / 2
 
     def asked(self, wanted: TextPlan) -> RequestedText:
-        """Deal formats and topics, and write texts for the row that the catalogue does not hold."""
+        """Deal formats and topics, and write texts for the row that the catalog does not have."""
         turn, place = divmod(wanted.index, len(self.topics))
         form, topic = _dealt(wanted.shared, wanted.rows, turn, tuple(self.topics))[place]
         names = self._tones(wanted.own, form, topic)
@@ -252,7 +252,7 @@ class GrammarLibrary:
         return names
 
     def _told(self, form: str, topic: str) -> set[str]:
-        """Return a run of each text of a format and topic, in whatever tone: a text without it is another one."""
+        """Return one run of each text of a format and topic, in any tone: a text without that run is another one."""
         held = [label for tone in ("", *tones()) if (label := Label(form, topic, tone)) in self._cells]
         return {min(runs(text)) for label in held for text in self._cell(label)}
 
@@ -264,7 +264,7 @@ class GrammarLibrary:
                     yield from (Entry(label, "short", shown=True) for _ in range(2))
 
     def _catalogue(self) -> Iterator[Entry]:
-        """Yield the cells of each topic: formats by their shares, the largest for those that have the fewest so far."""
+        """Yield the cells of each topic: formats by their shares, the largest cells for those with the fewest texts."""
         forms, times = list(formats()), Counter[int]()
         for topic, column in zip(self.topics, zip(*self._shares, strict=True), strict=True):
             rng = self._world.of("cells", topic)
@@ -278,12 +278,12 @@ class GrammarLibrary:
 
 
 def source_of(corpus: str) -> str:
-    """Return what the texts come from: the digest of the grammars' files, or of the corpus."""
+    """Return the source of the texts: the digest of the grammars' files, or of the corpus."""
     return f"corpus {corpus}" if corpus else f"{WORLD} {source_digest()}"
 
 
 def library_of(streams: Streams, tier: str, corpus: str, corpora: str, *, toned: bool) -> Library:
-    """Return the library of a tier: a corpus by its digest, from the folder `corpora`, or what the grammars write.
+    """Return the library of a tier: a corpus from the folder `corpora`, by its digest, or what the grammars write.
 
     Raises:
         PoolError: if the corpus is not there, or not what its digest says.
@@ -307,7 +307,7 @@ def _corpus_library(folder: str, digest: str, toned: bool) -> CorpusLibrary:  # 
 class CorpusLibrary:
     """Texts of a corpus. The topics with the fewest texts are kept for demonstrations.
 
-    Each text is one of those that a row asks for before any is a second time in a stratum.
+    In a stratum, no group of texts is asked for again before all groups have been.
     """
 
     writes = False
@@ -331,7 +331,7 @@ class CorpusLibrary:
         return len(self._texts[index].encode())
 
     def asked(self, wanted: TextPlan) -> RequestedText:
-        """Deal groups of texts of one label, all that the corpus has, in an order of the stratum's own.
+        """Deal groups of texts of one label, from all that the corpus has, in an order drawn for the stratum.
 
         Raises:
             PoolError: if no label has enough texts.
@@ -368,7 +368,7 @@ def _groups(library: CorpusLibrary, count: int, short: bool) -> list[tuple[Label
 
 
 def _shown(labels: Sequence[Label]) -> frozenset[str]:
-    """Return the topics that are kept for demonstrations: an eighth of them, two at least if three would be left."""
+    """Return the topics kept for demonstrations: an eighth of them, from two to SHOWN, or none of fewer than five."""
     times = Counter(label.topic for label in labels)
     rarest = sorted(times, key=lambda topic: (times[topic], topic))
     return frozenset(rarest[: min(SHOWN, max(2, len(rarest) // 8))] if len(rarest) >= 5 else ())

@@ -1,4 +1,4 @@
-"""From a grammar, a topic and a tone to a text: alternatives are dealt, not drawn, so that texts do not repeat."""
+"""Turns a grammar, a topic and a tone into a text: alternatives are dealt, not drawn, so that texts do not repeat."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AGREEMENT = {
     "this": ("this", "these"),
     "that": ("that", "those"),
 }
-"""Words that agree with the topic: mass nouns, plurals."""
+"""Words that agree with the topic, for mass nouns and for plurals."""
 PRONOUNS = {"he": ("she", "he"), "him": ("her", "him"), "his": ("her", "his"), "himself": ("herself", "himself")}
 PERSON = ("name", "first", "last", *PRONOUNS)
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -37,19 +37,19 @@ MONTHS = (
 POOLS = {"people": "writing/people", "last": "last", "town": "writing/towns", "street": "writing/streets"}
 BUILT_IN = frozenset({"topic", "brief", "n", "d", "v", *ATTRIBUTES, *AGREEMENT})
 NAMED = frozenset({*PERSON, "town", "street", "day", "month", "year", "clock"})
-"""What keeps its value through a text, and may be numbered to tell several apart."""
+"""Names that keep their value throughout a text, and may be numbered to distinguish several."""
 
 ARTICLE = re.compile("^(\x01?)(?:an?|the) ")
 NOUNS = ("trouble", "sound")
 """Attributes that may be singular or plural."""
 DEPTH = 40
 STANZA = "stanza"
-"""The rule of limericks: what it gives has to scan."""
+"""The rule of limericks, whose lines have to scan."""
 TRIES = 200
-"""How often a stanza is written again until it does."""
+"""How often a stanza is rewritten until it scans."""
 Value = TypeVar("Value")
 Deck = tuple[tuple[str, str | bool], tuple[Phrase, ...]]
-"""The alternatives of a rule, and the name of their deck."""
+"""The name of a rule's deck, and its alternatives."""
 
 
 def base_name(name: str) -> str:
@@ -58,7 +58,7 @@ def base_name(name: str) -> str:
 
 
 class Decks:
-    """Decks of alternatives: each is dealt to its end before any alternative comes again."""
+    """Decks of alternatives: each is dealt to its end before any alternative recurs."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
@@ -73,7 +73,7 @@ class Decks:
 
 
 def below(bits: Callable[[int], int], count: int) -> int:
-    """Return a number below `count` as `Random.randrange` draws it from `Random.getrandbits`, in half of its time."""
+    """Return a number below `count` as `Random.randrange` draws it from `Random.getrandbits`, in half the time."""
     size = count.bit_length()
     while (at := bits(size)) >= count:
         pass
@@ -81,7 +81,7 @@ def below(bits: Callable[[int], int], count: int) -> int:
 
 
 def shuffled(rng: Random, count: int) -> list[int]:
-    """Return the numbers below `count` as `Random.shuffle` orders them, in half of its time."""
+    """Return the numbers below `count` as `Random.shuffle` orders them, in half the time."""
     left, bits = list(range(count)), rng.getrandbits
     for last in range(count - 1, 0, -1):
         size = (last + 1).bit_length()
@@ -92,7 +92,7 @@ def shuffled(rng: Random, count: int) -> list[int]:
 
 
 class Realiser:
-    """Writes texts of one format about one topic; what one text used, the next does without."""
+    """Writes texts of one format about one topic; a text avoids what earlier ones used."""
 
     def __init__(self, grammar: Grammar, shared: Rules, topic: Topic, rng: Random) -> None:
         self._topic, self._rng, self._decks = unnamed(topic) if grammar.secret else topic, rng, Decks(rng)
@@ -105,7 +105,7 @@ class Realiser:
         self._tone, self._asides = "", 0
 
     def write(self, rule: str, tone: Grammar | None = None) -> str:
-        """Return one text from the alternatives of a rule, in a tone or in none.
+        """Return one text from the alternatives of a rule, in a tone if one is given.
 
         Raises:
             ValueError: for a rule that never ends, or verse that does not scan.
@@ -182,7 +182,7 @@ class Realiser:
         values = getattr(self._topic, name)
         if isinstance(values, str):
             return values
-        deck = "do" if name in VERBS else name  # one deck, so that a text does not come back to one of them soon
+        deck = "do" if name in VERBS else name  # one deck, so that a text does not soon return to one of them
         value = str(values[self._decks.deal(deck, range(len(values)))])
         return marked(value) if name in NOUNS else value
 
@@ -192,7 +192,7 @@ class Realiser:
         return number(value) if name == "n" else f"{value:,}"
 
     def _named(self, name: str) -> str:
-        """Return a name, day or time, the same in the whole text; a number tells several apart."""
+        """Return a name, day or time, the same throughout a text; a number distinguishes several."""
         base, which = base_name(name), name[len(base_name(name)) :]
         if base in PERSON:
             self._meet(which)
@@ -209,7 +209,7 @@ class Realiser:
         self._bound.update({f"{word}{which}": forms[sex] for word, forms in PRONOUNS.items()})
 
     def _fresh(self, base: str) -> str:
-        """Draw a value that this text has not had yet."""
+        """Draw a value that this text has not used yet."""
         taken = self._used.setdefault(base, set())
         while (value := self._drawn(base)) in taken:
             pass
@@ -228,18 +228,18 @@ class Realiser:
 
 FILE = "writing/variants"
 EVERYWHERE, SLOTS, SPOKEN, VERSE = "everywhere", "slots", "spoken", "verse"
-"""Sections of the file, and what a grammar's style may be: what is spoken is shortened, verse has its own variants."""
+"""Sections of the file, and styles of a grammar: spoken texts use contractions, verse has its own variants."""
 SLOT = re.compile(r"(?P<before>[^{]*)\{(?P<name>[a-z]+)\}(?P<behind>.*)")
 DEGREES = ("very", "almost", "nearly", "not")
 FIXED = ("at", "At", "all", "both", "them")
-"""Words with which what follows has another sense: "at large", "at the moment", "all at once"."""
+"""Words that change the sense of what follows: "at large", "at the moment", "all at once"."""
 BARE = ("as", "As", "where", "than", "what", "whose")
-"""Words whose clause may end in its verb, which then is not shortened: "where they are", "as I am to this"."""
+"""Words whose clause may end with its verb, which then is not contracted: "where they are", "as I am to this"."""
 BEFORE = r"\b" + "".join(rf"(?<!\b{word} )" for word in (*DEGREES, *FIXED, *BARE))
 BEHIND = r"(?= (?:[a-z]|$))"
-"""A contraction must have something behind it, and so must a variant in verse, whose ends rhyme."""
+"""A contraction needs a word after it, as does a variant in verse, where line ends rhyme."""
 TAKEN = re.compile(r"\w|'| (?:morning|noon|afternoon|evening|night|the )")
-"""What may not stand behind a slot that something is said behind."""
+"""What may not follow a slot whose variant adds words after it."""
 Part = str | Slot | Choice | Toned
 
 
@@ -263,7 +263,7 @@ def _varied(phrase: Phrase, known: tuple[str, ...]) -> Phrase:
 
 
 def _around_slots(parts: list[Part], known: tuple[str, ...]) -> Phrase:
-    """Return a phrase with a choice of what stands around each of its slots that has variants."""
+    """Return a phrase with a choice of surroundings for each of its slots that has variants."""
     slots = _slots(known)
     for at in range(len(parts) - 2, -1, -1):
         said, slot = parts[at], parts[at + 1]
@@ -278,7 +278,7 @@ def _around_slots(parts: list[Part], known: tuple[str, ...]) -> Phrase:
 
 
 def _fits(said: str, before: str, behind: Part, needed: str) -> bool:
-    """Return whether a slot stands where its variants may: with the words before it, and those behind it or none."""
+    """Return whether a slot has the surroundings of its variants: the words before, and those after, if any."""
     word = said.endswith(before) and not said.removesuffix(before)[-1:].isalpha()
     if needed:
         return word and isinstance(behind, str) and behind.startswith(needed)
@@ -287,7 +287,7 @@ def _fits(said: str, before: str, behind: Part, needed: str) -> bool:
 
 @cache
 def _slots(known: tuple[str, ...]) -> Mapping[str, list[tuple[str, str, list[tuple[str, str]]]]]:
-    """Return for each slot what has to stand before it, what behind it, and what may stand before and behind it."""
+    """Return, by slot, the words needed before and after it, and the words that may be there instead."""
     slots: dict[str, list[tuple[str, str, list[tuple[str, str]]]]] = {}
     for section, _, said in parse_variants(pool_text(FILE)):
         if section in known and "{" in said[0]:
@@ -299,7 +299,7 @@ def _slots(known: tuple[str, ...]) -> Mapping[str, list[tuple[str, str, list[tup
 
 
 def _said(text: str, known: tuple[str, ...]) -> list[str | Choice]:
-    """Return the parts of a text, none of them empty: most texts are one."""
+    """Return the nonempty parts of a text: most texts are one part."""
     pattern, variants = _table(known)
     parts: list[str | Choice] = []
     done = 0
@@ -312,7 +312,7 @@ def _said(text: str, known: tuple[str, ...]) -> list[str | Choice]:
 
 @cache
 def _table(known: tuple[str, ...]) -> tuple[re.Pattern[str], Mapping[str, Choice]]:
-    """Return a pattern of all that has variants, and the choice that stands in for each."""
+    """Return a pattern of all that has variants, and the choice that replaces each."""
     variants: dict[str, tuple[str, ...]] = {}
     short: set[str] = set()
     for section, asked, said in parse_variants(pool_text(FILE)):
@@ -320,7 +320,7 @@ def _table(known: tuple[str, ...]) -> tuple[re.Pattern[str], Mapping[str, Choice
             for forms in _cases(said):
                 variants.update(dict.fromkeys(forms[:asked], forms))
                 short.update(forms[:asked] if section in (SPOKEN, VERSE) else ())
-    by_letter: dict[str, list[str]] = {}  # so that at most words of a text only the first letter is looked at
+    by_letter: dict[str, list[str]] = {}  # so that for most words of a text only the first letter is examined
     for form in sorted(variants, key=len, reverse=True):
         by_letter.setdefault(form[0], []).append(re.escape(form[1:]) + (BEHIND if form in short else r"\b"))
     pattern = "|".join(f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in by_letter.items())
@@ -329,17 +329,17 @@ def _table(known: tuple[str, ...]) -> tuple[re.Pattern[str], Mapping[str, Choice
 
 
 def _cases(said: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield variants as they stand within a sentence, and as they stand at its start."""
+    """Yield variants as used within a sentence, and as used at its start."""
     yield said
     if all(form[0].islower() for form in said):
         yield tuple(form[0].upper() + form[1:] for form in said)
 
 
 def parse_variants(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
-    """Yield the section of each line, its variants, and how many of these, from the first, the others stand in for.
+    """Yield each line's section, how many of its variants, from the first, may be replaced, and all its variants.
 
     Raises:
-        ValueError: naming a line without a second way to say it, or outside of a section.
+        ValueError: naming a line without a second variant, or outside of a section.
     """
     section = ""
     for line in text.splitlines():
@@ -369,7 +369,7 @@ def formats() -> Mapping[str, Grammar]:
 
 @cache
 def tones() -> Mapping[str, Grammar]:
-    """Return the rules of each tone, by its name in requests, in file order."""
+    """Return the rules of each tone, by the tone's name in requests, in file order."""
     return _by_name("writing/tones")
 
 
@@ -394,7 +394,7 @@ def source_digest() -> str:
 
 
 def unknown_references(grammar: Grammar) -> Iterator[str]:
-    """Yield each rule and reference of a grammar that leads nowhere."""
+    """Yield each rule and reference of a grammar that does not resolve."""
     tone = next(iter(tones().values()))
     known = {*grammar.rules, *common().rules, *tone.rules, *BUILT_IN, *(ref.bind for _, ref in grammar.references())}
     for rule, reference in grammar.references():

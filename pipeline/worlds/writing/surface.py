@@ -1,4 +1,4 @@
-"""Surface forms: articles, capitals, spaces, numbers and verb endings of realised phrases."""
+"""Surface forms: articles, capitals, spaces, numbers and verb endings of realized phrases."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pipeline.caches import lru_cache
 
 SMALL = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ARTICLE = re.compile(r"([Aa])(?<!\w.)n? (?:(?=[\"'(]?([A-Za-z0-9][\w-]*))|)")
-"""An article, and the word behind it if there is one. It looks back: what begins with a letter is found sooner."""
+"""An article, and the word after it, if any. The lookbehind follows the letter, which makes the search faster."""
 SPEECH = r"(?:(?:he|she|they|the [a-z]+|a [a-z]+) )?(?:asked|asks|called|cried|said|says|whispered)\b"
-"""What goes on with a sentence behind a question or a cry in quotation marks."""
+"""What continues a sentence after a question or an exclamation in quotation marks."""
 OPENING = re.compile(r"[\"'(]?[a-z]")
 SENTENCE = re.compile(rf"([\n.!?](?:(?<=\n)(?:- )?[\"'(]?|(?<!\n)['\")]* [\"'(]?(?!(?<=[!?]\" ){SPEECH})))([a-z])")
 SPACES = re.compile(r" {2,}")
 EMPTY = re.compile(r"\n{3,}")
 HEARD = re.compile(r"\b([Tt])he sound of the (?=[a-z-]+ )")
-"""What is said of a sound that says itself that it is one: the slap of oars."""
+"""Matches what is superfluous before a sound that names itself, such as the slap of oars."""
 LOOSE = (" \n", "\n"), ("\n ", "\n"), *((f" {stop}", stop) for stop in ",.;:!?")
-"""Spaces at the ends of lines and before stops, and what stands in their place."""
+"""Spaces at line ends and before punctuation, and their replacements."""
 CONSONANT = re.compile(r"(?:uni(?!m|n)|use|usu|uti|euro|ewe|one\b|once|ukulele|u-|ubiq)", re.IGNORECASE)
 VOWEL = re.compile(r"(?:[aeiou]|8|11\b|18\b|hour|honest|honou?r|heir|x-ray|mp3|lp\b|mri\b|sos\b)", re.IGNORECASE)
 OPEN, SHUT = "\x01", "\x02"
@@ -49,14 +49,14 @@ SMALL_WORDS = frozenset(re.findall("[a-z]+", "a an and as at but by for from in 
 
 
 def tidy(text: str) -> str:
-    """Return a realised text with one space between words, right articles, and a capital at each sentence's start.
+    """Return a realized text with single spaces, correct articles, and a capital at each sentence's start.
 
     >>> tidy("a  hour ago , a unicorn came. it was an one-off")
     'An hour ago, a unicorn came. It was a one-off'
     >>> tidy("the sound of the slap of oars carries further")
     'The slap of oars carries further'
     """
-    # Most texts hold nothing of what the slower patterns look for, which a search for a part of it tells sooner.
+    # Most texts have nothing that the slower patterns match, which a search for a substring shows faster.
     if "  " in text:
         text = SPACES.sub(" ", text)
     for loose, tight in LOOSE:
@@ -75,7 +75,7 @@ def tidy(text: str) -> str:
 
 
 def capital(text: str) -> str:
-    """Return a phrase with a capital at its start.
+    """Return a phrase with an initial capital.
 
     >>> capital("the slap of wet feet")
     'The slap of wet feet'
@@ -123,7 +123,7 @@ def many(noun: str) -> str:
 
 
 def marked(phrase: str) -> str:
-    """Return a noun phrase with marks around it if it is plural, so that `tidy` makes the verbs beside it agree."""
+    """Return a noun phrase, marked if it is plural, so that `tidy` makes adjacent verbs agree."""
     return f"{OPEN}{phrase}{SHUT}" if is_many(phrase) else phrase
 
 
@@ -134,12 +134,12 @@ def starts_with_vowel(word: str) -> bool:
 
 
 def number(value: int) -> str:
-    """Return a count as prose has it: words up to twelve."""
+    """Return a count as in prose: in words up to twelve."""
     return SMALL[value] if value < len(SMALL) else f"{value:,}"
 
 
 def third_person(verb: str) -> str:
-    """Return the form of a verb that goes with ``it``.
+    """Return the third-person singular of a verb.
 
     >>> [third_person(verb) for verb in ("need", "carry", "catch", "stay", "have")]
     ['needs', 'carries', 'catches', 'stays', 'has']
@@ -152,7 +152,7 @@ def third_person(verb: str) -> str:
 
 
 def title(text: str) -> str:
-    """Return a phrase as a headline has it.
+    """Return a phrase in title case.
 
     >>> title("the slap of wet feet")
     'The Slap of Wet Feet'
@@ -164,19 +164,19 @@ def title(text: str) -> str:
 
 
 BRIEF = 3
-"""Syllables of a name that stands in a line of three beats."""
+"""The most syllables of a name in a line of three beats."""
 VOWELS = re.compile(r"[aeiouy]+")
 LONG_LINE, SHORT_LINE = range(6, 11), range(4, 8)
-"""Syllables of lines of three beats and of two."""
+"""Syllables of lines of three beats, and of two."""
 APART = re.compile(r"ia(?!l)|io(?!u|n)|eo(?!u)|ua|uo(?!y)|iu|[aeiou]ing|yo$|oe(?=t)|creat|quiet")
-"""Vowels side by side that are two syllables."""
+"""Adjacent vowels that are two syllables."""
 MUTE = re.compile(r"(?:[^aeiouyl]|[aeiou][lr])es?$|[^aeiouytd]ed$|(?<=dg)e(?=h)")
 SIBILANT = re.compile(r"(?:s|x|z|ch|sh|c|g)es$")
 EXCEPTIONS = {"chocolate": 3, "every": 2, "evening": 2, "favourite": 2, "macrame": 3}
 
 
 def syllables(text: str) -> int:
-    """Return about how many syllables a text has when it is read aloud; words are told by their letters.
+    """Return about how many syllables a text has when read aloud, judging by its letters.
 
     >>> [syllables(text) for text in ("kites", "penguins", "hot-air balloons", "a wandering plumber from Crewe")]
     [1, 2, 4, 8]
@@ -193,7 +193,7 @@ def _of_word(word: str) -> int:
 
 
 def brief(name: str) -> str:
-    """Return a topic's name as a short line can hold it: itself, its last word, or nothing if that is long too.
+    """Return a topic's name short enough for a line: all of it, its last word, or nothing if that is long too.
 
     >>> [brief(name) for name in ("penguins", "double-decker buses", "thermometers")]
     ['penguins', 'buses', '']
@@ -203,7 +203,7 @@ def brief(name: str) -> str:
 
 
 def scans(stanza: str) -> bool:
-    """Return whether a limerick has five lines of the right size, no two of which end in the same word."""
+    """Return whether a limerick has five lines of the right length, no two of which end in the same word."""
     lines = stanza.split("\n")
     sizes = [syllables(line) for line in lines]
     ends = {re.findall("[a-z]+", line.lower())[-1] for line in lines}

@@ -1,4 +1,4 @@
-"""Topics: what texts are about, each with typed attributes that every format can build on."""
+"""Topics of texts, each with typed attributes that every format can build on."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pipeline.worlds.words import pool_text, pools_in
 
 PLURAL, MASS = "plural", "mass"
 VERBS = ("do", "doing", "did")
-"""Forms of the same things to do."""
+"""Forms of the same activities."""
 SINGLE = frozenset({"name", "domain", "number", "one", "ones", "doer", "doers"})
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic as ``about {name}`` has it, and what goes with it.
+    """A topic as in ``about {name}``, and its attributes.
 
     Attributes:
         name: plural or mass noun in lower case: ``penguins``, ``jazz``.
-        domain: the file that it stands in.
+        domain: the file that it is in.
         number: ``plural`` or ``mass``, for agreement.
         one: a single thing of it, without article: ``penguin``, ``jazz record``; `ones` its plural.
         doer: somebody who deals with it, without article; `doers` the plural.
@@ -34,9 +34,9 @@ class Topic:
         part: what is seen of it, plural, without article.
         place: where it is found, with preposition: ``on the ice shelf``.
         trait: adjectives that suit it.
-        fact: short true clauses in lower case, of seven words at the most.
+        fact: short true clauses in lower case, of at most seven words.
         trouble: what goes wrong, with article or in the plural.
-        sound: what is heard, as a subject or object has it: ``braying``, ``the slap of oars``.
+        sound: what is heard, as a subject or object: ``braying``, ``the slap of oars``.
     """
 
     name: str
@@ -100,9 +100,9 @@ def _topic(given: dict[str, str], domain: str) -> Topic:
 
 
 def unnamed(topic: Topic) -> Topic:
-    """Return a topic without the values that hold a word of its name, or of the name of one of it.
+    """Return a topic without the values that have a word of its name, or of the name of one of it.
 
-    Verbs keep their forms together. A list that would be empty stays as it is: it is not for secret formats.
+    Verbs keep their forms together. A list that would become empty is left as it is: secret formats do not use it.
     """
     telling = re.compile("|".join(sorted(map(re.escape, _stems(f"{topic.name} {topic.one}")))), re.IGNORECASE)
     kept: dict[str, tuple[str, ...]] = {
@@ -118,14 +118,14 @@ def unnamed(topic: Topic) -> Topic:
 
 
 def _stems(name: str) -> Iterator[str]:
-    """Yield the words of a name that tell it, without endings."""
+    """Yield the distinctive words of a name, without endings."""
     for word in re.findall("[a-z]+", name.lower()):
         if len(word) > 2 and word not in ("and", "the", "set", "cup", "jug", "pot", "can", "bar", "air", "hot"):
             yield re.sub("(?<=...)(?:ies|es|s|y|ing|e)$", "", word)
 
 
 ANYTHING = "anything"
-"""What formats ask of their topic if every topic suits them."""
+"""What formats require of their topic if every topic suits them."""
 FILE = "writing/pairings"
 
 
@@ -147,7 +147,7 @@ def topics_for(form: str) -> tuple[str, ...]:
 
 @cache
 def needs() -> Mapping[str, str]:
-    """Return what each format asks of its topic: a kind, or ANYTHING."""
+    """Return what each format requires of its topic: a kind, or ANYTHING."""
     return parse_pairings(pool_text(FILE))[1]
 
 
@@ -156,24 +156,24 @@ def kinds() -> Mapping[str, frozenset[str]]:
     """Return the topics of each kind.
 
     Raises:
-        ValueError: naming a kind with a domain or topic that is unknown, or excepted for nothing.
+        ValueError: naming a kind with an unknown domain or topic, or a needless exception.
     """
     found = parse_pairings(pool_text(FILE))[0]
     return {kind: frozenset(_members(kind, *parts)) for kind, parts in found.items()}
 
 
 Parts = tuple[list[str], list[str], list[str]]
-"""Of a kind: its domains, the topics that it has besides, and those that it has not."""
+"""A kind's domains, its additional topics, and its excluded topics."""
 
 
 def parse_pairings(text: str) -> tuple[dict[str, Parts], dict[str, str]]:
-    """Return the parts of each kind, and what each format asks for.
+    """Return the parts of each kind, and what each format requires.
 
-    A line ``kind: domain, domain`` says where a kind is at home, the lines ``+ topic, topic`` and ``- topic, topic``
-    below it name exceptions, and ``format: kind`` says what a format asks for.
+    A line ``kind: domain, domain`` gives the domains of a kind, the lines ``+ topic, topic`` and ``- topic, topic``
+    below it give exceptions, and ``format: kind`` is what a format requires.
 
     Raises:
-        ValueError: naming a line that is none of them.
+        ValueError: naming a line that is none of these.
     """
     parts, formats, kind = dict[str, Parts](), dict[str, str](), ""
     for line in text.splitlines():
@@ -208,15 +208,15 @@ def _members(kind: str, domains: list[str], more: list[str], less: list[str]) ->
 
 
 ROUNDS = 60
-"""Rescalings; a pairing in which most pairs fit needs about ten until nothing moves any more."""
+"""Rescalings; a pairing in which most pairs fit converges in about ten."""
 WHOLE = 10**9
-"""What each format's shares sum to, but for rounding. Integers are the same on every machine."""
+"""The sum of each format's shares, up to rounding. Integers are the same on every machine."""
 
 
 def shares(forms: Sequence[str], about: Sequence[str], fits: Callable[[str, str], bool]) -> list[list[int]]:
-    """Return the share of each pair, a line for each format and a column for each topic; 0 where they do not fit.
+    """Return the share of each pair, a row for each format and a column for each topic; 0 where they do not fit.
 
-    Lines and columns are rescaled in turn (Sinkhorn and Knopp 1967, Concerning nonnegative matrices and doubly
+    Rows and columns are rescaled in turn (Sinkhorn and Knopp 1967, Concerning nonnegative matrices and doubly
     stochastic matrices).
 
     Raises:
@@ -239,13 +239,13 @@ def _scaled(line: Sequence[float]) -> list[float]:
 
 
 def place_of(level: float, line: Sequence[int]) -> int:
-    """Return the place in a line of shares that a level in [0, 1) falls on."""
+    """Return the place in a row of shares for a level in [0, 1)."""
     sums = list(accumulate(line))
     return bisect_right(sums, int(level * sums[-1]))
 
 
 def matched(rng: Random, forms: Sequence[str], about: Sequence[str], fits: Callable[[str, str], bool]) -> list[str]:
-    """Return a topic for each of some formats, at random: no topic twice as far as there are enough that fit.
+    """Return a random topic for each of some formats: distinct ones as far as enough of them fit.
 
     A format whose topics are all taken takes one from another format that can have a free one (augmenting paths: Kuhn
     1955, The Hungarian method for the assignment problem).
@@ -276,7 +276,7 @@ def matched(rng: Random, forms: Sequence[str], about: Sequence[str], fits: Calla
 
 
 def sample(rng: Random, line: Sequence[int], count: int) -> list[int]:
-    """Return up to `count` places of a line, all different, each draw in proportion to the shares that are left."""
+    """Return up to `count` distinct places of a row, each drawn in proportion to the remaining shares."""
     left, drawn = list(line), list[int]()
     while len(drawn) < count and any(left):
         drawn.append(place_of(rng.random(), left))
