@@ -8,7 +8,7 @@ PREDICTIONS is JSON Lines with ``id`` and ``prediction``; KEYS is JSON Lines of 
 them (which needs pyarrow). A row scores 0 if it has no prediction or two different ones; both forms of a pair must be
 right. Exit code 2 means that something was missing or wrong; stderr lists it.
 
-Every scorer but ``mrcr`` finds the answer in a reply like this:
+Most scorers find the answer in a reply like this; the docstrings of the others say how they differ:
 
 1. Drop what is not the reply: reasoning, as each family of models marks it (`OPENED`, `CHANNEL`; a mark without an
    end drops all that follows), tokens that end a turn and all that follows them, further questions that a base model

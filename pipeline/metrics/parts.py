@@ -56,7 +56,7 @@ def _listed(
     lists: Callable[[str], bool],
     strays: Callable[[str], bool],
 ) -> float | None:
-    """Return 1 if a reply gives an answer of several parts in one passage, and no other, else 0; None without words.
+    """Return 1 if a reply gives an answer of several parts in one passage, and no other, else 0; None if it is neutral.
 
     No other line may list values (`lists`), and without a mark none after the passage may give stray ones (`strays`).
     """
