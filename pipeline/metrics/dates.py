@@ -44,6 +44,6 @@ def _date(found: re.Match[str]) -> str:
 
 
 DATED = lru_cache(maxsize=4096)(dated)
-"""`dated` for answers, a few of which recur often."""
+"""`dated`, cached for answers, a few of which recur often."""
 MONTH = rf"(?:{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in MONTHS)}|sept)"
 DAY = re.compile(rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{MONTH}\b|\b{MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b", re.IGNORECASE)

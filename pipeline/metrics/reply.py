@@ -196,7 +196,7 @@ PROCLITIC = r"\u0640|(?<!\w)[\u0648\u0641\u0628\u0644\u0643]"
 SPACED = re.compile(
     rf"(?<=[{UNSPACED}])(?=[A-Za-z0-9-])|(?<=[A-Za-z0-9])(?=[{UNSPACED}])|(?:{PROCLITIC})(?=[A-Za-z0-9])"
 )
-"""Where a space separates these from ASCII letters and digits. It replaces the Arabic words, which are no values."""
+"""Where a space separates these from ASCII letters and digits. It replaces the Arabic words, which are never values."""
 FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 
 

@@ -213,5 +213,5 @@ def normalised(text: str) -> str:
 
 
 NORMALISED = lru_cache(maxsize=4096)(normalised)
-"""`normalised` for answers, a few of which recur often."""
+"""`normalised`, cached for answers, a few of which recur often."""
 PUNCTUATION = dict.fromkeys(map(ord, string.punctuation))
