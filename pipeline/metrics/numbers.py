@@ -6,7 +6,7 @@ import re
 from collections.abc import Hashable
 
 from pipeline.metrics.dates import DAY
-from pipeline.metrics.reply import after_mark, plain, thought
+from pipeline.metrics.reply import after_mark, plain, without_reasoning
 from pipeline.metrics.scorer import NUMBER, Row, Scorer
 from pipeline.metrics.text import BESIDE, DENIED_VALUE, EXPLAINED, LONG_LINE, SEVERAL, TOKEN, settled_on
 
@@ -184,7 +184,7 @@ def near_count(row: Row, prediction: str) -> float | None:
     The number is what follows the last colon, without asterisks and square brackets. Without a colon it is the whole of
     a short reply, or the last word.
     """
-    reply = thought(prediction)
+    reply = without_reasoning(prediction)
     given = reply if len(reply) < SHORT else reply.split()[-1:]
     if ":" in reply:
         given = re.sub(r"[*\[\]]", "", reply.rpartition(":")[2].strip())

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from difflib import SequenceMatcher
 
-from pipeline.metrics.reply import thought
+from pipeline.metrics.reply import without_reasoning
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import f1, normalised
 
@@ -21,7 +21,7 @@ def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = T
 
     Judges a reply with the code.
     """
-    reply = thought(prediction)
+    reply = without_reasoning(prediction)
     code = str(row["random_string_to_prepend"])
     wanted = str(row["target"]).removeprefix(code)
     if not anywhere:
@@ -47,13 +47,13 @@ MRCR_SCORER = Scorer(
 
 def substring(row: Row, prediction: str) -> float:
     """Score as HELMET's substring exact match: the normalised reply contains a normalised answer."""
-    replies = list(map(normalised, parsed(thought(prediction))))
+    replies = list(map(normalised, parsed(without_reasoning(prediction))))
     return float(any(normalised(str(answer)) in reply for answer in row["answers"] for reply in replies))
 
 
 def labelled(row: Row, prediction: str) -> float:
     """Score as HELMET's ICL: what follows ``label:`` in its line, or the first line, equals the normalised label."""
-    _, given = parsed(thought(prediction), "label:")
+    _, given = parsed(without_reasoning(prediction), "label:")
     return float(any(normalised(str(answer)) == normalised(given) for answer in row["answers"]))
 
 
@@ -61,7 +61,7 @@ def token_f1(row: Row, prediction: str) -> float:
     """Score as HELMET's F1 of words, normalised: the best over all answers."""
     return max(
         _overlap(normalised(reply), normalised(str(answer)))
-        for reply in parsed(thought(prediction))
+        for reply in parsed(without_reasoning(prediction))
         for answer in row["answers"]
     )
 

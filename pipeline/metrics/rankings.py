@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import groupby, pairwise, takewhile
 from math import log2
 
-from pipeline.metrics.reply import MARK, thought, without_markup
+from pipeline.metrics.reply import MARK, without_markup, without_reasoning
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import BULLET
 
@@ -104,7 +104,7 @@ def _first_numbers(line: str) -> list[str]:
 
 def longest_chain(row: Row, prediction: str) -> float:
     """Score as HELMET: NDCG at 10 of the longest chain of numbers joined by ``>``, repeated ones dropped."""
-    text = re.sub(r"[\[\]:]", "", thought(prediction)).lower().replace("id", "")
+    text = re.sub(r"[\[\]:]", "", without_reasoning(prediction)).lower().replace("id", "")
     chain = max((found[0] for found in re.finditer(r"\d+(?:\s*>\s*\d+)*", text)), key=len, default=text)
     worth, ranking = worth_of(row), list(dict.fromkeys(each.strip() for each in chain.split(RANKED)))
     gains = [worth.get(number, 0) for number in ranking[:CUT]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from pipeline.metrics.reply import SPACED, spoken, western
+from pipeline.metrics.reply import SPACED, reply_text, western
 from pipeline.metrics.scorer import Row, Scorer
 
 TAGGED = re.compile(r"<(?:final_)?answer>(.*?)(?=</(?:final_)?answer>|<(?:final_)?answer>|\Z)", re.DOTALL)
@@ -28,7 +28,7 @@ def in_any_script(row: Row, prediction: str) -> float | None:
 
     Judges a final answer that is the value, or holds something of its form: a UUID, or a number of about its length.
     """
-    apart = SPACED.sub(" ", folded(spoken(prediction, _question(row))))
+    apart = SPACED.sub(" ", folded(reply_text(prediction, _question(row))))
     text = IN_GROUPS.sub(lambda found: re.sub(r"\D", "", found[0]), apart)
     wanted = [folded(str(answer)) for answer in row["answers"]]
     given, listed = _marked_value(text, wanted)

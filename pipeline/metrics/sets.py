@@ -22,7 +22,7 @@ from pipeline.metrics.forms import (
     shaped_in,
     ungrouped,
 )
-from pipeline.metrics.reply import TABLE_HEAD, after_mark, thought, without_markup
+from pipeline.metrics.reply import TABLE_HEAD, after_mark, without_markup, without_reasoning
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import (
     EXPLAINED,
@@ -212,7 +212,7 @@ def held(row: Row, prediction: str) -> float | None:
 
     RULER has no empty sets; they are judged by `members`.
     """
-    wanted, reply = listed(row), thought(prediction).lower()
+    wanted, reply = listed(row), without_reasoning(prediction).lower()
     return sum(member.lower() in reply for member in wanted) / len(wanted) if wanted else members(row, prediction)
 
 
@@ -221,7 +221,7 @@ def last_line(row: Row, prediction: str) -> float | None:
 
     Two faults of the card's code are mended: it leaves these words on the first node, and scores 1 if no node is right.
     """
-    line = thought(prediction).split("\n")[-1]
+    line = without_reasoning(prediction).split("\n")[-1]
     found = re.search(r"Final Answer: ?(\[.*\])", line)
     if not found:
         return None

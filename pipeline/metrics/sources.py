@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pipeline.metrics.reply import TABLE_HEAD, after_mark, thought, without_markup
+from pipeline.metrics.reply import TABLE_HEAD, after_mark, without_markup, without_reasoning
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import (
     BULLET,
@@ -237,7 +237,7 @@ def _alce_statements(
     prediction: str, facts: Sequence[Fact], *, listing: bool
 ) -> tuple[list[Statement], frozenset[int]]:
     """Return the statements of a reply as ALCE's code splits it, and the indices of all facts that it claims."""
-    line = thought(prediction).strip().split("\n")[0].replace("<|im_end|>", "")
+    line = without_reasoning(prediction).strip().split("\n")[0].replace("<|im_end|>", "")
     if listing:
         pieces = line.rstrip().rstrip(".").rstrip(",").split(",")
     else:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import groupby, islice
 
 from pipeline.metrics.dates import MONTH, MONTHS
-from pipeline.metrics.reply import TABLE_HEAD, after_mark, spoken, without_markup
+from pipeline.metrics.reply import TABLE_HEAD, after_mark, reply_text, without_markup
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.sources import (
     ID,
@@ -169,7 +169,7 @@ def _is_heading(rest: str) -> bool:
 
 def _summary_sentences(row: Row, prediction: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the sentences and items of a summary, each with its ids, except what it says that it leaves out."""
-    spaced = CLOSING.sub(" ", spoken(prediction, str(row.get("question") or "")))
+    spaced = CLOSING.sub(" ", reply_text(prediction, str(row.get("question") or "")))
     flat = _flattened(WRAPPED.sub(" ", spaced))
     text = TABLE_HEAD.sub("", without_markup(row, TITLE_LINE.sub(r"\1:", flat)).translate(SQUARE))
     behind, marked = after_mark(text)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from pipeline.metrics.reply import END, MARK, QUESTIONS, thought, western
+from pipeline.metrics.reply import END, MARK, QUESTIONS, western, without_reasoning
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import BULLET, f1
 
@@ -122,7 +122,7 @@ def compared_cell(cell: str) -> str:
 
 def given_rows(prediction: str, head: Cells) -> list[Cells] | None:
     """Return the rows of a reply's table, without its head, as they are compared; None if there is no table."""
-    reply = next((part for part in END.split(thought(prediction)) if part.strip()), "").strip("\n")
+    reply = next((part for part in END.split(without_reasoning(prediction)) if part.strip()), "").strip("\n")
     reply = ANSWER_TAGS.sub(
         "\n", reply[: min((at for stop in NEXT_PROMPT if (at := reply.find(stop)) >= 0), default=len(reply))]
     )
@@ -188,7 +188,7 @@ def longproc(row: Row, prediction: str, *, figure: str = "score") -> float:
     in precision. A table of another width than the target scores 0, and so does one whose head repeats a column. There
     are only three figures; for any other one, the score is returned.
     """
-    reply = thought(prediction)
+    reply = without_reasoning(prediction)
     block = re.search(r"```tsv([\s\S]*)```", reply)
     text = block[1].strip() if block else reply.split("```tsv")[1].strip() if "```tsv" in reply else reply.strip()
     wanted, given = longproc_table(str(row["target"])), longproc_table(text)
