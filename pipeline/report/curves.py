@@ -11,7 +11,7 @@ from pipeline.report.models import NOTHING, Cells, Model, QuestionSet, columns_o
 from pipeline.report.page import Block, Column, Fold, Front, Gallery, Heading, Note, Table, Verdict, Verdicts
 from pipeline.rows import kilo
 from pipeline.score.cells import BINS
-from pipeline.score.lengths import EVERYWHERE, Curve, Effective, LengthScore, Where, interval_of, shared, told
+from pipeline.score.lengths import EVERYWHERE, Curve, Effective, LengthScore, Where, in_words, interval_of, shared
 from pipeline.score.results import Cell
 from pipeline.terminal.text import plain
 
@@ -219,7 +219,7 @@ def reach(asked: QuestionSet) -> Iterator[Block]:
     )
     yield Verdicts(
         [
-            Verdict(model.mark, told(each), f"({interval_of(each)})", _why(curve, each))
+            Verdict(model.mark, in_words(each), f"({interval_of(each)})", _why(curve, each))
             for model, curve, each in zip(asked.models, curves, found, strict=True)
         ]
     )
@@ -273,6 +273,6 @@ def _table(asked: QuestionSet, caption: str, first: str, places: Sequence[Where]
     for place in places:
         found, curve = asked.effective(place), asked.curves(place)[0]
         ends = [kilo(curve.points[at].length) for at in (0, -1)]
-        cells = [f"{told(each)} ({interval_of(each)})" if each.shortest else told(each) for each in found]
+        cells = [f"{in_words(each)} ({interval_of(each)})" if each.shortest else in_words(each) for each in found]
         rows.append([".".join(str(value) for value in place.values()), *ends, *cells])
     return Table(caption, columns, rows)

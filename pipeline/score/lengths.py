@@ -303,7 +303,7 @@ def effective_lengths(scored: Scored, kept: float = KEPT) -> list[Effective]:
     return [effective_length(curves.curve(place), kept) for place in places]
 
 
-def told(found: Effective) -> str:
+def in_words(found: Effective) -> str:
     """Return an effective length in words."""
     if found.shortest is None:
         return "too few replies"
@@ -359,7 +359,7 @@ class Difference:
     high: float | None
 
     @property
-    def told(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the interval excludes 0."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 

@@ -11,7 +11,7 @@ from pipeline.metrics import versions
 from pipeline.rows import kilo
 from pipeline.score.cells import Tables
 from pipeline.score.languages import InLanguage, by_language
-from pipeline.score.lengths import KEPT, Effective, effective_lengths, interval_of, told
+from pipeline.score.lengths import KEPT, Effective, effective_lengths, in_words, interval_of
 from pipeline.score.results import (
     ANSWERED,
     EMPTY,
@@ -220,7 +220,7 @@ def _across(value: str | int | float, column: str) -> str:
 def _effective(each: Effective) -> dict[str, Any]:
     return {
         "family": each.place.get("family", "all families"),
-        "effective length": told(each),
+        "effective length": in_words(each),
         "95 %": interval_of(each),
         "from": "-" if each.shortest is None else kilo(each.shortest),
         "score there": "-" if each.base is None else each.base,

@@ -28,8 +28,8 @@ from pipeline.score.lengths import (
     difference,
     effective_length,
     grid,
+    in_words,
     interval_of,
-    told,
 )
 from pipeline.score.results import Record, Scored
 from pipeline.score.scoring import score_predictions
@@ -267,7 +267,7 @@ def test_a_length_is_said_in_as_few_words_as_tell_it() -> None:
     ends |= {(0, 2048): "below 2K to 2K", (0, 0): "below 2K"}
     for (low, high), said in ends.items():
         assert interval_of(replace(base, low=low, high=high)) == said
-    assert [told(replace(base, length=length)) for length in (0, 8192, 16384)] == ["below 2K", "8K", "at least 16K"]
+    assert [in_words(replace(base, length=length)) for length in (0, 8192, 16384)] == ["below 2K", "8K", "at least 16K"]
 
 
 def test_without_a_reply_there_is_no_length() -> None:
@@ -297,7 +297,7 @@ def test_a_difference_is_that_of_both_headlines_on_the_same_rows() -> None:
     assert tables[1] is not None
     assert found.mean == pytest.approx(tables[1].mean - tables[0].mean)
     assert (found.first, found.second, found.rows, found.better, found.worse) == ("a", "b", 60, 11, 0)
-    assert found.told
+    assert found.is_significant
 
 
 @given(st.lists(st.tuples(SHARES, SHARES), min_size=2, max_size=30))
@@ -333,7 +333,7 @@ def test_only_rows_that_both_have_replied_to_count() -> None:
     found = difference(scored(first), scored(second))
     assert (found.rows, found.asked, found.mean) == (2, 4, 0.5)
     none = difference(scored([replace(each, state="missing") for each in first]), scored(second))
-    assert (none.rows, none.mean, none.low, none.told) == (0, None, None, False)
+    assert (none.rows, none.mean, none.low, none.is_significant) == (0, None, None, False)
 
 
 @pytest.mark.parametrize(("values", "mean"), [(([1.0] * 9, [1.0] * 9), 0.0), (([0.0] * 9, [1.0] * 9), 1.0)])
