@@ -250,9 +250,9 @@ def write_rooms(
     return tally, sorted(rooms)
 
 
-def rooms_of(held: Sequence[Row]) -> list[int]:
+def rooms_of(rows: Sequence[Row]) -> list[int]:
     """Return the rooms of rows, in ascending order."""
-    return sorted({row["max_new_tokens"] for row in held})
+    return sorted({row["max_new_tokens"] for row in rows})
 
 
 def benchmarks(lead: str, rooms: Iterable[int]) -> dict[str, int]:

@@ -136,7 +136,7 @@ EXPORT = Export(
     "HELMET",
     "helmet",
     write,
-    lambda split, held: {"room": ROOM, "one": ONE, "several": SEVERAL},
+    lambda split, rows: {"room": ROOM, "one": ONE, "several": SEVERAL},
     sampling="HELMET's own defaults are `do_sample` false and `temperature` 0; its `seed` 42 draws demonstrations "
     "and is not sent.",
     headline="HELMET has one number a data set and length, by its own metrics and prompts, and averages seven "

@@ -152,7 +152,7 @@ EXPORT = Export(
     "lm-evaluation-harness",
     "lm_eval",
     write,
-    lambda split, held: {"lead": lead(split), "end": END},
+    lambda split, rows: {"lead": lead(split), "end": END},
     sampling="Every task sets `temperature` 0 and `do_sample` false; lm-eval's API models add a `seed` of 1234.",
     headline="It is `headline` of the group that holds everything, to the digit; the line of a task in that column, "
     "and in `at_length`, is only its part in the mean of its groups.",

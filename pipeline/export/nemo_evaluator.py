@@ -37,7 +37,7 @@ EXPORT = Export(
     "NeMo Evaluator",
     "nemo_evaluator",
     write,
-    lambda split, held: {"rooms": benchmarks(lead(split), rooms_of(held))},
+    lambda split, rows: {"rooms": benchmarks(lead(split), rooms_of(rows))},
     sampling="The command above sends `temperature` 0 and no seed.",
     headline="NeMo Evaluator has one mean for each of its benchmarks, which hold the rows of one length of reply.",
     read=False,

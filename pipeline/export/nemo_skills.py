@@ -60,7 +60,7 @@ EXPORT = Export(
     "NeMo-Skills",
     "nemo_skills",
     write,
-    lambda split, held: {"rooms": benchmarks(lead(split), rooms_of(held)), "package": PACKAGE},
+    lambda split, rows: {"rooms": benchmarks(lead(split), rooms_of(rows)), "package": PACKAGE},
     sampling="The benchmarks send `temperature` 0 and no seed.",
     headline="NeMo-Skills has one mean for each of its benchmarks, which hold the rows of one length of reply.",
     read=False,

@@ -60,7 +60,7 @@ EXPORT = Export(
     "OpenCompass",
     "opencompass",
     write,
-    lambda split, held: {"rooms": benchmarks(lead(split), rooms_of(held))},
+    lambda split, rows: {"rooms": benchmarks(lead(split), rooms_of(rows))},
     sampling="The configuration sends `temperature` 0 and no seed.",
     headline="OpenCompass has one mean for each of its data sets, which hold the rows of one length of reply.",
     read=False,

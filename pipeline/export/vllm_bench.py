@@ -31,7 +31,7 @@ EXPORT = Export(
     "vLLM's benchmark of serving",
     "vllm_bench",
     write,
-    lambda split, held: {"counts": group_counts(held)},
+    lambda split, rows: {"counts": group_counts(rows)},
     sampling="vLLM's benchmark sends `temperature` 0 unless told otherwise, and no seed.",
     headline="",
 )

@@ -40,7 +40,7 @@ def families(asked: QuestionSet) -> Iterator[Block]:
 def slices(asked: QuestionSet) -> Iterator[Block]:
     """Yield a figure for each complexity of the families that have several."""
     found: dict[str, set[int]] = defaultdict(set)
-    for family, _, complexity in shared([model.curves.held() for model in asked.models]):
+    for family, _, complexity in shared([model.curves.asked_lengths() for model in asked.models]):
         found[family].add(complexity)
     sliced = {family: sorted(found[family]) for family in sorted(found) if len(found[family]) > 1}
     if sliced:

@@ -138,19 +138,21 @@ def test_every_length_has_the_same_kinds_of_rows() -> None:
 
 @given(st.dictionaries(st.integers(0, 3), st.sets(st.sampled_from(LENGTHS), min_size=1), min_size=1, max_size=4))
 @settings(max_examples=60, deadline=None)
-def test_the_table_of_a_curve_is_full_and_none_is_larger(held: dict[int, set[int]]) -> None:
+def test_the_table_of_a_curve_is_full_and_none_is_larger(asked_lengths: dict[int, set[int]]) -> None:
     records = [
-        record(at, 1.0, complexity=kind, length=each) for kind, own in held.items() for at, each in enumerate(own)
+        record(at, 1.0, complexity=kind, length=each)
+        for kind, own in asked_lengths.items()
+        for at, each in enumerate(own)
     ]
-    kinds, lengths = grid(Curves(scored(records)).held())
-    asked = sorted({length for own in held.values() for length in own})
+    kinds, lengths = grid(Curves(scored(records)).asked_lengths())
+    asked = sorted({length for own in asked_lengths.values() for length in own})
     assert list(lengths) == asked[asked.index(lengths[0]) : asked.index(lengths[-1]) + 1]
-    assert all(set(lengths) <= held[kind] for _, _, kind in kinds)
+    assert all(set(lengths) <= asked_lengths[kind] for _, _, kind in kinds)
     sizes = {
-        (end - start > 1, (end - start) * sum(set(asked[start:end]) <= own for own in held.values()))
+        (end - start > 1, (end - start) * sum(set(asked[start:end]) <= own for own in asked_lengths.values()))
         for start in range(len(asked))
         for end in range(start + 1, len(asked) + 1)
-        if any(set(asked[start:end]) <= own for own in held.values())
+        if any(set(asked[start:end]) <= own for own in asked_lengths.values())
     }
     assert (len(lengths) > 1, len(lengths) * len(kinds)) == max(sizes)
 
@@ -369,8 +371,8 @@ def test_curves_of_lite_pool_complexities(split: Split, tmp_path: Path) -> None:
     bio = [record for record in found.records if record.family == "bio"]
     pooled = Curves(found).curve({"family": "bio"})
     assert pooled.lite
-    assert {kind[2] for kind in Curves(found).held()} == {-1}
+    assert {kind[2] for kind in Curves(found).asked_lengths()} == {-1}
     lengths = {record.length for record in bio if f"bio.{record.subtask}" in pooled.subtasks}
     assert lengths >= {point.length for point in pooled.points}
     million = replace(found, records=tuple(replace(record, tier="1m") for record in found.records))
-    assert {kind[1] for kind in Curves(million).held()} == {"all"}
+    assert {kind[1] for kind in Curves(million).asked_lengths()} == {"all"}
