@@ -213,7 +213,7 @@ def reach(asked: QuestionSet) -> Iterator[Block]:
         yield Note("These models were asked no subtask in common, so there is no curve to compare them by.")
         return
     yield Note(
-        f"Effective length: the longest up to which a model keeps {plain(100 * asked.kept)} % of its score at "
+        f"Effective length: the longest up to which a model keeps {plain(100 * asked.threshold)} % of its score at "
         f"{kilo(lengths[0])} and stays above guessing. In brackets its 95 % interval."
         + (" Rows of one length do not tell it: ask longer ones." if len(lengths) == 1 else "")
     )

@@ -68,7 +68,7 @@ class QuestionSet:
 
     models: Sequence[Model]
     readers: dict[str, Curves]
-    kept: float
+    threshold: float
 
     def curves(self, place: Where = EVERYWHERE) -> list[Curve]:
         """Return the curve of each model at a place."""
@@ -82,7 +82,7 @@ class QuestionSet:
 
     def effective(self, place: Where = EVERYWHERE) -> list[Effective]:
         """Return the effective length of each model at a place."""
-        return [effective_length(curve, self.kept) for curve in self.curves(place)]
+        return [effective_length(curve, self.threshold) for curve in self.curves(place)]
 
     @property
     def subtasks(self) -> dict[str, list[str]]:

@@ -231,7 +231,7 @@ def _mean_of(
     return fsum(share * told[row_id] for row_id, share in shares.items()) if told else None
 
 
-KEPT = 0.85
+THRESHOLD = 0.85
 """The default share of the score at the shortest length that must be kept."""
 
 ROUNDING = 1e-9
@@ -269,38 +269,40 @@ class Effective:
         return self.length > 0 and self.length == self.measured
 
 
-def effective_length(curve: Curve, kept: float = KEPT) -> Effective:
+def effective_length(curve: Curve, threshold: float = THRESHOLD) -> Effective:
     """Return the effective length of a curve.
 
     Raises:
         PredictionsError: if the share is not above 0 and at most 1.
     """
-    if not 0 < kept <= 1:
-        raise PredictionsError(f"the share of the score to be kept is {plain(kept)}: give one above 0 and at most 1")
+    if not 0 < threshold <= 1:
+        raise PredictionsError(
+            f"the share of the score to be kept is {plain(threshold)}: give one above 0 and at most 1"
+        )
     points = _measured(curve.points)
     asked = max((point.length for point in curve.points), default=0)
     if not points:
-        return Effective(curve.place, kept, 0, 0, 0, None, None, 0, asked)
+        return Effective(curve.place, threshold, 0, 0, 0, None, None, 0, asked)
     lengths = np.array([0, *(point.length for point in points)])
     floors = np.array([point.floor for point in points])
     sure = points[0].low is None or points[0].low > floors[0]
-    found = lengths[_lengths_kept(np.array([[point.mean] for point in points]), floors, kept)][0] if sure else 0
+    found = lengths[_lengths_kept(np.array([[point.mean] for point in points]), floors, threshold)][0] if sure else 0
     draws = np.array([point.draws for point in points])
     if points[0].mean == 0:
         draws[0] = 0.0  # draws of a zero score are small chances (`alike`), which must not be a base to keep
-    drawn = lengths[_lengths_kept(draws, floors, kept)]
+    drawn = lengths[_lengths_kept(draws, floors, threshold)]
     low, high = np.percentile(drawn, [50 * (1 - LEVEL), 50 * (1 + LEVEL)], method="inverted_cdf")
     return Effective(
-        curve.place, kept, int(found), int(min(low, found)), int(max(high, found)), points[0].length, points[0].mean,
-        points[-1].length, asked,
+        curve.place, threshold, int(found), int(min(low, found)), int(max(high, found)), points[0].length,
+        points[0].mean, points[-1].length, asked,
     )  # fmt: skip
 
 
-def effective_lengths(scored: Scored, kept: float = KEPT) -> list[Effective]:
+def effective_lengths(scored: Scored, threshold: float = THRESHOLD) -> list[Effective]:
     """Return the effective length over all families together, if there are several, and for each."""
     curves, families = Curves(scored), sorted({record.family for record in scored.records})
     places: list[Where] = [*([EVERYWHERE] if len(families) > 1 else []), *({"family": name} for name in families)]
-    return [effective_length(curves.curve(place), kept) for place in places]
+    return [effective_length(curves.curve(place), threshold) for place in places]
 
 
 def in_words(found: Effective) -> str:
@@ -327,9 +329,9 @@ def _measured(points: Sequence[LengthScore]) -> list[LengthScore]:
     return list(points[:gap])
 
 
-def _lengths_kept(means: Floats, floors: Floats, kept: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _lengths_kept(means: Floats, floors: Floats, threshold: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return, for each column of `means` (length by draw), the number of lengths from the first that keep the score."""
-    enough = means >= kept * means[0] - ROUNDING
+    enough = means >= threshold * means[0] - ROUNDING
     above = means > floors[:, None] + ROUNDING
     counts: np.ndarray[tuple[int], np.dtype[np.int64]] = np.cumprod(enough & above, axis=0).sum(axis=0)
     return counts

@@ -11,7 +11,7 @@ from pipeline.metrics import versions
 from pipeline.rows import kilo
 from pipeline.score.cells import Tables
 from pipeline.score.languages import InLanguage, by_language
-from pipeline.score.lengths import KEPT, Effective, effective_lengths, in_words, interval_of
+from pipeline.score.lengths import THRESHOLD, Effective, effective_lengths, in_words, interval_of
 from pipeline.score.results import (
     ANSWERED,
     EMPTY,
@@ -126,7 +126,7 @@ def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> s
     for name in ("length", "complexity", "depth") if detailed else ("length",):
         cells = [*(tables.by("family", "subtask", name) if detailed else ()), *tables.by("family", name)]
         parts.append(_titled(f"mean by {name}", table(_pivot(cells, name))))
-    reach = f"effective length: how far a model keeps {percent(KEPT)} of its score at the shortest length"
+    reach = f"effective length: how far a model keeps {percent(THRESHOLD)} of its score at the shortest length"
     parts.append(_titled(reach, table([_effective(each) for each in effective_lengths(tables.scored)])))
     if detailed:
         sums = _pivot(tables.cumulative("family"), "up_to")

@@ -55,8 +55,8 @@ def ladder(means: Sequence[float], count: int = 20, **given: object) -> list[Rec
     return found
 
 
-def reached(records: Sequence[Record], kept: float = 0.85) -> Effective:
-    return effective_length(Curves(scored(records)).curve(), kept)
+def reached(records: Sequence[Record], threshold: float = 0.85) -> Effective:
+    return effective_length(Curves(scored(records)).curve(), threshold)
 
 
 # Curves
@@ -160,11 +160,11 @@ def test_the_table_of_a_curve_is_full_and_none_is_larger(asked_lengths: dict[int
 # Effective length
 
 
-def by_definition(means: Sequence[float], floors: Sequence[float], kept: float) -> int:
+def by_definition(means: Sequence[float], floors: Sequence[float], threshold: float) -> int:
     """Return the effective length, length by length in words: it holds as long as every shorter one has held."""
     best = 0
     for length, mean, floor in zip(LENGTHS, means, floors, strict=False):
-        if mean < kept * means[0] - 1e-9 or mean <= floor + 1e-9:
+        if mean < threshold * means[0] - 1e-9 or mean <= floor + 1e-9:
             return best
         best = length
     return best
@@ -177,7 +177,7 @@ SHARES = st.integers(0, 20).map(lambda number: number / 20)
     st.lists(SHARES, min_size=1, max_size=4), st.lists(SHARES, min_size=4, max_size=4), st.sampled_from([0.5, 0.85, 1])
 )
 @settings(max_examples=150, deadline=None)
-def test_effective_length_is_what_it_is_defined_as(means: list[float], floors: list[float], kept: float) -> None:
+def test_effective_length_is_what_it_is_defined_as(means: list[float], floors: list[float], threshold: float) -> None:
     """Of the score itself and of each draw of it: the interval holds what 95 % of the draws' own lengths are."""
     noise = words(stream("test", len(means)), 2000 * len(means)).reshape(len(means), 2000) / 2**32
     draws = np.clip(np.array(means)[:, None] + 0.4 * noise - 0.2, 0, 1)
@@ -185,9 +185,9 @@ def test_effective_length_is_what_it_is_defined_as(means: list[float], floors: l
         LengthScore(length, 9, 9, mean, None, None, floor, None, floor, drawn)
         for length, mean, floor, drawn in zip(LENGTHS, means, floors, draws, strict=False)
     )
-    found = effective_length(Curve({}, points, (), ()), kept)
-    assert found.length == by_definition(means, floors, kept)
-    own = sorted(by_definition(list(column), floors, kept) for column in draws.T)
+    found = effective_length(Curve({}, points, (), ()), threshold)
+    assert found.length == by_definition(means, floors, threshold)
+    own = sorted(by_definition(list(column), floors, threshold) for column in draws.T)
     if means[0]:
         assert (found.low, found.high) == (min(own[49], found.length), max(own[1949], found.length))
     assert found.base == means[0]
@@ -224,7 +224,7 @@ def test_where_no_short_row_scores_nothing_is_read_for_sure() -> None:
 
 def test_a_larger_share_is_never_kept_longer() -> None:
     records = ladder([0.95, 0.9, 0.7, 0.4])
-    found = [reached(records, kept) for kept in (0.3, 0.5, 0.85, 1.0)]
+    found = [reached(records, threshold) for threshold in (0.3, 0.5, 0.85, 1.0)]
     for less, more in pairwise(found):
         assert less.length >= more.length
         assert (less.low, less.high) >= (more.low, more.high)
@@ -258,9 +258,9 @@ def test_draws_of_rows_that_are_all_alike_end_where_the_exact_bounds_are(mean: f
 
 
 def test_a_share_that_cannot_be_kept_is_refused() -> None:
-    for kept in (0.0, 1.5):
+    for threshold in (0.0, 1.5):
         with pytest.raises(PredictionsError, match="above 0 and at most 1"):
-            reached(ladder([1.0]), kept)
+            reached(ladder([1.0]), threshold)
 
 
 def test_a_length_is_said_in_as_few_words_as_tell_it() -> None:
