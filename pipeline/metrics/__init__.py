@@ -28,7 +28,7 @@ from __future__ import annotations
 from pipeline.metrics.command import main
 from pipeline.metrics.dates import dated
 from pipeline.metrics.forms import EMPTY_LIST, MEMBERS, NO_MEMBERS, listed
-from pipeline.metrics.means import counted, headline
+from pipeline.metrics.means import headline, pair_scores
 from pipeline.metrics.numbers import closeness, last_integer, latent_list
 from pipeline.metrics.parts import all_in_order, pair
 from pipeline.metrics.published import mrcr, similarity
@@ -70,7 +70,6 @@ __all__ = [
     "all_in_order",
     "cited",
     "closeness",
-    "counted",
     "dated",
     "exact",
     "facts",
@@ -85,6 +84,7 @@ __all__ = [
     "ndcg",
     "normalised",
     "pair",
+    "pair_scores",
     "points_of",
     "score",
     "scorers_of",

@@ -26,7 +26,7 @@ import numpy as np
 from pipeline.artifacts.lite import RULES
 from pipeline.errors import PredictionsError
 from pipeline.rows import kilo
-from pipeline.score.cells import counted, nested_shares, strata_of
+from pipeline.score.cells import counted_score, nested_shares, strata_of
 from pipeline.score.intervals import LEVEL, Floats, Resampler, bounds, ends
 from pipeline.score.results import ANSWERED, EMPTY, Record, Scored
 from pipeline.terminal.text import plain
@@ -160,7 +160,7 @@ class Curves:
         if not given or len(given) < LEAST * len(rows):
             return LengthScore(length, len(rows), len(given), None, None, None, *guesses, np.empty(0))
         shares = shares if len(given) == len(rows) else nested_shares(given, self._levels)
-        strata = strata_of(given, shares, counted)
+        strata = strata_of(given, shares, counted_score)
         mean = min(1.0, fsum(shares[each.id] * each.score for each in given))
         low, high = self._resampler.interval(strata)
         drawn = self._resampler.draws(strata, length)
