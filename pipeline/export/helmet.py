@@ -110,7 +110,7 @@ def line_of(row: Row) -> tuple[str, Row] | str:
         return own, helmet_line(row)
     start = row["question_start"]
     line = {"id": row["id"], "context": row["prompt"][:start], "outputs": list(wanted.wanted)}
-    if not wanted.each:
+    if not wanted.all_required:
         return ONE, {**line, "question": row["prompt"][start:].removesuffix(CUE)}
     lead = "this question" if facts(row["scorer"]).shape == "members" else "the following questions, in their order"
     question = " ".join(row["question"].split("\n"))

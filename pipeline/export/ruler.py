@@ -41,7 +41,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
         name = own or task_name(row)
         path = files_below(out, "data", group_name(row), name, "validation.jsonl")
         room = min(row["max_new_tokens"], tasks.get(name, (row["max_new_tokens"], ""))[0])
-        tasks[name] = room, RULES[wanted.each or (bool(own) and own not in ANSWERED)]
+        tasks[name] = room, RULES[wanted.all_required or (bool(own) and own not in ANSWERED)]
         numbers[path] = numbers.get(path, -1) + 1
         add_line(path, _line(row, numbers[path], wanted))
         tally.rows += 1

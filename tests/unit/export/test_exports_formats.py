@@ -445,7 +445,7 @@ def test_what_substring_rules_grade_the_key_passes(rows: dict[str, Row]) -> None
         wanted = strings(row)
         if not isinstance(wanted, str):
             found = [one.lower() in row["target"].lower() for one in wanted.wanted]
-            assert all(found) if wanted.each else any(found)
+            assert all(found) if wanted.all_required else any(found)
             assert metrics.score(row, row["target"]) == 1.0
             graded[row["subtask"].removesuffix("-essay")] += 1
     assert set(graded) == {
