@@ -17,9 +17,9 @@ from pipeline.metrics.text import (
     SENTENCE_END,
     TOKEN,
     alike,
-    is_idle,
     is_neutral,
-    is_strange,
+    is_neutral_line,
+    may_be_value,
     phrase,
     words_asked,
     words_of,
@@ -33,7 +33,7 @@ def _passages(text: str, parts: int, *, marked: bool) -> Iterator[tuple[str, lis
     Passages begin the text or, without a mark, may also end it. They are a sentence, a line, as many lines as parts,
     twice as many, a paragraph, or all of the text. Lines of neutral words alone are dropped first.
     """
-    shown = [line for line in re.sub(r"\n\s*\n", "\n\n", text).splitlines() if not line or not is_idle(line)]
+    shown = [line for line in re.sub(r"\n\s*\n", "\n\n", text).splitlines() if not line or not is_neutral_line(line)]
     paragraphs = "\n".join(shown).strip().split("\n\n")
     lines = [line for line in shown if line]
     for size in dict.fromkeys((1, parts, 2 * parts, len(paragraphs[0].splitlines()), len(lines))):
@@ -66,7 +66,7 @@ def _listed(
             others = [line for line in (*before, *behind) if not judge(line)]
             taken_back = any(map(RETRACTION.match, behind))
             return float(not (taken_back or any(map(lists, others)) or (not marked and any(map(strays, behind)))))
-    return None if is_idle(text) else 0.0
+    return None if is_neutral_line(text) else 0.0
 
 
 LISTING = re.compile(r"[,;/&]|\band\b")
@@ -76,7 +76,7 @@ def _lists_values(line: str, known: frozenset[str]) -> bool:
     """Tell whether a line that is no sentence lists values, or gives one that is not `known`."""
     words = TOKEN.findall(line.lower())
     values = [word for word in words if not is_neutral(word) and not re.fullmatch(r"\d{1,3}", word)]
-    fresh = any(is_strange(word, known) for word in words)
+    fresh = any(may_be_value(word, known) for word in words)
     return bool(values) and FINITE.isdisjoint(words) and (fresh or LISTING.search(line) is not None)
 
 

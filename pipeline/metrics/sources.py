@@ -17,8 +17,8 @@ from pipeline.metrics.text import (
     REFUSAL,
     SENTENCE_END,
     TOKEN,
-    is_idle,
-    is_strange,
+    is_neutral_line,
+    may_be_value,
     normalised,
     words_asked,
 )
@@ -186,7 +186,7 @@ def joined_pieces(pieces: Iterable[str], facts: Sequence[Fact] = (), *, listing:
     held = list[str]()
     for piece in pieces:
         bare = NAMING_IDS.fullmatch(piece.replace(ID, " ")) and not any(map(str.isdigit, piece))
-        alone = ID in piece and (bare or (is_idle(piece) and not _states(piece.replace(ID, " "), facts)))
+        alone = ID in piece and (bare or (is_neutral_line(piece) and not _states(piece.replace(ID, " "), facts)))
         if held and alone and (listing or not any(ID in one for one in held)):
             held.append(ID * piece.count(ID))
         elif TOKEN.search(piece) or ID in piece:
@@ -230,7 +230,7 @@ def _is_item(said: str, fact: Fact, asked: frozenset[str]) -> bool:
 
 def _empty(said: str, asked: frozenset[str]) -> bool:
     """Tell whether a text consists of ordinary words and those of the question."""
-    return not any(is_strange(word, asked) for word in TOKEN.findall(said))
+    return not any(may_be_value(word, asked) for word in TOKEN.findall(said))
 
 
 def _alce_statements(

@@ -22,7 +22,7 @@ from pipeline.metrics.sources import (
     joined_pieces,
     with_ids_apart,
 )
-from pipeline.metrics.text import LONG_LINE, MOST, TOKEN, f1, is_idle, is_strange, words_asked
+from pipeline.metrics.text import LONG_LINE, MOST, TOKEN, f1, is_neutral_line, may_be_value, words_asked
 
 POINT = re.compile(r"([A-Z][\w'-]* [A-Z][\w'-]*), (\d{4})(?: ((?:\[\d{5}\])+))?")
 """A key point of an answer: a person, a year, and the ids of the entries that state it."""
@@ -164,7 +164,7 @@ def _told_points(row: Row, prediction: str, people: tuple[str, ...]) -> dict[Pai
 
 def _is_heading(rest: str) -> bool:
     """Tell whether the words beside a year are neutral, or so few that they only head what follows."""
-    return is_idle(rest) or len(TOKEN.findall(rest)) <= HEADING
+    return is_neutral_line(rest) or len(TOKEN.findall(rest)) <= HEADING
 
 
 def _summary_sentences(row: Row, prediction: str) -> Iterator[tuple[str, list[str]]]:
@@ -317,7 +317,7 @@ def _whom(text: str, found: re.Match[str], people: tuple[str, ...], asked: froze
 
 def _is_somebody(name: str, asked: frozenset[str]) -> bool:
     """Tell whether capitalized words could name a person: none is neutral, a month or from the question."""
-    return all(is_strange(word, asked) and word.lower() not in MONTHS for word in TOKEN.findall(name))
+    return all(may_be_value(word, asked) and word.lower() not in MONTHS for word in TOKEN.findall(name))
 
 
 def _paired(said: Sequence[tuple[bool, str]], sentence: str) -> list[Pair]:

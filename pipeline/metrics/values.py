@@ -24,9 +24,9 @@ from pipeline.metrics.text import (
     TOKEN,
     alike,
     is_bare,
-    is_idle,
     is_neutral,
-    is_strange,
+    is_neutral_line,
+    may_be_value,
     phrase,
     sentences_of,
     settled_on,
@@ -67,7 +67,7 @@ def stands_alone(masked: str, answer: str, asked: frozenset[str]) -> bool:
     told = (cased or digits) and masked != masked.lower() and not (FINITE | asked).isdisjoint(words)
     for piece in JOINTS.split(masked):
         tokens = TOKEN.findall(piece)
-        strange = [is_strange(each, asked, digits=digits) and not (told and each[0].islower()) for each in tokens]
+        strange = [may_be_value(each, asked, digits=digits) and not (told and each[0].islower()) for each in tokens]
         if "\x01" not in tokens:
             if any(strange):
                 return False
@@ -154,7 +154,7 @@ def _only_compares(text: str, others: Collection[str], asked: frozenset[str]) ->
     for other in others:
         text = phrase(other).sub(" ", text)
     words = [word for word in TOKEN.findall(text) if not any(map(str.isdigit, word))]
-    return not any(word.lower() in TURNING or is_strange(word, asked) for word in words)
+    return not any(word.lower() in TURNING or may_be_value(word, asked) for word in words)
 
 
 def _counts(sentence: str) -> bool:
@@ -192,7 +192,7 @@ def exact(row: Row, prediction: str) -> float | None:
 
     def rival(sentence: str) -> bool:
         own = any(phrase(answer).search(sentence) for answer in answers)
-        refused = REFUSAL.search(sentence) and is_idle(sentence)
+        refused = REFUSAL.search(sentence) and is_neutral_line(sentence)
         return bool(refused) or is_bare(sentence) or (not own and _answers_again(sentence, answers[0], asked))
 
     found = settled_on(text, read, leads, marked=marked, bare=rival)
@@ -217,7 +217,7 @@ PRESENTING = words_of(
 def _answers_again(sentence: str, answer: str, asked: frozenset[str]) -> bool:
     """Tell whether a sentence gives a value of the answer's kind in words of the question, or only presents it."""
     words = TOKEN.findall(sentence)
-    strange = [word for word in words if is_strange(word, asked)]
+    strange = [word for word in words if may_be_value(word, asked)]
     presented = PRESENTING.issuperset(word.lower() for word in words if word not in strange and word not in LINKS)
     return bool(alike(sentence, answer, asked)) and (presented or _in_words_of(asked, sentence))
 
@@ -245,7 +245,7 @@ def idk_pair(row: Row, prediction: str) -> float | None:
         return bool(REFUSAL.search(sentence) or is_bare(sentence))
 
     def rival(sentence: str) -> bool:
-        strange = any(is_strange(word, asked) for word in TOKEN.findall(sentence))
+        strange = any(may_be_value(word, asked) for word in TOKEN.findall(sentence))
         return is_bare(sentence) or (strange and _in_words_of(asked, sentence) and not REFUSAL.search(sentence))
 
     found = settled_on(text, lambda each: _refuses(each, asked), leads, marked=marked, bare=rival)
@@ -257,7 +257,7 @@ def _refuses(sentence: str, asked: frozenset[str]) -> bool | None:
     if len(sentence) > LONG_LINE:
         return False
     if not REFUSAL.search(sentence):
-        return False if any(is_strange(word, asked) for word in TOKEN.findall(sentence)) else None
+        return False if any(may_be_value(word, asked) for word in TOKEN.findall(sentence)) else None
     return not HEDGE.search(sentence) and not any(_names_value(piece, asked) for piece in JOINTS.split(sentence))
 
 
@@ -265,8 +265,8 @@ def _names_value(piece: str, asked: frozenset[str]) -> bool:
     """Tell whether a piece of a refusal names a value: a name or number in the refusing piece, any word in others."""
     tokens = TOKEN.findall(piece)
     if not REFUSAL.search(piece):
-        return any(is_strange(token, asked) for token in tokens)
-    return any(is_strange(token, asked) and not token[0].islower() for token in tokens[1:])
+        return any(may_be_value(token, asked) for token in tokens)
+    return any(may_be_value(token, asked) and not token[0].islower() for token in tokens[1:])
 
 
 EXACT_SCORER = Scorer(exact, 5, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
