@@ -35,7 +35,7 @@ JSON_KV, SHOTS = "json_kv", 2
 
 @dataclass(frozen=True, order=True, slots=True)
 class Test:
-    """One test file: its path, HELMET's name of its data set, and the window and the room for replies in tokens."""
+    """One test file: its path, HELMET's name of its data set, and the window and the limit of replies in tokens."""
 
     file: str
     dataset: str

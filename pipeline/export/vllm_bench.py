@@ -1,4 +1,4 @@
-"""vLLM's serving benchmark: JSON Lines of prompts with the room for each reply, to measure speed at real lengths."""
+"""vLLM's serving benchmark: JSON Lines of prompts with the limit of each reply, to measure speed at real lengths."""
 
 from __future__ import annotations
 
