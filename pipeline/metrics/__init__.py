@@ -34,7 +34,7 @@ from pipeline.metrics.parts import all_in_order, pair
 from pipeline.metrics.published import mrcr, similarity
 from pipeline.metrics.rankings import CUT, RANKED, TIED, ndcg, worth_of
 from pipeline.metrics.registry import SCORERS, UNKNOWN, facts, figures, judge, score, scorers_of, versions
-from pipeline.metrics.reply import END, LONGEST, PART, STOPS, stops_of, without_reasoning
+from pipeline.metrics.reply import END, MAX_REPLY_CHARACTERS, PART, STOPS, stops_of, without_reasoning
 from pipeline.metrics.scorer import JUDGED, LETTERED, NUMBER, Row, Rule, Scorer
 from pipeline.metrics.sources import FIGURES, NUMBERS, SOURCED, cited
 from pipeline.metrics.summaries import points_of
@@ -48,7 +48,7 @@ __all__ = [
     "FIGURES",
     "JUDGED",
     "LETTERED",
-    "LONGEST",
+    "MAX_REPLY_CHARACTERS",
     "MEMBERS",
     "NORMALISED",
     "NO_MEMBERS",

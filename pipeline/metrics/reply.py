@@ -10,7 +10,7 @@ from itertools import filterfalse
 from pipeline.metrics.dates import dated
 from pipeline.metrics.scorer import Row
 
-LONGEST = 200_000
+MAX_REPLY_CHARACTERS = 200_000
 """Characters at the end of a reply that are read."""
 QUESTIONS = (
     *("\nFrage:", "\nPregunta:", "\nQuestion\u00a0:", "\nPytanie:"),
@@ -120,7 +120,7 @@ def _is_begun(whole: str, begun: str) -> bool:
 
 
 def without_reasoning(prediction: str) -> str:
-    """Return a reply without its reasoning, cut to its last `LONGEST` characters.
+    """Return a reply without its reasoning, cut to its last `MAX_REPLY_CHARACTERS` characters.
 
     The reply is what follows the last end of reasoning, or what precedes all reasoning if nothing follows. Reasoning
     without an end extends to the end of the text.
@@ -133,7 +133,7 @@ def without_reasoning(prediction: str) -> str:
     reply = (reply or text)[: begun.start()] if begun else reply
     if frame := FRAMED.match(reply):
         reply = UNFRAMED.split(reply[frame.end() :], maxsplit=1)[0].strip()
-    return reply[-LONGEST:]
+    return reply[-MAX_REPLY_CHARACTERS:]
 
 
 def _final(prediction: str) -> str:

@@ -34,7 +34,7 @@ from pipeline.score.results import STATES, Fault, Scored
 from pipeline.score.views import SAID
 
 TITLES = {"cut": "cut off"}
-NAMED = 50
+MAX_LISTED_FAULTS = 50
 """Most faults of one kind that a page lists."""
 
 
@@ -163,8 +163,8 @@ def _listings(model: Model) -> Iterator[Block]:
     for fault in model.scored.faults:
         kinds[fault.kind].append(fault)
     for kind, found in kinds.items():
-        lines = [fault.said for fault in found[:NAMED]]
-        more = [f"... and {len(found) - NAMED:,} more"] if len(found) > NAMED else []
+        lines = [fault.said for fault in found[:MAX_LISTED_FAULTS]]
+        more = [f"... and {len(found) - MAX_LISTED_FAULTS:,} more"] if len(found) > MAX_LISTED_FAULTS else []
         yield Listing(f"{model.mark.label}: {len(found):,} {SAID[kind]}", [*lines, *more])
 
 

@@ -51,7 +51,7 @@ ANY, ALL_SUBTASKS = -1, "all"
 """The complexity and the subtask of kinds that combine all of them."""
 
 REPLIED = (ANSWERED, EMPTY)
-LEAST = 0.5
+MIN_ANSWERED_SHARE = 0.5
 """The least share of rows with a reply for a point."""
 
 
@@ -157,7 +157,7 @@ class Curves:
             _mean_of(rows, shares, guess, self._levels) for guess in (_chance, _best_constant, _floor)
         )
         guesses = (chance, best, floor or 0.0)
-        if not given or len(given) < LEAST * len(rows):
+        if not given or len(given) < MIN_ANSWERED_SHARE * len(rows):
             return LengthScore(length, len(rows), len(given), None, None, None, *guesses, np.empty(0))
         shares = shares if len(given) == len(rows) else nested_shares(given, self._levels)
         strata = strata_of(given, shares, counted_score)

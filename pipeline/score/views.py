@@ -28,7 +28,7 @@ from pipeline.score.results import (
 from pipeline.terminal.text import percent, table
 from pipeline.version import __version__
 
-NAMED = 10
+MAX_LISTED_FAULTS = 10
 """Faults of each kind that are listed."""
 SPOKEN = ("refused", "failed")
 """Kinds with messages from a server, which are often the same for many rows."""
@@ -103,9 +103,9 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
         if found := kinds.get(kind, []):
             yield f"{len(found):,} {said}:"
             cases = _alike(found) if kind in SPOKEN else [fault.said for fault in found]
-            yield from (f"  {case}" for case in cases[:NAMED])
-            if len(cases) > NAMED:
-                yield f"  ... and {len(cases) - NAMED:,} more (--json lists them all)"
+            yield from (f"  {case}" for case in cases[:MAX_LISTED_FAULTS])
+            if len(cases) > MAX_LISTED_FAULTS:
+                yield f"  ... and {len(cases) - MAX_LISTED_FAULTS:,} more (--json lists them all)"
 
 
 def _alike(faults: Sequence[Fault]) -> list[str]:

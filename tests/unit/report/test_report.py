@@ -24,7 +24,7 @@ from pipeline.cli import cli
 from pipeline.errors import ReportError
 from pipeline.report import build_page, html_of, score_page, write_page
 from pipeline.report import page as pages
-from pipeline.report.failures import LONGEST, MOST, folded, lists_of_failures, worst
+from pipeline.report.failures import MAX_SEGMENT_CHARACTERS, MAX_SEGMENTS, folded, lists_of_failures, worst
 from pipeline.report.models import model_of
 from pipeline.report.page import Failures, Front, Mark, Page, Verdicts, fit
 from pipeline.score.lengths import Curves, difference, effective_length
@@ -377,17 +377,17 @@ def test_failed_rows_are_listed_from_all_lengths_longest_first() -> None:
 def test_a_long_prompt_is_folded() -> None:
     line, needle = "filler line of some length\n", "n" * 5000 + "\n"
     prompt, needles = "", []
-    for _ in range(MOST + 20):
+    for _ in range(MAX_SEGMENTS + 20):
         prompt += line * 200
         needles.append({"role": "match", "char_start": len(prompt), "char_end": len(prompt) + 5001, "depth": 0.5})
         prompt += needle
     needles = [{**each, "token_start": 1, "token_end": 9} for each in needles]
     row = {"prompt": prompt + "Which?", "needles": needles, "question_start": len(prompt)}
     parts = list(folded(row))
-    assert sum(part.kind == "match" for part in parts) == MOST
+    assert sum(part.kind == "match" for part in parts) == MAX_SEGMENTS
     assert parts[-1].text == "Which?"
     assert parts[-2].note.startswith("20 more segments")
-    assert sum(len(part.text) for part in parts) < MOST * (LONGEST + 700)
+    assert sum(len(part.text) for part in parts) < MAX_SEGMENTS * (MAX_SEGMENT_CHARACTERS + 700)
 
 
 def test_the_same_input_gives_the_same_bytes(folder: Path, sets: dict[str, Path], tmp_path: Path) -> None:
