@@ -219,7 +219,7 @@ def reach(asked: QuestionSet) -> Iterator[Block]:
     )
     yield Verdicts(
         [
-            Verdict(model.mark, in_words(each), f"({interval_of(each)})", _why(curve, each))
+            Verdict(model.mark, in_words(each), f"({interval_of(each)})", _evidence(curve, each))
             for model, curve, each in zip(asked.models, curves, found, strict=True)
         ]
     )
@@ -236,7 +236,7 @@ def reach(asked: QuestionSet) -> Iterator[Block]:
     yield Fold("Effective length by subtask", [_table(asked, "Effective length by subtask", "subtask", every)])
 
 
-def _why(curve: Curve, found: Effective) -> str:
+def _evidence(curve: Curve, found: Effective) -> str:
     """Return the scores at both ends of a curve, and the lengths where replies are missing."""
     points = [point for point in curve.points if point.mean is not None]
     ends = [f"{share(point.mean)} % at {kilo(point.length)}" for point in (*points[:1], *points[1:][-1:])]

@@ -230,8 +230,8 @@ def test_the_first_screen_says_how_far_each_model_reads(page: Page, both: list[S
     assert isinstance(front, Front)
     found = [effective_length(Curves(each).curve()) for each in both]
     assert [each.length for each in found] == [4096, 0]
-    assert [each.said for each in verdicts.rows] == ["at least 4K", "below 2K"]
-    assert verdicts.rows[0].why == "100.0 % at 2K, 100.0 % at 4K"
+    assert [each.text for each in verdicts.rows] == ["at least 4K", "below 2K"]
+    assert verdicts.rows[0].evidence == "100.0 % at 2K, 100.0 % at 4K"
     assert front.wide.alt == front.narrow.alt
     assert "right: 100.0 % at 2K, 100.0 % at 4K." in front.wide.alt
 
@@ -308,7 +308,7 @@ def test_odd_sets_of_replies_have_a_page_too(split: Split, both: list[Scored]) -
     """A model without replies, models asked nothing in common, and a single length."""
     silent = replace(both[0], records=tuple(replace(each, state="missing", score=0.0) for each in both[0].records))
     page = score_page([[split]], [silent])
-    assert [each.said for each in page.sections[0].blocks[1].rows] == ["too few replies"]
+    assert [each.text for each in page.sections[0].blocks[1].rows] == ["too few replies"]
     parts = [
         replace(both[0], model=family, records=tuple(each for each in both[0].records if each.family == family))
         for family in ("bio", "latent_list")
@@ -319,7 +319,7 @@ def test_odd_sets_of_replies_have_a_page_too(split: Split, both: list[Scored]) -
     one = replace(both[0], records=tuple(each for each in both[0].records if each.length == 4096))
     blocks = score_page([[split]], [one]).sections[0].blocks
     assert blocks[0].text.endswith("Rows of one length do not tell it: ask longer ones.")
-    assert blocks[1].rows[0].said == "at least 4K"
+    assert blocks[1].rows[0].text == "at least 4K"
 
 
 def test_each_family_has_its_figures(page: Page) -> None:
