@@ -81,13 +81,13 @@ def _lists_values(line: str, known: frozenset[str]) -> bool:
 
 
 def all_in_order(row: Row, prediction: str) -> float | None:
-    """Score several values: every part of the answer in order, each in any accepted wording, and no other value.
+    """Score several values: all parts of the answer in order, each in an accepted wording, and no other value.
 
-    Parts are separated by ``; ``; several answers of a row are other wordings of the same parts. They stand in one
-    place of the reply, one after the other, none of them twice, and what stands between them is judged as by `exact`;
-    numbering and ages do not count, and ``than`` compares and lists nothing.
+    Parts are separated by ``; ``; further answers of a row are other wordings of the same parts. All parts must be in
+    one passage of the reply, none of them twice, and the text between them is judged as by `exact`. Numbering and ages
+    are ignored, and a passage with ``than`` is a comparison, not a list.
 
-    Judges any reply with more than ordinary words.
+    Judges any reply that does not consist of ordinary words alone.
     """
     wordings = [str(answer).split(PART) for answer in row["answers"]]
     parts = [tuple(dict.fromkeys(forms)) for forms in zip(*wordings, strict=True)]
@@ -140,13 +140,14 @@ PAIR = " and "
 
 
 def pair(row: Row, prediction: str) -> float | None:
-    """Score two names, in any order, of people whose ages differ as asked.
+    """Score the names of two people whose ages differ as asked, in either order.
 
-    Judged as by `all_in_order`; a name may lack its middle name, and no third person may be named. Where any pair that
-    fits is right, the first answer is one, and all answers after the second are people of the text with their ages,
-    ``name, age``: the two named must be among them, and as far apart as those of the first answer.
+    They are judged as by `all_in_order`; middle names may be left out, and no third person may be named. Where any
+    fitting pair is right, the first answer is one such pair, and all answers after the second are the people of the
+    text with their ages, as ``name, age``: both people named must be among them, and as far apart in age as those of
+    the first answer.
 
-    Judges any reply with more than ordinary words.
+    Judges any reply that does not consist of ordinary words alone.
     """
     target = str(row["answers"][0]).split(PAIR)
     known = dict(entry.rsplit(", ", 1) for entry in row["answers"][2:])
@@ -187,13 +188,13 @@ CITED = re.compile(r"\[[^\[\]\d]{0,12}(\d{1,6}(?:\.\d\d){0,2})\]|(?<![\w.,-])(\d
 
 
 def citation(row: Row, prediction: str) -> float | None:
-    """Score values with their sources: every value, each with the label of its biography, in order.
+    """Score values with their sources: all values in order, each with the label of its biography.
 
-    A label is a number in square brackets or one of five digits; a place of the reply must have just as many as the
-    answer has parts. What stands before a label (behind it, if the text starts with one) is the part's value and judged
-    as by `exact`: neither values nor labels can be listed.
+    A label is a number in square brackets, or one of five digits. The passage that answers must have exactly as many
+    labels as the answer has parts. The text before a label (or after it, if the passage begins with a label) is the
+    value of that part and is judged as by `exact`, so neither values nor labels can be listed.
 
-    Judges any reply with more than ordinary words.
+    Judges any reply that does not consist of ordinary words alone.
     """
     answers = [[_sourced(part)[0] for part in str(answer).split(PART)] for answer in row["answers"]]
     wanted = list(zip(*answers, strict=True))

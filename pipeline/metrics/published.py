@@ -12,14 +12,15 @@ from pipeline.metrics.text import f1, normalised
 
 
 def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = True) -> float | None:
-    """Score a reply that gives a text back behind a code (Michelangelo, section 2.2).
+    """Score how well a reply reproduces a text after a code (Michelangelo, section 2.2).
 
-    The difflib ratio of the text behind the last code in the reply to the text behind it in the target, 0 without the
-    code (as MRCR v2 has it). With `anywhere` off the very first characters must be the code, and difflib gets both
-    texts the other way round, which may move the ratio a little (as openai/mrcr has it). `autojunk` is difflib's own
-    default, as in both published metrics; without it chance is ten times as high. Unlike both, reasoning is dropped.
+    The score is difflib's ratio of the text after the last code in the reply and the text after the code in the target;
+    without the code it is 0 (as in MRCR v2). Without `anywhere`, the reply must begin with the code, and difflib gets
+    the two texts in the other order, which can change the ratio slightly (as in openai/mrcr). `autojunk` is difflib's
+    default, which both published metrics use; without it, chance is ten times as high. Unlike in both, reasoning is
+    removed.
 
-    Judges a reply with the code.
+    Judges a reply that contains the code.
     """
     reply = without_reasoning(prediction)
     code = str(row["random_string_to_prepend"])

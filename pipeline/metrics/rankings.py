@@ -29,11 +29,12 @@ APPOSED = re.compile(r"(?:[\s,;&/|=~>.-]|\band\b|\bthen\b)*")
 
 
 def ndcg(row: Row, prediction: str) -> float | None:
-    """Score a ranking by NDCG at 10: gains are as the key has them, the ideal is the best ranking there is.
+    """Score a ranking by NDCG at 10: the key gives the gains, and the ideal is the best possible ranking.
 
-    A reply is read for numbers of documents in the order of its final answer: of what follows a mark, or of all, the
-    last chain (``12345 > 23456``), unless it is much shorter than another one; without chains, the numbers that lines
-    begin with. A number that the key does not know, or that stood before, keeps its place and gains nothing.
+    A reply is read as the numbers of documents in its final answer, which is what follows a mark, or else the whole
+    reply. Of it, the last chain (``12345 > 23456``) counts, unless it is much shorter than another one; without chains,
+    the numbers at the beginnings of lines count. A number that the key does not know, or that is repeated, keeps its
+    place and gains nothing.
 
     Judges a reply with a number of the documents' form.
     """

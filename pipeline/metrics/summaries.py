@@ -95,18 +95,18 @@ Pair = tuple[str, str]
 def key_points(row: Row, prediction: str, *, sourced: bool = False, figure: str = "f1") -> float | None:
     """Score a summary by its key points, which are pairs of a person and a year: their F1, or one of `POINT_FIGURES`.
 
-    After SummHay (Laban et al. 2024, section 3), where it is known beforehand what belongs in a summary and which
-    documents tell of it. There a model judges what a reply covers; here names and years do. A reply is read sentence by
-    sentence, item by item. A sentence tells of everybody whom it names, with the year that goes with the name; where
-    names and years do not take turns, of everybody with every year. Who is said to be left out, or whose purchase is
-    said not to stand, is not told of. How well a summary reads is not judged, nor what else it says of somebody. With
-    `sourced` a key point counts only if the id of an entry that tells of it stands with it.
+    This follows SummHay (Laban et al. 2024, section 3), where it is known in advance what belongs in a summary and
+    which documents support it. There, a model judges what a reply covers; here, names and years do. A reply is read by
+    sentences and list items. In each of them, a person is paired with the year that belongs to the name or, if names
+    and years do not alternate, with every year. People who are said to be left out, or whose purchase is said to be
+    void, are ignored. Neither style nor other statements are judged. With `sourced`, a key point counts only if it is
+    given with the id of an entry that states it.
 
-    - recall: key points that are told, of all.
-    - precision: key points, of all pairs that are told.
-    - sources: those with the id of an entry that tells of them, of the key points that are told.
+    - recall: key points that are given, as a share of all.
+    - precision: key points that are given, as a share of all pairs given.
+    - sources: key points given with the id of an entry that states them, as a share of the key points given.
 
-    Judges a reply with a sentence, an item or a row of a table that goes with a person and a year.
+    Judges a reply with a sentence, a list item or a table row that has a person and a year.
     """
     sources, people = points_of(row)
     told = _told_points(row, prediction, people)

@@ -163,16 +163,16 @@ def _counts(sentence: str) -> bool:
 
 
 def exact(row: Row, prediction: str) -> float | None:
-    """Score one value: the sentence that answers must give an accepted answer as whole words, and no other value.
+    """Score one value: the answering sentence must give an accepted answer, as whole words, and no other value.
 
-    Another value is a name (or a date, where the answer is one) that the question does not name, or words between
-    commas, ``and`` and the like that neither the question nor ordinary talk has. If the question offers the answer
-    among others, each of these is another value, unless the sentence says that the answer is more than it. ``or``,
-    ``not`` and a refusal in that sentence score 0; dates may be written in any way that is clear. If the answer is a
-    UUID or a number, only another of its form is another value.
+    Another value is a name (or a date, if the answer is one) that is not in the question, or a piece of text between
+    commas, ``and`` and the like with words that are neither in the question nor ordinary. If the question offers
+    several alternatives, the ones that are not the answer are other values too, unless the sentence ranks the answer
+    above them (``A, more often than B``). A sentence with ``or``, ``not`` or a refusal scores 0. Dates may have any
+    unambiguous format. If the answer is a UUID or a number, only values of the same form are other values.
 
-    Judges what follows a mark like ``Answer:``, else a bare value, or a sentence with an accepted answer, another
-    value of its kind (a name, a date), or a refusal.
+    Judges what follows a mark like ``Answer:``; without one, a bare value, or a sentence with an accepted answer,
+    another value of its kind (a name or a date) or a refusal.
     """
     asked, answers = words_asked(row), [unaccented(str(answer)) for answer in row["answers"]]
     if form := form_of(answers):
@@ -229,12 +229,13 @@ def _in_words_of(asked: frozenset[str], sentence: str) -> bool:
 
 
 def idk_pair(row: Row, prediction: str) -> float | None:
-    """Score one form of a pair: the answer where it is stated (as `exact`), a refusal where it is not.
+    """Score one form of a pair: if the text states the answer, the answer (as by `exact`), otherwise a refusal.
 
-    A refusal is a sentence that says that the text does not tell, or that one cannot answer, without a guess
-    (``probably``) or a value beside it. No reply scores in both forms; a pair is passed by who scores in both.
+    A refusal is a sentence that says that the text does not tell, or that the question cannot be answered, without a
+    guess (``probably``) or a value beside it. No reply scores in both forms; a model passes a pair if it scores in
+    both.
 
-    Judges what follows a mark like ``Answer:``, else a sentence that refuses or says a value.
+    Judges what follows a mark like ``Answer:``; without one, a sentence that refuses or gives a value.
     """
     if not REFUSAL.search(str(row["target"])):
         return exact(row, prediction)
