@@ -189,7 +189,7 @@ class Task(ABC):
     proof: Proof = "solved"
     """How an answer is proven: ``solved`` from the text by a program, or only ``checked``, as in users' texts."""
     paired: bool = False
-    """Whether complexities 1 and 0 are forms of the same questions, which share streams, and ids but for a or b."""
+    """Whether complexities 1 and 0 are two forms of a question: they share streams, and ids except for a or b."""
 
     def for_stratum(self, stratum: Stratum) -> Task:
         """Return the task that makes a stratum's rows: another one if a knob names a user's own texts."""

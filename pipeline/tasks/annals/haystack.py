@@ -47,7 +47,7 @@ def asked_property(world: Chronicle, index: int, row_streams: Streams, stratum_s
 
 
 def days_at(world: Chronicle, depths: Sequence[float]) -> list[int]:
-    """Return a day for each of some ascending depths, at least `APART`; the last years are left for questions."""
+    """Return days for ascending depths, at least `APART` from one another; the last years are left for questions."""
     found: list[int] = []
     for depth in depths:
         day = world.day_at(ROOM * depth)

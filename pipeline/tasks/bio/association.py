@@ -1,4 +1,4 @@
-"""bio.association: who was born or works in a country, where biographies name cities (after NoLiMa, Modarressi 2025).
+"""bio.association: who was born or works in a country, if biographies name only cities (NoLiMa, Modarressi 2025).
 
 The paragraph that answers the question shares no word with it. The link, such as that Bergen is in Norway, is not in
 the text. Exactly one person fits. The number of decoys does not depend on the length: half of them have a city of the

@@ -181,7 +181,7 @@ def _example_world(seed: Streams, tier: str, number: int) -> World:
 
 
 def _pairs(everybody: Sequence[Person], number: int) -> Iterator[tuple[Person, Person]]:
-    """Pair off the people of a world's clans so that both share two names; which two takes turns."""
+    """Pair off the people of a world's clans so that both share two names, a different two from clan to clan."""
     for turn, clan in enumerate(range(number, len(everybody) // CLAN, WORLDS)):
         step = STEPS[turn % len(STEPS)]
         for one in range(clan * CLAN, (clan + 1) * CLAN):

@@ -93,7 +93,7 @@ ORDERS = ("later", "mixed")
 RATE = 2048
 """One biography in a decoy chain for this many tokens of the nominal length."""
 CROWD, CROWD_RATE, TAKEN = 16, 384, 1024
-"""At least this many of them if there is room; room is one for this many tokens, without those that all else takes."""
+"""At least `CROWD` of them, or one per `CROWD_RATE` tokens beyond the first `TAKEN` if that is fewer."""
 OTHER = 3
 """One in this many decoy chains is about another attribute."""
 APART = {"birthplace": "city", "city": "birthplace"}

@@ -124,7 +124,7 @@ def _decoy_faults(
 
 
 def _alike_faults(row: Published, entries: Sequence[Entry], chain: Chain, asked: str, count: int) -> Iterator[str]:
-    """Check that the chain's namesakes are `count` each, all decoys, and that the first one's lead to other values."""
+    """Check that each person in the chain has `count` namesakes, all decoys, and the first one's lead elsewhere."""
     table, decoys = table_in(row.text), set(row.spans("decoy"))
     for entry in chain:
         found = alike(entries, entry.name)

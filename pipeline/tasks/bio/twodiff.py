@@ -55,12 +55,12 @@ ONE, ANY = "one", "any"
 FEWEST, MOST = 8, 35
 """The range of differences to ask for, in years."""
 COMMON = 6
-"""The fewest of the 16 ages that may recur that are common: 60 of 100 people have one of them."""
+"""The fewest of the 16 recurring ages that are common; 60 of 100 people have one of them."""
 FULL = 0.6
 """How often an odd chain gives as many ages as it can."""
 DECOYS = 30
 TAKEN, TOKENS_PER_DECOY = 1536, 208
-"""One decoy for this many tokens, without those that all else takes: all decoys from 8,192 tokens on."""
+"""One decoy per `TOKENS_PER_DECOY` tokens beyond the first `TAKEN`: all decoys from 8,192 tokens on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,7 +195,7 @@ def golds(writer: Writer, rng: Random, asked: Query) -> tuple[list[Passage], lis
     """Write the relevant documents, and return them with the index of the fact that each states.
 
     Half of the facts are in two documents. No document states two facts, so that at least as many documents as facts
-    are needed. Each also mentions one of the facts with another value that does not apply.
+    are needed. Each also mentions its fact's relation with a value that does not apply.
     """
     facts = range(len(asked.places))
     told = [*facts, *rng.sample(facts, len(facts) // 2)]

@@ -1,4 +1,4 @@
-"""Code: questions about unpublished repositories: what code does and returns, what calls it, and how it changed."""
+"""Questions about invented repositories: what code does and returns, what calls it, and how it changed."""
 
 from pipeline.tasks.code.call import Call
 from pipeline.tasks.code.callers import Callers

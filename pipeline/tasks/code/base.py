@@ -98,7 +98,7 @@ def spec_of(tier: str, docs: str) -> PoolSpec:
 
 
 class CodeTask(Task):
-    """A question about files or commits. `complexity` is the number of steps, functions or commits it is about."""
+    """A question about files or commits. `complexity` is the number of steps, functions or commits that it needs."""
 
     __slots__ = ()
 

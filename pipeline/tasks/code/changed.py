@@ -46,9 +46,9 @@ NEEDED = {1: (1,), 5: (5,), 20: (19, 21)}
 """How many commits are needed, by complexity: the one that is asked for, and pairs after it."""
 VALUES = range(2, 90)
 SHARE = (False, True, True)
-"""Dealt for whether the last value is set again and reverted, and whether the right commit is reapplied."""
+"""What is dealt for whether the last value is set again and reverted, and whether the right commit is reapplied."""
 BETWEEN = 0.2
-"""The factor by which gaps are shortened between the right commit, or a revert of all changes, and the next change."""
+"""The factor by which the gap after the right commit, and after each point where all is reverted, is shortened."""
 FEW = 4
 """Values that a constant takes, each more than once."""
 

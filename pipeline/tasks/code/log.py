@@ -120,7 +120,7 @@ def standing(commits: Sequence[Commit]) -> Sequence[str]:
 
 
 def faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row: duplicate codes, inconsistent values, wrong marks, and wrong needs."""
+    """Yield what is wrong with a row: its question, duplicate codes, inconsistent values, and wrong marks."""
     log = read_log(row.text)
     if log.question != row.question:
         yield f"the prompt asks {log.question!r}"

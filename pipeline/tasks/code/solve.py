@@ -246,7 +246,7 @@ Solve = Callable[[Repository], tuple[str, ...]]
 
 
 def faults(row: Published, solve: Solve) -> Iterator[str]:
-    """Yield what is wrong with a row: its question, unresolved imports, wrong marks, and wrong needs."""
+    """Yield what is wrong with a row: its question, unresolved imports, and wrong marks."""
     repository = read(row.text)
     if repository.question != row.question:
         yield f"the prompt asks {repository.question!r}"

@@ -33,7 +33,7 @@ class Walk:
     left_out: tuple[int, ...]
     nodes: tuple[int, ...]
     forgetful: tuple[int, ...]
-    """The nodes, without the root, to which as many steps lead if they may lead back."""
+    """The nodes, without the root, that a walker without memory reaches in as many steps."""
 
     @property
     def core(self) -> tuple[int, int]:
@@ -121,7 +121,7 @@ class Reach:
         return [node for node in self.by if node in level]
 
     def _forgetful(self, known: set[int]) -> set[int]:
-        """Return the nodes to which as many steps lead if they may lead back."""
+        """Return the nodes that a walker without memory reaches in as many steps."""
         level = {self.root}
         for _ in range(self.distance):
             level = self._ahead(level, known)

@@ -1,7 +1,6 @@
 """The shared haystacks: State of the Union addresses, essays, a user's documents, and repeated noise.
 
-Whole addresses follow one another, none twice. The first begins at a random paragraph, so that no two prompts begin
-alike.
+Whole addresses and documents follow one another, none twice. The first begins at a random paragraph.
 """
 
 from __future__ import annotations

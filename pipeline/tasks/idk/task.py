@@ -120,7 +120,7 @@ class _Rest:
 
 
 STATED = (1, 1, 2, 2, 3)
-"""How many of the three choices a story states, in proportion to the rows of either class."""
+"""How many of the three choices a story states, dealt in these proportions in either class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +214,8 @@ class Idk(Task):
     their places, and how many of the three choices it states and where, are drawn alike in both. Unlike in the paper,
     the story may be anywhere in the text unless the knob `depth` is ``first``.
 
-    The subtask `stories` adds stories of two namesakes, one with the same first and one with the same last name. In
-    either class both have the same plot and state the asked detail, each with one of the two choices that are wrong.
+    The subtask `stories` adds stories of two namesakes, one with the same first and one with the same last name. Both
+    have the same plot and state the asked detail, each as one of the two choices that are wrong in either class.
     """
 
     family = "idk"

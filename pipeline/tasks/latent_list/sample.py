@@ -176,7 +176,7 @@ def one_of(rng: Random, sums: Sequence[float]) -> int:
 
 @cache
 def _kinds(way: int, reversed_last: bool, short: bool) -> Sequence[str]:  # noqa: FBT001
-    """Return the kinds that may come next. A reverse may not follow a reverse, as filler's do."""
+    """Return the kinds that may come next: no second reverse in a row, which would look like filler."""
     if way:
         return LENGTHENS if way > 0 else SHORTENS
     kinds = (*LENGTHENS, *SHORTENS, "reverse", "sort")
@@ -220,10 +220,10 @@ GONE = 1 << 20
 WIDEST = 16
 """The widest printed slice, so that every answer fits with a margin."""
 CLIPPED = {"print": 2, "sum": 1}
-"""How many additions of a long program a slice may not need; for sums, also how many numbers it may leave out."""
+"""How many additions of a long program may be unneeded; for sums, also how many numbers may be left out."""
 MANY, LOOSE = 6, 2
-"""A program with more operations (or additions) is long; and how many operations fewer than the hardest the slice of a
-minimum or maximum may need."""
+"""With more than `MANY` operations, or additions, a program is long. The slice of a minimum or maximum may need `LOOSE`
+operations fewer than the hardest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,7 @@ def _between(kinds: bytes, place: int) -> Between:
 
 
 def _counted(kinds: bytes) -> Counter[Between]:
-    """Count lines by their own kind and those of their neighbours."""
+    """Count lines by their own kind and those of their neighbors."""
     size, numbers = len(KINDS), np.frombuffer(kinds, dtype=np.uint8).astype(np.intp)
     counts = np.bincount((numbers[:-2] * size + numbers[1:-1]) * size + numbers[2:])
     found = Counter[Between]()

@@ -37,10 +37,10 @@ from pipeline.tasks.latent_list.text import spaced, surroundings
 from pipeline.worlds.programs import START, Block, cancels, draw_block
 
 SHAPES = ("rart", "rarartrt", "rraratrt", "raratrrt", "rrarartt", "ararrtrt", "raaattrt")
-"""The steps of units: `a` adds a number, `t` takes one out, `r` reverses. Most operations stand between two reverses,
-as relevant ones do; the last shape adds three numbers in a row, which lets indices lie far from the ends."""
+"""The steps of units: `a` adds a number, `t` takes one out, `r` reverses. Like relevant operations, most are between
+two reverses. The last shape adds three numbers in a row, so that indices can be far from the ends."""
 QUOTAS = (592, 800, 600, 600, 600, 600, 600)
-"""How many units there are of each shape."""
+"""The number of units of each shape."""
 STANDS = (1, 5, 4, 4, 2, 2, 1)
 """How often a unit of each shape is on the wheel, so that a third of all lines does nothing, a third reverses the list,
 and a third adds or takes out numbers."""

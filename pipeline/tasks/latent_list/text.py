@@ -95,7 +95,7 @@ def instruction(shots: int) -> str:
 
 
 def _demos(name: str, complexity: int, shots: int, target: str, row_streams: Streams) -> list[str]:
-    """Choose demonstrations that do not show the key's answer; those of `len` cannot, as their parity differs."""
+    """Choose demonstrations that do not show the key's answer; for `len` none does, as the parity differs."""
     counts = (3,) if complexity % 2 == 0 else (2, 4)
     stock = [demo for count in counts for demo in _stock(row_streams.world(STOCKED), name, count)]
     fit = [text for text, output in stock if output != target]

@@ -30,7 +30,7 @@ TRIES = 4000
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A line of ancestors: its entries, first and last person, others named, and the birthday of the last one's child."""
+    """A line of ancestors: its entries, first and last person, others, and the birthday of the last one's child."""
 
     told: Sequence[PlannedEntry]
     first: str

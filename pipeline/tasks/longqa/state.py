@@ -133,9 +133,8 @@ class Choice(State):
     ) -> tuple[Past, int]:
         """Draw a history with enough buyers before and after the owner for the options.
 
-        The number of options who bought the property later is dealt. If it is 0, nobody bought it between the owner and
-        the day; else somebody did, who is an option. So the last option to buy before the day is right in a quarter of
-        the rows.
+        The number of options who bought later is dealt. If it is 0, nobody bought between the owner and the day; else
+        an option did. So the last option to buy before the day is right in a quarter of the rows.
         """
         some, later = sizes(stratum.complexity), self.later(stratum_streams, stratum, index)
         able = [at for at, (_, behind) in enumerate(some.shapes) if behind < 0 or (behind == 0) == (later == 0)]

@@ -119,10 +119,9 @@ def changes(steps: Sequence[Step], without: int, right: str = "") -> bool:
 
 @cache
 def cores(needed: int, behind: int) -> Sequence[Sequence[str]]:
-    """Return all histories (kinds of steps) of `needed` steps that are all needed for the first buyer to be the owner.
+    """Return the kinds of `needed` steps, `behind` of them later sales, that are all needed for the first to count.
 
-    `behind` is the number of later sales. Histories that the last step alone gives away, or in which no sale is
-    restored, are left out if there are others.
+    Those that the last step alone gives away, or in which no sale is restored, are left out if there are others.
     """
     found = [named((SALE, *kinds)) for kinds in _every(_deciding(1), Place(1, 0, behind, needed - 1, ""))]
     found = [steps for steps in found if owner(steps) == "0" and all(changes(steps, at, "0") for at in range(needed))]
