@@ -41,7 +41,7 @@ class Find(FilesTask):
     reply = text.NAME
 
     def drawn(self, dealer: Dealer) -> Drawn:
-        """Draw steps, and near misses that differ in one step each, every function in a file of its own."""
+        """Draw steps, and near misses that each differ in one way, every function in a file of its own."""
         rng, stratum = dealer.rng("steps"), dealer.stratum
         wanted = self.knob(stratum, "near")
         near = list[Sequence[Step]]()
