@@ -1,1 +1,1 @@
-"""Releases and their successors: freeze, extend, rebuild, recut."""
+"""Freezing, extending, rebuilding and recutting releases."""
