@@ -1,3 +1,3 @@
-"""The files of a build and of runs: Parquet files, journals, manifests, splits."""
+"""What a build keeps: Parquet files, journals, manifests, splits."""
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""From recipe to rows: planning, pools, fit, packing, cutting."""
+"""From recipe to rows: plan, pools, fit, packing, cutting."""

@@ -1,4 +1,4 @@
-"""The fixed sentences of tasks in several languages, grammatical by construction: no slot inflects or agrees."""
+"""The fixed sentences of tasks in several languages, right by construction: no slot inflects or agrees."""
 
 from pipeline.languages.loading import CODES, Language, asking, digest, forms_of, joined, language, languages_of, only
 

@@ -1,1 +1,1 @@
-"""Freezing, extending, rebuilding and recutting releases."""
+"""Releases and their successors: freeze, extend, rebuild, recut."""

@@ -1,4 +1,4 @@
-"""Which address is answered by what."""
+"""The routes of the Hub."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def answer(hub: Hub, request: Request) -> Reply:
     """Answer a request.
 
     Raises:
-        RefusedError: if it is refused, or leads nowhere.
+        RefusedError: if it is refused, or there is no route for it.
     """
     for methods, pattern, route in ROUTES:
         match = re.fullmatch(pattern, request.path)
