@@ -171,10 +171,7 @@ def sha256_text(text: str) -> str:
 
 
 def known_by(name: str) -> str:
-    """Return the digest of a row's id, or of a part of one, by which a ranking is found in HELMET's results.
-
-    HELMET keeps no other id of a ranking.
-    """
+    """Return the digest of a row's id, or of a part of one: the only id of a ranking that HELMET keeps."""
     return sha256_text(name)[:16]
 
 

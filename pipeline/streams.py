@@ -1,8 +1,7 @@
 """Randomness: every draw comes from a stream that is a pure function of its path.
 
 A stream is seeded with the SHA-256 of its joined path, so that any row can be made alone, in any order, on any machine.
-Each purpose has its own stream, so that a further draw in one place changes nothing elsewhere. No path contains a
-tokenizer.
+Each purpose has its own stream, so that one more draw in one place changes nothing elsewhere. No path has a tokenizer.
 """
 
 from __future__ import annotations
@@ -95,10 +94,7 @@ class Shuffled:
 
 
 def _firsts(numbers: Indices, size: int) -> Indices:
-    """Return numbers below `size` without repeats, in order of first occurrence.
-
-    Writing places in reverse leaves the first place of each number.
-    """
+    """Return numbers below `size` without repeats; places are written in reverse, so that the first one remains."""
     places, first = np.arange(len(numbers)), np.empty(size, dtype=np.int64)
     first[numbers[::-1]] = places[::-1]
     return np.asarray(numbers[first[numbers] == places], dtype=np.int64)

@@ -109,7 +109,7 @@ Choose = Callable[[Seen], list[int]]
 
 
 def split_known(row: Row) -> bool:
-    """Return whether readers are fitted to a row; both rows of a pair are in the same half."""
+    """Return whether a row is in the half that readers are fitted to; both rows of a pair are in the same half."""
     return int(re.sub(r"\D", "", row["id"].split("-")[-2])) % 2 == 0
 
 
@@ -212,10 +212,7 @@ class Sweep:
                 yield Candidate(one.value, f"{one.value}{told} [{source[1]}]{stop}", one.kind, mentions)
 
     def _view(self) -> None:
-        """Add features: how strongly the words in parts of a text suggest each shared answer, by ridge regression.
-
-        Known rows are scored by a model of their other half.
-        """
+        """Add features: how strongly words in parts of a text suggest each shared answer (known rows cross-fitted)."""
         if not self.shared:
             return
         for view in next((seen.views for seen in self.seen), {}):

@@ -102,7 +102,7 @@ def hold_for_verify(out: Path, recipe: Recipe) -> Iterator[None]:
 
 
 def _refuse_others(out: Path, recipe: Recipe, *, verifying: bool = False) -> None:
-    """Raise a BuildError if another recipe is being built in a folder, or, when `verifying`, any recipe."""
+    """Raise a BuildError if a conflicting recipe (see `_holds_beside`) is being built in a folder."""
     for hold in _holds_beside(_hold_path(out, recipe), itself=verifying):
         if who := holder_of(hold) if isinstance(hold, StorePath) else _holder_of(hold):
             raise BuildError(
@@ -191,7 +191,7 @@ def _holder_of(path: Path) -> str:
 
 
 def _is_being_verified(path: Path) -> bool:
-    """Return whether the lock of a kept recipe is held, and for longer than by another build that checks the same."""
+    """Return whether a recipe's file is locked for verification, not just for a moment by a build's same check."""
     for _ in range(TRIES):
         try:
             file = open_for_lock(path)

@@ -28,8 +28,7 @@ FITS_NOT = re.compile(
     r"|too many tokens|reduce the length of the (?:messages|prompt|input)",
     re.IGNORECASE | re.DOTALL,
 )
-"""How vLLM, OpenAI, llama.cpp, TGI, SGLang, Anthropic, TensorRT-LLM, Gemini, Mistral and others say that a request
-does not fit."""
+"""Messages of vLLM, OpenAI, llama.cpp, TGI, SGLang, Anthropic, TensorRT-LLM, Gemini, Mistral and others."""
 RATE = re.compile(r"\brate[ _-]?limit|per (?:minute|min|day|hour)\b|quota", re.IGNORECASE)
 """Words of a rate limit, which passes with time, whatever else the message says."""
 NEVER = re.compile(r"\brequest too large\b", re.IGNORECASE)

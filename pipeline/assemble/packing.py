@@ -96,8 +96,7 @@ def _closed(
 ) -> NDArray[np.int64] | None:
     """Close the gap after the prefix, or a larger one after a shorter prefix, up to the tokens of all closers.
 
-    Returns:
-        All units in order, or None if no gap can be closed.
+    Returns all units in order, or None if no gap can be closed.
     """
     counts = pool[closers].tolist()
     most = sum(counts)

@@ -1,8 +1,7 @@
 """Readers of BEIR and DPR folders, labeled texts, and documents.
 
-BEIR folders have corpus.jsonl, queries.jsonl and qrels/*.tsv (Thakur et al. 2021); passages are ranked by Carrara's own
-BM25. Some sets have answers in queries (`answers` or `answer`, also below `metadata`); the others have only judged
-passages.
+BEIR folders (Thakur et al. 2021) have corpus.jsonl, queries.jsonl and qrels/*.tsv, and passages are ranked by Carrara's
+own BM25. Queries may have answers (`answers` or `answer`, also below `metadata`), or only judged passages.
 """
 
 from __future__ import annotations

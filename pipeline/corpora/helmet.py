@@ -89,8 +89,7 @@ class _Asked:
     def _gold(self, shelf: CorpusBuilder, several: bool) -> tuple[str, ...]:  # noqa: FBT001
         """Return the passages that move from row to row, else those given as right, else the first with an answer.
 
-        With `several`, whether a passage has an answer is ignored, since needed passages may lack it, and two or more
-        given as right come first.
+        With `several`, whether a passage has an answer is ignored, and two or more given as right come first.
         """
         listed = [one for one in dict.fromkeys(self.rows[0]) if one in self.needed]
         if several and len(listed) > 1:

@@ -106,7 +106,6 @@ class Source:
         lenient: leave out items with faults, instead of refusing the whole folder.
         escape: put a space into what looks like a special token.
         most: the most passages to keep.
-        faults: the faults found so far.
     """
 
     root: Path

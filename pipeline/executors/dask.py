@@ -48,8 +48,7 @@ Worker = Mapping[str, Any]
 def held_up(workers: Mapping[str, Worker]) -> str:
     """Return a message about a worker that holds jobs up, with advice; "" if all jobs can end.
 
-    A paused worker still ends the job that it runs. So one holds jobs up only if it runs none, and either jobs wait in
-    it, or all workers are paused.
+    A paused worker ends its job. So it holds jobs up only if it runs none, and jobs wait in it or all are paused.
 
     Args:
         workers: all workers of a cluster, by address.

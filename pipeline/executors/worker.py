@@ -143,8 +143,7 @@ def folder_fault(mark: FolderMark) -> str:
 def store_fault(mark: FolderMark) -> str:
     """Return why this process cannot use the store of a mark; "" if it can.
 
-    Writing is not tested, since a killed worker would leave the object behind; a worker that may not write fails at its
-    first job.
+    Writing is not tested, since a killed worker would leave the object; without permission, the first job fails.
     """
     folder = os.path.dirname(mark.path)
     try:

@@ -102,8 +102,7 @@ AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 OF_REQUEST = frozenset({400, 413, 422})
 """HTTP statuses that may concern one request only, such as a prompt that is too long."""
 HOPELESS = (ssl.SSLError, ssl.SSLCertVerificationError)
-"""Connection errors for which no retry will succeed: an invalid certificate, or no TLS at all. Only these exact classes
-count, since subclasses of SSLError are also raised for broken connections."""
+"""Errors that no retry will mend: a bad certificate, or no TLS. Other subclasses of SSLError are broken connections."""
 LONGEST_WAIT, TOLD_WAIT = 60.0, 5.0
 """The longest wait between tries, and the shortest that is reported, in seconds."""
 MESSAGE = 600

@@ -58,9 +58,6 @@ def freeze(
     `copy` is a second path for it, such as beside the recipe under version control. Older locks (there, in the folder,
     in neighboring folders, and `before`) determine which version is high enough. `carried` are profiles of an older
     lock that this folder does not have.
-
-    Raises:
-        FrozenError: if an older lock demands a higher version; see also `make_lock`.
     """
     if copy:
         check_regular(copy)

@@ -1,9 +1,8 @@
 """Leases: objects that show that a process is at work in a store, which has no locks.
 
-A lease is renewed (put again) every few seconds as long as its process lives. A lease of this machine is dead when its
-process is. A lease of another machine is dead when it is not renewed for a while; this is observed rather than computed
-from times, since clocks differ. On the Hub each renewal would be a commit, so leases there are not renewed, and are
-held until they are removed.
+A lease is put again every few seconds as long as its process lives. A lease of this machine is dead when its process
+is, and one of another machine when it is not renewed for a while, as observed, since clocks differ. On the Hub each
+renewal would be a commit, so leases there are not renewed, and are held until they are removed.
 """
 
 from __future__ import annotations

@@ -87,9 +87,8 @@ def kind_of(url: str) -> str:
 def request(url: str, act: Callable[[Any], R]) -> R:
     """Return the result of a request, after retrying temporary errors a few times within LONGEST seconds.
 
-    An attempt that took longer than a store may be silent was in progress, such as a large object over a slow line. If
-    the connection broke, the time starts anew, so that it gets as many retries as a small object; if the store fell
-    silent, it is retried once.
+    An attempt that took longer than a store may be silent was in progress, as with a large object over a slow line. If
+    its connection broke, the time starts anew, as for a small object; if the store fell silent, it is retried once.
 
     Args:
         url: the object or folder.

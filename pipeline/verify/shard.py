@@ -89,8 +89,7 @@ class ProveJob:
 class Verdict:
     """The result for a shard: its proof if its rows are right, what is wrong, and which files are proven broken.
 
-    With neither proof nor fault, the shard is not built yet, or was last built from another recipe. `known` is the
-    earlier proof.
+    With neither proof nor fault, the shard is not built, or is that of another recipe. `known` is the earlier proof.
     """
 
     path: Path

@@ -35,7 +35,7 @@ BEST_CONSTANTS: dict[str, tuple[str, float]] = {}
 """Best constants by a digest of the rows, since rows of all profiles mostly have the same keys."""
 
 SOUGHT = frozenset({"relevant", "match"})
-"""Roles of the segments whose depths are counted: those to be found, and those that match them."""
+"""Roles of the segments whose depths are counted: what has to be found, and what matches it."""
 
 CHANCE_COLUMNS = ["family", "complexity", "metadata", *SCORED_COLUMNS]
 

@@ -172,7 +172,7 @@ def run(*args: object, **how: Any) -> subprocess.CompletedProcess[str]:
 
 
 class Running:
-    """A run of the command, observed from outside; the end of the block kills its processes."""
+    """A running command; the end of the block kills its processes."""
 
     def __init__(self, *args: object, **how: Any) -> None:
         self.process = subprocess.Popen(**command(*args, **how))

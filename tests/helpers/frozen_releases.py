@@ -37,7 +37,6 @@ SHARD = "bio/32k/test-00001-of-00003"
 def written(
     path: Path, cells: Sequence[tuple[Any, ...]] = CELLS, version: str = "1.0.0", seed: int = 7, tier: str = "32k"
 ) -> Path:
-    """Write a recipe of some strata."""
     names = ("family", "subtask", "complexity", "lengths", "rows")
     tables = [STRATA.format(**dict(zip(names, cell, strict=True))) for cell in cells]
     path.write_text("\n".join([TOP.format(version=version, seed=seed, tier=tier), *tables]), encoding="ascii")

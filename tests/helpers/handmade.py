@@ -96,11 +96,9 @@ def _plain(rows: Iterable[Row], names: Sequence[str]) -> list[Row]:
 
 
 def lines(path: Path, said: Iterable[object]) -> Path:
-    """Write JSON Lines."""
     path.write_text("".join(json.dumps(each) + "\n" for each in said), encoding="utf-8")
     return path
 
 
 def answers(rows: Iterable[Row]) -> list[dict[str, str]]:
-    """Return correct predictions."""
     return [{"id": each["id"], "prediction": each["target"]} for each in rows]

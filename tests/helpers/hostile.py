@@ -62,7 +62,6 @@ def lock(path: Path, rows: int = 6, **changed: Any) -> Path:
 
 
 def told(folder: Path, change: Callable[[Any], Any]) -> None:
-    """Change the manifest of a split."""
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text(encoding="ascii"))
     path.write_text(json.dumps(change(manifest) or manifest), encoding="ascii")

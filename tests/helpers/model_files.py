@@ -62,7 +62,6 @@ def with_code() -> dict[str, bytes]:
 
 
 def folder_of(files: dict[str, bytes], folder: Path) -> Path:
-    """Write a model's files into a folder."""
     folder.mkdir(parents=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)

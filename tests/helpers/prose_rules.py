@@ -135,5 +135,4 @@ def _either(words: Iterable[str]) -> str:
 
 @cache
 def topic_named(name: str) -> Topic:
-    """Return a topic by its name."""
     return next(topic for topic in topics() if topic.name == name)

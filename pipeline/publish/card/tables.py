@@ -140,7 +140,7 @@ def _text(name: str) -> str:
 Curve = Mapping[str, Mapping[int, float]]
 """Mean scores (0 to 1) by length, for each simulated reader by name."""
 ANCHORS = ("helmet", "ruler")
-"""Variants that follow a benchmark; their titles combine both names, as in Carrara-HELMET."""
+"""Variants that follow a benchmark; their titles combine both names, since Carrara-HELMET is not HELMET."""
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """The Hub's size categories, by their upper limit in rows."""
 

@@ -53,11 +53,6 @@ def may_write(hub: Hub, request: Request) -> None:
 
 
 def found(repo: Repo, revision: str) -> Commit:
-    """Return the commit of a revision.
-
-    Raises:
-        RefusedError: if there is none.
-    """
     commit = repo.at(revision)
     if commit is None:
         raise RefusedError(404, f"Invalid rev id: {revision}", "RevisionNotFound")

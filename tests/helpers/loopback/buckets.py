@@ -95,11 +95,9 @@ class Buckets:
         return name
 
     def put(self, bucket: str, key: str, body: bytes) -> None:
-        """Write an object."""
         self.client.put_object(Bucket=bucket, Key=key, Body=body)
 
     def body(self, bucket: str, key: str) -> bytes:
-        """Return the bytes of an object."""
         return bytes(self.client.get_object(Bucket=bucket, Key=key)["Body"].read())
 
     def stamps(self, bucket: str, prefix: str = "") -> dict[str, str]:

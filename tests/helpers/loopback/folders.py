@@ -21,7 +21,6 @@ def staged(folder: Path, *, shards: int = SHARDS, card: str = CARD, size: int = 
 
 
 def noise(seed: int, size: int) -> bytes:
-    """Return pseudorandom bytes."""
     return hashlib.shake_256(str(seed).encode()).digest(size)
 
 

@@ -22,11 +22,9 @@ class Request:
     host: str
 
     def bytes(self) -> bytes:
-        """Return the body."""
         return self.body.read_bytes()
 
     def json(self) -> Any:
-        """Return the body as JSON."""
         return json.loads(self.bytes() or b"{}")
 
     def asks(self, name: str) -> str:
@@ -51,7 +49,6 @@ class Reply:
 
     @property
     def size(self) -> int:
-        """Bytes of the body."""
         return self.length if self.file else len(self.body)
 
 
@@ -65,5 +62,4 @@ class RefusedError(Exception):
 
 
 def says(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
-    """Return a JSON reply."""
     return Reply(status, json.dumps(value).encode(), {"Content-Type": "application/json", **(headers or {})})

@@ -35,7 +35,6 @@ class File:
 
     @classmethod
     def of(cls, content: bytes) -> File:
-        """Return a regular file."""
         return cls(hashlib.sha256(content).hexdigest(), len(content), git_sha1("blob", content), lfs=False)
 
     @classmethod
@@ -84,7 +83,6 @@ class Repo:
         self.commit("main", "initial commit", {".gitattributes": self.kept(ATTRIBUTES)})
 
     def object(self, sha256: str) -> Path:
-        """Return the path of an object."""
         return self.folder / sha256
 
     def kept(self, content: bytes) -> File:
