@@ -19,7 +19,7 @@ from pipeline.typed import TIERS, Identifier, K, Plain, Release, Subtask, Tier, 
 
 FRAMES = ("chat", "raw")
 SEED_BITS, ENTROPY = 128, 20
-"""What a seed that cannot be guessed has: at least so many bits, and so many distinct pairs of adjacent digits."""
+"""The fewest bits, and distinct pairs of adjacent digits, of a seed that cannot be guessed."""
 SIZES = ("default", "full")
 Knob = str | int | float | bool
 Length = Annotated[int, Meta(ge=K, le=TIERS["1m"])]

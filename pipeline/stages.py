@@ -206,7 +206,7 @@ class Stages:
             return self._made(label, jobs)
 
     def _keep_recipe(self) -> None:
-        """Write the recipe to the folder, after removing the manifests of tiers that will be built again."""
+        """Write the recipe to the folder, after unsealing its tier if that will be built again."""
         if names := unseal_changed(self.plan):
             tier, folder = self.plan.recipe.tier, str(self.plan.out)
             say(

@@ -155,7 +155,7 @@ def files_below(folder: Path, *names: str) -> Path:
 
 
 def read_fault(path: Path, fault: Exception) -> str:
-    """Return a message for a file that cannot be read for want of permission or memory, or a fault of the disk."""
+    """Return a message for a file that cannot be read because of permissions, memory or the disk."""
     if isinstance(fault, MemoryError):
         return f"not enough memory for {str(path)!r}: lower --workers, or allow more"
     return f"{str(getattr(fault, 'filename', None) or path)!r} cannot be read ({getattr(fault, 'strerror', fault)})"
@@ -181,7 +181,7 @@ def read_record(path: Path, shape: type[T], error: type[CarraraError] = BuildErr
 
 
 def denied(fault: BaseException) -> bool:
-    """Return whether an error does not mean that there is no file, such as one for want of permission."""
+    """Return whether an error leaves open whether the file exists, such as a missing permission."""
     return isinstance(fault, OSError) and fault.errno not in NONE_THERE
 
 

@@ -45,7 +45,7 @@ RULES = {"32k": Rule(48), "128k": Rule(42), "1m": Rule(10, every=4)}
 
 
 def lite_counts(tier: str, cells: Iterable[tuple[str, str, int]]) -> dict[Cell, int]:
-    """Return how many rows of each cell of a tier lite has, if the split has so many; a pair counts once.
+    """Return how many rows of each cell of a tier lite has (fewer if the split has fewer); a pair counts once.
 
     Args:
         tier: the tier.

@@ -19,7 +19,7 @@ def with_corpora(recipe: Recipe, given: Sequence[FrozenCorpus]) -> Recipe:
     A stratum that names one of them by its digest keeps it.
 
     Raises:
-        RecipeError: if a corpus fits no stratum, if two fit one, or if a stratum names a corpus that is not given.
+        RecipeError: if no stratum uses a corpus, if two fit one, or if a stratum names another than the one that fits.
     """
     strata = tuple(_with_one(cell, given) for cell in recipe.strata)
     used = {cell.knob("corpus", "") for cell in strata}

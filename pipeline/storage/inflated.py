@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 HELD, PACKED = 256 * 1024 * 1024, 200
-"""Bytes that any file may decompress to; a larger result may be at most so many times the file's size."""
+"""Bytes that any file may decompress to, and how many times its own size a larger file may."""
 
 
 def largest_piece(path: Path, told: pq.FileMetaData, columns: Collection[str]) -> int:

@@ -27,7 +27,7 @@ LONGEST = 15.0
 CONNECT, REPLY = 5, 12
 """Seconds to wait for a connection, and for the first byte of a reply."""
 ONCE_MORE = 5.0
-"""The same as LONGEST after an attempt that was in progress until the store fell silent."""
+"""The same as LONGEST, after an attempt that was in progress when the store fell silent."""
 SUSPECT = 60.0
 """Seconds during which a silent store gets no retries, so that a failing command's cleanup ends soon."""
 LOOK = 0.5

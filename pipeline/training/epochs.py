@@ -44,8 +44,8 @@ BLOCK = 256
 """Rows in which deals are even and a task can keep questions distinct, as in a block of a build."""
 COLUMNS = (*DATA_SCHEMA.names, "evidence", "evidence_form")
 TRANSFER = {"mrcr": (), "idk": (), "summ": (), "longqa": ("turns",), "trace": ("constraint",)}
-"""Families, or some of their subtasks, that are kept for evaluation (recipe `transfer`), so that no model can have been
-trained on them with Carrara."""
+"""Families, or some of their subtasks, that are kept for evaluation (recipe `transfer`): Carrara makes no training rows
+of them."""
 PER_UNIT, TAGS = 10, 48
 """Tokens reserved in a reply for each id, and for the tags around ids and answer."""
 MOST_PLACED = 2048

@@ -64,7 +64,7 @@ def published_recipe(manifest: Manifest, tier: str) -> Recipe:
 
 
 def _with_complexity(told: StratumRecord, cell: Stratum) -> Stratum:
-    """Return a stratum with a complexity that matches its `max_new_tokens`, if its own is withheld and these differ."""
+    """Return a stratum; if its complexity is withheld, with one that matches its `max_new_tokens`."""
     known = [replace(cell, complexity=complexity) for complexity in task_of(cell).complexities]
     rooms = [task_of(each).room_of(each) for each in known]
     if told.complexity is not None or len({*rooms}) == 1:

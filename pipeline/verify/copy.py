@@ -148,7 +148,7 @@ class SplitCopy:
 
     @property
     def withheld(self) -> bool:
-        """Whether answers are withheld, by the manifest's `withheld` or for want of a seed."""
+        """Whether answers are withheld: the manifest has `withheld`, or lacks a seed."""
         manifest = self.split.manifest
         return manifest.withheld is not None or any(made.seed is None for made in manifest.tiers.values())
 
