@@ -30,7 +30,7 @@ RESULTS = ROOT / "results"
 PAGE = ROOT / "docs" / "results.md"
 MARKED = re.compile(r"(<!-- results: ([a-z]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 LARGEST = 1_000_000
-"""The most bytes of a file of replies."""
+"""Bytes of a file of replies."""
 ABOUT = ("model", "weights", "digest", "parameters", "server", "machine")
 DIGEST = re.compile(r"(sha256:[0-9a-f]{64}|revision:[0-9a-f]{40})")
 ROW = re.compile(r"([a-z_]+)-(.+)-([^-]+)-(\d+)-\d+-([0-9a-f]+)")
