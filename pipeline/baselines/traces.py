@@ -10,7 +10,7 @@ from pipeline.baselines.base import LAST, End, Passage, Reading
 from pipeline.rows import Row
 from pipeline.tasks.trace.log import END, START, Call, Log, read
 from pipeline.tasks.trace.replay import CLAIM, Asked, asked_of
-from pipeline.tasks.trace.tools import AsTools, Told
+from pipeline.tasks.trace.tools import AsTools, FlatTrace
 
 NAME = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
 
@@ -24,7 +24,7 @@ class Traces(Reading):
     def __init__(self, row: Row) -> None:
         super().__init__(row)
         if isinstance(self.task, AsTools):
-            self.turns, self.task = (("user", Told.of(self.turns).text),), self.task.plain
+            self.turns, self.task = (("user", FlatTrace.of(self.turns).text),), self.task.plain
             self.subtask = self.task.subtask
 
     @cached_property

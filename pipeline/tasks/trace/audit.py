@@ -106,7 +106,7 @@ def claimed(teller: Teller, kind: str, things: tuple[str, str], way: str) -> Cla
     act, other = drawn_act(teller.said, kind, own), drawn_act(teller.said, kind, own)
     while sentence(other) == sentence(act):
         other = drawn_act(teller.said, kind, own)
-    like, near = about(act, own, twin), about(other, own, twin)
+    like, near = with_twin(act, own, twin), with_twin(other, own, twin)
     spare = (nothing_pairs(teller, like) if rng.random() < 0.6 else [teller.done(near)], False)
     beside = (nothing_pairs(teller, other) if rng.random() < 0.5 else [teller.done(other)], False)
     if not way:
@@ -126,7 +126,7 @@ def _step(teller: Teller, pairs: Sequence[Pair], *, needed: bool) -> Step:
     return Step(job_text(pairs, user), "relevant" if needed else "decoy")
 
 
-def about(act: Act, own: str, twin: str) -> Act:
+def with_twin(act: Act, own: str, twin: str) -> Act:
     """Return the same call about another thing."""
     return replace(
         act,

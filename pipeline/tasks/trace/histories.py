@@ -33,7 +33,7 @@ class Move(NamedTuple):
     joined: str = ""
 
 
-class Told(NamedTuple):
+class History(NamedTuple):
     """A history as text, and what it comes to for a reader who sees all of it, and for some who do not."""
 
     steps: Sequence[Step]
@@ -135,7 +135,7 @@ def mixed(rng: Random, runs: Sequence[Sequence[Entry]]) -> list[Entry]:
     return [next(turns[at]) for at in order]
 
 
-def amount(dealer: Dealer, item: str, changes: int, end: int, purpose: str) -> Told:
+def amount(dealer: Dealer, item: str, changes: int, end: int, purpose: str) -> History:
     """Write the changes of an item, all of which the answer needs if they stand, and its record."""
     teller = dealer.teller(purpose)
     rng, said = teller.rng, teller.said
@@ -167,10 +167,10 @@ def amount(dealer: Dealer, item: str, changes: int, end: int, purpose: str) -> T
     steps = [*scribe.steps[:at], Step(record, "relevant"), *scribe.steps[at:]]
     total = opening_of(item) + scribe.true.amount(item)
     naive = opening_of(item) + scribe.naive.amount(item)
-    return Told(steps, str(total), str(naive), str(moves[-1].act.args["qty"]), 0)
+    return History(steps, str(total), str(naive), str(moves[-1].act.args["qty"]), 0)
 
 
-def holder(dealer: Dealer, ticket: str, changes: int, end: int, purpose: str) -> Told:
+def holder(dealer: Dealer, ticket: str, changes: int, end: int, purpose: str) -> History:
     """Write the assignments of a ticket; the answer needs the one that counts and all after it."""
     teller = dealer.teller(purpose)
     rng = teller.rng
@@ -198,7 +198,7 @@ def holder(dealer: Dealer, ticket: str, changes: int, end: int, purpose: str) ->
     named = [str(move.act.args["to"]) for move in moves if "to" in move.act.args]
     if scribe.true.holder(ticket) != owner.args["to"]:
         raise AssertionError(f"{ticket} is with {scribe.true.holder(ticket)}, not {owner.args['to']}")
-    return Told(
+    return History(
         scribe.steps, named[named.index(str(owner.args["to"]))], scribe.naive.holder(ticket), named[-1], len(named)
     )
 

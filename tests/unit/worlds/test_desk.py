@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.streams import Streams
 from pipeline.tasks.trace.histories import row_batch
-from pipeline.tasks.trace.log import Call, Log, about, read
+from pipeline.tasks.trace.log import Call, Log, calls_naming, read
 from pipeline.worlds.desk import Desk, Speaker, State, Teller, acts, apply, desk, pool_texts, words
 from pipeline.worlds.desk.calls import ENVELOPES, ERRORS, FAULTS, aligned
 from pipeline.worlds.desk.jobs import WEIGHTS, assign_act, batch_code, copy_act, install_act, move_act, set_act
@@ -213,8 +213,8 @@ def test_a_name_within_a_longer_one_is_no_mention() -> None:
     calls = read(
         PROMPT.format('> stock {"action": "record", "item": "ABP-4417"}\n< ABP-4417: opening_qty 5 (b2b2b)\n')
     ).calls
-    assert about(calls, ["P-4417"]) == []
-    assert about(calls, ["ABP-4417"]) == calls
+    assert calls_naming(calls, ["P-4417"]) == []
+    assert calls_naming(calls, ["ABP-4417"]) == calls
 
 
 def test_columns_are_even() -> None:
