@@ -12,7 +12,7 @@ from pipeline.tasks.base import Key
 from pipeline.tasks.trace import text
 from pipeline.tasks.trace.base import Dealer, Drawn, Step, TraceTask
 from pipeline.tasks.trace.histories import mixed, nothing_pairs
-from pipeline.worlds.desk import Act, State, Teller, acts, apply, job_text, words
+from pipeline.worlds.desk import Act, CallWriter, State, acts, apply, job_text, words
 from pipeline.worlds.desk.jobs import USER, user_line
 
 SETS = 4
@@ -85,8 +85,8 @@ class WhichCall(TraceTask):
 
 def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tuple[int, int]) -> Chain:
     """Write how a value is set in one file and copied on, and what else happens to the setting."""
-    teller = dealer.teller(files[0])
-    rng, (place, end) = teller.rng, dealt
+    writer = dealer.writer(files[0])
+    rng, (place, end) = writer.rng, dealt
     writes = [Write(acts.set_value(files[0], key, value), True, True)]
     writes += [Write(acts.copy_value(source, target, key), True, True) for source, target in pairwise(files)]
     others = [
@@ -107,7 +107,7 @@ def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tup
         writes.insert(rng.randrange(1, len(writes)), Write(act, False, False))
     if dealer.errors and end < 2:
         writes.append(Write(acts.set_value(files[-1], key, rng.choice(VALUES)), False, False))
-    return _written(teller, writes, (files, key, value))
+    return _written(writer, writes, (files, key, value))
 
 
 def other_value(rng: Random, value: int) -> int:
@@ -132,17 +132,17 @@ def _put(rng: Random, writes: Sequence[Write], write: Write, before: int | None,
     return [*writes[:at], write, *writes[at:]]
 
 
-def _written(teller: Teller, writes: Sequence[Write], asked: tuple[Sequence[str], str, int]) -> Chain:
+def _written(writer: CallWriter, writes: Sequence[Write], asked: tuple[Sequence[str], str, int]) -> Chain:
     files, key, value = asked
     state, steps, sets, shown = State(), list[Step](), list[str](), list[str]()
     for write in writes:
-        pairs = [teller.done(write.act)] if write.counts else nothing_pairs(teller, write.act)
+        pairs = [writer.done(write.act)] if write.counts else nothing_pairs(writer, write.act)
         if write.counts:
             apply(state, write.act, pairs[-1].ref)
             if write.act.args.get("file") == files[0]:
                 sets.append(pairs[-1].ref)
         if write.act.args.get("value") == value:
             shown.append(pairs[-1].ref)
-        user = user_line(teller.said, pairs[0].text) if teller.rng.random() < USER else ""
+        user = user_line(writer.sentences, pairs[0].text) if writer.rng.random() < USER else ""
         steps.append(Step(job_text(pairs, user), "relevant" if write.needed else "decoy"))
     return Chain(steps, state.cells[files[-1], key][1], sets, shown)
