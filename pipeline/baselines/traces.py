@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from pipeline.baselines.base import LAST, End, Passage, Reading
+from pipeline.baselines.base import LAST, End, Passage, PromptView
 from pipeline.rows import Row
 from pipeline.tasks.trace.log import END, START, Call, Log, read
 from pipeline.tasks.trace.replay import CLAIM, Asked, asked_of
@@ -15,7 +15,7 @@ from pipeline.tasks.trace.tools import AsTools, FlatTrace
 NAME = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
 
 
-class Traces(Reading):
+class Traces(PromptView):
     """Things, settings, plans, queries or rules asked about by name, among tool calls.
 
     A conversation of real calls is read as the text of the subtask without them.
