@@ -36,8 +36,8 @@ def depths(
     asked = Permutation(stratum_streams.of("ordinal", index // stratum.rows, group), count)[member]
     rng = row_streams.of("depths")
     before = sorted(depth * rng.random() for _ in range(asked))
-    behind = sorted(depth + (1 - depth) * rng.random() for _ in range(count - 1 - asked))
-    return asked, (*before, depth, *behind)
+    after = sorted(depth + (1 - depth) * rng.random() for _ in range(count - 1 - asked))
+    return asked, (*before, depth, *after)
 
 
 LETTERS, DIGITS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", "23456789"

@@ -8,7 +8,7 @@ from random import Random
 
 from pipeline.tasks.rerank.questions import ONCE, Question, bounds
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
-from pipeline.worlds.gazetteer.documents import BESIDE, Writer, naming, slot_of
+from pipeline.worlds.gazetteer.documents import ASIDE, Writer, naming, slot_of
 from pipeline.worlds.gazetteer.things import EVER, QUALIFIED, era_of, together
 
 TRIES = 1000
@@ -18,7 +18,7 @@ SPREAD = 20
 """The most years between things drawn only for what they name."""
 COLOUR = "colour: "
 Spot = str
-"""Where a document can name a value: a relation of its form, `COLOUR` and a slot, or `COLOUR`, `BESIDE` and a relation,
+"""Where a document can name a value: a relation of its form, `COLOUR` and a slot, or `COLOUR`, `ASIDE` and a relation,
 for a sentence that mentions the relation besides what is stated."""
 Mention = tuple[str, Spot]
 """A value, and where it is named."""
@@ -145,7 +145,7 @@ class DocumentWriter:
         for name in self._rng.sample(sorted(values), len(values)):
             relation, value = forms()[self._asked.form].relation(name), values[name]
             taken = [spot for _, spot in mentions]
-            spoken = f"{COLOUR}{BESIDE}{name}"
+            spoken = f"{COLOUR}{ASIDE}{name}"
             missed = form.name == self._asked.form and name not in gone and self._alive(form, era, value)
             if missed and spoken not in taken and self._rng.random() < SPOKEN:
                 mentions.append((value, spoken))
@@ -184,5 +184,5 @@ class DocumentWriter:
     @staticmethod
     def _room(form: Form, slot: str, stated: Sequence[Relation]) -> int:
         """Return how many sentences of color name what fills a slot and contradict nothing that is stated."""
-        beside = {said for one in stated for said in one.beside}
-        return sum(said not in beside for said in naming(form.name, slot))
+        asides = {said for one in stated for said in one.asides}
+        return sum(said not in asides for said in naming(form.name, slot))

@@ -108,16 +108,16 @@ def claimed(writer: CallWriter, kind: str, things: tuple[str, str], way: str) ->
         other = drawn_act(writer.sentences, kind, own)
     like, near = with_twin(act, own, twin), with_twin(other, own, twin)
     spare = (nothing_pairs(writer, like) if rng.random() < 0.6 else [writer.done(near)], False)
-    beside = (nothing_pairs(writer, other) if rng.random() < 0.5 else [writer.done(other)], False)
+    extra = (nothing_pairs(writer, other) if rng.random() < 0.5 else [writer.done(other)], False)
     if not way:
-        jobs = [([writer.done(act)], True), beside, spare]
+        jobs = [([writer.done(act)], True), extra, spare]
     elif way == REFUSED:
-        jobs = [(nothing_pairs(writer, act), False), beside, spare]
+        jobs = [(nothing_pairs(writer, act), False), extra, spare]
     elif way == TWIN:
-        jobs = [([writer.done(like)], False), beside, (nothing_pairs(writer, other), False)]
+        jobs = [([writer.done(like)], False), extra, (nothing_pairs(writer, other), False)]
     else:
         plain = text.PLANNED[rng.randrange(len(text.PLANNED))].format(request=act.request)
-        jobs = [([writer.done(acts.note(plain, int(writer.sentences.slot("n4"))))], False), beside, spare]
+        jobs = [([writer.done(acts.note(plain, int(writer.sentences.slot("n4"))))], False), extra, spare]
     return Claimed(act, [_step(writer, pairs, needed=needed) for pairs, needed in jobs], way)
 
 

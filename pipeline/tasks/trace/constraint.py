@@ -69,7 +69,7 @@ class Constraint(TraceTask):
             last.append(writer.claim(own))
         histories += [[writer.claim(own)] for _ in range(injected - (end == CLAIM)) if injected]
         if dealer.knob("twins"):
-            histories += [writer.beside(topic) for topic in named[3 if linked else 1 :]]
+            histories += [writer.other_thing(topic) for topic in named[3 if linked else 1 :]]
         person, names = writer.answer, named
         if not dealer.knob("twins"):
             names = [*named[: 3 if linked else 1], *(named[-1:] if end == OTHER_THING else [])]
@@ -160,7 +160,7 @@ class RuleWriter:
                 steps.append(self.rule("rule_forget", own, "relevant"))
         return [steps, *others]
 
-    def beside(self, topic: str) -> list[Step]:
+    def other_thing(self, topic: str) -> list[Step]:
         """Write the rules about another thing."""
         steps = [self.rule("rule_all", topic, "decoy")]
         for kind in pairs(self.rng, 2 * self.rng.randrange(2)):

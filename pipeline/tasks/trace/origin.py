@@ -98,7 +98,7 @@ def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tup
         if rng.random() < 0.5:
             write = Write(acts.set_value(path, key, other_value(rng, value)), True, False)
             early = at == len(files) - 1 or rng.random() < 0.5
-            writes = _put(rng, writes, write, before=at if early else None, behind=None if early else at + 1)
+            writes = _put(rng, writes, write, before=at if early else None, after=None if early else at + 1)
     nothing = [
         (acts.copy_value(files[0], files[-1], key) if len(files) > 2 and rng.random() < 0.4 else _set(rng, files, key))
         for _ in range(_failures(rng, len(files), dealer.errors))
@@ -123,10 +123,10 @@ def _failures(rng: Random, size: int, errors: float) -> int:
     return round(size * errors) + (rng.random() < 0.5) if errors else 0
 
 
-def _put(rng: Random, writes: Sequence[Write], write: Write, before: int | None, behind: int | None) -> list[Write]:
+def _put(rng: Random, writes: Sequence[Write], write: Write, before: int | None, after: int | None) -> list[Write]:
     """Put a write before or after one of those that are needed, by its number among them."""
     needed = [at for at, one in enumerate(writes) if one.needed]
-    first = 0 if behind is None else needed[behind] + 1
+    first = 0 if after is None else needed[after] + 1
     last = len(writes) if before is None else needed[before]
     at = rng.randrange(first, last + 1)
     return [*writes[:at], write, *writes[at:]]
