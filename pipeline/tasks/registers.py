@@ -122,15 +122,15 @@ def places_of(text: str) -> Places:
     return Places(*([at for at, one in zip(found.numbers, same, strict=True) if one == kind] for kind in kinds))
 
 
-def register_faults(row: Published, after: int) -> Iterator[str]:
-    """Yield what is wrong with the register of a row, after which so many lines stand before the question.
+def register_faults(row: Published, behind: int) -> Iterator[str]:
+    """Yield what is wrong with the register of a row, behind which so many lines stand before the question.
 
     Its marks are held to be those of the entries that are asked for, and of those with the label or the district alone.
     """
     found, places = register(row.text), places_of(row.text)
     if not row.text.endswith(row.question):
         yield "the prompt does not end in the question"
-    if found.numbers != list(range(BEFORE, len(found.lines.texts) - after)):
+    if found.numbers != list(range(BEFORE, len(found.lines.texts) - behind)):
         yield "a line of the register is no entry"
     if len({one.code for one in found.stated}) < len(found.stated):
         yield "two entries have the same code"

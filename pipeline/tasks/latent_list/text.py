@@ -20,7 +20,7 @@ AROUND: Mapping[str, Mapping[str, int]] = {
     "take": {"rr-.": 56, "rr-.-": 4, "artr-.": 12, "-.": 25, "-.-": 3},
     "reverse": {".at": 20, ".-at": 29, "-.at": 30, "-.-at": 21},
 }
-"""What stands before and after a relevant operation, the dot, and how often of a hundred: the steps of a block, and
+"""What stands before and behind a relevant operation, the dot, and how often of a hundred: the steps of a block, and
 `-` for a line that does nothing. No other reverse may touch a relevant one, so it comes before a pair."""
 LOOSE = 0.05
 """How often a line that does nothing stands where it need not: behind a removal, or between reverse and addition."""
@@ -45,12 +45,12 @@ def spaced(block: Iterable[Operation], rng: Random) -> str:
 
 
 def surroundings(rng: Random, name: str) -> tuple[str, str]:
-    """Draw the lines before and after a relevant operation."""
+    """Draw the lines before and behind a relevant operation."""
     around = AROUND[CLASS[name]]
-    before, _, after = rng.choices(list(around), list(around.values()))[0].partition(".")
+    before, _, behind = rng.choices(list(around), list(around.values()))[0].partition(".")
     return (
         spaced(draw_block(rng, before.rstrip("-")), rng) + IDLE * before.count("-"),
-        IDLE * after.count("-") + spaced(draw_block(rng, after.lstrip("-")), rng),
+        IDLE * behind.count("-") + spaced(draw_block(rng, behind.lstrip("-")), rng),
     )
 
 
