@@ -1,6 +1,6 @@
-"""Carrara from Python: open a split, score predictions against it, score one reply, stream rows to trainers.
+"""Carrara's Python API: open a split, score predictions against it, score one reply, stream rows to trainers.
 
-Heavy packages are imported only when they are used. Everything else lives in `pipeline`, the package behind the command
+Heavy packages are imported only when needed. Everything else is in `pipeline`, the package behind the command
 `carrara`.
 
 >>> [name for name in sorted(__all__) if name.islower() and "_" not in name]
@@ -63,19 +63,19 @@ _HOMES = {
     "taskset": "pipeline.training.adapters",
     "verl_dataset": "pipeline.training.adapters",
 }
-"""The module of every name that is imported when it is first used."""
+"""The module of each name, which is imported when the name is first used."""
 
 
 def open_split(where: str | Path, size: str = "") -> Split:
     """Open one tokenizer's folder of a build, or a published data set at a tag.
 
     Args:
-        where: a folder, such as ``outputs/v3.0.0/o200k``; the URL of one in a store; or ``org/name@v1.0.0``, which is
-            downloaded.
-        size: ``"lite"`` for the balanced subset that costs least to run, or empty for all rows.
+        where: a folder, such as ``outputs/v3.0.0/o200k``; the URL of a folder in a store; or ``org/name@v1.0.0``, which
+            is downloaded.
+        size: ``"lite"`` for the small balanced subset, or empty for all rows.
 
     Returns:
-        The split; ``split.rows()`` yields its rows, ``split.frame()`` gives them as a pandas frame.
+        The split; ``split.rows()`` yields its rows, ``split.frame()`` returns them as a pandas frame.
 
     Raises:
         SplitError: if there is no sealed split, or no such size.
@@ -92,13 +92,13 @@ def open_scores(
     """Score the predictions of one model against a split.
 
     Args:
-        split: an open split, or what `open_split` takes; of a published one only the keys are downloaded.
+        split: an open split, or what `open_split` takes; only the keys of a published split are downloaded.
         predictions: files or folders in any form that `carrara score` reads.
         model: a label for the model.
 
     Returns:
-        Tables of scores; ``scores.frame()`` has one line for each row, ``scores.frame("family", "length")`` one for
-        each pair of these, with its 95 % interval and chance.
+        Tables of scores; ``scores.frame()`` has a line for each row, ``scores.frame("family", "length")`` one for each
+        family and length, with its 95 % interval and chance.
 
     Raises:
         PredictionsError: if nothing can be scored.

@@ -1,4 +1,4 @@
-"""What the build commands share: the common options, and how a plan and its stages are made from them."""
+"""The common options of build commands, and how they become a plan and its stages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pipeline.verify.lock import find_lock
 
 
 def checked_size(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """Return a named size, or how many blocks of rows each stratum has, as recipes take it."""
+    """Return a valid size for a recipe: a named one, or a number of blocks."""
     if value is None or value in SIZES or re.fullmatch("[1-9][0-9]{0,17}", value):
         return value
     if value == LITE:
@@ -45,7 +45,7 @@ SIZE = click.option(
 
 
 def plan_from(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that every stage takes (recipe, folder, profiles, families, corpus) and pass it their plan."""
+    """Add the common options of stages (recipe, folder, profiles, families, corpus), and pass the plan they make."""
 
     @wraps(command)
     def with_plan(
@@ -102,7 +102,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say how a stage runs."""
+    """Add the options for how a stage runs."""
     for option in reversed(
         [
             click.option(
@@ -139,9 +139,9 @@ def open_plan(
     *,
     only: bool = False,
 ) -> Plan:
-    """Return the plan for the common options; corpora and models are first checked and copied into the folder.
+    """Return the plan for the common options; corpora and the profiles of models are copied into the folder.
 
-    They are copied only once it is clear that the recipe may be built there.
+    They are copied only after checking that the recipe may be built there.
     """
     loaded = load_recipe(recipe).sized(size)
     loaded = loaded.only(families) if only else loaded
@@ -150,7 +150,7 @@ def open_plan(
         _check_others(folder, loaded)
     if corpora or any(map(own_profile, _named(tokenizers))):
         check_release(folder, loaded)
-        if not corpora:  # which decide what may be asked
+        if not corpora:  # corpora decide what can be planned
             make_plan(loaded, (), folder, tuple(families))
     if corpora:
         loaded = with_corpora(loaded, [freeze_corpus(path, folder / "corpora") for path in corpora])
@@ -158,7 +158,7 @@ def open_plan(
 
 
 def _check_others(folder: Path, recipe: Recipe) -> None:
-    """Check that a folder holds no shards of a tier that a recipe of some families alone would remove.
+    """Check that a folder has no shards of the recipe's tier that --only would remove.
 
     Raises:
         RecipeError: naming their families.
@@ -173,17 +173,17 @@ def _check_others(folder: Path, recipe: Recipe) -> None:
 
 
 def profile_names(tokenizers: Sequence[str], root: Path | None = None) -> tuple[str, ...]:
-    """Return the profiles that ``--tokenizer`` names; those of models are kept in the release folder `root`.
+    """Return the profiles that ``--tokenizer`` names; those of models are stored in the release folder `root`.
 
     Raises:
-        FrozenError: if a model is named that a frozen folder does not have.
+        FrozenError: for a model that is not in a frozen folder.
     """
     names = (each for name in _named(tokenizers) for each in (base_profiles() if name == "all" else (name,)))
     return tuple(dict.fromkeys(name if root is None else _settled(name, root) for name in names)) or DEFAULT_PROFILES
 
 
 def _named(tokenizers: Sequence[str]) -> list[str]:
-    """Return the names in options that may hold several each."""
+    """Return the names in some options, each of which may contain several."""
     split = ([given] if _is_path(given) else given.replace(",", " ").split() for given in tokenizers)
     return [name for names in split for name in names]
 
@@ -204,7 +204,7 @@ def _settled(name: str, root: Path) -> str:
 
 def open_stages(plan: Plan, workers: int, part: str, address: str | None, wait: float, *, quiet: bool) -> Stages:
     """Return the stages of a plan, to run on the engine that the options select."""
-    if address is not None:  # workers have folders of their own to start from
+    if address is not None:  # workers have other working directories
         plan = replace(plan, out=plan.out.absolute())
     return Stages(plan, open_engine(workers, address, wait, plan.out), parse_part(part), quiet)
 
@@ -214,15 +214,15 @@ def open_engine(
 ) -> Callable[[], Executor]:
     """Return a function that opens the engine that the options select; workers of a cluster must share the folders.
 
-    Where jobs write nothing, the engine writes nothing into the folders either.
+    If jobs write nothing, neither does the engine.
     """
     if address is not None:
         return dask(address, folder.absolute(), wait, *(other.absolute() for other in others), writes=writes)
-    return processes(1 if str(folder).startswith("memory://") else workers)  # no other process sees that memory
+    return processes(1 if str(folder).startswith("memory://") else workers)  # other processes cannot see that memory
 
 
 def parse_part(part: str) -> tuple[int, int]:
-    """Read ``2/8``.
+    """Parse a part like ``2/8``.
 
     Raises:
         RecipeError: if it is not a valid part.

@@ -1,4 +1,4 @@
-"""The command for baselines: what guessing scores, and simulated readers."""
+"""The command for the scores of guessing, and for simulated readers: baselines."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _run_readers(
 
 
 def _print_chance(folder: Path, *, as_json: bool) -> None:
-    """Print what guessing would score on the rows of a split.
+    """Print the scores of guessing on the rows of a split.
 
     Raises:
         CarraraError: if the folder has no keys.
@@ -129,7 +129,7 @@ def _tokens(split: Split, selection: Selection) -> int:
 
 
 def _left_out(name: str, one: Written) -> str:
-    """Say which rows a reader left out."""
+    """Return a phrase about the rows that a reader left out, or an empty string."""
     if not one.left_out:
         return ""
     tasks = ", ".join(sorted(one.left_out))

@@ -94,7 +94,7 @@ def show_plan(
 
 
 def _costs_of(plan: Plan, keys: Sequence[Mapping[str, Any]]) -> Costs:
-    """Return what the rows of a plan cost in its first profile, by size; `keys` are some that were drawn, or none."""
+    """Return the costs of a plan's rows in its first profile, by size; replies are estimated from `keys`, if any."""
     replies: dict[tuple[str, str], list[float]] = {}
     for key in keys:
         replies.setdefault((key["family"], key["subtask"]), []).append(reply_tokens(key["target"]))
@@ -134,7 +134,7 @@ def _pack(plan: Plan, stages: Stages) -> str:
 
 
 STAGES = {"sample": _sample, "render": _render, "pack": _pack}
-"""The stages that a build can stop after: each function runs one and returns what to print."""
+"""The stages after which a build can stop: each function runs one and returns the line to print."""
 
 
 @cli.command()

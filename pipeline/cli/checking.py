@@ -84,7 +84,7 @@ def check(
 
 
 def _few(split: Split, sizes: list[Row], count: int) -> list[Row]:
-    """Return some of the shortest rows, of as many strata as there are."""
+    """Return some of the shortest rows, from different strata."""
     wanted, found = {row["id"] for row in sizes}, list[Row]()
     for length in sorted({row["length"] for row in sizes}):
         rows = split.rows(COLUMNS, Selection(lengths=(length,), limit=1))
@@ -95,7 +95,7 @@ def _few(split: Split, sizes: list[Row], count: int) -> list[Row]:
 
 
 def profile_of(split: Split) -> Profile | None:
-    """Return the profile that a split is cut for, shipped or kept in its folder; None if neither is that one."""
+    """Return the profile of a split, shipped or kept in its folder; None if neither has the split's digest."""
     kept = kept_profile(split.folder.parent, split.tokenizer)
     if kept is None and split.tokenizer not in shipped_profiles():
         return None

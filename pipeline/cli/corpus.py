@@ -1,4 +1,4 @@
-"""The commands for corpora of users' own: import, show, write."""
+"""The commands for users' own corpora: import, show, write."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def show_corpus(*, file: Path) -> None:
 
 
 NAMES = {"labelled": "labelled texts"}
-"""What tables are called where their names do not say it."""
+"""Descriptions of tables whose names do not describe them."""
 
 
 def describe_corpus(found: Corpus) -> str:
-    """Return what a corpus holds, in words, and its digest."""
+    """Return the contents of a corpus in words, and its digest."""
     parts = [f"{len(some):,} {NAMES.get(name, name)}" for name, some in found.tables().items()]
     asked = [one for one in found.questions if one.answers and not one.shown]
     for count, times in sorted(Counter(len(one.gold) for one in asked).items()):
@@ -94,7 +94,7 @@ def describe_corpus(found: Corpus) -> str:
 
 
 FORMATS, TOPICS = 8, 12
-"""How many formats and topics are used if none are named."""
+"""The number of formats and of topics that are used if none are named."""
 
 
 @corpus.command()

@@ -1,4 +1,4 @@
-"""What a run costs: rows, tokens of prompts and replies, and from these time and money at rates that a user gives."""
+"""The costs of a run: rows, tokens of prompts and replies, and time and money at rates that a user gives."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pipeline.cli.options import Number
 from pipeline.terminal.text import table
 
 CHARACTERS = 4
-"""Characters of English text per token, about."""
+"""Approximate characters of English text per token."""
 
 
 @dataclass(slots=True)
 class Cost:
-    """What some rows cost, in tokens.
+    """The cost of some rows, in tokens.
 
     Attributes:
-        rows: how many rows.
-        prompt: tokens of their prompts, with the chat template.
+        rows: the number of rows.
+        prompt: tokens of their prompts, including the chat template.
         most: the most tokens that their replies may have.
-        expected: tokens of replies that are as long as the reference answers; None if these are not known.
+        expected: tokens of replies as long as the reference answers; None if these are not known.
     """
 
     rows: int = 0
@@ -32,7 +32,7 @@ class Cost:
     expected: float | None = 0.0
 
     def add(self, rows: int, prompt: int, most: int, expected: float | None) -> None:
-        """Add rows, with the tokens of each."""
+        """Add a number of rows, with the tokens of each row."""
         self.rows += rows
         self.prompt += rows * prompt
         self.most += rows * most
@@ -43,13 +43,13 @@ class Cost:
 
 
 def reply_tokens(target: str) -> float:
-    """Return about how many tokens a reply has that gives a reference answer and nothing else."""
+    """Return the approximate tokens of a reply that is just the reference answer."""
     return 1 + len(target) / CHARACTERS
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Tokens per second of a server, prompts and replies together, and prices in dollars per million tokens."""
+    """A server's tokens per second, prompts and replies together, and prices in dollars per million tokens."""
 
     speed: float | None = None
     price_in: float | None = None
@@ -57,7 +57,7 @@ class Rates:
 
 
 def rate_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that give the rates; `rates_from` takes what they give."""
+    """Add the options for the fields of `Rates`."""
     for option in reversed(
         [
             click.option(
@@ -80,18 +80,18 @@ def rate_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass(slots=True)
 class Costs:
-    """Costs by a name, such as a length, in the order in which they come."""
+    """Costs by name, such as by length, in the order in which they were added."""
 
     by: str
     parts: dict[str, Cost] = field(default_factory=dict)
 
     def of(self, name: str) -> Cost:
-        """Return the cost of a name, which is nothing at first."""
+        """Return the cost under a name, starting from zero."""
         return self.parts.setdefault(name, Cost())
 
     @property
     def total(self) -> Cost:
-        """The cost of all together."""
+        """The sum of all costs."""
         parts = self.parts.values()
         known = [each.expected for each in parts if each.expected is not None]
         return Cost(
@@ -107,8 +107,8 @@ def cost_lines(costs: Costs, rates: Rates, *, total: bool) -> Iterator[str]:
 
     Args:
         costs: the costs.
-        rates: a column for the time and one for the money is added if they are given.
-        total: whether to add a line for all of them.
+        rates: rates that add a column for time or money.
+        total: whether to add a line with the sum.
     """
     parts = {**costs.parts, **({"all": costs.total} if total and len(costs.parts) > 1 else {})}
     yield table([{costs.by: name, **_record(cost, rates)} for name, cost in parts.items()])
@@ -139,7 +139,7 @@ def _reply(cost: Cost) -> float:
 
 
 def _money(cost: Cost, rates: Rates) -> list[str]:
-    """Return the price with the expected replies and with the longest, in dollars."""
+    """Return the price in dollars with the expected replies, and with the longest."""
     return [
         f"${(cost.prompt * (rates.price_in or 0) + reply * (rates.price_out or 0)) / 1e6:,.2f}"
         for reply in (_reply(cost), cost.most)

@@ -43,7 +43,7 @@ def export_split(
 
 
 def _write(chosen: Export, where: str, out: Path | None, selection: Selection) -> None:
-    """Write an export and print what it contains and what it leaves out."""
+    """Write an export, and print what it contains and leaves out."""
     split = split_from(where, size=selection.size)
     folder = out or Path("exports") / f"{chosen.name}-{split.tokenizer}"
     written = export(chosen, split, selection, folder)

@@ -1,4 +1,4 @@
-"""The group of all commands. Each is loaded only when it is called, so that the others cost no time."""
+"""The group of all commands. Each is loaded only when it is called, which keeps start-up fast."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from pipeline.terminal.startup import INTERRUPTED, Terminated, handled, leave, t
 from pipeline.version import __version__
 
 LONGEST = 2000
-"""Characters of an error that are shown."""
+"""Most characters of an error that are shown."""
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""What a system says where nothing more can be written."""
+"""Errors of a full disk or quota, or a file that is too large."""
 REPORTED = 2
-"""The exit code if a command did its work, but rows lack a prediction, or a build a part."""
+"""The exit code if a command did its work, but, for example, predictions or parts of a build are missing."""
 LISTED = 3
-"""Splits that are named where one is missing."""
+"""Most splits that an error suggests."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
@@ -109,11 +109,11 @@ EXAMPLES = {name: entry.example for name, entry in COMMANDS.items()} | {
     "train verify": "train verify rl",
     "train prove": "train prove outputs/v3.0.0 --out apart.bin",
 }
-"""An example of the use of each command, and of each command of a group."""
+"""An example for each command and subcommand."""
 
 
 class OneLine(click.Group):
-    """A group whose errors are one line on stderr and exit code 1; Ctrl-C is 130, SIGTERM ends by the signal."""
+    """A group that prints an error as one line on stderr and exits with 1; Ctrl-C exits with 130, SIGTERM by signal."""
 
     def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
         """Run the command line."""
@@ -122,11 +122,11 @@ class OneLine(click.Group):
             with handled(signal.SIGTERM, terminate):
                 return super().main(args, **{**extra, "standalone_mode": False})
         except (KeyboardInterrupt, click.Abort) as fault:
-            if isinstance(fault.__cause__, EOFError):  # a file that ends early: click makes an Abort of that too
+            if isinstance(fault.__cause__, EOFError):  # a file that ends early, which click turns into Abort too
                 say(f"carrara: {_one_line(_told(fault.__cause__))}", err=True)
                 sys.exit(1)
             say(INTERRUPTED, err=True)
-            if isinstance(fault.__cause__ or fault, Terminated):  # click makes an Abort of it
+            if isinstance(fault.__cause__ or fault, Terminated):  # click turns it into Abort
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 signal.raise_signal(signal.SIGTERM)
             sys.exit(130)
@@ -139,13 +139,13 @@ class OneLine(click.Group):
 
 
 def _one_line(said: str) -> str:
-    """Return what is said in one line; of one that quotes far too much, the middle is left out."""
+    """Return a message in one line, without its middle if it is too long."""
     line = " ".join(said.split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} [...] {line[-LONGEST // 2 :]}"
 
 
 def _told(fault: Exception) -> str:
-    """Return what is said of an error; of an unexpected one, where to look further."""
+    """Return the message of an error; for an unexpected one, with where to look further."""
     if isinstance(fault, click.MissingParameter) and fault.ctx:
         name = fault.ctx.command_path.partition(" ")[2]
         wanted = _given(fault.param) if fault.param else ""
@@ -167,7 +167,7 @@ def _told(fault: Exception) -> str:
 
 
 def _given(param: click.Parameter) -> str:
-    """Return what could be given for a parameter, as far as that is known, with "; " behind it."""
+    """Return advice on what to give for a parameter, ending in "; ", or an empty string."""
     from pipeline.recipe import shipped_recipes
 
     if param.name == "recipe":
@@ -185,7 +185,7 @@ def _given(param: click.Parameter) -> str:
 
 
 def _is_of_store(fault: Exception) -> bool:
-    """Tell whether an error is what a store says; no store was asked where its module is not loaded."""
+    """Tell whether an error comes from a store, without loading the module for stores."""
     loaded = sys.modules.get("pipeline.storage")
     return loaded is not None and isinstance(fault, loaded.StoreError)
 
@@ -195,7 +195,7 @@ def _example(name: str) -> str:
 
 
 class LazyGroup(OneLine):
-    """The group of the commands above."""
+    """The group of `COMMANDS`, loaded on demand."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names of all commands."""
@@ -215,10 +215,10 @@ class LazyGroup(OneLine):
         return command
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
-        """Find the command that was named, by this name or an earlier one.
+        """Find a command by its present name or an earlier one.
 
         Raises:
-            CarraraError: with the nearest right name, if there is no such command.
+            CarraraError: if there is no such command, suggesting the nearest name.
         """
         args = names.current_command(args)
         if args[0] not in COMMANDS and not args[0].startswith("-"):
@@ -231,7 +231,7 @@ class LazyGroup(OneLine):
         return name, command, [*rest[:first], *names.current_options(rest[first:], own)]
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, without loading one."""
+        """Write the list of commands without loading any."""
         for title, entries in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, entry.line) for name, entry in entries.items()])

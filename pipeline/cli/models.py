@@ -1,4 +1,4 @@
-"""What commands that score share: models by name, and the split that each of them was asked."""
+"""Helpers of commands that score: models by name, and the splits that each was asked."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ SPLIT = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What each model may have been asked: the splits of each tokenizer, and by model those that are named for it."""
+    """The splits that models may have been asked: `choices` by tokenizer, and `named` by model, if a user said so."""
 
     choices: dict[str, list[Split]]
     named: dict[str, list[Split]] = field(default_factory=dict)
 
     def of(self, model: str, paths: Sequence[Path], exports: Sequence[Path]) -> tuple[list[Split], list[Path]]:
-        """Return the splits that a model's predictions are of, and those of the exports that are of them too.
+        """Return the splits that a model's predictions are for, and the exports of the same tokenizer.
 
         Raises:
-            PredictionsError: if nothing tells which they are.
+            PredictionsError: if the splits cannot be found out.
         """
         own = self.named.get(model)
         name = own[0].tokenizer if own else asked_of(paths, self.choices, exports)
@@ -47,7 +47,7 @@ def asked_from(where: str, stack: Sequence[str], others: Sequence[str], models: 
     """Open the splits that options name; a release folder has one for each tokenizer.
 
     Raises:
-        PredictionsError: if they are not of the same questions, or a model is named that there is none of.
+        PredictionsError: if they do not have the same questions, or an option names an unknown model.
     """
     named = dict[str, list[Split]]()
     splits = [split for one in (where, *stack) for split in splits_in(one)]
@@ -65,7 +65,7 @@ def asked_from(where: str, stack: Sequence[str], others: Sequence[str], models: 
 
 
 def splits_in(where: str) -> list[Split]:
-    """Return the split in a folder, or those of all tokenizers of a release."""
+    """Return the split in a folder, or the splits of all tokenizers of a release."""
     folder = fetched(where, KEYS)
     inside = sorted(path.parent for path in folder.glob("*/manifest.json"))
     if inside and not (folder / "manifest.json").exists():
@@ -77,11 +77,11 @@ def models_of(given: Sequence[str], *, together: bool = False) -> dict[str, list
     """Return the files of each model by its label; files given under the same NAME are combined.
 
     Args:
-        given: ``[NAME=]PREDICTIONS`` each; without a name a model is called by its file.
-        together: whether all files are of one model without a label, unless one of them has a name.
+        given: items of the form ``[NAME=]PREDICTIONS``; a model without a name is labeled by its file's name.
+        together: whether files without names all belong to one unlabeled model; ignored if any has a name.
 
     Raises:
-        PredictionsError: if two models without a name are called the same.
+        PredictionsError: if two models would have the same label.
     """
     found: dict[str, list[Path]] = {}
     named = [labelled(text) for text in given]

@@ -1,6 +1,6 @@
-"""Names of commands and options besides those that the help lists: earlier ones, and those that other tools have.
+"""Names of commands and options that the help does not list: earlier ones, and those of other tools.
 
-An earlier name works as before and prints one line that gives the new one. A name from another tool is simply taken.
+An earlier name works as before and prints one line with the new one. A name of another tool is accepted silently.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "fetch": ("profile", "fetch"),
     "write": ("corpus", "write"),
 }
-"""Earlier commands, and what each is now."""
+"""Earlier commands, and their present forms."""
 OPTIONS: Mapping[str, str] = {
     "--endpoint": "--base-url",
     "--workers": "--max-concurrency",
@@ -28,7 +28,7 @@ OPTIONS: Mapping[str, str] = {
     "--kept": "--threshold",
     "--readers": "--baselines",
 }
-"""Earlier options, and what each is now in the commands that have the new one and not the old one."""
+"""Earlier options, and their present names in commands that have the new one but not the old one."""
 OTHERS: Mapping[str, str] = {
     "--output": "--out",
     "--output-path": "--out",
@@ -41,11 +41,11 @@ OTHERS: Mapping[str, str] = {
     "--max-model-len": "--max-length",
     "--license": "--licence",
 }
-"""Options as lm-eval, Inspect, vLLM and others call them, with dashes."""
+"""Options of lm-eval, Inspect, vLLM and others, with dashes, and their names here."""
 
 
 def current_command(args: Sequence[str]) -> list[str]:
-    """Return the words of a command line by the present name of its command."""
+    """Return the words of a command line with the present name of its command."""
     now = COMMANDS.get(args[0])
     if now is None:
         return list(args)
@@ -54,7 +54,7 @@ def current_command(args: Sequence[str]) -> list[str]:
 
 
 def current_options(args: Sequence[str], own: Container[str]) -> list[str]:
-    """Return the arguments of a command with the present names of its options; `own` are those that it has."""
+    """Return the arguments of a command with the present names of its options; `own` are the options that it has."""
     found, at = list[str](), 0
     while at < len(args):
         name, equals, value = args[at].partition("=")
@@ -67,7 +67,7 @@ def current_options(args: Sequence[str], own: Container[str]) -> list[str]:
             now = next((each[plain] for each in (OPTIONS, OTHERS) if each.get(plain) in own), plain)
         if plain in OPTIONS and now != plain:
             say(f"carrara: {plain} is now {now}", err=True)
-        if plain == "--tries" and now != plain:  # one try more than retries
+        if plain == "--tries" and now != plain:  # the first try is no retry
             if not equals and at < len(args):
                 equals, value, at = "=", args[at], at + 1
             value = str(int(value) - 1) if value.isdecimal() else value

@@ -1,4 +1,4 @@
-"""Options of commands that build nothing too: this module loads nothing of a build."""
+"""Options for all commands. This module must not load build code, since some commands build nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.storage import StorePath, parse_location, read_text
 
 
 class Place(click.Path):
-    """A folder or a file: ``outputs/v1``, or in a store ``s3://bucket/v1``.
+    """The path of a folder or file on a disk (``outputs/v1``) or in a store (``s3://bucket/v1``).
 
     Args:
         disk: whether it must be on a disk.
@@ -32,7 +32,7 @@ class Place(click.Path):
         """Return the path.
 
         Raises:
-            RecipeError: if it is the URL of no store that is known, or of one where a disk is needed.
+            RecipeError: if it is the URL of an unknown store, or of any store where a disk is needed.
         """
         path = parse_location(value)
         if self._disk and isinstance(path, StorePath):
@@ -44,12 +44,12 @@ PLACE, DISK = Place(), Place(disk=True)
 
 
 BASE_URLS = ["CARRARA_BASE_URL", "CARRARA_ENDPOINT", "OPENAI_BASE_URL"]
-"""Environment variables that give the address of a server, the first that is set."""
+"""Environment variables for the address of a server; the first that is set counts."""
 
 
 def server_options(*, required: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return what adds the options that name a server, its model and the API key."""
-    variables = BASE_URLS if required else BASE_URLS[:2]  # a variable of other programs does not make it ask a model
+    """Return a decorator that adds the options for a server, its model and the API key."""
+    variables = BASE_URLS if required else BASE_URLS[:2]  # another program's variable must not make it ask a model
     otherwise = " or OPENAI_BASE_URL." if required else ".  [default: Carrara's grammars]"
 
     def add(command: Callable[..., None]) -> Callable[..., None]:
@@ -87,10 +87,10 @@ extra_body_option = click.option(
 
 
 def extra_body(given: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of some --extra-body.
+    """Return the fields given with --extra-body.
 
     Raises:
-        RecipeError: for one that cannot be read.
+        RecipeError: for a value that cannot be read.
     """
     fields = dict[str, Any]()
     for each in given:
@@ -105,21 +105,21 @@ def extra_body(given: Sequence[str]) -> dict[str, Any]:
 
 
 def missing(**given: object) -> click.MissingParameter:
-    """Return the error that names the first option without a value, of some that the command needs."""
+    """Return the error for the first of some required options that has no value."""
     context = click.get_current_context()
     params = (each for each in context.command.params if each.name in given and not given[each.name])
     return click.MissingParameter(ctx=context, param=next(params))
 
 
 def api_key(path: Path | None, variable: str | None = None) -> str:
-    """Return the API key in a file, or in the environment: on a command line every user of the machine could read it.
+    """Return the API key from a file or the environment; on a command line, other users of the machine could read it.
 
     Args:
         path: the file.
-        variable: the environment variable; by default two are looked at.
+        variable: the environment variable; by default CARRARA_API_KEY, then OPENAI_API_KEY.
 
     Raises:
-        RecipeError: if there is no such file or variable.
+        RecipeError: if there is no such file or variable, or both are given.
     """
     if path is not None and variable is not None:
         raise RecipeError("--key-file and --api-key-env both give the API key: give one of them")
@@ -138,7 +138,7 @@ def api_key(path: Path | None, variable: str | None = None) -> str:
 
 
 class Number(click.FloatRange):
-    """A number within bounds, of which "nan" is none, though it passes every comparison with them."""
+    """A number within bounds; it rejects "nan", which passes click's comparisons with bounds."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number."""
@@ -171,7 +171,7 @@ QUIRK = click.option(
 
 
 ALL = "all"
-"""The size of all rows."""
+"""The value of --size that selects all rows."""
 
 
 def selecting(command: Callable[..., None]) -> Callable[..., None]:
@@ -212,6 +212,6 @@ def selecting(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def selection_of(*, limit: int | None, size: str, **chosen: Sequence[Any]) -> Selection:
-    """Return the selection that the options ask for."""
+    """Return the selection that the options describe."""
     named = {name: tuple(values) for name, values in chosen.items()}
     return Selection(limit=limit, size="" if size == ALL else size, **named)

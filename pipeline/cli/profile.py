@@ -68,10 +68,10 @@ def add(
 
 
 def _check_free(folder: Path, state: str, model: str) -> None:
-    """Check that a folder does not hold another profile.
+    """Check that a folder is missing or empty.
 
     Raises:
-        ProfileError: saying what it holds.
+        ProfileError: saying what is in it.
     """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
@@ -87,7 +87,7 @@ def _check_free(folder: Path, state: str, model: str) -> None:
 
 
 def _option(given: str) -> tuple[str, Any]:
-    """Read OPTION=VALUE; a value is JSON where it can be read so, else text."""
+    """Parse OPTION=VALUE; the value is JSON if it can be parsed so, else text."""
     name, equals, value = given.partition("=")
     if not (name and equals):
         raise ProfileError(f"--set {given}: give OPTION=VALUE, such as enable_thinking=false")
@@ -98,7 +98,7 @@ def _option(given: str) -> tuple[str, Any]:
 
 
 def own_pip() -> str:
-    """Return the command that is pip: this Python's, or `python3`'s where this has none (as `make setup` leaves it)."""
+    """Return the command that runs pip: this Python's, or `python3`'s if this has none (as after `make setup`)."""
     python = shlex.quote(sys.executable) if find_spec("pip") else "python3"
     return f"{python} -m pip"
 

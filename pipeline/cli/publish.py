@@ -108,7 +108,7 @@ def _splits(folder: Path, tokenizers: Sequence[str]) -> list[Split]:
     """Return the sealed splits to publish.
 
     Raises:
-        StageError: if a tokenizer has none.
+        StageError: if a tokenizer has no sealed split.
     """
     inside = sorted(path.parent.name for path in folder.glob("*/manifest.json"))
     if not inside or (folder / "manifest.json").is_file():
@@ -131,10 +131,10 @@ def _repo_of(repo: str, split: Split, splits: Sequence[Split]) -> str:
 
 
 def _published(folder: Path, split: Split) -> Path:
-    """Return the default place: beside the profiles, in the release folder.
+    """Return the default staging folder: beside the profiles, in the release folder.
 
     Raises:
-        StageError: if that is in a store: what is uploaded is read from a disk.
+        StageError: if that is in a store, since uploads are read from a disk.
     """
     if isinstance(folder, StorePath):
         raise StageError(
@@ -151,7 +151,7 @@ def _exhibit() -> Callable[[Split], str]:
 
 
 def _reading() -> Read:
-    """Return the function that lets simulated readers answer."""
+    """Return the function that runs simulated readers."""
     from pipeline.baselines.files import curve_of
 
     return lambda split: curve_of(split, processes(os.cpu_count() or 1))
@@ -165,7 +165,7 @@ def _drawing() -> Draw:
 
 
 def _release(made: Staged, repo: str, *, upload_keys: bool, private: bool, dry_run: bool) -> None:
-    """Release a staged folder, or show what that would do; likewise its keys, if they have their own repo."""
+    """Release a staged folder, and its keys if they get their own repo; on a dry run, show what would be done."""
     from pipeline.publish.hub import preview, release
 
     parts = [(made.folder, repo, private)]

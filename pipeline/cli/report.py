@@ -109,7 +109,7 @@ def report(
         ).renamed(name)
         for label, paths in readers.items()
     ]
-    lite = any(each.lite for each in scored)  # then curves of all are made alike
+    lite = any(each.lite for each in scored)  # if so, all curves are computed as for lite
     scored, grey = ([replace(each, lite=lite) for each in some] for some in (scored, grey))
     say(write_page(score_page([splits for splits, _ in sources.values()], scored, grey, kept), out))
     for line in _said(scored):
@@ -117,7 +117,7 @@ def report(
 
 
 def _read(paths: Sequence[Path], asked: Asked, first: list[Split]) -> list[Split]:
-    """Return the splits that a simulated reader read: where its file does not tell, those of the first model."""
+    """Return the splits that a simulated reader read; if its file does not tell, those of the first model."""
     try:
         return asked.of("", paths, ())[0]
     except PredictionsError:
@@ -147,7 +147,7 @@ def _refuse_choices(selection: Selection, more: Sequence[object]) -> None:
 
 
 def _readers(given: Sequence[Path]) -> dict[str, list[Path]]:
-    """Return the file of each simulated reader by its name; of a folder all but the one that scores 1 everywhere."""
+    """Return the file of each simulated reader by name; of a folder, all but `all`, which scores 1 everywhere."""
     found: dict[str, list[Path]] = {}
     for path in given:
         files = files_of([path])

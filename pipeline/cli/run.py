@@ -1,4 +1,4 @@
-"""The command that queries a model: run."""
+"""The command that sends rows to a model: run."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ from pipeline.terminal.progress import at_times, meter
 from pipeline.terminal.text import row_count
 
 NAMED = 10
-"""Rows without a reply that are named, of each kind."""
+"""Most messages printed for rows of a kind without a reply."""
 NUMBER = re.compile(r"\d+")
 
 
 def tell(
     out: Path, rows: Mapping[str, Row], left: Collection[str], kept: Predictions, found: Outcome, most: int | None
 ) -> bool:
-    """Print what a run brought, of the rows that are selected; tell whether every row that was asked has a reply."""
+    """Print the results of a run for the selected rows; return whether every row that was asked has a reply."""
     asked = rows.keys() - set(left)
     answered, empty, refused = kept.answered & asked, kept.empty & asked, kept.refused.keys() & asked
     new = found.replies - found.empty
@@ -83,7 +83,7 @@ def tell(
 
 
 def _by_length(rows: Mapping[str, Row], ids: Collection[str]) -> str:
-    """Return how many rows there are, and of which lengths."""
+    """Return the number of rows, in all and of each length."""
     lengths = Counter(rows[row_id]["length"] for row_id in ids)
     shown = ", ".join(f"{count:,} of length {length}" for length, count in sorted(lengths.items()))
     return f"{row_count(len(ids))} ({shown})"
@@ -100,7 +100,7 @@ def _tell_counts(found: Outcome) -> None:
 
 
 def _name(said: Mapping[str, str]) -> None:
-    """Print the first rows of a kind with what is said of them, what differs in numbers alone once."""
+    """Print the messages for rows of a kind; those that differ only in numbers are printed once."""
     alike: dict[str, list[str]] = {}
     for row_id, words in said.items():
         alike.setdefault(NUMBER.sub("0", words), []).append(row_id)
@@ -114,11 +114,11 @@ def _name(said: Mapping[str, str]) -> None:
 BY = "carrara run"
 SIZES = ["id", "length", "context_tokens", "prompt_tokens"]
 PATIENCE = 5.0
-"""Seconds to wait for what a server tells of itself: most know only some of the paths that are asked."""
+"""Seconds to wait for a server's description of itself: most servers know only some of the paths."""
 FIRST = 3
-"""Rows after which a run warns of a server that counts other tokens."""
+"""Rows after which a run warns of a server that counts tokens differently."""
 STOP = "the headings of each prompt"
-"""What ends the replies to bare prompts, unless an option says otherwise."""
+"""The recorded setting for the default stops of bare prompts."""
 SAME = ("endpoint", "date")
 """Settings that may differ between the runs that write one file."""
 
@@ -207,7 +207,7 @@ def run(
     The headline is printed at the end; `carrara score` prints everything else.
     """
     selection = selection_of(**chosen)
-    split = replace(split_from(where, size=selection.size), size="")  # the file may hold other rows too
+    split = replace(split_from(where, size=selection.size), size="")  # the file may have other rows too
     if dry_run:
         costs = _costs_of(split, selection, max_length)
         say("\n".join(cost_lines(costs, Rates(speed, price_in, price_out), total=True)))
@@ -243,7 +243,7 @@ def run(
 
 
 def _costs_of(split: Split, selection: Selection, most: int | None) -> Costs:
-    """Return what the rows of a selection cost, by length."""
+    """Return the costs of the selected rows, by length."""
     columns = ["length", "context_tokens", "prompt_tokens", "template_tokens", "max_new_tokens"]
     try:
         rows = reader(split)([*columns, "target"], selection)
@@ -259,7 +259,7 @@ def _costs_of(split: Split, selection: Selection, most: int | None) -> Costs:
 
 
 def _warn_of_window(asked: Endpoint, sizes: Sequence[int]) -> None:
-    """Warn of rows that the server will refuse, where it tells its window."""
+    """Warn of rows that the server will reject, if it states its window."""
     told = window_of(replace(asked, timeout=min(asked.timeout, PATIENCE)))
     if told and (beyond := sum(size > told[1] for size in sizes)):
         say(
@@ -270,7 +270,7 @@ def _warn_of_window(asked: Endpoint, sizes: Sequence[int]) -> None:
 
 
 def _warner() -> Callable[[int], None]:
-    """Return what takes differences in counts of prompt tokens, and warns once if all of the first ones differ."""
+    """Return a function that takes differences in prompt tokens, and warns once if the first ones are all nonzero."""
     seen: list[int] = []
 
     def note(off: int) -> None:
@@ -286,7 +286,7 @@ def _warner() -> Callable[[int], None]:
 
 
 def _settings(asked: Endpoint, sent: Mapping[str, Any], frame: str) -> dict[str, str]:
-    """Return what is noted of a run: whom it asked, when it began, and what it sent beside the prompt."""
+    """Return the recorded settings of a run: model, server, date, and what is sent besides the prompt."""
     stop = {"stop": STOP} if frame == "raw" else {}
     told = {name: "none" if value is None else json.dumps(value)[:1000] for name, value in sent.items()}
     date = datetime.now(UTC).strftime("%Y-%m-%d")  # noqa: TID251 - a run is dated, no build is
@@ -296,10 +296,10 @@ def _settings(asked: Endpoint, sent: Mapping[str, Any], frame: str) -> dict[str,
 def _note(
     out: Path, split: Split, selection: Selection, settings: dict[str, str], left: Mapping[str, Row], most: int | None
 ) -> None:
-    """Note what is asked, beside the predictions; what earlier runs have asked stays.
+    """Record beside the predictions what is asked, in addition to what earlier runs asked.
 
     Raises:
-        PredictionsError: if they were made with other settings.
+        PredictionsError: if earlier runs had other settings.
     """
     path, selections, before = note_path(out), [selection], dict[str, str]()
     if path.is_file() and out.is_file() and out.stat().st_size:
@@ -322,10 +322,10 @@ def _check_same(out: Path, asked: RequestedRows, settings: Mapping[str, str]) ->
 
 
 def _options(temperature: str, seed: int | None, given: Sequence[str]) -> dict[str, Any]:
-    """Return what is sent with each request: temperature, seed, and the fields of --extra-body.
+    """Return the fields of each request: temperature, seed, and those of --extra-body.
 
     Raises:
-        RecipeError: for one that cannot be read.
+        RecipeError: for a value that cannot be read.
     """
     return {"temperature": _temperature(temperature), "seed": seed, **extra_body(given)}
 
@@ -341,10 +341,10 @@ def _temperature(text: str) -> float | int | None:
 
 
 def _tell_headline(split: Split, out: Path) -> None:
-    """Print the headline of all that the file was ever asked, as `score` does, if the split has its keys."""
+    """Print the headline over all rows that the file was ever asked, as `score` does, if the split has its keys."""
     try:
         scored = score_predictions([split], [out], workers=os.cpu_count() or 1)
-    except (PredictionsError, CorruptError) as fault:  # the replies are there, whatever is wrong with the keys
+    except (PredictionsError, CorruptError) as fault:  # the replies are complete, whatever is wrong with the keys
         say(f"no headline: {fault}")
         return
     if whole := Tables(scored).overall:

@@ -135,7 +135,7 @@ def _result(found: Sequence[Tables], columns: Sequence[str], *, rows: bool = Fal
 
 
 def _page(found: Sequence[Tables], columns: Sequence[str], *, detailed: bool) -> str:
-    """Return the tables of one model; of several what sets them side by side, and each one's where these are asked."""
+    """Return the tables of one model; for several, their comparison, and each model's own tables if requested."""
     alone = [page(tables, columns, detailed=detailed) for tables in found]
     if len(found) == 1:
         return alone[0]
@@ -155,7 +155,7 @@ def check_quirks(quirks: Sequence[str]) -> None:
     """Refuse unknown quirks.
 
     Raises:
-        PredictionsError: naming the first.
+        PredictionsError: naming the first unknown one.
     """
     try:
         scorers_of(quirks)

@@ -30,10 +30,10 @@ COLORS = {"relevant": "green", "match": "green", "decoy": "yellow", "demo": "cya
 
 
 def find_row(folder: Path, row_id: str) -> Row:
-    """Return a row of a profile's folder by id, reading only the row group that holds it.
+    """Return a row of a profile's folder by id; besides ids, only its row group is read.
 
     Raises:
-        CarraraError: if there is no such row; the nearest id is given.
+        CarraraError: if there is no such row, suggesting the nearest id, or a shard cannot be read.
     """
     seen: list[str] = []
     parts = row_id.split("-")
@@ -69,7 +69,7 @@ def _in_shard(path: Path, row_id: str) -> tuple[Row | None, list[str]]:
 
 
 def shown(row: Row, *, full: bool) -> str:
-    """Return a row as text for a terminal: facts above, the prompt with its segments marked, the key below."""
+    """Return a row as text for a terminal: facts, the prompt with its segments marked, and the key."""
     return "\n".join([*_above(row), "", *_body(row, full=full), "", *_below(row)])
 
 
@@ -84,7 +84,7 @@ def _above(row: Row) -> Iterator[str]:
 
 
 def _body(row: Row, *, full: bool) -> Iterator[str]:
-    """Yield the prompt in pieces: marked segments, each after a note, with the filler between them folded."""
+    """Yield the prompt in pieces: marked segments, each after a note, with folded filler between them."""
     for part in parts_of(row, None if full else KEPT):
         if part.kind == "folded":
             yield click.style(f"[... {part.note} of filler ...]", dim=True)
@@ -125,10 +125,10 @@ def show(*, where: str, row_id: str | None, tokenizer: str | None, full: bool) -
 
 
 def profile_folder(root: Path, tokenizer: str | None) -> Path:
-    """Return the folder of a profile: `root` itself, or that of `tokenizer`, or of the first that was built, in it.
+    """Return the folder of a profile: `root` itself, or inside it that of `tokenizer`, or else the first one.
 
     Raises:
-        CarraraError: if it holds none, or not that one.
+        CarraraError: if `root` has no such folder.
     """
     if any((root / part).is_dir() for part in ("data", "keys")):
         if tokenizer not in (None, root.name):
@@ -145,7 +145,7 @@ def profile_folder(root: Path, tokenizer: str | None) -> Path:
 
 
 def first_rows(split: Split) -> Iterator[Row]:
-    """Return the names of the first row of every stratum; where keys are withheld, strata have no complexity."""
+    """Return the id and stratum of the first row of every stratum; if keys are withheld, without complexity."""
     columns = ["family", "subtask", "length", "complexity", "id"]
     if (split.folder / "keys").is_dir():
         return split.key_rows(columns, Selection(limit=1))

@@ -25,7 +25,7 @@ from pipeline.verify.statistics import Makeup
 
 
 def plain_plan(plan: Plan, state: Iterable[tuple[Shard, bool]]) -> dict[str, Any]:
-    """Return a plan in all detail, and what is there of it: sizes in tokens and bytes, shares as fractions."""
+    """Return a plan in full detail, with the shards that exist; sizes are in tokens and bytes, shares are fractions."""
     recipe = plan.recipe
     return {
         "release": recipe.release,
@@ -41,7 +41,7 @@ def plain_plan(plan: Plan, state: Iterable[tuple[Shard, bool]]) -> dict[str, Any
 
 
 def profile_totals(plan: Plan) -> list[dict[str, Any]]:
-    """Return what each profile has, in tokens of its true windows."""
+    """Return the rows, tokens (of true windows) and disk space of each profile."""
     cells = [cell for family in plan.families for cell in plan.recipe.of_family(family)]
     return [
         {
@@ -55,7 +55,7 @@ def profile_totals(plan: Plan) -> list[dict[str, Any]]:
 
 
 def family_totals(plan: Plan) -> list[dict[str, Any]]:
-    """Return what each family has in one profile, in nominal tokens."""
+    """Return the strata, lengths, rows and nominal tokens of each family in one profile."""
     return [_family_total(family, plan.recipe.of_family(family)) for family in plan.families]
 
 
@@ -75,7 +75,7 @@ def _family_total(family: str, cells: Sequence[Stratum]) -> dict[str, Any]:
 
 
 def stratum_totals(plan: Plan) -> list[dict[str, Any]]:
-    """Return what each family, subtask and length has in one profile, in nominal tokens.
+    """Return the rows and nominal tokens of each family, subtask and length in one profile.
 
     The rows of the default and the full size come with the largest half-width of a 95 % interval of accuracy.
     """
@@ -105,12 +105,12 @@ def _stratum_total(family: str, subtask: str, length: int, cells: Sequence[Strat
 
 
 def half_width(rows: int) -> float:
-    """Return the half-width of a 95 % interval of a mean score of one half, where it is widest."""
+    """Return the half-width of a 95 % interval at a mean score of one half, where it is widest."""
     return 1.96 * sqrt(0.25 / rows)
 
 
 def shard_counts(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
-    """Return how many shards of each profile and family have been proven."""
+    """Return the numbers of shards and of proven shards for each profile and family."""
     counts: dict[tuple[str, str], list[bool]] = {}
     for shard, done in state:
         counts.setdefault((shard.profile.name, shard.family), []).append(done)
@@ -121,12 +121,12 @@ def shard_counts(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
 
 
 def plain_chance(found: Iterable[Chance]) -> list[dict[str, Any]]:
-    """Return what guessing scores on each kind of rows, one reply to all of them where they differ in class alone."""
+    """Return the scores of guessing on each kind of rows, with one constant for kinds that differ only in class."""
     return [asdict(chance) for chance in one_constant(list(found))]
 
 
 def plain_makeup(found: Iterable[Makeup]) -> list[dict[str, Any]]:
-    """Return what prompts of each stratum and profile consist of, on average; null where a task has no distractors."""
+    """Return the mean makeup of prompts for each stratum and profile; null if a task has no distractors."""
     return [
         {
             "family": each.cell.family,
@@ -143,7 +143,7 @@ def plain_makeup(found: Iterable[Makeup]) -> list[dict[str, Any]]:
 
 
 def plan_records(plan: Plan) -> list[dict[str, Any]]:
-    """Return a line for each family, subtask and length of a plan, for one profile, as `stratum_totals` has them."""
+    """Return a table line for each entry of `stratum_totals`."""
     return [
         {
             **{name: each[name] for name in ("family", "subtask", "length")},
@@ -159,7 +159,7 @@ def plan_records(plan: Plan) -> list[dict[str, Any]]:
 
 
 def family_records(plan: Plan) -> list[dict[str, Any]]:
-    """Return a line for each family of a plan, for one profile, as `family_totals` has them."""
+    """Return a table line for each entry of `family_totals`."""
     return [
         {
             **{name: each[name] for name in ("family", "subtasks", "strata")},
@@ -174,7 +174,7 @@ def family_records(plan: Plan) -> list[dict[str, Any]]:
 
 
 def total_lines(plan: Plan) -> list[str]:
-    """Return for each profile how many rows and tokens a plan has, in its true windows, and the disk that they take."""
+    """Return a line for each entry of `profile_totals`."""
     return [
         f"{each['profile']}: {row_count(each['rows'])}, {each['tokens']:,} tokens, about {size(each['disk_bytes'])} on "
         "disk; every stratum fits"
@@ -183,7 +183,7 @@ def total_lines(plan: Plan) -> list[str]:
 
 
 def proven_records(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
-    """Return how many shards of each profile have been proven."""
+    """Return the numbers of shards and of proven shards for each profile."""
     counts: dict[str, list[bool]] = {}
     for shard, done in state:
         counts.setdefault(shard.profile.name, []).append(done)
@@ -191,7 +191,7 @@ def proven_records(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
 
 
 def slow_lines(profiles: Iterable[Profile]) -> Iterator[str]:
-    """Yield a line for each profile whose counters take much of the time of a build."""
+    """Yield a line for each slow counter of some profiles."""
     for profile in profiles:
         fast, second = profile.fast, profile.check
         if fast.slow:
@@ -204,7 +204,7 @@ def slow_lines(profiles: Iterable[Profile]) -> Iterator[str]:
 
 
 def chance_parts(found: Iterable[Chance]) -> dict[str, list[dict[str, Any]]]:
-    """Return the chance tables of each family: by kind of stratum, and over all complexities of a subtask."""
+    """Return the chance tables of each family: by kind of question, over complexities, and over subtasks."""
     families: dict[str, list[Chance]] = {}
     for chance in one_constant(list(found)):
         families.setdefault(chance.family, []).append(chance)
@@ -240,9 +240,9 @@ def _by_complexity(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[
 
 
 def _by_subtask(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Average over rows, and over complexities: where these are the classes of an answer, balanced accuracy.
+    """Yield means over rows, and plain means over complexities (balanced accuracy if these are classes of an answer).
 
-    A baseline that a subtask does not have is shown as a dash.
+    A baseline that a subtask lacks is shown as a dash.
     """
     for subtask in dict.fromkeys(chance.subtask for chance in chances):
         own = [chance for chance in chances if chance.subtask == subtask]
@@ -257,7 +257,7 @@ def _by_subtask(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dic
 
 
 def makeup_records(found: Iterable[Makeup]) -> list[dict[str, Any]]:
-    """Return a line for each stratum and profile: how many units a prompt has, and how large they are."""
+    """Return a table line for each stratum and profile: the number of units in a prompt, and their size."""
     return [
         {
             **{name: each[name] for name in ("family", "subtask", "length", "complexity", "profile")},
@@ -270,14 +270,14 @@ def makeup_records(found: Iterable[Makeup]) -> list[dict[str, Any]]:
 
 
 def built_lines(plan: Plan, manifests: Iterable[Manifest | None]) -> list[str]:
-    """Return what is printed when a build ends: where the shards are, how many, and what was proven."""
+    """Return the lines printed when a build ends: where the shards are, how many rows, and what was proven."""
     return [_built_line(plan, profile, found) for profile, found in zip(plan.profiles, manifests, strict=True)]
 
 
 def verified_lines(plan: Plan, stages: Stages, manifests: Iterable[Manifest | None]) -> list[str]:
-    """Return what is printed when a build was verified: the same, or what was seen of what is not all there.
+    """Return the lines printed when a build was verified: the same, or what was verified of an incomplete one.
 
-    The folder is named as in `plan`; that of the stages may be absolute.
+    The folder is named as in `plan`, since the stages may have an absolute path.
     """
     whole = stages.part == (1, 1)
     return [
@@ -287,7 +287,7 @@ def verified_lines(plan: Plan, stages: Stages, manifests: Iterable[Manifest | No
 
 
 def window_lines(plan: Plan) -> Iterator[str]:
-    """Yield a line for each profile of a plan whose longest rows are longer than the windows of some of its models."""
+    """Yield a line for each profile of a plan whose longest rows exceed the windows of some of its models."""
     longest = max(cell.length for cell in plan.recipe.strata)
     for profile in plan.profiles:
         short = [(model, window) for model, (_, window) in profile.reach if window < profile.window(longest)]
@@ -297,7 +297,7 @@ def window_lines(plan: Plan) -> Iterator[str]:
 
 
 def spent_lines(spent: Mapping[str, float]) -> list[str]:
-    """Return where the time of a build went, in one line; none for a build that found nothing to do."""
+    """Return one line on the CPU time of a build by stage; none if it packed nothing."""
     if "pack" not in spent:
         return []
     total = sum(spent.values())
@@ -315,7 +315,7 @@ def _built_line(plan: Plan, profile: Profile, manifest: Manifest | None) -> str:
 
 
 def _seen_line(plan: Plan, stages: Stages, profile: Profile, manifest: Manifest | None) -> str:
-    """Return what was verified of a profile of which a part was asked for, or that is not sealed."""
+    """Return a line on what was verified of a profile, if only a part was requested or it is not sealed."""
     number, of = stages.part
     folder, shards = plan.out / profile.name, plan.of_profile(profile)
     proofs = [proof for shard in shards if (proof := stages.fresh.get(shard.path(stages.plan.out, "proofs")))]

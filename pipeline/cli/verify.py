@@ -1,4 +1,4 @@
-"""The command that proves the rows of a build, or of any copy of a split."""
+"""The command that proves the rows of a build or of any copy of a split: verify."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def verify(
     if where:
         with temporary_folder() as apart:
             root = fetched(where)
-            if how["address"] is not None:  # workers have folders of their own to start from
+            if how["address"] is not None:  # workers have other working directories
                 root, folder, into = root.absolute(), folder and folder.absolute(), into and into.absolute()
             more = again or into is not None
             _verify_copy(Given(where, root, folder, lock_file, tuple(tokenizers), more, Path(apart)), into, how)
@@ -106,10 +106,10 @@ def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) 
 
 
 def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:
-    """Return what loads the profiles for which a folder has shards of a tier, or a manifest that lists them.
+    """Return the profiles with shards of a tier in a folder, or a manifest that lists the tier, for `load_profile`.
 
     Raises:
-        CarraraError: if it holds shards of a profile that is neither shipped nor kept there.
+        CarraraError: if one of them is neither shipped nor kept there.
     """
     found = sorted({path.parents[2].name for path in folder.glob(f"*/data/*/{tier}")} | sealed_profiles(folder, tier))
     names = [known_profile(folder, name) for name in found]
@@ -131,7 +131,7 @@ def sealed_profiles(folder: Path, tier: str) -> set[str]:
 class Given:
     """A copy to check: the name given, its folder, the maintainer's folder, a lock, profiles, whether to rebuild.
 
-    Profiles that are named by their models are put into the folder `apart`: nothing is written into a copy.
+    Profiles given as models are written into the folder `apart`, since nothing may be written into a copy.
     """
 
     where: str
@@ -144,7 +144,7 @@ class Given:
 
     @property
     def lock(self) -> Lock | None:
-        """The lock that was given, or that of the maintainer's folder, or the one that came with the copy."""
+        """The given lock, else the maintainer's folder's, else the one that came with the copy."""
         if self.lock_file:
             return read_lock(self.lock_file)
         if self.folder:
@@ -153,19 +153,19 @@ class Given:
 
     @property
     def corpora(self) -> list[Path]:
-        """Folders that may hold a user's own texts."""
+        """Folders that may contain a user's own texts."""
         roots = [self.folder, self.root, self.root.parent, self.lock_file.parent if self.lock_file else None]
         return [root / "corpora" for root in roots if root]
 
     @property
     def named(self) -> dict[str, str]:
-        """What loads the profiles that were named, by their names."""
+        """The given profiles, by name, in the form that `load_profile` takes."""
         kept = [kept_profile(self.root, each) or each for each in self.tokenizers]
         names = profile_names(kept, self.apart) if kept else ()
         return {load_profile(name).name: name for name in names}
 
     def _kept(self, split: Split) -> dict[str, str]:
-        """Return what loads the profile that the maintainer's folder keeps, else the one that came with the copy."""
+        """Return the path of the profile in the maintainer's folder, else of the one that came with the copy."""
         if split.tokenizer in shipped_profiles():
             return {}
         if own := kept_profile(self.folder, split.tokenizer) if self.folder else None:
@@ -174,13 +174,13 @@ class Given:
         return {split.tokenizer: str(beside)} if beside.is_file() else {}
 
     def splits(self) -> list[Split]:
-        """Return the splits of the copy, for the profiles that were named.
+        """Return the splits of the copy, for the given profiles only if there are any.
 
         Raises:
             SplitError: if there is none.
         """
         folders = (path.parent for path in self.root.glob("*/manifest.json"))
-        inside = sorted(folder for folder in folders if (folder / "data").is_dir())  # not the keys of a withheld split
+        inside = sorted(folder for folder in folders if (folder / "data").is_dir())  # not keys that are kept apart
         found = [open_split(path) for path in ([] if (self.root / "manifest.json").is_file() else inside)]
         names = set(self.named) if self.tokenizers else None
         chosen = [split for split in found or [open_split(self.root)] if names is None or split.tokenizer in names]
@@ -189,10 +189,10 @@ class Given:
         return chosen
 
     def profile(self, split: Split) -> str:
-        """Return what loads the profile of a split.
+        """Return the profile of a split, in the form that `load_profile` takes.
 
         Raises:
-            SplitError: if it is not shipped and not given.
+            SplitError: if it is not shipped, given or kept.
         """
         own = self.named | self._kept(split)
         if split.tokenizer not in own and split.tokenizer not in shipped_profiles():

@@ -26,17 +26,17 @@ MODULES = (
     "opencompass",
     "vllm_bench",
 )
-"""Modules of this package, each with its `EXPORT`, in the order of lists."""
+"""Modules of this package with an `EXPORT`, in the order in which harnesses are listed."""
 
 HARNESSES: tuple[Export, ...] = tuple(import_module(f"{__name__}.{name}").EXPORT for name in MODULES)
 EXPORTS = {each.name: each for each in HARNESSES}
 
 
 def export_of(name: str, model: str | None = None) -> Export:
-    """Return the export of a harness; only openai-batch takes a model to ask for.
+    """Return the export of a harness; only openai-batch takes a model.
 
     Raises:
-        ExportError: for an unknown name, with the nearest right one, or a model that the harness is told otherwise.
+        ExportError: for an unknown name (suggesting the nearest), or a model for a harness that takes it at run time.
     """
     if name not in EXPORTS:
         raise ExportError(unknown("harness", name, EXPORTS))

@@ -1,4 +1,4 @@
-"""What all exports share: a folder that appears complete or not at all, its README, and the list of rows left out."""
+"""The common part of all exports: a folder that appears complete or not at all, its README, and the rows left out."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from pipeline.errors import ExportError
 from pipeline.rows import Row
 
 HELD = ("id", "family", "subtask", "tier", "length", "context_tokens", "max_new_tokens")
-"""What a README may say of the rows that were written."""
+"""The columns of written rows that READMEs use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What an export wrote: how many rows, and the ids that it left out, by reason."""
+    """The number of rows that an export wrote, and the ids that it left out, by reason."""
 
     rows: int
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -32,14 +32,14 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """One harness, by its own `name`.
+    """The export for one harness.
 
-    `write` puts the selected rows of a split below an empty folder. ``templates/<folder>/README.md`` is the text of its
-    README: the exact command, the length to set, what the harness cuts silently, and which rows it cannot carry;
-    `values` returns what that template knows beside what all of them know, from the strata of the rows that were
-    written (``HELD``). `sampling` says what is sent beside the prompt, and `headline` how the harness's own numbers
-    compare with the headline of `carrara score` (empty if nothing is scored); both are sentences of Markdown. `read`
-    says whether `carrara score` reads what the harness writes, and `calls` whether tool calls are sent.
+    `write` writes the selected rows of a split into an empty folder. ``templates/<folder>/README.md`` is the template
+    of its README: the exact command, the length to set, what the harness cuts silently, and which rows it cannot carry.
+    `values` returns variables for that template besides the common ones, from the columns ``HELD`` of the rows that
+    were written. `sampling` says what is sent besides the prompt, and `headline` how the harness's own numbers compare
+    with the headline of `carrara score` (empty if nothing is scored); both are Markdown sentences. `read` is whether
+    `carrara score` reads the harness's output, and `calls` whether tool calls are sent.
     """
 
     name: str
@@ -58,7 +58,7 @@ def export(harness: Export, split: Split, selection: Selection, out: Path) -> Wr
     """Write a split into a new folder, in the format of a harness.
 
     Raises:
-        ExportError: if the folder is there and not empty, no row is selected, or the split has no keys.
+        ExportError: if the folder exists and is not empty, no row can be written, or needed keys are withheld.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ExportError(f"--out {str(out)!r} exists and is not empty: give a new folder, or remove it first")
@@ -81,17 +81,17 @@ def export(harness: Export, split: Split, selection: Selection, out: Path) -> Wr
 
 
 def _held(split: Split, selection: Selection, written: Written) -> list[Row]:
-    """Return the strata of the rows that were written: those that are left out have lengths and names of their own."""
+    """Return the columns HELD of the rows that were written: those left out may have other lengths and names."""
     left = {row_id for ids in written.left_out.values() for row_id in ids}
     return [row for row in split.rows(HELD, selection) if row["id"] not in left]
 
 
 def _readme(harness: Export, split: Split, held: Sequence[Row], written: Written, names: Sequence[str]) -> str:
-    """Fill the template of a harness for the rows that were written.
+    """Fill in the README template of a harness for the rows that were written.
 
-    Every template knows ``harness``, ``split``, ``manifest``, ``written``, ``files`` (the paths of all that was
-    written), ``windows`` (the true window of each length, in tokens), ``window`` (the largest of them), ``reply`` (the
-    most tokens of a reply) and ``chat`` (whether rows are cut for a chat template).
+    The variables of every template include ``files`` (the paths of all files), ``windows`` (the true window of each
+    length, in tokens), ``window`` (the largest of them), ``reply`` (the most tokens of a reply) and ``chat`` (whether
+    rows are for a chat template).
     """
     windows = {row["length"]: row["context_tokens"] for row in sorted(held, key=lambda row: int(row["length"]))}
     known = {
@@ -119,13 +119,13 @@ def _readme(harness: Export, split: Split, held: Sequence[Row], written: Written
 
 @dataclass(slots=True)
 class Tally:
-    """Counts the rows that are written, and keeps the ids of those left out, by reason."""
+    """Counts written rows, and collects the ids of those left out, by reason."""
 
     rows: int = 0
     left: dict[str, list[str]] = field(default_factory=dict)
 
     def leave(self, row: Row, reason: str) -> None:
-        """Note that a row is left out, and why."""
+        """Record that a row is left out, and why."""
         self.left.setdefault(reason, []).append(row["id"])
 
     @property
@@ -135,19 +135,19 @@ class Tally:
 
 
 def add_line(path: Path, value: object) -> None:
-    """Add a value as one line of JSON, in ASCII, to a file."""
+    """Append a value to a file as one line of JSON, in ASCII."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="ascii", newline="\n") as file:
         file.write(json.dumps(value) + "\n")
 
 
 def group_name(row: Row) -> str:
-    """Return tier and length of a row: samples of two tiers never share a file."""
+    """Return tier and length of a row as a name, since samples of two tiers never share a file."""
     return f"{row['tier']}-{row['length']}"
 
 
 def group_counts(held: Iterable[Row]) -> dict[str, int]:
-    """Return how many rows each tier and length has, shorter ones first."""
+    """Return the number of rows of each tier and length, shorter ones first."""
     return dict(Counter(group_name(row) for row in sorted(held, key=lambda row: int(row["length"]))))
 
 

@@ -1,4 +1,4 @@
-"""Rows in the files that most harnesses read: a Parquet file for each subtask and length, the metrics beside it."""
+"""Rows in files for most harnesses: a Parquet file for each subtask and length, with metrics.py beside them."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ CARRIED = (
     *("id", "family", "subtask", "tier", "length", "complexity", "scorer", "context_tokens", "max_new_tokens"),
     *("question", "target", "answers", "choices", "random_string_to_prepend", "messages", "prompt"),
 )
-"""What a harness needs of a row: its stratum, the room for the reply, what its scorer reads, and the text."""
+"""The columns that a harness needs: the stratum, the room for the reply, what the scorer reads, and the text."""
 
 TURNS = "real turns, which this harness cannot send: it sends one string"
 CALLS = "tool calls, which this export does not send: use openai-batch or carrara run"
 GROUP_BYTES = 32 * 1024 * 1024
 END = "<|endoftext|>"
-"""A stop where there is nothing to stop at: some servers refuse an empty list, and no reply goes on behind this."""
+"""The stop string if there is no other: some servers refuse an empty list, and no reply continues after this one."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
 class Part:
-    """The rows of one subtask at one length, all with the same window and the same room for the reply, in tokens."""
+    """The rows of one subtask at one length, with one window and one room for the reply (`max_new_tokens`)."""
 
     tier: str
     length: int
@@ -53,7 +53,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The name of its file and, behind the harness's own prefix, of its task."""
+        """The name of its file and, after the harness's own prefix, of its task."""
         name = f"{self.family}_{self.subtask.replace('-', '_')}_{self.tier}_{self.length}"
         return (
             f"{name}_{self.max_new_tokens}" if self.max_new_tokens in rooms_apart(self.family, self.subtask) else name
@@ -62,7 +62,7 @@ class Part:
 
 @cache
 def rooms_apart(family: str, subtask: str) -> frozenset[int]:
-    """Return the rooms for replies that a task has beside its usual one: rows of these are parts of their own."""
+    """Return a task's rooms for replies besides its usual one; their rows are separate parts."""
     task = TASKS.get((family, subtask))
     if not task:
         return frozenset()
@@ -75,7 +75,7 @@ PART = tuple(each.name for each in fields(Part))
 
 @dataclass(slots=True)
 class Parts:
-    """The files that were written: the rows of each part, how they are scored, their headings, and what is left out."""
+    """The files that were written: each part's number of rows, scorer and headings, and the rows left out."""
 
     rows: dict[Part, int] = field(default_factory=dict)
     left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -88,9 +88,9 @@ class Parts:
         return Written(sum(self.rows.values()), self.left_out)
 
     def stops(self, split: Split) -> dict[Part, list[str]]:
-        """Return the strings at which a harness may end the replies to each part; where it need not, `END` alone.
+        """Return the strings at which a harness may end the replies to each part; `END` alone if there are none.
 
-        Scorers drop what follows those for bare strings, so that no score depends on whether the harness stops there.
+        Scorers drop what follows these strings, so no score depends on whether the harness stops there.
         """
         raw = split.manifest.frame == "raw"
         return {part: (self.headings[part] if raw and self.scorers[part].stops else []) or [END] for part in self.rows}
@@ -102,12 +102,12 @@ def part_of(row: Row) -> Part:
 
 
 def lead(split: Split) -> str:
-    """Return what the names of a harness's tasks begin with: the release."""
+    """Return the prefix of the names of a harness's tasks: the release."""
     return re.sub(r"[^A-Za-z0-9]+", "_", split.manifest.release).strip("_").lower() or "carrara"
 
 
 def unsent(row: Row, *, turns: bool) -> str:
-    """Return why what a row sends cannot be sent by a harness, or nothing; `turns`: whether it can send real turns."""
+    """Return why a harness cannot send a row, or an empty string; `turns` is whether it can send real turns."""
     if row["messages"] is None:
         return ""
     if any(message.get("tool_calls") for message in row["messages"]):
@@ -131,12 +131,11 @@ def need_keys(split: Split, harness: str) -> None:
 def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool) -> Parts:
     """Write the selected rows as ``<part>.parquet`` below a folder.
 
-    With `turns` a row that has messages keeps them and an empty prompt, so that no text is there twice; without it
-    such rows are left out by name, and so is always a row with tool calls, and one whose scorer metrics.py does not
-    know.
+    With `turns`, a row that has messages keeps them and gets an empty prompt, so that no text is written twice. Without
+    it such rows are left out and recorded, and so are all rows with tool calls, or with a scorer that is not known.
 
     Raises:
-        ExportError: if two strata of one subtask and length leave different room for the reply.
+        ExportError: if rows with the same name leave different room for the reply.
     """
     found = Parts()
     left: dict[str, list[str]] = defaultdict(list)
@@ -171,7 +170,7 @@ def _carried(rows: Iterable[Row], left: dict[str, list[str]], *, turns: bool) ->
 
 
 def _groups(rows: Iterable[Row]) -> Iterator[tuple[Part, list[Row]]]:
-    """Yield runs of rows of one part, no run with much more than GROUP_BYTES of text."""
+    """Yield runs of rows of one part, none with much more than GROUP_BYTES of text."""
     group: list[Row] = []
     part, size = None, 0
     for row in rows:
@@ -199,24 +198,24 @@ def _schema(columns: Iterable[str]) -> pa.Schema:
 
 
 def copy_metrics(folder: Path) -> None:
-    """Put metrics.py, as it is published, into a folder."""
+    """Write the published metrics.py into a folder."""
     write_metrics(folder / "metrics.py")
 
 
 def write_card(folder: Path, parts: Iterable[Part]) -> None:
-    """Write the README.md by which `datasets` finds each part in a folder: a configuration with one split, ``test``."""
+    """Write the README.md that makes each part a configuration in `datasets`, with one split, ``test``."""
     files = ({"split": "test", "path": f"{part.name}.parquet"} for part in parts)
     configs = [{"config_name": file["path"].removesuffix(".parquet"), "data_files": [file]} for file in files]
     (folder / "README.md").write_text(f"---\n{as_yaml({'configs': configs})}---\n", encoding="ascii")
 
 
 def as_yaml(value: Mapping[str, object]) -> str:
-    """Return a table as YAML, a line for each key: JSON, which is YAML too, and in which no value can end early."""
+    """Return a table as YAML, a line for each key; values are JSON, which is valid YAML and safely quoted."""
     return "".join(f"{name}: {json.dumps(each)}\n" for name, each in value.items())
 
 
 def template(name: str) -> str:
-    """Return the text of a file below ``templates``."""
+    """Return the text of a file in ``templates``."""
     return (files("pipeline.export") / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -228,15 +227,15 @@ COLUMNS = (*PLACE, *KEY, "messages", "prompt")
 def write_rooms(
     split: Split, selection: Selection, file: Callable[[int], Path], text: Callable[[Row], Row], *, turns: bool
 ) -> tuple[Tally, list[int]]:
-    """Write a line of JSON for each row into the file of its room; return what was written, and the rooms.
+    """Write each row as a line of JSON into the file of its room; return a tally of rows, and the rooms.
 
     Args:
         split: a sealed split with its keys.
         selection: which rows.
-        file: the file of a room, in tokens.
-        text: what is sent of a row, as the harness names it.
-        turns: whether the harness can send real turns; without it such rows are left out by name, and always those with
-            tool calls.
+        file: returns the file for a room, in tokens.
+        text: returns what is sent for a row, under the harness's own names.
+        turns: whether the harness can send real turns; if not, such rows are left out, as rows with tool calls always
+            are.
     """
     tally, rooms = Tally(), set[int]()
     for row in split.rows(COLUMNS, selection):
@@ -252,22 +251,22 @@ def write_rooms(
 
 
 def rooms_of(held: Sequence[Row]) -> list[int]:
-    """Return the rooms of the rows that were written."""
+    """Return the rooms of rows, in ascending order."""
     return sorted({row["max_new_tokens"] for row in held})
 
 
 def benchmarks(lead: str, rooms: Iterable[int]) -> dict[str, int]:
-    """Return the room of each benchmark by its name."""
+    """Return the room of each benchmark, by name."""
     return {f"{lead}_{room}": room for room in rooms}
 
 
 def messages_of(row: Row) -> Row:
-    """Return what is sent of a row as messages, real turns or one of the user."""
+    """Return what is sent for a row as messages: its real turns, or one user turn."""
     return {"messages": sent(row["messages"] or [{"role": "user", "content": row["prompt"]}])}
 
 
 def put(folder: Path, name: str, text: str) -> None:
-    """Write a file of ASCII below a folder."""
+    """Write an ASCII file below a folder."""
     path = files_below(folder, *name.split("/"))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="ascii")

@@ -1,4 +1,4 @@
-"""EvalScope: a benchmark with one subset for each subtask and length, in a file that is also its command."""
+"""EvalScope: a benchmark with a subset for each subtask and length, in a file that is also its command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HELMET: JSON Lines for its data sets of keys, needles and rankings, two of which take the rest; their settings."""
+"""HELMET: JSON Lines for its data sets of keys, needles and rankings, with settings; two of these carry other tasks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pipeline.metrics import facts
 from pipeline.rows import Row
 
 ROOM = 1024
-"""Tokens that HELMET's words around a row may take, and the 100 that some of its backends keep free."""
+"""Tokens for HELMET's words around a row, and for the 100 tokens that some of its backends keep free."""
 
 ONE, SEVERAL = "ruler_qa_1", "ruler_niah_mv"
-"""HELMET's names of the data sets whose metric is one of the answers (normalised), and the share of the answers."""
+"""HELMET's data sets for other tasks: one accepts any of the answers (normalised), one scores the share of them."""
 
 COLUMNS = (
     *("id", "family", "subtask", "tier", "length", "complexity", "context_tokens", "max_new_tokens", "scorer"),
@@ -28,14 +28,14 @@ COLUMNS = (
 )
 CUE = "\nAnswer:"
 PAIRS = {4096: "k50", 8192: "k105", 16384: "k220", 32768: "k440", 65536: "k900", 131072: "k1800"}
-"""What HELMET's file of each length is named after: the pairs that its own objects hold."""
+"""The name of HELMET's file for each length, after the number of pairs in its own objects."""
 JSON_KV, SHOTS = "json_kv", 2
-"""A data set to which HELMET adds demonstrations, as it does to rankings, and how many."""
+"""A data set to which HELMET adds demonstrations, as it does to rankings, and their number."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
 class Test:
-    """One test file: where it is, HELMET's name of its data set, the window and the room for replies in tokens."""
+    """One test file: its path, HELMET's name of its data set, and the window and the room for replies in tokens."""
 
     file: str
     dataset: str
@@ -44,12 +44,12 @@ class Test:
 
     @property
     def demos(self) -> str:
-        """The file that HELMET draws demonstrations from, where it reads one."""
+        """The file from which HELMET draws demonstrations, if any."""
         return f"demos/{self.file.removeprefix('data/')}" if self.dataset == named.NAME else ""
 
     @property
     def tokens(self) -> int:
-        """What HELMET may send and let the model reply."""
+        """HELMET's limit of tokens for prompt and reply."""
         more = self.context_tokens // named.SHARE if self.dataset == named.NAME else 0
         return self.context_tokens + more + ROOM
 
@@ -79,7 +79,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
 
 
 def _file(row: Row) -> str:
-    """Return where a row's line goes: in HELMET's own files within a folder for each tier, or in one of its task."""
+    """Return the path of a row's file: HELMET's own, within a folder for each tier, or one for the row's task."""
     own = names_of(row)
     if own.helmet == named.NAME:
         return f"data/{row['tier']}/msmarco/test_reranking_data_{row['length']}_{row['complexity']}.jsonl"
@@ -91,7 +91,7 @@ def _file(row: Row) -> str:
 
 
 def line_of(row: Row) -> tuple[str, Row] | str:
-    """Return the data set that grades a row and the row's line for it, or why there is none."""
+    """Return the data set that grades a row, and the row's line for it; or the reason why there is none."""
     if why := unsent(row, turns=False):
         return why
     if asking(row["subtask"]):

@@ -1,4 +1,4 @@
-"""Inspect: one file of tasks, a family and tier each, with real turns as messages and scores grouped for curves."""
+"""Inspect: a file with a task for each family and tier, real turns as messages, and scores grouped for curves."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
 
 
 def _tasks(parts: Iterable[Part]) -> Iterable[str]:
-    """Yield the tasks as text: Inspect finds them by reading the file, not by running it, so names must stand in it.
+    """Yield the tasks as source code: Inspect finds them by parsing the file, not by running it.
 
     Raises:
-        ExportError: if a name is more than an identifier.
+        ExportError: if a name is not an identifier.
     """
     for family, tier in dict.fromkeys((part.family, part.tier) for part in parts):
         name = f"{family}_{tier}"

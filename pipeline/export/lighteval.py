@@ -1,4 +1,4 @@
-"""lighteval: a file of custom tasks, a subtask at one length each, and lists of them for families and lengths."""
+"""lighteval: a file with a custom task for each subtask and length, and lists of them for families and lengths."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
 
 
 def _write_lists(folder: Path, names: dict[Part, str]) -> None:
-    """Write files of names, which lighteval takes for the name of a task."""
+    """Write lists of tasks, whose paths lighteval accepts in place of a task's name."""
     lists: dict[str, list[str]] = defaultdict(list)
     for part, name in names.items():
         lists[f"{part.family}_{part.tier}"].append(name)

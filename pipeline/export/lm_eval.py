@@ -42,10 +42,10 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
 
 
 def _common(split: Split) -> str:
-    """Return what all tasks share.
+    """Return the common configuration of all tasks.
 
-    Without samples for few-shot lm-eval reads the whole test split for some; names of columns without braces are taken
-    as they are, where a template would turn an answer like ``[1, 2]`` into a list.
+    Without few-shot samples, lm-eval would read the whole test split for some. Column names have no braces, since a
+    template would turn an answer like ``[1, 2]`` into a list.
     """
     sample = {name: SHOWN.get(name, "x") for name in CARRIED if name != "messages"}
     return (
@@ -85,11 +85,11 @@ def _task(release: str, part: Part, scorer: Scorer, stops: list[str], weighted: 
 
 
 def headline_weights(rows: Mapping[Part, int]) -> dict[str, dict[str, float]]:
-    """Return the weights of tasks in the headline, and in that of each length, by the name of the metric.
+    """Return the weights of tasks in the headlines of all rows and of each length, by the name of the metric.
 
-    A group of lm-eval has the plain mean of the metrics of all tasks below it, however they are nested, and no other.
-    With a weight on each task's metric that mean is one of families, their subtasks, and the lengths of these. Where
-    there are several tiers, each has a headline of its own.
+    A group of lm-eval only has the plain mean of the metrics of all tasks below it, however they are nested. With a
+    weight on each task's metric, that mean is one over families, their subtasks, and the lengths of these. If there
+    are several tiers, each has its own headline.
     """
     tiers = list(dict.fromkeys(part.tier for part in rows))
     found = {HEADLINE: _weights(rows)}
@@ -102,7 +102,7 @@ def headline_weights(rows: Mapping[Part, int]) -> dict[str, dict[str, float]]:
 
 
 def _weights(rows: Mapping[Part, int]) -> dict[str, float]:
-    """Return what the score of each task is multiplied with, so that their plain mean is the headline."""
+    """Return the factor of each task's score with which their plain mean is the headline."""
     sizes: Counter[tuple[str, str, int]] = Counter()
     for part, count in rows.items():
         sizes[part.family, part.subtask, part.length] += count
@@ -120,8 +120,8 @@ def _weights(rows: Mapping[Part, int]) -> dict[str, float]:
 def _groups(release: str, parts: list[Part]) -> dict[str, tuple[str, list[str]]]:
     """Return the metric and the members of each group.
 
-    All of the split, its tiers, the families of each, the lengths of each of those; beside them all families at one
-    length, which is as much as memory may hold at a million tokens.
+    Groups are nested: the whole split, its tiers, the families of each, the lengths of each family. Others have all
+    families at one length, which may be all that fits into memory at a million tokens.
     """
     groups: dict[str, tuple[str, list[str]]] = {}
     several = len({part.tier for part in parts}) > 1

@@ -1,4 +1,4 @@
-"""LongBioBench: its JSON files, with the biographies as a list, at the paths that its loader takes apart."""
+"""LongBioBench: its JSON files, with the biographies as a list, at the paths that its loader parses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SKILLS = {
     "rank": "rank",
     "multihop": "multihop",
 }
-"""Subtasks that its evaluator can grade, with its names of them."""
+"""Subtasks that its evaluator can grade, with its names for them."""
 
 OTHER = "not bio"
 UNGRADED = {
@@ -42,11 +42,11 @@ UNGRADED = {
 BODY = re.compile(r"^(?:Essays and b|B)iographies:\n", re.MULTILINE)
 LEADS = {"rank": "The order is", "calculation": "The difference in years is"}
 LEAD = "The answer is"
-"""What the assistant's turn begins with, behind LongBioBench's own words."""
+"""The beginning of the assistant's turn, after LongBioBench's own words."""
 
 
 def write(split: Split, selection: Selection, out: Path) -> Written:
-    """Write ``<tier>/<path that tells length, needles, density and positions>/data_<skill>.json``."""
+    """Write ``<tier>/<length, needles, density and positions>/data_<skill>.json``."""
     need_keys(split, "LongBio-Benchmark")
     tally, paths = Tally(), set()
     for row in split.rows(COLUMNS, selection):
@@ -68,7 +68,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
 
 
 def _folder(split: Split, row: Row, record: Row) -> str:
-    """Return the name that its loader parses: model, length in K, people, density, first and last place in percent."""
+    """Return the name that its loader parses: model, length in K, needles, density, first and last place in percent."""
     knobs = json.loads(row["metadata"])["knobs"]
     essay = "-essay" if row["subtask"].endswith("-essay") else ""
     shown = "-2shot" if len(record["questions"]["NLG"]) > 1 else ""
@@ -79,7 +79,7 @@ def _folder(split: Split, row: Row, record: Row) -> str:
 
 
 def model_name(split: Split) -> str:
-    """Return the first part of its paths, which must have no underscore."""
+    """Return the first part of a path, which must have no underscore."""
     return split.tokenizer.replace("_", "-")
 
 
@@ -111,7 +111,7 @@ def body_start(row: Row) -> int:
 
 
 def _asked(row: Row, subtask: str, start: int, lines: Sequence[str]) -> Row:
-    """Return the question of a row, with the places of what answers it."""
+    """Return the question of a row, with the places of the needles that answer it."""
     needles = [each for each in row["needles"] if each["role"] == "relevant"]
     told = [row["prompt"][each["char_start"] : each["char_end"]] for each in needles]
     order = sorted(range(len(told)), key=lambda at: _place(row["question"], told[at]))
@@ -138,7 +138,7 @@ def _asked(row: Row, subtask: str, start: int, lines: Sequence[str]) -> Row:
 
 
 def _place(question: str, told: str) -> int:
-    """Return where a question names the person of a paragraph; behind all others, if it does not."""
+    """Return where a question names the person of a paragraph, or the question's length if it does not."""
     at = question.find(" ".join(told.split(" ", 3)[:3]))
     return at if at >= 0 else len(question)
 
@@ -149,7 +149,7 @@ def _attributes(row: Row, count: int) -> list[str]:
 
 
 def _stated(told: str, asked: str, attribute: str, value: str) -> list[int]:
-    """Return where a biography's sentence about an attribute starts and ends, the blank behind it included."""
+    """Return the start and end of a biography's sentence about an attribute, including the space after it."""
     before, after = QUESTIONS[attribute].split("{name}")
     name = asked.removeprefix(before).removesuffix(after)
     sentence = SENTENCES[attribute].format(name=name, value=value)
@@ -169,13 +169,13 @@ def _answer(row: Row, subtask: str) -> str | int | list[str]:
 
 
 def _demos(tail: str) -> list[tuple[str, str]]:
-    """Return questions and replies of the demonstrations in the end of a prompt."""
+    """Return the questions and replies of the demonstrations at the end of a prompt."""
     blocks = tail.split("\n\nQuestion: ")[1:-1]
     return [(question, reply) for question, _, reply in (block.partition("\nAnswer: ") for block in blocks)]
 
 
 def _demo(question: str, reply: str, subtask: str) -> Row:
-    """Return a demonstration as its loader wants it: it makes the first letter of a rationale small."""
+    """Return a demonstration for its loader, which lowercases the first letter of a rationale."""
     steps, _, final = reply.rpartition("\nFinal answer: ")
     return {
         "Question": question,

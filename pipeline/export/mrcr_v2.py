@@ -16,7 +16,7 @@ FIELDS = (
     *("queries", "answer", "context_len", "answer_token_count", "view_ops", "num_relevant"),
     *("answer_context_position", "relevant_context_positions"),
 )
-"""The columns of the published files, in their order; the row's id follows."""
+"""The columns of the published files, in order; the row's id is added after them."""
 
 COLUMNS = (
     *("id", "tier", "length", "prompt_tokens", "scorer", "question_start", "target", "needles", "metadata"),
@@ -61,7 +61,7 @@ def _line(row: Row) -> Row:
 
 
 def _add(path: Path, line: Row) -> None:
-    """Add a line to a file, and first the head if the file is new."""
+    """Append a line to a file, after the header if the file is new."""
     fresh = not path.exists()
     with path.open("a", encoding="ascii", newline="") as file:
         writer = csv.DictWriter(file, [*FIELDS, "id"], lineterminator="\n")

@@ -1,6 +1,6 @@
-"""Rows under the names that RULER and HELMET give their tasks, so that their own graders apply.
+"""Rows under RULER's and HELMET's names of tasks, so that their own graders apply.
 
-The data sets of HELMET that `icl` and `summ` are like have names here too, but no files: HELMET reads theirs itself.
+HELMET's counterparts of `icl` and `summ` have names here too, but no files: HELMET reads its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pipeline.tasks.recall.niah_text import START as NIAH_TEXT_START
 
 @dataclass(frozen=True, slots=True)
 class Strings:
-    """What is looked for in a reply: one of the strings, or each of them."""
+    """The strings that a right reply contains: any one of them, or each."""
 
     wanted: tuple[str, ...]
     each: bool = False
@@ -30,13 +30,13 @@ ORDER = "the question asks for names in an order, which the rule cannot see"
 
 
 def strings(row: Row) -> Strings | str:
-    """Return what a reply to a row has to contain, or why that does not tell a right reply."""
+    """Return the strings that a right reply contains, or the reason why strings cannot grade it."""
     scorer = facts(row["scorer"])
     return scorer.ungraded or SHAPES[scorer.shape](row)
 
 
 def parts(row: Row) -> tuple[str, ...]:
-    """Return the parts of an answer that has several, worded as in the text."""
+    """Return the parts of a row's target, worded as in the text."""
     return tuple(row["target"].split(PART))
 
 
@@ -81,9 +81,9 @@ SHAPES: dict[str, Callable[[Row], Strings | str]] = {
 
 
 NAME = "msmarco_rerank_psg"
-"""HELMET's name of the data set."""
+"""HELMET's name of the data set of rankings."""
 SHARE = 40
-"""One more token for so many of a row's: HELMET's words round each document are longer than the row's."""
+"""A row's tokens per extra token: HELMET's words around each document are longer than the row's."""
 QUERY = (
     "{question} A document is the more relevant, the more of the three conditions are met by what it says. "
     "Name the ten most relevant alone."
@@ -91,21 +91,21 @@ QUERY = (
 OWN_QUERY = "{question} Name the ten most relevant alone."
 DOCUMENT = re.compile(r"^Document \[(?P<id>\d{5})\] \(title: (?P<title>[^()\n]+)\) (?P<text>.+)$", re.MULTILINE)
 OWN_DOCUMENT = re.compile(r"^Document \[(?P<id>\d+)\]:? (?P<text>.+)$", re.MULTILINE)
-"""A passage of a user's own, which may have no title; any stays in its text."""
+"""A user's own passage, which may have a title; it stays in the text."""
 START = "\nDocuments:\n"
 EXAMPLE = re.compile(r"^Example \d+, .+:\n((?:Document .+\n)+)Question: (.+)\nAnswer: (.+)\n", re.MULTILINE)
 
 
 def ranking_line(row: Row) -> Row:
-    """Return a row's line: the documents in order, each with what it is worth."""
+    """Return a row's line for HELMET: the documents in order, each with its worth."""
     body = row["prompt"][: row["question_start"]].rpartition(START)[2]
     return {"id": row["id"], **_asked(row, known_by(row["id"]), row["question"], body, worth_of(row))}
 
 
 def demonstrations(row: Row) -> Iterator[Row]:
-    """Yield the lines of a row's own demonstrations, of which HELMET draws two from all rows.
+    """Yield the lines of a row's own demonstrations; HELMET draws two from those of all rows.
 
-    What a document of a demonstration is worth is told by its place in the answer.
+    A document's worth follows from its place in the demonstration's answer.
     """
     for number, (documents, asked, answer) in enumerate(EXAMPLE.findall(row["prompt"]), start=1):
         ranking = answer.split(" > ")
@@ -126,7 +126,7 @@ def _is_own(row: Row) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a subtask at one complexity is called: by RULER, and by HELMET where that has a data set for it."""
+    """RULER's and HELMET's names, if any, of a subtask at one complexity."""
 
     complexity: int
     ruler: str = ""
@@ -156,17 +156,17 @@ HELMET_ICL: Mapping[int, str] = {
     77: "icl_banking77",
     151: "icl_clinic150",
 }
-"""What HELMET calls its data sets of labelled texts, by how many labels they have."""
+"""HELMET's names of its data sets of labeled texts, by number of labels."""
 HELMET_SUMMARIES = ("infbench_sum", "multi_lexsum")
-"""What HELMET calls its data sets of summaries."""
+"""HELMET's names of its data sets of summaries."""
 OTHER_TASKS: Mapping[str, object] = {"asks": "value", "order": "asked", "operations": "none", "ratio": 10, "alpha": 2.0}
-"""Knobs that make another task of a subtask, with the values that do not."""
+"""Knobs that turn a subtask into another task, each with the value that does not."""
 QUESTIONS: Mapping[str, object] = {"decoys": 0, "negatives": "random"}
-"""Knobs of RULER's question answering."""
+"""The values of knobs in RULER's question answering."""
 
 
 def names_of(row: Row) -> Names:
-    """Return the names of a row's task; none where the harness has no task of this kind and complexity."""
+    """Return the names of a row's task, which are empty if a harness has no such task of this complexity."""
     if (row["family"], row["subtask"]) == ("rerank", "conditions"):
         return Names(row["complexity"], "", NAME)
     known = NAMES.get((row["family"], row["subtask"]), Names(0))
@@ -180,15 +180,15 @@ def names_of(row: Row) -> Names:
 
 
 def helmet_icl(row: Row) -> str:
-    """Return what HELMET calls its data set of as many labels as a row's; nothing for a row of another kind."""
+    """Return HELMET's name of its data set with as many labels as a row of icl.intents; empty if there is none."""
     return HELMET_ICL.get(row["complexity"], "") if (row["family"], row["subtask"]) == ("icl", "intents") else ""
 
 
 def helmet_line(row: Row) -> Row:
-    """Return what HELMET's loader of a row's data set reads: `load_json_kv`, `load_ruler` or `load_msmarco_rerank`.
+    """Return a row's line for HELMET's loader: `load_json_kv`, `load_ruler` or `load_msmarco_rerank`.
 
     Raises:
-        ValueError: if the prompt asks for something else than its task does.
+        ValueError: if the prompt's question is not of its task's form.
     """
     if row["family"] == "rerank":
         return ranking_line(row)

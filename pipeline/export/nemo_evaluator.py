@@ -1,4 +1,4 @@
-"""NeMo Evaluator: a benchmark of one's own (BYOB) for each room for the reply, all scored by metrics.py."""
+"""NeMo Evaluator: a custom benchmark (BYOB) for each room for the reply, all scored by metrics.py."""
 
 from __future__ import annotations
 

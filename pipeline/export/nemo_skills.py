@@ -1,4 +1,4 @@
-"""NeMo-Skills: a repository of benchmarks outside of its own, one for each room for the reply, scored by metrics.py."""
+"""NeMo-Skills: an external repository with a benchmark for each room for the reply, scored by metrics.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenAI's batch files, which vLLM reads too: one request a line, in files no bigger than the service takes."""
+"""OpenAI's batch files, which vLLM reads too: one request per line, in files of the size that the service accepts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.turns import sent
 
 MOST_LINES = 50_000
 MOST_BYTES = 200_000_000
-"""What a file may hold at OpenAI, 200 MB taken as the smaller of its meanings."""
+"""OpenAI's limits for a file; 200 MB is taken in its smaller, decimal meaning."""
 
 URLS = {"chat": "/v1/chat/completions", "raw": "/v1/completions"}
 COLUMNS = ("id", "frame", "scorer", "max_new_tokens", "messages", "prompt")
@@ -26,14 +26,14 @@ OWN_TEMPERATURE = re.compile(r"(?:.*/)?(?:o\d|gpt-5)")
 
 
 class Batches:
-    """Writes lines to ``batch-00001.jsonl`` and on, a new file wherever the next line would be too much for one."""
+    """Writes lines to ``batch-00001.jsonl`` and so on, starting a new file when a line would exceed the limits."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.files, self.lines, self.bytes = 0, 0, 0
 
     def add(self, line: bytes) -> None:
-        """Add a line to the last file or, where that is full, to a new one."""
+        """Append a line to the last file or, if that is full, to a new one."""
         if not self.files or self.lines == MOST_LINES or self.bytes + len(line) > MOST_BYTES:
             self.files, self.lines, self.bytes = self.files + 1, 0, 0
         with (self.folder / f"batch-{self.files:05d}.jsonl").open("ab") as file:
@@ -43,7 +43,7 @@ class Batches:
 
 
 def write(split: Split, selection: Selection, out: Path, *, model: str | None = None) -> Written:
-    """Write ``batch-<number>.jsonl``; without a model for the first one that the profile names."""
+    """Write ``batch-<number>.jsonl``; the default model is the first one that the profile names."""
     batches = Batches(out)
     name, rows = model or default_model(split), 0
     for row in split.rows(COLUMNS, selection):
@@ -77,7 +77,7 @@ def _request(row: Row, model: str) -> Row:
 
 
 def for_model(model: str | None) -> Export:
-    """Return the export with requests for a model; None: for the first that the split's profile names."""
+    """Return the export with requests for a model; None means the first one that the split's profile names."""
 
     def values(split: Split, held: Sequence[Row]) -> dict[str, Any]:
         url, named = URLS[split.manifest.frame], model or default_model(split)

@@ -32,7 +32,7 @@ SCHEMA = pa.schema(
         ("max_new_tokens", pa.int64()),
     ]
 )
-"""The seven columns of openai/mrcr, and behind them the row's id, its lengths and the room for its reply in tokens."""
+"""The seven columns of openai/mrcr, then the row's id, tier, lengths and room for its reply, in tokens."""
 
 SAME = ("random_string_to_prepend", "id", "tier", "length", "context_tokens", "max_new_tokens")
 COLUMNS = (*SAME, "scorer", "target", "metadata", "messages")
@@ -42,7 +42,7 @@ GROUP_BYTES = 32 * 1024 * 1024
 
 
 class Tables:
-    """Parquet files that are open together, each with the rows that wait to be written."""
+    """Open Parquet files, each with its buffered rows."""
 
     def __init__(self, folder: Path, files: ExitStack) -> None:
         self.folder, self.files = folder, files
@@ -58,7 +58,7 @@ class Tables:
             self.flush(name)
 
     def flush(self, name: str) -> None:
-        """Write the rows that wait for a file."""
+        """Write the buffered rows of a file."""
         if name not in self.writers:
             path = files_below(self.folder, f"{name}.parquet")
             self.writers[name] = self.files.enter_context(pq.ParquetWriter(path, SCHEMA, compression="zstd"))

@@ -1,4 +1,4 @@
-"""OpenCompass: a configuration with a data set for each room for the reply, read and scored by a module beside it."""
+"""OpenCompass: a configuration with a data set for each room for the reply, and a module that reads and scores them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DATASET = """    {{
         "eval_cfg": {{"evaluator": {{"type": RowScore}}}},
     }},
 """
-"""A data set of the configuration: rows of one room for the reply."""
+"""A data set of the configuration: the rows with one room for the reply."""
 
 
 def write(split: Split, selection: Selection, folder: Path) -> Written:

@@ -1,6 +1,6 @@
-"""RULER: its JSON Lines, as a benchmark beside its own, with the room for replies that the rows are cut for.
+"""RULER: its JSON Lines, as a benchmark beside its own, with each task's room for replies.
 
-Rows that are tasks of RULER have its names, and are read by its own benchmark too.
+Rows of RULER's own tasks have its names, so that its own benchmark reads them too.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ COLUMNS = (
     *("scorer", "question", "target", "answers", "answer_prefix", "metadata", "messages", "prompt"),
 )
 RULES = {False: "string_match_part", True: "string_match_all"}
-"""RULER's names of its rules: one of the references, or the share of them, which is that of all its tasks but QA."""
+"""RULER's names of its rules: any of the references, or the share of them, which all its tasks but QA use."""
 
 ANSWERED = ("qa_1", "qa_2")
-"""Its tasks that any reference answers."""
+"""Its tasks for which any reference is enough."""
 
 
 def write(split: Split, selection: Selection, out: Path) -> Written:
@@ -61,7 +61,7 @@ def _line(row: Row, number: int, wanted: Strings) -> Row:
 
 
 def _name_tasks(scripts: Path, tasks: dict[str, tuple[int, str]]) -> None:
-    """Write what RULER looks up by ``--benchmark carrara``: a YAML, and tables of replies and rules by fixed code."""
+    """Write what RULER looks up for ``--benchmark carrara``: a YAML file, and tables of reply limits and rules."""
     rooms = {
         name: {"tokens_to_generate": room, "template": "", "answer_prefix": ""} for name, (room, _) in tasks.items()
     }

@@ -1,6 +1,6 @@
 """verifiers: a package with a taskset of the rows, and a harness that gives each row its own limit.
 
-It is laid out as the Environments Hub wants it: ``pyproject.toml`` with tags, README, ``load_environment``.
+It has the layout of the Environments Hub: ``pyproject.toml`` with tags, README, ``load_environment``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipeline.export.by_stratum import copy_metrics, lead, need_keys, template, 
 
 
 def package(split: Split) -> str:
-    """Return the name of the package, which is the taskset's id."""
+    """Return the name of the package, which is also the taskset's id."""
     return f"{lead(split)}_vf"
 
 

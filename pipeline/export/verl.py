@@ -1,4 +1,4 @@
-"""verl and TRL: Parquet files with prompts as messages, and a reward function of the published metrics."""
+"""verl and TRL: Parquet files with prompts as messages, and a reward function that uses the published metrics."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ SCHEMA = pa.schema(
         ),
     ]
 )
-"""The five columns that verl reads, behind the row's id; what a scorer needs beside the target is in `extra_info`."""
+"""The row's id and the five columns that verl reads; what a scorer needs besides the target is in `extra_info`."""
 
 
 class Files:
-    """Parquet files that are open together, each with the rows that wait to be written."""
+    """Open Parquet files, each with its buffered rows."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder, self.stack = folder, stack
@@ -63,7 +63,7 @@ class Files:
             self.flush(name)
 
     def flush(self, name: str) -> None:
-        """Write the rows that wait for a file."""
+        """Write the buffered rows of a file."""
         if name not in self.writers:
             path = files_below(self.folder, f"{name}.parquet")
             path.parent.mkdir(parents=True, exist_ok=True)

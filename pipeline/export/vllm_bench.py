@@ -1,4 +1,4 @@
-"""vLLM's benchmark of serving: JSON Lines of prompts with the room for each reply, to measure speed at real lengths."""
+"""vLLM's serving benchmark: JSON Lines of prompts with the room for each reply, to measure speed at real lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of a build, from its manifest alone: rows by stratum, depths of needles, token budgets."""
+"""Figures of a build, drawn from its manifest: rows by stratum, depths of needles, token budgets."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ BINS = 10
 """Bins of depth, each a tenth of the filler."""
 
 PARTS = ("prompt", "template", "reply")
-"""What a window is made of, in the order in which it is spent."""
+"""The parts of a window, in order."""
 
 WIDTH = 720
 DEPTH_COLUMNS = 4
 
 
 def figures_of(manifest: Manifest) -> dict[str, Picture]:
-    """Return the figures that a split's card and report show, by name: `strata`, `depths`, `budgets`.
+    """Return the figures of a split's card and report, by name: `strata`, `depths`, `budgets`.
 
-    A tier of the manifest has `strata`. It may have `depths`, by family how many needles lie in each tenth of the
-    filler, without which there is no figure of depths, and `budgets`, by length the tokens of prompt, template and
-    reply of all its rows, without which prompt and template are one part.
+    A tier of the manifest has `strata`. It may have `depths` (for each family, the number of needles in each tenth of
+    the filler); without any, the figure of depths is left out. It may have `budgets` (for each length, the tokens of
+    prompt, template and reply over all its rows); without these, prompt and template are one part.
     """
     tiers = manifest.tiers
     depths = added(made.depths or {} for made in tiers.values())
@@ -60,9 +60,9 @@ def added(parts: Iterable[Mapping[str, Sequence[int]]]) -> dict[str, list[int]]:
 
 
 def budgets_of(tiers: Iterable[TierManifest]) -> dict[int, dict[str, float]]:
-    """Return by length the mean tokens of a row's `prompt`, `template` and `reply`, as far as the manifest knows them.
+    """Return the mean tokens of a row's `prompt`, `template` and `reply` by length.
 
-    Without `budgets` in every tier the first part is `prompt and template`, known from windows and reply room.
+    If a tier has no `budgets`, the first part is `prompt and template`: the window less the room for the reply.
     """
     made = list(tiers)
     exact = all(tier.budgets for tier in made)
@@ -84,7 +84,7 @@ def budgets_of(tiers: Iterable[TierManifest]) -> dict[int, dict[str, float]]:
 
 
 def strata_picture(strata: Mapping[str, Sequence[StratumRecord]], name: str = "strata") -> Picture:
-    """Draw how many rows each family has at each length: one table of cells for each tier, darker for more rows."""
+    """Draw the number of rows of each family at each length: a table for each tier, with darker cells for more rows."""
     counts = {tier: _rows(cells) for tier, cells in strata.items()}
     families = list(dict.fromkeys(family for cells in counts.values() for family, _ in cells))
     height = (60 + 30 * len(families)) * len(counts)
@@ -116,7 +116,7 @@ def _cells(axes: Axes, title: str, families: Sequence[str], cells: Mapping[tuple
 
 
 def cell(axes: Axes, place: tuple[float, float], value: float, most: float, words: str | None = None) -> None:
-    """Fill one cell of a table of colours and write its value into it."""
+    """Fill one cell of a heat map, and write its value into it."""
     from matplotlib.patches import Rectangle
 
     share = value / most if most else 0.0
@@ -128,14 +128,14 @@ def cell(axes: Axes, place: tuple[float, float], value: float, most: float, word
 
 
 def shade(share: float) -> str:
-    """Return a blue that is as dark as a share is large; grey printers keep the order."""
+    """Return a blue that is darker for a larger share, also when printed in gray."""
     light, dark = (226, 236, 246), (8, 58, 112)
     mixed = (round(a + (b - a) * min(1.0, max(0.0, share))) for a, b in zip(light, dark, strict=True))
     return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
 def bare(axes: Axes) -> None:
-    """Take grid, frame and tick marks from a plot."""
+    """Remove grid, frame and tick marks from a plot."""
     axes.grid(visible=False)
     axes.tick_params(length=0)
     for spine in axes.spines.values():
@@ -156,7 +156,7 @@ def _strata_words(counts: Mapping[str, Mapping[tuple[str, int], int]]) -> str:
 
 
 def depth_picture(depths: Mapping[str, Sequence[int]], name: str = "depths") -> Picture:
-    """Draw for each family which share of its needles lies in each tenth of the filler; even would be 10 % each."""
+    """Draw the share of each family's needles in each tenth of the filler, with a line at an even 10 %."""
     columns = min(DEPTH_COLUMNS, len(depths))
     lines = -(-len(depths) // columns)
     width, height = WIDTH, 10 + 160 * lines
@@ -194,11 +194,11 @@ def _depth_words(family: str, counts: Sequence[int]) -> str:
 
 
 def budget_picture(budgets: Mapping[int, Mapping[str, float]], name: str = "budgets", tokenizer: str = "") -> Picture:
-    """Draw what the window of each length is made of: prompt, template and room for the reply, as shares of it.
+    """Draw the parts of the window at each length: prompt, template and room for the reply, as shares of it.
 
     Args:
-        budgets: mean tokens of each part by length, as `budgets_of` gives them.
-        name: of the picture.
+        budgets: mean tokens of each part by length, as `budgets_of` returns them.
+        name: the picture's name.
         tokenizer: named in the caption, if given.
     """
     parts = list(dict.fromkeys(part for tokens in budgets.values() for part in tokens))

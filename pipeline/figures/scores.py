@@ -1,4 +1,4 @@
-"""Figures of scores over length: a line for each model, with gaps where replies are missing, and guessers in grey."""
+"""Figures of scores over length: a line for each model, with gaps where replies are missing, and guessers in gray."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ GUESSES: tuple[Any, ...] = (
     (0, (1, 2)), (0, (7, 2, 1, 2)), (0, (3, 2)), (0, (9, 3)), (0, (1, 1, 5, 1)), (0, (2, 4)), (0, (5, 1, 5, 4)),
     (0, (1, 5)), (0, (12, 2, 2, 2)),
 )  # fmt: skip
-"""Dashes of the grey lines: chance, the best constant, and simulated readers."""
+"""Dashes of the gray lines: chance, the best constant, and simulated readers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A mean score at a length with its interval, all from 0 to 1; the mean is None where too few rows have a reply.
+    """A mean score at a length with its interval, all from 0 to 1; the mean is None if too few rows have a reply.
 
-    `rows` is how many are asked, `answered` how many of them have a reply: all, if it is None.
+    `rows` is the number of rows asked, `answered` the number of those with a reply; None means all.
     """
 
     length: int
@@ -56,7 +56,7 @@ class Point:
 
     @property
     def replies(self) -> int:
-        """How many rows have a reply."""
+        """The number of rows with a reply."""
         return self.rows if self.answered is None else self.answered
 
 
@@ -64,7 +64,7 @@ class Point:
 class Line:
     """A model's points in order of length.
 
-    `style` is which colour, dash and marker it has on every figure, `reach` the effective length, to be ringed, or 0.
+    `style` is the index of its color, dash and marker in every figure, `reach` the effective length (ringed) or 0.
     """
 
     label: str
@@ -80,7 +80,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What a guesser or a simulated reader scores at each length: a thin grey line; `style` is which dash it has."""
+    """The scores of a guesser or simulated reader by length: a thin gray line; `style` is the index of its dash."""
 
     label: str
     style: int
@@ -96,9 +96,9 @@ def curve_picture(
     across: str = "length",
     size: Size = PANEL,
 ) -> Picture:
-    """Draw scores over length with bands of confidence, one line for each model, and what guessers score.
+    """Draw scores over length: a line with a confidence band for each model, and the scores of guessers.
 
-    `across` is what the axis of lengths is called.
+    `across` is the name of the horizontal axis.
     """
     guesses = [guess for guess in guesses if guess.means]
     lengths = {point.length for line in lines for point in line.points}
@@ -116,7 +116,7 @@ def curve_picture(
 
 
 def _line(axes: Axes, line: Line) -> None:
-    """Draw a line with its band, broken where there is no score; marks are hollow where some replies are missing."""
+    """Draw a line with its band, broken where there is no score; markers are hollow where some replies are missing."""
     color, marker = SERIES[line.style % 6], MARKERS[line.style % 6]
     at = [point.length for point in line.points]
     low, mean, high = (
@@ -141,7 +141,7 @@ def _line(axes: Axes, line: Line) -> None:
 
 
 def _gaps(axes: Axes, lines: Sequence[Line]) -> None:
-    """Write how many replies there are where these are too few for a point, one above the other."""
+    """Write the number of replies where they are too few for a point, one model above the other."""
     free: dict[int, counted[int]] = {}
     last = max((point.length for line in lines for point in line.points), default=0)
     room = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.2}
@@ -181,7 +181,7 @@ def _frame(axes: Axes, title: str, lengths: Sequence[int], across: str) -> None:
 
 
 def _labels(axes: Axes, lines: Sequence[Line], guesses: Sequence[Guess], size: Size) -> None:
-    """Write each line's name beside its end, in its colour, pushed apart where ends are close."""
+    """Write each line's label beside its end, in its color, and separate labels that would overlap."""
     ends = [
         (line.means[max(line.means)], f"{MARKS[line.style % 6]} {fitted(line.label, size)}", line.style % 6)
         for line in lines
@@ -197,7 +197,7 @@ def _labels(axes: Axes, lines: Sequence[Line], guesses: Sequence[Guess], size: S
 
 
 MARKS = ("\u25cf", "\u25a0", "\u25b2", "\u25c6", "\u25bc", "\u271a")
-"""The signs of MARKERS in running text."""
+"""MARKERS as characters, for text."""
 
 
 def _curve_words(title: str, lines: Sequence[Line], guesses: Sequence[Guess]) -> str:
@@ -222,7 +222,7 @@ WIDTH, LINE = 470, 24
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """How much better the second of two models is, from -1 to 1, with its interval; `label` is what of."""
+    """How much better the second of two models is, from -1 to 1, with its interval; `label` names the rows."""
 
     label: str
     mean: float
@@ -231,12 +231,12 @@ class Gap:
 
     @property
     def told(self) -> bool:
-        """Tell whether the interval leaves out 0."""
+        """Whether the interval excludes 0."""
         return not self.low <= 0 <= self.high
 
 
 def difference_picture(name: str, title: str, caption: str, gaps: Sequence[Gap]) -> Picture:
-    """Draw differences as marks with their intervals, first above last; filled where the interval leaves out 0."""
+    """Draw differences with their intervals from top to bottom; a marker is filled if its interval excludes 0."""
     least, most = min(-0.05, *(gap.low for gap in gaps)), max(0.05, *(gap.high for gap in gaps))
     with styled():
         figure, axes = panel(WIDTH, 76 + LINE * len(gaps), (104, 42, 92, 34))
@@ -275,12 +275,12 @@ def _words(title: str, gaps: Sequence[Gap]) -> str:
 
 HEAT_WIDTH, CELL = 470, 34
 UNSURE, FEW = 0.4, 5
-"""A cell whose interval is so wide, or whose units are fewer, has no colour: it would say more than is known."""
+"""A cell with an interval at least this wide, or with fewer units, has no color, which would claim too much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """A mean score of the rows of one length whose needle lies in one bin of depth, its interval, and its units."""
+    """The mean score of the rows of one length with a needle in one bin of depth, its interval, and its units."""
 
     length: int
     depth: int
@@ -291,15 +291,15 @@ class Heat:
 
     @property
     def unsure(self) -> bool:
-        """Tell whether there are too few units, or too wide an interval, for a colour."""
+        """Whether there are too few units, or the interval is too wide, for a color."""
         return self.units < FEW or self.high - self.low >= UNSURE
 
 
 def heat_picture(name: str, title: str, caption: str, cells: Sequence[Heat], bins: Sequence[str]) -> Picture:
     """Draw mean scores by depth of the needle (down) and length (across), in percent, each above its interval.
 
-    Where units are few, their number stands in its place. Unsure cells are framed, not filled; a dash stands where no
-    row is.
+    If units are few, their number replaces the interval. Unsure cells are framed, not filled; cells without rows have a
+    dash.
     """
     lengths = sorted({each.length for each in cells})
     means = {(each.length, each.depth): each for each in cells}

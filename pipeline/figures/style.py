@@ -1,4 +1,4 @@
-"""The house style of figures: what makes them legible without colour, the same bytes every time, and fit for a page."""
+"""The style of figures: legible without color, reproducible byte for byte, and fit for embedding in a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 INK, SOFT, GRID, PAPER = "#1b1f24", "#57606a", "#d5dae0", "#fefefe"
 SERIES = ("#0067a8", "#c04a00", "#007a5a", "#9b3d78", "#7a5f00", "#4d4d4d")
-"""Colours that keep a contrast of 4.5 to 1 with white paper and differ for every common colour blindness."""
+"""Colors with a contrast of at least 4.5 to 1 on white, which differ under every common color blindness."""
 
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.4)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 1)), (0, (8, 3)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -29,7 +29,7 @@ HATCHES = ("", "////", "\\\\\\\\", "xxxx", "----", "||||")
 THEME = {
     INK: "ink", SOFT: "soft", GRID: "grid", PAPER: "paper", **{color: f"s{at}" for at, color in enumerate(SERIES)},
 }  # fmt: skip
-"""The colours that a page may set anew, by the names of its CSS variables."""
+"""The colors that a page may redefine, with the names of its CSS variables."""
 
 RC: Mapping[str, Any] = {
     "axes.axisbelow": True,
@@ -69,17 +69,17 @@ RC: Mapping[str, Any] = {
     "ytick.labelcolor": INK,
     "ytick.labelsize": 9.5,
 }
-"""Everything that a machine's own matplotlibrc could change, and the salt of ids in SVG."""
+"""Settings that override a machine's own matplotlibrc, and the salt of ids in SVG."""
 
 TAG = re.compile("<[^>]*>")
 IDENTITY = re.compile(r'(\bid="|url\(#|xlink:href="#)([^")]+)')
 DROPPED = re.compile(r"<metadata>.*?</metadata>\s*|<defs>\s*<style.*?</style>\s*</defs>\s*|<!--.*?-->\s*", re.DOTALL)
-"""What a page has no use for: a style of all its elements would be one of the page."""
+"""Parts that are dropped when embedding: metadata, comments, and styles, which would apply to the whole page."""
 
 
 @contextmanager
 def styled(**changed: Any) -> Iterator[None]:
-    """Draw and save in the house style; settings of the process are as before afterwards.
+    """Draw and save in this style within the block, then restore the process's settings.
 
     Raises:
         ReportError: if matplotlib is not installed.
@@ -87,7 +87,7 @@ def styled(**changed: Any) -> Iterator[None]:
     matplotlib = _matplotlib()
     base = _defaults()
     with warnings.catch_warnings(), matplotlib.rc_context({**base, **RC, **changed}):
-        # A label may hold a character that the font lacks: a box is drawn in its place.
+        # A label may contain a character that the font lacks: a box is drawn instead.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         yield
 
@@ -107,7 +107,7 @@ def _defaults() -> Mapping[str, Any]:
 
 
 def canvas(width: float, height: float) -> Figure:
-    """Return an empty figure of `width` by `height` CSS pixels, bound to no window and to no list of figures."""
+    """Return an empty figure of `width` by `height` CSS pixels, without a window or pyplot's list of figures."""
     _matplotlib()
     from matplotlib.figure import Figure
 
@@ -115,7 +115,7 @@ def canvas(width: float, height: float) -> Figure:
 
 
 def panel(width: float, height: float, box: tuple[float, float, float, float]) -> tuple[Figure, Axes]:
-    """Return a figure with one plot; `box` are the margins left, bottom, right and top in CSS pixels."""
+    """Return a figure with one plot; `box` has the left, bottom, right and top margins in CSS pixels."""
     figure = canvas(width, height)
     left, bottom, right, top = box
     place = (left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height)
@@ -124,7 +124,7 @@ def panel(width: float, height: float, box: tuple[float, float, float, float]) -
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A finished figure: its file name without ending, a caption, and what it shows in words."""
+    """A finished figure: its file name without suffix, a caption, and a text alternative."""
 
     name: str
     caption: str
@@ -132,18 +132,18 @@ class Picture:
     figure: Figure = field(repr=False)
 
     def svg(self) -> str:
-        """Return a file of its own, with letters as outlines: the same on every machine."""
+        """Return the figure as an SVG file with letters as outlines, so that it looks the same on every machine."""
         return self._svg("path")
 
     def png(self) -> bytes:
-        """Return the figure at two pixels for each CSS pixel."""
+        """Return the figure as PNG, with two pixels per CSS pixel."""
         out = BytesIO()
         with styled():
             self.figure.savefig(out, format="png", metadata={"Software": None})
         return out.getvalue()
 
     def inline(self) -> str:
-        """Return the figure as an element of a page: letters as text, ids of its own, colours by CSS variable."""
+        """Return the figure as an element of a page: letters as text, unique ids, colors as CSS variables."""
         text = self._svg("none")
         body = DROPPED.sub("", text[text.index("<svg") + len("<svg") :])
         body = TAG.sub(self._own, compact(body))
@@ -151,7 +151,7 @@ class Picture:
         return re.sub(r' (?:width|height)="[\d.]+pt"', "", head + body, count=2).strip()
 
     def _own(self, found: re.Match[str]) -> str:
-        """Return a tag with the ids and colours of this figure; what a label says is left alone."""
+        """Return a tag with this figure's ids and colors; the text of labels is not a tag, so it stays as it is."""
         tag = IDENTITY.sub(rf"\g<1>{self.name}-\g<2>", found[0])
         for color, name in THEME.items():
             tag = tag.replace(color, f"var(--{name}, {color})")
@@ -166,7 +166,7 @@ class Picture:
 
 
 def compact(body: str) -> str:
-    r"""Return the body of an SVG without what changes nothing: indents, names of groups, turns by no angle, far digits.
+    r"""Return the body of an SVG without indents, ids of groups, rotations by 0 degrees, and superfluous digits.
 
     >>> compact('<g id="text_1">\n <text x="50.352512" transform="rotate(-0 50.3 2)">2K</text>\n</g>')
     '<g><text x="50.35">2K</text></g>'
@@ -179,7 +179,7 @@ def compact(body: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of a figure in CSS pixels, the room for labels at its right, and how many letters these have."""
+    """The size of a figure in CSS pixels, the width for labels at its right, and their most letters."""
 
     width: int = 470
     height: int = 300
@@ -188,25 +188,25 @@ class Size:
 
     @property
     def apart(self) -> float:
-        """The least distance of two labels, as a share of the height of the plot."""
+        """The least distance between two labels, as a share of the plot's height."""
         return 13.9 / (self.height - BELOW - ABOVE)
 
 
 LETTER, WIDE_LETTER = 5.2, 9.6
-"""Points that a letter of a label takes at the most usual, and a wide one."""
+"""Estimated widths of a label's usual letters, and of its wide ones."""
 
 LEFT, BELOW, ABOVE = 54, 42, 34
 """Margins of a figure in CSS pixels."""
 
 PANEL = Size()
-"""One of many: three stand beside each other on a desk, one fits a phone."""
+"""A figure among many: three fit side by side on a desktop screen, one on a phone."""
 
 WIDE, NARROW = Size(1040, 400, 236, 30), Size(410, 380, 126, 14)
-"""The first figure of a page, on a desk and on a phone."""
+"""The first figure of a page, on a desktop screen and on a phone."""
 
 
 def short(label: str, letters: int = PANEL.letters) -> str:
-    """Return a label that fits beside a line: the last part of a path, without its middle where it is long.
+    """Return a label that fits beside a line: the last part of a path, without its middle if it is long.
 
     >>> short("org/a-model-with-a-very-long-name-8b")
     'a-mode...ame-8b'
@@ -217,7 +217,7 @@ def short(label: str, letters: int = PANEL.letters) -> str:
 
 
 def fitted(label: str, size: Size) -> str:
-    """Return a label that fits beside the lines of a figure, also if it has many wide letters."""
+    """Return a label that fits beside the lines of a figure even if it has many wide letters."""
     for letters in range(size.letters, 5, -1):
         text = short(label, letters)
         if sum(WIDE_LETTER if letter in "mwMW@%" else LETTER for letter in text) <= 0.75 * size.right - 16:
@@ -226,7 +226,7 @@ def fitted(label: str, size: Size) -> str:
 
 
 def spaced(places: Sequence[float], apart: float = PANEL.apart) -> list[float]:
-    """Return ascending places at least `apart` from each other, as near as may be to where they were, within 0 to 1.
+    """Return ascending places moved as little as possible to be at least `apart`, and at most 1.
 
     >>> spaced([0.1, 0.5, 0.5], 0.062)
     [0.1, 0.5, 0.562]

@@ -3,24 +3,24 @@ r"""Scores replies with the standard library only.
 ``score(row, prediction)`` takes a row (or its key) and a model's reply, and returns a number from 0 to 1.
 
 ``python metrics.py PREDICTIONS KEYS [--json] [--quirk mrcr=starts]`` prints mean scores by family, subtask and length,
-and that of all rows, which is the headline (`headline`).
+and the mean over all rows, which is the headline (`headline`).
 PREDICTIONS is JSON Lines with ``id`` and ``prediction``; KEYS is JSON Lines of rows, or a Parquet file or a folder of
-them (which needs pyarrow). Rows without a prediction score 0, and so do rows with two different ones; both forms of
-a pair must be right. Exit code 2 says that something was missing or wrong; it is named on stderr.
+them (which needs pyarrow). A row scores 0 if it has no prediction or two different ones; both forms of a pair must be
+right. Exit code 2 means that something was missing or wrong; stderr lists it.
 
-How the answer is found in a reply, by every scorer but ``mrcr``:
+Most scorers find the answer in a reply like this; the docstrings of the others say how they differ:
 
-1. What is not the reply is dropped: reasoning as every family of models marks it (`OPENED`, `CHANNEL`; all that
-   follows a mark without an end), tokens that end a turn and what follows them, a further question that a base model
-   has put to itself (`STOPS`), and the markup of Markdown, LaTeX, XML and JSON.
-2. The last marked answer wins (``\boxed{...}``, ``the answer is ...``, ``Answer: ...``, ``Output: ...``), and of what
-   follows the mark its first sentence that says something.
-3. Without a mark the first sentence that says something is the answer if it can be one as it stands: a bare value, or
-   a sentence that gives what is asked. Else the answer is the last sentence that says something.
+1. Drop what is not the reply: reasoning, as each family of models marks it (`OPENED`, `CHANNEL`; a mark without an
+   end drops all that follows), tokens that end a turn and all that follows them, further questions that a base model
+   asks itself (`STOPS`), and the markup of Markdown, LaTeX, XML and JSON.
+2. If answers are marked (``\boxed{...}``, ``the answer is ...``, ``Answer: ...``, ``Output: ...``), the last mark
+   counts. The answer is the first sentence after it that gives a value.
+3. Without a mark, the first sentence that gives a value is the answer if it can be one as it stands: a bare value, or
+   a sentence that gives what is asked. Otherwise the last sentence that gives a value is the answer.
 
-In either case what else is said must not take the answer back (``or ...``, ``wait, ...``), and no other bare value
-may stand on a line of its own: a reply that lists values scores 0. Only where a set, a route or a ranking is asked all
-that the final answer lists is taken (see `members` and `ndcg`).
+In either case the rest of the reply must not retract the answer (``or ...``, ``wait, ...``), and no other bare value
+may be on a line of its own: a reply that lists values scores 0. Only sets, routes and rankings are scored on
+everything that the final answer lists (see `members` and `ndcg`).
 """
 
 from __future__ import annotations

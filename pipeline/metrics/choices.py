@@ -25,11 +25,11 @@ LETTER = re.compile(
     r"|(?<![A-Za-z0-9_'-])(A)(?![\w'-]| (?!(?:is|was|because|as|since|or|and|but|would|seems|for|given|per)\b)[a-z])"
     r"|(?<![A-Za-z0-9_'-])([BCD])(?![\w'-])"
 )
-"""A letter that is meant as one; an A only where it cannot be the article."""
+"""A letter that names a choice; an A only where it cannot be the article."""
 DENIED = re.compile(r"\b(not|never|isn't|nor|or|anything but|except) (?:option |choice )?\(?$", re.IGNORECASE)
 DENIED_BEHIND = re.compile(r"\)? (?:is|was)(?:n't| not| never| incorrect| wrong| false)\b", re.IGNORECASE)
 CONCEDED = re.compile(r",? (?:(?:even )?though|although|even if)\b.*", re.IGNORECASE)
-"""What is granted behind a choice, which it does not take back: *A, although it is not stated*."""
+"""A concession after a choice, which does not retract it: *A, although it is not stated*."""
 
 
 def choice_or_refusal(row: Row, prediction: str, *, refuses: bool = True) -> float | None:
@@ -60,9 +60,9 @@ def choice_or_refusal(row: Row, prediction: str, *, refuses: bool = True) -> flo
 
 
 def _chosen(sentence: str, choices: list[str], refusal: str) -> set[str]:
-    """Return the letters that a sentence chooses: one, or more (``?`` among them) if it does not commit, or none.
+    """Return the letters that a sentence chooses: none, one, or, if it does not commit, several or ``?``.
 
-    A refusal chooses what is given.
+    A refusal in words chooses the letter `refusal`.
     """
     first = LETTER.search(sentence)
     conceded = CONCEDED.sub("", sentence)
@@ -81,7 +81,7 @@ def _chosen(sentence: str, choices: list[str], refusal: str) -> set[str]:
 
 
 def _lettered(line: str, letters: Sequence[re.Match[str]], choices: list[str]) -> set[str]:
-    """Return the letters of a line, but for those it denies beside another; and what the words behind the last say."""
+    """Return the letters of a line, except denied ones beside others, and the choice that the words after them name."""
     named: dict[bool, set[str]] = {True: set(), False: set()}
     doubt = False
     for found in letters:
@@ -95,7 +95,7 @@ def _lettered(line: str, letters: Sequence[re.Match[str]], choices: list[str]) -
 
 
 def _said(find: Callable[[str, str], object], text: str, choices: list[str]) -> set[str]:
-    """Return the letters of the choices whose words are found in a text, as whole words."""
+    """Return the letters of the choices that a text contains as whole words."""
     return {
         letter
         for letter, choice in zip(LETTERS, choices, strict=False)
@@ -104,7 +104,7 @@ def _said(find: Callable[[str, str], object], text: str, choices: list[str]) -> 
 
 
 def _without_article(choice: str) -> str:
-    """Return a choice in lower case, without its article."""
+    """Return a choice in lowercase, without its article."""
     return re.sub(r"^(?:an?|the) ", "", choice.lower().replace("\u2019", "'"))
 
 

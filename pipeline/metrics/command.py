@@ -54,7 +54,7 @@ def read_keys(path: Path) -> Iterator[Row]:
 
 
 def read_replies(path: Path, keys: Mapping[str, Row], faults: list[str]) -> dict[str, str]:
-    """Return the one text that was given for each id; all that is wrong is added to `faults`, with its line."""
+    """Return the prediction for each id, leaving out ids with two; add each fault, with its line, to `faults`."""
     replies: dict[str, str] = {}
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
@@ -64,7 +64,7 @@ def read_replies(path: Path, keys: Mapping[str, Row], faults: list[str]) -> dict
 
 
 def _take(line: bytes, keys: Mapping[str, Row], replies: dict[str, str]) -> str:
-    """Add a line's text to the replies; return what is wrong with the line, if anything is."""
+    """Add a line's prediction to the replies; return what is wrong with the line, or an empty string."""
     try:
         said = json.loads(line.strip() or b'{"error": "empty"}')
     except (ValueError, RecursionError):
@@ -86,9 +86,9 @@ CONFLICT = "\0two answers"
 
 
 def summary(keys: Mapping[str, Row], replies: Mapping[str, str], scorers: Mapping[str, Rule]) -> list[dict[str, Any]]:
-    """Return counts of rows, `headline` and the scorers with their versions, over all and by family, subtask, length.
+    """Return counts of rows, `headline` and the versions of scorers, over all rows and by family, subtask and length.
 
-    `answered` are rows with a reply, `unparsed` those of them whose reply is in no form that can be judged.
+    `answered` counts rows with a reply; `unparsed` counts those whose reply has no form that can be judged.
     """
     judged = {row_id: judge(row, replies.get(row_id), scorers) for row_id, row in keys.items()}
     scores = counted(keys, {row_id: value or 0.0 for row_id, value in judged.items()})
@@ -113,7 +113,7 @@ def summary(keys: Mapping[str, Row], replies: Mapping[str, str], scorers: Mappin
 
 
 def _table(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Return the lines of `summary` as a table, with the versions of all scorers below it."""
+    """Return the lines of `summary` as a table, followed by the versions of all scorers."""
     head = ["family", "subtask", "length", "rows", "answered", "unparsed", "score"]
     cells = [head, *([f"{v:.3f}" if isinstance(v, float) else str(v) for v in map(line.get, head)] for line in lines)]
     widths = [max(len(line[at]) for line in cells) for at in range(len(head))]

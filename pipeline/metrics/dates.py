@@ -18,7 +18,7 @@ DATES = [
         rf"(?P<d>\d{{1,2}})[-/.](?P<m>\d{{1,2}})[-/.]{_YEAR}",
     )
 ]
-"""How dates are written, year, month and day in any order; where both others may be the month, it is no date."""
+"""Dates with year, month and day in any order. If month and day could be swapped, `dated` leaves the date alone."""
 
 
 def dated(text: str) -> str:
@@ -44,6 +44,6 @@ def _date(found: re.Match[str]) -> str:
 
 
 DATED = lru_cache(maxsize=4096)(dated)
-"""The same for answers, of which a few come again and again."""
+"""`dated`, cached for answers, a few of which recur often."""
 MONTH = rf"(?:{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in MONTHS)}|sept)"
 DAY = re.compile(rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{MONTH}\b|\b{MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b", re.IGNORECASE)

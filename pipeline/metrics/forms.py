@@ -1,4 +1,4 @@
-"""Values that are known by their form: UUIDs, numbers, hexadecimal names, words in capitals."""
+"""Values that are recognized by their form: UUIDs, numbers, hexadecimal names, words in capitals."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from pipeline.metrics.text import (
 )
 
 MEMBERS = ", "
-"""What stands between the members of a target, which is `NO_MEMBERS` where there are none."""
+"""The separator of a target's members. The target of an empty set is `NO_MEMBERS` or `EMPTY_LIST`."""
 NO_MEMBERS = "none"
 EMPTY_LIST = "[]"
-"""The same where it must be said by this form, and not by a word: in other languages than English."""
+"""The target of an empty set in languages other than English, where no word for it is read."""
 GROUPED = re.compile(r"(?<![\w.])\d{1,3}(,|\{,\}|[. _'])\d{3}(?:\1\d{3})+(?!\w|\1\d{3}(?!\d))")
-"""A number of seven digits and more with its digits in groups."""
+"""A number of at least seven digits, grouped in threes."""
 UUID = re.compile(
     r"(?<![\w-])(?:[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}|[0-9a-f]{30,34})(?![\w-])", re.IGNORECASE
 )
 HEX = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
 FUNCTION_NAME = re.compile(r"(?<![A-Za-z0-9_])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?![A-Za-z0-9_]|\.[a-z_])")
-"""The name of a function of several words, also behind that of its module."""
+"""A function name of several words, perhaps with its module's name before it."""
 ARGUMENTS = re.compile(r"(?<=\w)\([^()\n]*\)")
 CLAUSES = re.compile(r"; |,? (?:but|while|whereas)\b")
 UNABLE = re.compile(
@@ -48,15 +48,15 @@ COUNTING = words_of(
     *SMALL,
     *TENS,
 )
-"""Words of talk about members of sets, in the singular, beside those that are neutral everywhere."""
+"""Words, in the singular, that are neutral in answers about sets and counts, besides those neutral everywhere."""
 WITHOUT = DENIALS | {"except", "excluded", "excluding", "nor"}
 
 
 def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float | None:
-    """Score one UUID or number: the sentence that answers must give it, and no other that has its form.
+    """Score one UUID or number: the answering clause must give it, and no other value of its form.
 
-    Without a mark the first clause answers if it says a value in words of the question and of ordinary talk alone, else
-    the last one; no other clause may say another value in such words. ``or`` and a refusal score 0.
+    Without a mark, the first clause with a value answers if all its other words are neutral or from the question, else
+    the last clause with a value. No other clause of such words may give another value. ``or`` and a refusal score 0.
     """
     talk = words_asked(row) | COUNTING | named_in(str(row.get("question") or ""), form)
 
@@ -75,7 +75,7 @@ def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float | None:
 
 
 def named_in(text: str, form: re.Pattern[str] | None) -> frozenset[str]:
-    """Return what has a form in a question, as it is compared: a reply may repeat it."""
+    """Return the values of a form in a question, as they are compared: a reply may repeat them."""
     return frozenset(compared(found[0]) for found in form.finditer(text)) if form else frozenset()
 
 
@@ -85,19 +85,19 @@ def listed(row: Row) -> list[str]:
 
 
 def compared(item: str) -> str:
-    """Return an item as it is compared: in small letters, without hyphens."""
+    """Return an item as it is compared: in lowercase, without hyphens."""
     return item.lower().replace("-", "")
 
 
 def ungrouped(text: str) -> str:
-    """Return a text with numbers of seven digits and more in one piece, however their digits are grouped."""
+    """Return a text whose numbers of at least seven digits have no separators between digits."""
     return GROUPED.sub(lambda found: re.sub(r"\D", "", found[0]), text)
 
 
 def form_of(values: Sequence[str], text: str = "") -> re.Pattern[str] | None:
-    """Return a pattern of what has the form of some values, as UUIDs, numbers, hexadecimal names; None for words.
+    """Return a pattern of the form that some values share, such as UUIDs, numbers or hexadecimal names; None for words.
 
-    Words in capitals are a form too, where a text holds any.
+    Words in capitals are a form too if `text` contains any.
     """
     if not values or min(map(len, values)) < 2:
         return None
@@ -115,7 +115,7 @@ def form_of(values: Sequence[str], text: str = "") -> re.Pattern[str] | None:
 
 
 def shaped_in(form: re.Pattern[str], text: str, talk: frozenset[str]) -> list[str]:
-    """Return what has a form in a text, as it is compared, but for what is denied, neutral or of talk."""
+    """Return the values of a form in a text, as compared, except denied or neutral ones and those in `talk`."""
     if form is FUNCTION_NAME:
         text = ARGUMENTS.sub("", text)
     pieces = (piece for piece in JOINTS.split(text) if WITHOUT.isdisjoint(TOKEN.findall(piece.lower())))
@@ -124,5 +124,5 @@ def shaped_in(form: re.Pattern[str], text: str, talk: frozenset[str]) -> list[st
 
 
 def is_talk(token: str, talk: frozenset[str]) -> bool:
-    """Tell whether a word is a number, neutral, or of talk about sets or of the question."""
+    """Tell whether a word is a number, neutral, or in `talk`, in the singular or plural."""
     return token.isdigit() or is_neutral(token) or not talk.isdisjoint((token, token.rstrip("s")))

@@ -1,4 +1,4 @@
-"""Glosses: a country that a reply states beside a city or a university, though the question does not ask for it."""
+"""Glosses: countries that a reply adds to a city or a university though the question does not ask for them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ COUNTRIES = frozenset(
         "United States; Uruguay; Uzbekistan; Venezuela; Vietnam; Yemen; Zambia; Zimbabwe",
     )
 )
-"""The countries of the cities that people of the bio family come from."""
+"""The countries of the cities in the bio family."""
 ALIASES = {"United States": ("USA", "US", "America"), "United Kingdom": ("UK",), "Czechia": ("Czech Republic",)}
 PLACE = "city|town|capital|capital city|port|port city|village|municipality|place|university|college|school|institute"
 
 
 def _any_of(countries: Collection[str]) -> str:
-    """Return a pattern of the names of countries."""
+    """Return a pattern of the names of countries and their aliases."""
     return "|".join(re.escape(name) for each in sorted(countries) for name in (each, *ALIASES.get(each, ())))
 
 
@@ -42,13 +42,13 @@ INSTITUTION = re.compile("univers|college|institute|school|polytechnic|academy",
 
 
 def unglossed(text: str, answers: Collection[str]) -> str:
-    """Return a text without the countries that stand beside an answer: "Tampere, a city in Finland" is Tampere.
+    """Return a text without the countries beside an answer: "Tampere, a city in Finland" becomes "Tampere".
 
-    Where the answers name the country (`Tampere, Finland`), no other is left out, so that a wrong one counts as
-    another value. Of a university none is known, and any is left out: the question asks for none.
+    If the answers name the country (`Tampere, Finland`), only that one is removed, so that a wrong one counts as
+    another value. For a university, whose country the key does not give, any country is removed.
     """
     if not NAMED_COUNTRY.search(text):
-        return text  # most texts: no pattern of their answer is made
+        return text  # the usual case, which spares compiling a pattern for each answer
     for answer in sorted(answers, key=len, reverse=True):
         own = frozenset(each[len(answer) + 2 :] for each in answers if each.startswith(f"{answer}, ")) & COUNTRIES
         if own or (INSTITUTION.search(answer) and not any(answer.endswith(f", {each}") for each in COUNTRIES)):

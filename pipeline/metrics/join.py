@@ -18,7 +18,7 @@ MODULES = (
     *("scorer", "dates", "reply", "text", "glosses", "published", "scripts", "numbers", "forms", "values", "parts"),
     *("labels", "sets", "sources", "rankings", "summaries", "tables", "choices", "registry", "means", "command"),
 )
-"""The modules in the order in which they stand in the file: each imports only from those before it."""
+"""The modules in the order of the joined file: each imports only from earlier ones."""
 ENDING = """
 
 if __name__ == "__main__":
@@ -31,7 +31,7 @@ def joined_metrics() -> str:
     """Return the text of ``metrics.py``.
 
     Raises:
-        ValueError: if a module imports one that stands behind it, or two modules define the same name.
+        ValueError: if a module imports a later one, or two modules define the same name.
     """
     head = _source("__init__")
     imports, bodies, homes = dict[str, set[str]](), list[str](), dict[str, str]()
@@ -71,7 +71,7 @@ def _defined(tree: ast.Module) -> Iterator[str]:
 
 
 def _standard_imports(tree: ast.Module, before: Sequence[str], module: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield what a module imports from the standard library: modules, with names of them or none."""
+    """Yield each module that a module imports from the standard library, with the names imported from it, if any."""
     for node in tree.body:
         if isinstance(node, ast.Import):
             yield from ((alias.name, []) for alias in node.names)
@@ -83,7 +83,7 @@ def _standard_imports(tree: ast.Module, before: Sequence[str], module: str) -> I
 
 
 def _body(text: str, tree: ast.Module) -> str:
-    """Return a module without its imports, its docstring as a comment."""
+    """Return a module's source without imports, its docstring turned into a comment."""
     title = ast.get_docstring(tree) or ""
     last = max(node.end_lineno or 0 for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
     lines = text.splitlines()[last:]

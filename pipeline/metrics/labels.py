@@ -17,10 +17,10 @@ CATEGORY = re.compile(
     r"(?P<number>\d{1,3})\b(?![/.-]\d)"
 )
 BARE_CATEGORY = re.compile(r"(?:the )?(?:category|class|label)?[ #:(]{0,3}(\d{1,3})[).]*")
-"""A category that is all of an answer."""
+"""An answer that is a category and nothing else."""
 SEVERAL_NUMBERS = re.compile(r"\W*(?:either )?\d{1,3}(?:\W+(?:(?:or|and|to) )?\d{1,3}){1,20}\W*")
 CONTINUED = re.compile(r"(?P<first>[^\n]{1,200})\n{1,3}(?!label\b)[^\n]{1,2000}\nlabel:", re.IGNORECASE)
-"""A label, and behind it another message with its label, as a base model goes on."""
+"""A label, followed by another message with its label: how a base model goes on."""
 WORDED_LABEL = re.compile(r"(?<![a-z-])[a-z]{1,40}(?:-[a-z]{1,40}){1,5}(?![a-z-])")
 """A label in words."""
 LABEL_CUE = re.compile(
@@ -63,7 +63,7 @@ def label(row: Row, prediction: str) -> float | None:
 
 
 def _given_label(text: str) -> str:
-    """Return the label that a reply gives in a line of its own: behind the last cue, or in the first line."""
+    """Return the label that a reply gives on a line of its own: after the last cue, or on the first line."""
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)] or [""]
     continued = CONTINUED.match(text.lstrip())
     alone = LABEL_CUE.match(lines[0]) or (continued and not re.search(r"[.!?]\W*$", lines[0]))
@@ -78,7 +78,7 @@ def _letters(text: str) -> str:
 
 
 def _worded_label(sentence: str) -> str | None:
-    """Return the label in words that a sentence names, SEVERAL for more than one or a denied one, None for none."""
+    """Return the worded label in a sentence, SEVERAL for more than one or a denied one, None for none."""
     said = sentence[-LONG_LINE:].lower().replace("_", "-")
     found = list(WORDED_LABEL.finditer(said))
     if not found:
@@ -96,7 +96,7 @@ def _bare_category(sentence: str) -> bool:
 
 
 def _category(sentence: str) -> int | str | None:
-    """Return the category that a sentence names, SEVERAL for more than one or a denied one, None for none."""
+    """Return the category in a sentence, SEVERAL for more than one or a denied one, None for none."""
     said = NUMERAL.sub(numeral, sentence[-LONG_LINE:]).lower()
     short = EXPLAINED.sub("", said)
     said = short if CATEGORY.search(short) else said

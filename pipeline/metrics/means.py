@@ -10,7 +10,7 @@ from pipeline.metrics.scorer import Row
 
 
 def counted(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[str, float]:
-    """Return the scores that count, by id: both forms of a pair have the lower of their two."""
+    """Return the scores that count, by id: both forms of a pair get the lower of their two scores."""
     found = dict(scores)
     for row_id in scores:
         if facts(rows[row_id]["scorer"]).paired:
@@ -19,10 +19,10 @@ def counted(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[str, f
 
 
 def headline(rows: Mapping[str, Row], scores: Mapping[str, float]) -> float:
-    """Return the one score of some rows: the mean over families of the mean over their subtasks of that over lengths.
+    """Return the single score of some rows: the mean over families of means over subtasks of means over lengths.
 
-    So no task weighs more than another of its family because it has more rows, and no family because it has more tasks;
-    HELMET averages its categories alike. Both are by id; `scores` are what `counted` returns; nan without rows.
+    So neither a task with more rows nor a family with more tasks weighs more; HELMET averages its categories alike.
+    Both arguments are by id; `scores` comes from `counted`. The result is nan without rows.
     """
     tree: dict[str, dict[str, dict[int, list[float]]]] = {}
     for row_id, row in rows.items():
@@ -34,7 +34,7 @@ def headline(rows: Mapping[str, Row], scores: Mapping[str, float]) -> float:
 
 
 def _mean(values: Iterable[float]) -> float:
-    """Return a mean that does not depend on the order of its values."""
+    """Return a mean that does not depend on the order of the values."""
     found = list(values)
     return fsum(found) / len(found) if found else float("nan")
 

@@ -1,4 +1,4 @@
-"""Numbers: of years, of a latent list, of things that were counted."""
+"""Numbers: years, views of a latent list, counts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ INTEGER = re.compile(r"(?<![\d.])[-+]?\d{1,30}(?![\d.]*\d)")
 GROUPING = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 PRINTED = re.compile(r"(?<!\[)\[\s{0,3}(?:[-+]?\d{1,9}(?:\s{0,3},\s{0,3}[-+]?\d{1,9}){0,2000})?\s{0,3}\](?!\])")
 SUM = re.compile(r"(?<![\w.])-?\d{1,9}(?:\s{0,2}[-+]\s{0,2}\(?-?\d{1,9}\)?){1,200}(?![\d.]*\d)")
-"""Arithmetic, of which only the result is an answer."""
+"""Arithmetic; only its result is an answer."""
 CALL = re.compile(r"\b[a-z]\w{0,20}(?:\([^()\n]{0,100}\)|\[[^\[\]\n]{0,100}\])")
-"""Python repeated, like ``sum(a[1:3])``."""
+"""Python repeated from the prompt, like ``sum(a[1:3])``."""
 BRACKETS = re.compile(r"\([^()\n]*\)|\[[^\[\]\n]*\]")
 SMALL = re.findall(
     "[a-z]+",
@@ -29,7 +29,7 @@ NUMERAL = re.compile(
     rf"({'|'.join(name for name in reversed(SMALL) if name != 'one')}))\b",
     re.IGNORECASE,
 )
-"""A number in words below a hundred; `one` is one only where it counts years or is all there is."""
+"""A number in words below a hundred. `one` is a number only if it counts years or ends the text."""
 ASKED_NUMBER = re.compile(
     r"\b(?:differ(?:s|ence)?|apart|(?:older|younger) than|sum|total|min(?:imum)?|max(?:imum)?|smallest|largest|lowest"
     r"|highest|len|length|elements|items|result|outputs?|prints?|returns?)\b",
@@ -38,7 +38,7 @@ ASKED_NUMBER = re.compile(
 
 
 def numeral(found: re.Match[str]) -> str:
-    """Return the digits of a number in words that `NUMERAL` has found."""
+    """Return the digits of a match of `NUMERAL`."""
     tens, unit, small = ((each or "").lower() for each in found.groups())
     if tens:
         return str(10 * TENS.index(tens) + 20 + (SMALL.index(unit) if unit else 0))
@@ -48,7 +48,7 @@ def numeral(found: re.Match[str]) -> str:
 def integer_of(sentence: str) -> int | str | None:
     """Return the number that a sentence gives, SEVERAL for alternatives and a denied one, None for none.
 
-    Of several it is the last, without explanations, arithmetic, and what brackets hold beside it.
+    Of several numbers the last counts. Those in explanations, arithmetic and brackets are ignored if others remain.
     """
     text = GROUPING.sub("", NUMERAL.sub(numeral, CALL.sub("", sentence[-LONG_LINE:])))
     text = text.replace(" minus ", " - ").replace(" plus ", " + ")
@@ -65,23 +65,23 @@ def integer_of(sentence: str) -> int | str | None:
 
 
 def is_bare_number(sentence: str) -> bool:
-    """Tell whether a sentence is a number, perhaps of years, and no more."""
+    """Tell whether a sentence is nothing but a number, perhaps of years."""
     words = set(TOKEN.findall(INTEGER.sub("", NUMERAL.sub(numeral, BRACKETS.sub("", sentence))).lower()))
     return words <= {"year", "years", "about", "exactly"} and "=" not in sentence
 
 
 ENDS_SENTENCE = re.compile(r"\A\s*(\d{1,3}[.)])[ \t]+(?=[A-Z]\D*\Z)")
-"""A number that ends a sentence, behind which there is none: "23. Let me know" begins no list."""
+"""A number that ends a sentence, with no number after it: "23. Let me know" begins no list."""
 
 
 def numbered(text: str) -> tuple[str, bool]:
-    """Return what follows the last mark, as `after_mark`, where a number may end a sentence: it begins no list."""
+    """Return what follows the last mark, as `after_mark`, with a line break after a number that ends a sentence."""
     behind, marked = after_mark(text)
     return (ENDS_SENTENCE.sub(r"\1\n", behind) if marked else behind), marked
 
 
 def _number(row: Row, prediction: str) -> Hashable:
-    """Return the whole number that a reply settles on, SEVERAL if there is more than one, None if it gives none."""
+    """Return the whole number that a reply settles on, SEVERAL for more than one, None for none."""
     text, marked = numbered(plain(row, prediction))
 
     def leads(sentence: str) -> bool:
@@ -126,7 +126,7 @@ def latent_list(row: Row, prediction: str, *, values: bool = False) -> float | N
 
 
 def _printed(sentence: str) -> str | None:
-    """Return the last list of a sentence, SEVERAL if it is one of alternatives, None if there is none."""
+    """Return the last list in a sentence, SEVERAL if it is denied or one of alternatives, None if there is none."""
     found = list(PRINTED.finditer(sentence))
     if len(found) > 1 and found[-2][0] != found[-1][0]:
         between = sentence[found[-2].end() : found[-1].start()]
@@ -137,12 +137,12 @@ def _printed(sentence: str) -> str | None:
 
 
 def _bare_list(sentence: str) -> bool:
-    """Tell whether a sentence is a list and no more."""
+    """Tell whether a sentence is nothing but a list."""
     return not TOKEN.search(PRINTED.sub("", sentence))
 
 
 def closeness(target: int, given: int) -> float:
-    """Return 1 less the error relative to the target, and no less than 0."""
+    """Return 1 minus the error relative to the target, at least 0."""
     return 1.0 - min(1.0, abs(target - given) / (1e-10 + abs(target)))
 
 
@@ -151,7 +151,7 @@ COUNTED = re.compile(
     r"|\b(?:received|found|handled) \d|\d (?:of (?:the|these|those|its|their|them) |such )?(?:messages?\b|ask)",
     re.IGNORECASE,
 )
-"""How a sentence speaks that gives a number of messages."""
+"""Phrases of a sentence that gives a number of messages."""
 PART_OF = re.compile(r"[.;]\s{1,3}(?=(?:of|among) (?:these|those|them)\b)", re.IGNORECASE)
 
 
@@ -181,8 +181,8 @@ def count(row: Row, prediction: str) -> float | None:
 def near_count(row: Row, prediction: str) -> float | None:
     """Score a number as OOLONG does (section 3): ``0.75 ** abs(target - given)``.
 
-    The number is what follows the last colon, without asterisks and square brackets; in a reply without colons it is a
-    short reply as a whole, or the last word.
+    The number is what follows the last colon, without asterisks and square brackets. Without a colon it is the whole of
+    a short reply, or the last word.
     """
     reply = thought(prediction)
     given = reply if len(reply) < SHORT else reply.split()[-1:]
@@ -195,7 +195,7 @@ def near_count(row: Row, prediction: str) -> float | None:
 
 
 SHORT = 20
-"""Characters below which OOLONG takes a reply without colons for an answer."""
+"""Characters below which OOLONG takes a whole reply without colons as the answer."""
 LATENT_LIST_SCORER = Scorer(
     latent_list,
     3,

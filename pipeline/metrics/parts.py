@@ -1,4 +1,4 @@
-"""Values of several parts: in order, in a pair, each with its source."""
+"""Answers of several parts: in order, as a pair, or each with its source."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from pipeline.metrics.values import gives, stands_alone
 
 
 def _passages(text: str, parts: int, *, marked: bool) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield where an answer of several parts may stand, with the lines before and behind it.
+    """Yield each passage that may be an answer of several parts, with the lines before and after it.
 
-    At the beginning, or without a mark at the end: a sentence, a line, as many lines as there are parts, or twice as
-    many, a paragraph; and all of the text. Lines of neutral words alone do not count.
+    Passages begin the text or, without a mark, may also end it. They are a sentence, a line, as many lines as parts,
+    twice as many, a paragraph, or all of the text. Lines of neutral words alone are dropped first.
     """
     shown = [line for line in re.sub(r"\n\s*\n", "\n\n", text).splitlines() if not line or not is_idle(line)]
     paragraphs = "\n".join(shown).strip().split("\n\n")
@@ -56,9 +56,9 @@ def _listed(
     lists: Callable[[str], bool],
     strays: Callable[[str], bool],
 ) -> float | None:
-    """Return 1 if a reply gives an answer of several parts in one place, and no other, else 0; None if it says nothing.
+    """Return 1 if a reply gives an answer of several parts in one passage, and no other, else 0; None if it is neutral.
 
-    Other lines may not list values, nor may lines behind the answer have what `strays` finds: values of another one.
+    No other line may list values (`lists`), and without a mark none after the passage may give stray ones (`strays`).
     """
     text, marked = after_mark(plain(row, prediction))
     for passage, before, behind in _passages(text, parts, marked=marked):
@@ -73,7 +73,7 @@ LISTING = re.compile(r"[,;/&]|\band\b")
 
 
 def _lists_values(line: str, known: frozenset[str]) -> bool:
-    """Tell whether a line, and no sentence, sets values beside each other, or says one that is not known."""
+    """Tell whether a line that is no sentence lists values, or gives one that is not `known`."""
     words = TOKEN.findall(line.lower())
     values = [word for word in words if not is_neutral(word) and not re.fullmatch(r"\d{1,3}", word)]
     fresh = any(is_strange(word, known) for word in words)
@@ -130,13 +130,13 @@ def _lists_only(text: str, parts: Sequence[Sequence[str]], asked: frozenset[str]
 
 
 def _first_of(text: str, forms: Iterable[re.Pattern[str]]) -> re.Match[str] | None:
-    """Return the first place where one of the forms stands; of two that begin there, the longer."""
+    """Return the first match of any form; of matches that begin together, the longest."""
     found = [match for form in forms if (match := form.search(text))]
     return min(found, key=lambda match: (match.start(), -match.end()), default=None)
 
 
 PAIR = " and "
-"""What stands between the two names of a pair."""
+"""The separator of the two names of a pair."""
 
 
 def pair(row: Row, prediction: str) -> float | None:
@@ -167,7 +167,7 @@ def pair(row: Row, prediction: str) -> float | None:
 
 
 def _named(final: str, known: Mapping[str, str]) -> list[str]:
-    """Return who of the people known is named."""
+    """Return the known people whom a text names."""
     said = final.lower()
     return [name for name in known if any(form.lower() in said for form in _name_forms(name))]
 
@@ -178,12 +178,12 @@ def _apart(names: list[str], known: Mapping[str, str]) -> int:
 
 
 def _name_forms(name: str) -> tuple[str, ...]:
-    """Return a name in full, and first and last name alone."""
+    """Return a full name, and the same without middle names."""
     return name, f"{name.split()[0]} {name.split()[-1]}"
 
 
 CITED = re.compile(r"\[[^\[\]\d]{0,12}(\d{1,6}(?:\.\d\d){0,2})\]|(?<![\w.,-])(\d{5})(?![\w-]|[.,]\d)")
-"""A label: a number in square brackets, its digits maybe in pairs, or one of five digits."""
+"""A label: a number in square brackets, its digits perhaps grouped as in 1.23.45, or a number of five digits."""
 
 
 def citation(row: Row, prediction: str) -> float | None:
@@ -219,7 +219,7 @@ def citation(row: Row, prediction: str) -> float | None:
 
 
 def _sourced(text: str) -> list[tuple[str, int]]:
-    """Return each label of a text with what stands before it, or behind it where the text starts with a label."""
+    """Return each label of a text as a number, with the text before it (after it, if the text starts with a label)."""
     labels = list(CITED.finditer(text))
     if not labels:
         return []

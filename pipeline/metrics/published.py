@@ -31,7 +31,7 @@ def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = T
 
 
 def similarity(one: str, other: str, *, autojunk: bool = True) -> float:
-    """Return difflib's ratio of two texts; what is junk is told from the second."""
+    """Return difflib's ratio of two texts; it determines junk from the second."""
     return SequenceMatcher(None, one, other, autojunk=autojunk).ratio()
 
 
@@ -46,19 +46,19 @@ MRCR_SCORER = Scorer(
 
 
 def substring(row: Row, prediction: str) -> float:
-    """Score as HELMET's substring exact match: a normalised answer is held by the normalised reply."""
+    """Score as HELMET's substring exact match: the normalised reply contains a normalised answer."""
     replies = list(map(normalised, parsed(thought(prediction))))
     return float(any(normalised(str(answer)) in reply for answer in row["answers"] for reply in replies))
 
 
 def labelled(row: Row, prediction: str) -> float:
-    """Score as HELMET's ICL: what follows ``label:`` in its line, or the first line, is the label once normalised."""
+    """Score as HELMET's ICL: what follows ``label:`` in its line, or the first line, equals the normalised label."""
     _, given = parsed(thought(prediction), "label:")
     return float(any(normalised(str(answer)) == normalised(given) for answer in row["answers"]))
 
 
 def token_f1(row: Row, prediction: str) -> float:
-    """Score as HELMET's F1: that of the words of the normalised reply and an answer, the best of several."""
+    """Score as HELMET's F1 of words, normalised: the best over all answers."""
     return max(
         _overlap(normalised(reply), normalised(str(answer)))
         for reply in parsed(thought(prediction))
@@ -67,11 +67,11 @@ def token_f1(row: Row, prediction: str) -> float:
 
 
 CLOSED = frozenset({"yes", "no", "noanswer"})
-"""Normalised texts that HELMET's F1 compares as wholes alone."""
+"""Normalised texts that HELMET's F1 compares only as a whole."""
 
 
 def parsed(reply: str, cue: str = "answer:") -> tuple[str, str]:
-    """Return a reply, and the rest of the first line with a cue like ``Answer:`` in it, or else the first line."""
+    """Return a reply, and the rest of the first line that contains a cue like ``Answer:``, or else the first line."""
     found = re.search(rf"{cue}(.*)(?:\n|$)", reply, re.IGNORECASE) or re.match(r"(.*)(?:\n|$)", reply)
     line = found[1].strip() if found else ""
     return reply, line[len(cue) :].strip() if line.lower().startswith(cue) else line

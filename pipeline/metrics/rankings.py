@@ -12,15 +12,15 @@ from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import BULLET
 
 RANKED, TIED = ">", "="
-"""What stands between the ranks of a key, and between the members of a rank: those are worth the same."""
+"""The separators of a key: between ranks, and between the documents of a rank, which are worth the same."""
 CUT, FEWEST = 10, 3
-"""Places of a ranking that count; numbers that are a ranking at the least, beside other ones."""
+"""Places of a ranking that count; the fewest numbers that make a ranking, unless the text has fewer."""
 _ID = r"\d{5,7}"
 RANKING = re.compile(r"\b(?:rankings?|ranked list|order)(?: (?:is|of \w+ \w+))?\s{0,3}[:=]", re.IGNORECASE)
 ENUMERATED = re.compile(rf"(?<![\w.-])(?<!\d,){_ID}(?![\w-]|[.,]\d{{1,3}}\b)")
 LABEL = r"(?:\b(?:documents?|docs?|passages?|ids?|numbers?|no|nr)\b[.:#]?[ \t]*|\b(?:id|doc)[_:]?)"
 LABELS = re.compile(rf"{LABEL}(?=[\[({{\"'#]{{0,2}}{_ID})|[\[\](){{}}\"'#|]", re.IGNORECASE)
-"""What may stand round the number of a document."""
+"""What may surround the number of a document."""
 REMARK = re.compile(r"\([^()\n]*\)|\[[^\[\]\n]*\]")
 NO_REMARK = re.compile(rf"[(\[]\W*(?:{LABEL}?\W*{_ID}\W*(?:and )?)+[)\]]", re.IGNORECASE)
 ABOVE = r"(?:>+|-+>|=+>|\u2192|\u21d2|\u227b|\u2265|\\(?:succ|gt|geq|to|rightarrow|Rightarrow)\b)"
@@ -49,7 +49,7 @@ def ndcg(row: Row, prediction: str) -> float | None:
 def worth_of(row: Row) -> dict[str, int]:
     """Return what each document of a row's key is worth: 1 in the last rank, one more in each rank before.
 
-    The last answer of the key is the one that names all documents that are worth anything.
+    The last answer of the key names all documents that are worth anything.
     """
     ranks = str((row.get("answers") or [row["target"]])[-1]).split(RANKED)
     return {one.strip(): worth for worth, rank in enumerate(reversed(ranks), 1) for one in rank.split(TIED)}
@@ -75,14 +75,14 @@ def _ranking(row: Row, prediction: str) -> list[str]:
 
 
 def _remark(found: re.Match[str]) -> str:
-    """Return brackets that hold numbers of documents as they are, and no others."""
+    """Return brackets unchanged if they contain only numbers of documents, else a space."""
     return found[0] if NO_REMARK.fullmatch(found[0]) else " "
 
 
 def _ranked_lines(text: str) -> list[str]:
-    """Return the numbers that lines begin with; all of them, if few lines have any.
+    """Return the first numbers of each line, or all numbers if few lines have any.
 
-    Lines that stand together and name again what stood before them take its place.
+    A block of lines that only names at least half of the numbers before it again (or five) replaces the ranking so far.
     """
     lines = [BULLET.sub("", line) for line in text.splitlines() if line.strip()]
     if sum(1 for line in lines if ENUMERATED.search(line)) < FEWEST:
@@ -96,14 +96,14 @@ def _ranked_lines(text: str) -> list[str]:
 
 
 def _first_numbers(line: str) -> list[str]:
-    """Return the first number of a line, and those that follow it with nothing between but commas and the like."""
+    """Return the first number of a line, and those that follow it with only commas and the like between them."""
     found = list(ENUMERATED.finditer(line))
     joined = takewhile(lambda pair: APPOSED.fullmatch(line, pair[0].end(), pair[1].start()), pairwise(found))
     return [each[0] for each in (*found[:1], *(other for _, other in joined))]
 
 
 def longest_chain(row: Row, prediction: str) -> float:
-    """Score as HELMET: NDCG at 10 of the longest chain of numbers with ``>`` between, each where it first stands."""
+    """Score as HELMET: NDCG at 10 of the longest chain of numbers joined by ``>``, repeated ones dropped."""
     text = re.sub(r"[\[\]:]", "", thought(prediction)).lower().replace("id", "")
     chain = max((found[0] for found in re.finditer(r"\d+(?:\s*>\s*\d+)*", text)), key=len, default=text)
     worth, ranking = worth_of(row), list(dict.fromkeys(each.strip() for each in chain.split(RANKED)))

@@ -1,4 +1,4 @@
-"""Every scorer by its name, and scoring by it."""
+"""The registry of scorers, and scoring with them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from pipeline.metrics.values import EXACT_SCORER, IDK_PAIR_SCORER
 
 
 def judge(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> float | None:
-    """Return the score of a reply to a row, from 0 to 1; None if it is in no form that can be judged, or no text.
+    """Return the score of a reply to a row, from 0 to 1; None if it has no form that can be judged, or is no text.
 
-    `scorers` are the defaults, or what `scorers_of` returns. The docstring of each rule says what can be judged.
+    `scorers` is what `scorers_of` returns; by default, `SCORERS`. The docstring of each rule says what it can judge.
 
     Raises:
         KeyError: if the row names a scorer that this version does not know.
@@ -33,7 +33,7 @@ def judge(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = Non
 
 
 def score(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> float:
-    """Return the score of a reply to a row, from 0 to 1; 0 for one that `judge` cannot judge.
+    """Return the score of a reply to a row, from 0 to 1; 0 where `judge` returns None.
 
     Raises:
         KeyError: if the row names a scorer that this version does not know.
@@ -42,7 +42,7 @@ def score(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = Non
 
 
 def figures(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> dict[str, float]:
-    """Return the figures that the score of a reply is made of, by name; none where it is a single one."""
+    """Return the figures behind the score of a reply, by name; empty if its scorer has none."""
     names = facts(row["scorer"]).figures
     rule: Callable[..., float | None] = (scorers_of(()) if scorers is None else scorers)[row["scorer"]]
     return {name: score(row, prediction, {row["scorer"]: partial(rule, figure=name)}) for name in names}
@@ -69,7 +69,7 @@ SCORERS: dict[str, Scorer] = {
     "rows": ROWS_SCORER,
     "plain": PLAIN_SCORER,
 }
-"""Every scorer by the name that rows give it."""
+"""Every scorer, by its name in rows."""
 
 
 def _unknown(row: Row, prediction: str) -> float:
@@ -80,15 +80,15 @@ UNKNOWN = Scorer(_unknown, 0, "", ungraded="this version does not know its score
 
 
 def facts(scorer: str) -> Scorer:
-    """Return what is known of a scorer; of one that this version does not know, that nothing is."""
+    """Return a scorer by name; `UNKNOWN` for one that this version does not know."""
     return SCORERS.get(scorer, UNKNOWN)
 
 
 def scorers_of(quirks: Iterable[str]) -> dict[str, Rule]:
-    """Return the scorers under quirks like ``mrcr=starts``; several of one scorer add up.
+    """Return the scorers with quirks like ``mrcr=starts`` applied; several quirks of one scorer add up.
 
     Raises:
-        ValueError: for a quirk that is not known, naming those that are.
+        ValueError: for an unknown quirk, listing the known ones.
     """
     chosen: dict[str, Rule] = {name: scorer.rule for name, scorer in SCORERS.items()}
     for quirk in quirks:
@@ -102,5 +102,5 @@ def scorers_of(quirks: Iterable[str]) -> dict[str, Rule]:
 
 
 def versions(rows: Iterable[Row]) -> dict[str, int]:
-    """Return the versions of the scorers that some rows name, by name."""
+    """Return the versions of the scorers of some rows, by name."""
     return {name: facts(name).version for name in sorted({str(row["scorer"]) for row in rows})}

@@ -1,4 +1,4 @@
-"""What a reply says: without its reasoning, tokens of templates, further questions and markup."""
+"""The text of a reply without reasoning, template tokens, further questions and markup."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pipeline.metrics.dates import dated
 from pipeline.metrics.scorer import Row
 
 LONGEST = 200_000
-"""Characters of a reply that are looked at, from its end."""
+"""Characters at the end of a reply that are read."""
 QUESTIONS = (
     *("\nFrage:", "\nPregunta:", "\nQuestion\u00a0:", "\nPytanie:"),
     *("\n\u0412\u043e\u043f\u0440\u043e\u0441:", "\n\u95ee\u9898\uff1a", "\n\u8cea\u554f\uff1a", "\nPertanyaan:"),
     *("\n\u0627\u0644\u0633\u0624\u0627\u0644:", "\n\u092a\u094d\u0930\u0936\u094d\u0928:"),
 )
-"""Where a base model that has answered asks another question, in other languages than English."""
+"""Where a base model, having answered, asks itself another question, in languages other than English."""
 STOPS = (
     *QUESTIONS,
     *("\nQuestion:", "\nQuestions:", "\nLast question:\n", "\nLast message:\n", "\nLast text:\n", "\nUser:"),
@@ -47,7 +47,7 @@ STOPS = (
         "\nExample 1, with ",
     ),
 )
-"""Where a base model that has answered goes on to another prompt of the kind it was shown: the headings of tasks."""
+"""Where a base model, having answered, goes on to another prompt like the one it was shown: the headings of tasks."""
 END = re.compile(
     r"<\|[^<>|\n]{1,40}\|>|<\uff5c[^<>\n]{1,40}\uff5c>|</?(?:\w{1,20}_)?s>|<(?:\w{1,20}:)?eos>|<(?:end|start)_of_turn>|<turn\|>|\[/?INST\]|\[e~\["
 )
@@ -61,23 +61,23 @@ ENDED = re.compile(
     rf"</{NAMED}>|\[/THINK\]|\u25c1/think\u25b7|<channel\|>|<\|END_THINKING\|>|<\|end_of_thought\|>|<\|inner_suffix\|>"
     r"|<\|close\|>\s?think\s?<\|sep\|>|<unused95>"
 )
-"""Marks around reasoning: of DeepSeek, Qwen, GLM and most others (``<think>``), ByteDance, MiniMax and LongCat (with a
-name in it), Mistral, Kimi, Gemma, Command, OpenThinker, Apertus, Kimi K3, and MedGemma."""
+"""Marks around reasoning: those of DeepSeek, Qwen, GLM and most others (``<think>``), ByteDance, MiniMax and LongCat
+(with a prefix), Mistral, Kimi, Gemma, Command, OpenThinker, Apertus, Kimi K3, and MedGemma."""
 IN_WORDS = re.compile(
     r"\A\s*Here(?:'s| is) my thought process:(?:.*?\n[^\S\n]*Here(?:'s| is) my response:\s*|.*\Z)", re.DOTALL
 )
-"""The same as Granite marks it."""
+"""Reasoning as Granite marks it."""
 CHANNEL = re.compile(r"<\|channel\|>\s*(\w{1,40})[^<>]{0,200}(?:<\|constrain\|>[^<>]{0,200})?<\|message\|>")
 BARE_CHANNEL = re.compile(r"\A\s*(?:analysis|commentary)(?:.*assistantfinal|(?=[A-Z\"'\d*]).*\Z)", re.DOTALL)
-"""Channels of Harmony, the format of gpt-oss, of which `final` alone is the reply; and the same where an engine has
-left out the special tokens."""
+"""Channels of Harmony, the format of gpt-oss, with and without its special tokens (some engines drop them). Only the
+channel `final` is the reply."""
 FRAMED = re.compile(r"\s*(?:<response>|<\|START_RESPONSE\|>|<\|begin_of_solution\|>|<\|open\|>\s?response\s?<\|sep\|>)")
 UNFRAMED = re.compile(r"</response>|<\|END_RESPONSE\|>|<\|end_of_solution\|>|<\|close\|>\s?response\s?<\|sep\|>")
-"""What some families put around the reply itself, behind their reasoning."""
+"""What some families put around the reply itself, after their reasoning."""
 
 
 def stops_of(prompt: str) -> list[str]:
-    """Return the strings at which a reply to a bare prompt may end: those of `STOPS` that are headings in it."""
+    """Return the strings at which a reply to a bare prompt may end: those of `STOPS` that the prompt contains."""
     return [stop for stop in STOPS if stop in prompt]
 
 
@@ -93,14 +93,14 @@ def spoken(prediction: str, question: str = "") -> str:
 
 
 LEAST_CUT = 7
-"""Characters that an answer has at least for its beginning to be told from another answer."""
+"""Fewest characters of a line for a shorter last line to count as its beginning, not as another answer."""
 CUE = re.compile(r"\s*(?:(?:final )?answers?:\s*)?", re.IGNORECASE)
 
 
 def _without_cut(lines: list[str]) -> list[str]:
-    """Return lines without the last one where it begins an earlier line again and ends within one of its words.
+    """Return lines without the last one if it repeats an earlier line but breaks off within a word.
 
-    So does a model that repeats its answer until its room is used up.
+    Models that repeat their answer until they run out of tokens end so.
     """
     *before, last = lines or [""]
     begun = last[_cue(last) :].rstrip()
@@ -120,10 +120,10 @@ def _is_begun(whole: str, begun: str) -> bool:
 
 
 def thought(prediction: str) -> str:
-    """Return a reply without its reasoning, if it has any; of one that is too long the end.
+    """Return a reply without its reasoning, cut to its last `LONGEST` characters.
 
-    What follows the last end of reasoning is the reply, or what stands before it all where nothing follows; reasoning
-    that has no end takes all that follows it along.
+    The reply is what follows the last end of reasoning, or what precedes all reasoning if nothing follows. Reasoning
+    without an end extends to the end of the text.
     """
     text = _final(prediction)
     reply = text[max((end.end() for end in ENDED.finditer(text)), default=0) :]
@@ -137,7 +137,7 @@ def thought(prediction: str) -> str:
 
 
 def _final(prediction: str) -> str:
-    """Return what stands in the last final channel, or all of it where a reply has no channels."""
+    """Return the last final channel or, without one, what precedes all channels; without channels, the whole reply."""
     if bare := BARE_CHANNEL.match(prediction) or IN_WORDS.match(prediction):
         return prediction[bare.end() :]
     channels = list(CHANNEL.finditer(prediction))
@@ -156,7 +156,7 @@ def _stopped(text: str, stop: str, question: str) -> int:
 
 MARKUP = re.compile(r"[*`$]+|(?<!\w)_{1,3}|_{1,3}(?!\w)|\\[\[\]()!,;: ]|(?m:^[ \t]*(?:#{1,6}|>)[ \t]+)|</?\w{1,20}>")
 CHAT = re.compile(r"\A(?:okay|ok|sure|certainly|of course|all ?right|well|absolutely|great)[,!.:]\s+", re.IGNORECASE)
-"""How a chat begins: "Okay, Paris" gives Paris, and nothing beside it."""
+"""Chatty openings: "Okay, Paris" gives Paris and nothing else."""
 WORDED = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|operatorname)\s?\{([^{}\n]{0,2000})\}")
 STRAIGHT = str.maketrans(
     {
@@ -189,16 +189,16 @@ STRAIGHT = str.maketrans(
         ),
     }
 )
-"""Quotes, dashes, blanks and marks of Chinese, Arabic and Hindi as ASCII has them; what only joins or turns characters
-is left out."""
+"""ASCII for quotes, dashes, spaces, and Chinese, Arabic and Hindi punctuation; joiners and direction marks are
+removed."""
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-"""Letters of scripts without blanks between words: Thai and Lao, Burmese, Khmer, kana, Han."""
+"""Letters of scripts without spaces between words: Thai and Lao, Burmese, Khmer, kana, Han."""
 PROCLITIC = r"\u0640|(?<!\w)[\u0648\u0641\u0628\u0644\u0643]"
-"""Arabic words of one letter, such as "and", which are written together with what follows; or a stroke between them."""
+"""Arabic one-letter words such as "and", which are joined to the next word; or a stroke (tatweel) between them."""
 SPACED = re.compile(
     rf"(?<=[{UNSPACED}])(?=[A-Za-z0-9-])|(?<=[A-Za-z0-9])(?=[{UNSPACED}])|(?:{PROCLITIC})(?=[A-Za-z0-9])"
 )
-"""Where a blank is put between these and letters or digits of ASCII; instead of an Arabic word, which says no value."""
+"""Where a space separates these from ASCII letters and digits. It replaces the Arabic words, which are never values."""
 FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 
 
@@ -208,12 +208,12 @@ def western(text: str) -> str:
 
 
 def plain(row: Row, prediction: str) -> str:
-    """Return what a reply says as plain text: without markup and accents, quotes straight, dates as numbers."""
+    """Return a reply as plain text: without reasoning, markup and accents; quotes are straight, dates numbers."""
     return dated(without_markup(row, prediction))
 
 
 def without_markup(row: Row, prediction: str) -> str:
-    """Return what a reply says as plain text, dates as they are."""
+    """Return a reply as plain text, with dates as they are."""
     text = unaccented(_unwrapped(spoken(prediction, str(row.get("question") or ""))))
     text = CHAT.sub("", text, count=1)
     text = re.sub(r"<(?:final_)?answer>", "\nAnswer: ", text, flags=re.IGNORECASE)
@@ -223,7 +223,7 @@ def without_markup(row: Row, prediction: str) -> str:
 def unaccented(text: str) -> str:
     """Return a text with straight quotes, without accents, and with the digits of ASCII.
 
-    Letters of scripts without blanks are set apart from ASCII. Answers of users' own texts may have any of these.
+    Letters of scripts without spaces are separated from ASCII. Answers from users' own texts may contain any of these.
     """
     straight = text.translate(STRAIGHT)
     if straight.isascii():
@@ -233,7 +233,7 @@ def unaccented(text: str) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """Return the answer that an object of JSON holds, or all its values; any other text as it is."""
+    """Return the answer in a JSON object, or all its values; any other text unchanged."""
     if not text.startswith("{"):
         return text
     try:
@@ -259,7 +259,7 @@ MARK = re.compile(
 
 
 def after_mark(text: str) -> tuple[str, bool]:
-    """Return what follows the last mark, and True; all of the text, and False, where nothing does."""
+    """Return what follows the last mark, and True; or all of the text, and False, if nothing does."""
     marks = [found.end() for found in MARK.finditer(text)]
     boxes = [found.start() for found in BOXED.finditer(text)]
     if boxes and boxes[-1] > max(marks, default=-1):
@@ -271,5 +271,5 @@ def after_mark(text: str) -> tuple[str, bool]:
 
 
 PART = "; "
-"""What stands between the parts of an answer that has several."""
+"""The separator of an answer's parts."""
 TABLE_HEAD = re.compile(r"^.*\|.*\n[ \t|]*:?-+:?[ \t]*\|[-:| \t]*$", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What is known of a scorer."""
+"""The description of a scorer."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Any, NamedTuple
 
 Row = Mapping[str, Any]
 Rule = Callable[[Row, str], float | None]
-"""Scores a reply to a row, from 0 to 1; None if the reply is in no form that can be judged."""
+"""Scores a reply to a row, from 0 to 1; None if the reply has no form that can be judged."""
 NUMBER = "a number is asked, which the rule also finds within another number"
 LETTERED = "a letter is asked, which the rule finds in any reply"
 LETTER_ALONE = r"""(?s)^(?:.*[\s(\[*"'])?([A-D])(?:[\])*"']|[.:]?\s*$|[.:]\s)"""
 
 
 class Scorer(NamedTuple):
-    """A scorer, and what exports, cards and reports have to know of it.
+    """A scorer, and what exports, cards and reports need to know about it.
 
     Attributes:
         rule: the function that scores.
-        version: a number that is raised whenever some reply is judged otherwise than before.
-        shape: what an answer is: ``value``, ``parts``, ``cited``, ``sourced``, ``pair``, ``view``, ``letter``,
-            ``number``, ``text``.
+        version: raised whenever the score of any reply changes.
+        shape: the kind of answer: ``value``, ``parts``, ``cited``, ``sourced``, ``pair``, ``view``, ``letter``,
+            ``number``, ``text``, ``members``, ``route``, ``ranking``, ``points`` or ``rows``.
         quirks: rules of published graders by name, as arguments of `rule` or in its place; the first is the default.
         refuses: whether a refusal is right for rows of complexity 0.
         paired: whether rows come in pairs, both forms of which must be right.
-        aggregate: the second mean that harnesses show: ``pairs`` (of `paired`), ``balanced`` (over complexities), none.
-        ungraded: why no rule that looks for strings in a reply tells a right one; empty where it can.
-        unnormalised: why such a rule cannot if it drops brackets, signs and commas; empty where it can.
-        pattern: a pattern whose first group is the answer, for harnesses that know patterns alone; empty if none is.
-        stops: whether what follows one of `STOPS` does not count, so that harnesses may stop there.
-        figures: what the score is made of, by the values of the rule's argument ``figure``; empty where it is one.
+        aggregate: the second mean that harnesses show: ``pairs`` (if `paired`), ``balanced`` (over complexities) or "".
+        ungraded: why no rule that searches a reply for strings can grade it; empty if one can.
+        unnormalised: why such a rule cannot if it drops brackets, signs and commas; empty if it can.
+        pattern: a pattern whose first group is the answer, for harnesses that grade by patterns; empty if none is.
+        stops: whether text after one of `STOPS` is ignored, so that harnesses may stop there.
+        figures: values of the rule's argument ``figure``: the figures behind the score; empty if it is a single one.
     """
 
     rule: Rule
@@ -51,4 +51,4 @@ class Scorer(NamedTuple):
 
 
 JUDGED = ("scorer", "subtask", "question", "target", "answers", "choices", "random_string_to_prepend")
-"""The columns of a row that scorers look at."""
+"""The columns of a row that scorers read."""

@@ -1,4 +1,4 @@
-"""One value in a reply of any language: no word of the reply is read, only its marks, its lines and its digits."""
+"""One value in a reply in any language, found without reading words: by marks, lines and digits."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pipeline.metrics.scorer import Row, Scorer
 TAGGED = re.compile(r"<(?:final_)?answer>(.*?)(?=</(?:final_)?answer>|<(?:final_)?answer>|\Z)", re.DOTALL)
 BEHIND_COLON = re.compile(r".*:(?!\d)(.*)", re.DOTALL)
 IN_GROUPS = re.compile(r"(?<![\w.,])(?:\d{1,3}([ ,.'\u2019_])\d{3}(?:\1\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?![,.]?\d)")
-"""A number of seven digits and more with its digits in groups, of three or as in India."""
+"""A number of at least seven digits, grouped in threes or as in India."""
 DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-") | {"\u066b": ".", "\u066c": ","})
-"""Dashes, and the points and commas of Arabic numbers, as ASCII has them."""
+"""ASCII for dashes, and for the separators of Arabic numbers."""
 IDENTIFIER = re.compile(r"[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}")
 
 
@@ -41,7 +41,7 @@ def in_any_script(row: Row, prediction: str) -> float | None:
 
 
 def folded(text: str) -> str:
-    """Return a text as it is compared: NFKC, ASCII digits, small letters, no characters that only format."""
+    """Return a text as it is compared: NFKC, ASCII digits, case folded, without formatting characters."""
     plain = unicodedata.normalize("NFKC", text)
     shown = "".join(each for each in plain if each in "\n\t" or unicodedata.category(each) != "Cf")
     return western(shown.translate(DASHES)).casefold().strip()
@@ -52,7 +52,7 @@ def _question(row: Row) -> str:
 
 
 def _marked_value(text: str, wanted: list[str]) -> tuple[str, list[str]]:
-    """Return the final answer, and the other lines where it is not marked."""
+    """Return the final answer and, if it is the rest of a line after a colon, all other lines."""
     tagged = [found for found in TAGGED.findall(text) if found.strip()]
     if tagged:
         return tagged[-1].strip(), []
@@ -65,14 +65,14 @@ def _marked_value(text: str, wanted: list[str]) -> tuple[str, list[str]]:
 
 
 def _lists_others(lines: list[str], wanted: list[str]) -> bool:
-    """Tell whether other lines end in values of the form that are not the answer."""
+    """Tell whether lines end in values of the answers' form that are not among them."""
     ends = (line.rstrip(" .*`'\"()")[-100:] for line in lines)
     last = ((end, value) for end in ends for answer in wanted for value in _values(end, answer))
     return any(value not in wanted and end.endswith(value) for end, value in last)
 
 
 def _values(text: str, answer: str) -> list[str]:
-    """Return what has the form of an answer in a text; of an answer without a form the answer itself."""
+    """Return the values in a text that have an answer's form; for an answer without one, its occurrences."""
     if IDENTIFIER.fullmatch(answer):
         form = IDENTIFIER.pattern
     elif answer.isdigit() and len(answer) > 1:
@@ -84,7 +84,7 @@ def _values(text: str, answer: str) -> list[str]:
 
 
 def _is_beside(text: str, at: int) -> bool:
-    """Tell whether a letter, a mark or a digit stands at a place."""
+    """Tell whether the character at a place is a letter, a combining mark or a digit."""
     return 0 <= at < len(text) and unicodedata.category(text[at])[0] in "LMN"
 
 

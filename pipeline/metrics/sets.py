@@ -39,31 +39,31 @@ from pipeline.metrics.text import (
 )
 
 EMPTY = re.compile(r"\[\s*\]|\{\s*\}|\\(?:emptyset|varnothing)\b|\u2205|\bset\(\)")
-"""A set without members, as it is written."""
+"""Notations of an empty set."""
 NONE = re.compile(r"\b(?:none|no|nothing|empty|zero|0|(?:not|n't) (?:\w+ )?any)\b", re.IGNORECASE)
 COPULA = re.compile(r"\b(?:is|are|was|were|be|includes?|namely|as follows)\b", re.IGNORECASE)
 CONCLUSION = re.compile(
     r"(?:so|thus|hence|therefore|consequently|overall|altogether|in (?:conclusion|summary|total|all|short))\b",
     re.IGNORECASE,
 )
-"""How a sentence begins that says what came out."""
+"""How a conclusion begins."""
 GROUNDS = re.compile(r"explanation\b|(?:reasoning|working|derivation|details?|notes?|steps) ?:", re.IGNORECASE)
-"""How a sentence begins that says why."""
+"""How an explanation begins."""
 ASIDE = re.compile(r"\([^()\n]*\)")
 WORKING = re.compile(r"->|=|\u2192|\u21d2")
 SPLIT = re.compile(f"({JOINTS.pattern})")
 GLOSSES = frozenset({":", "-", "(", ")", "<", ">", "->"})
-"""Joints behind which something is said of what stands before them."""
+"""Joints that introduce a remark on the item before them."""
 GLOSS = re.compile(
     r"(?:\s-{1,2}|\s?[\u2013\u2014:])\s(?:[a-z]|.*\b(?:is|are|was|were|has|had|says?|states?|stands?)\b).*$"
 )
-"""What is said of a name behind a dash."""
+"""A remark on a name, after a dash or a colon."""
 CAPITALS = re.compile(r"(?<![\w\x02])[A-Z][\w'-]*(?:(?: (?:of|the|at|near|in|on|&))* [A-Z][\w'-]*)*")
-"""Words with capitals that make one name."""
+"""Capitalized words that form one name."""
 LONG_MEMBER = 30
-"""Characters that a sentence may have for each member of a long list."""
+"""Characters allowed in a sentence for each member of a long list."""
 SERVING = FINITE | words_of("the a an also sure thus hence therefore however finally consequently overall altogether")
-"""Words that are no item even where they stand alone."""
+"""Words that are never an item, even alone."""
 
 
 def members(row: Row, prediction: str) -> float | None:
@@ -132,7 +132,7 @@ def _given(row: Row, prediction: str) -> tuple[list[str], str]:
 
 
 def _span(sentences: Sequence[str], said: Sequence[object], *, marked: bool) -> slice:
-    """Return where the final answer stands: from the last conclusion on, or up to where grounds begin."""
+    """Return the slice of sentences that is the final answer: from the last conclusion on, or up to the explanation."""
     places = [at for at, items in enumerate(said) if items] or [0]
     ends = [at for at, each in enumerate(sentences[: places[-1] + 1]) if CONCLUSION.match(each)]
     if ends and not marked:
@@ -141,7 +141,7 @@ def _span(sentences: Sequence[str], said: Sequence[object], *, marked: bool) -> 
 
 
 def _titled(names: Sequence[str], text: str, talk: frozenset[str]) -> list[str]:
-    """Return the names of several words in a text, as they are compared: those that are known, and runs of capitals."""
+    """Return the multi-word names in a text, as they are compared: known ones, capitalized runs, lowercase pieces."""
     known = sorted(names, key=len, reverse=True)
     for number, name in enumerate(known):
         for form in {name, name.replace(" & ", " and ")}:
@@ -163,8 +163,8 @@ def _titled(names: Sequence[str], text: str, talk: frozenset[str]) -> list[str]:
 def _worded(text: str, talk: frozenset[str]) -> list[str]:
     """Return the words of a text that are items, as they are compared.
 
-    Between commas and the like they are words alone, if there are several, a row of words most of which are strange, or
-    the one strange word of talk.
+    An item is a word alone between commas and the like, if several are; a word of a run that is mostly strange words;
+    or the only strange word of other text.
     """
     head, colon, rest = text.partition(":")
     if colon and "\n" not in head and all(is_talk(token, talk) for token in TOKEN.findall(head.lower())):
@@ -184,7 +184,7 @@ def _worded(text: str, talk: frozenset[str]) -> list[str]:
 
 
 def _pieces(text: str) -> list[tuple[list[str], bool]]:
-    """Return the words between the joints of a text, numbers left out, and whether they gloss what stands before."""
+    """Return the words of each piece of a text, without numbers, and whether they gloss the piece before."""
     first, *rest = SPLIT.split(COPULA.sub("\n", text))
     parts = [("\n", first), *zip(rest[::2], rest[1::2], strict=True)]
     return [
@@ -194,7 +194,7 @@ def _pieces(text: str) -> list[tuple[list[str], bool]]:
 
 
 def _told(sentence: str, read: Callable[[str], object], forms: Sequence[re.Pattern[str]]) -> str:
-    """Return a sentence without explanations and asides, if it names items without them."""
+    """Return a sentence without explanations and asides, unless no items remain."""
     for form in forms:
         without = form.sub(" ", sentence)
         sentence = without if read(without) else sentence
@@ -202,24 +202,24 @@ def _told(sentence: str, read: Callable[[str], object], forms: Sequence[re.Patte
 
 
 def _lists(sentence: str) -> bool:
-    """Tell whether a text is a list, and neither a sentence, a heading nor working."""
+    """Tell whether a text is a list rather than a sentence, a heading or working."""
     headed = sentence.endswith(":") or WORKING.search(sentence) is not None
     return not headed and FINITE.isdisjoint(TOKEN.findall(sentence.lower()))
 
 
 def held(row: Row, prediction: str) -> float | None:
-    """Score as RULER's string_match_all: the share of members that the reply holds, whatever their case.
+    """Score as RULER's string_match_all: the share of members that the reply contains, ignoring case.
 
-    RULER has no empty sets: one is judged as by `members`, since there is nothing to look for.
+    RULER has no empty sets; they are judged by `members`.
     """
     wanted, reply = listed(row), thought(prediction).lower()
     return sum(member.lower() in reply for member in wanted) / len(wanted) if wanted else members(row, prediction)
 
 
 def last_line(row: Row, prediction: str) -> float | None:
-    """Score as openai/graphwalks: F1 of a list behind ``Final Answer:`` in the last line; 1 if both sets are empty.
+    """Score as openai/graphwalks: F1 of a list after ``Final Answer:`` in the last line; 1 if both sets are empty.
 
-    The card's code leaves those words on the first node, and scores 1 where nothing is right: here neither is so.
+    Two faults of the card's code are mended: it leaves these words on the first node, and scores 1 if no node is right.
     """
     line = thought(prediction).split("\n")[-1]
     found = re.search(r"Final Answer: ?(\[.*\])", line)

@@ -25,30 +25,30 @@ from pipeline.metrics.text import (
 from pipeline.metrics.values import gives
 
 FIGURES = ("correctness", "recall", "precision")
-"""What `cited` measures: facts stated, statements that ids support, ids that support."""
+"""What `cited` measures: facts stated, statements that their ids support, ids that support a fact."""
 SOURCED = re.compile(r"\s?([^\n]+?) ((?:\[\d{1,8}\])+)(?:[.,] ?|$)")
-"""A fact of a target: a value, and the ids of all documents that state it."""
+"""A fact in a target: a value, and the ids of all documents that state it."""
 NUMBERS = re.compile(r"(?<![\w.,])\d{1,8}(?![\w]|[.,]\d)")
 SOURCE = re.compile(r"\[[^\[\]\n]{0,200}\]|(?<![\w.,-])\d{5}(?![\w-]|[.,]\d)")
-"""What may be an id: brackets with numbers, or a number of five digits."""
+"""Where an id may be: in square brackets, or a bare number of five digits."""
 NAMING_IDS = re.compile(
     r"(?:\W|_|\d|\b(?:and|or|docs?|documents?|ids?|sources?|refs?|references?|passages?|cit(?:e|ation)s?|see|no|nr)\b)*",
     re.IGNORECASE,
 )
-"""What brackets may hold beside ids of fewer than five digits."""
+"""Brackets that only name ids: without a number of five digits, all numbers in them are ids."""
 ID = "\x02"
-"""What stands for an id in a text that is taken apart."""
+"""The character that replaces each id while a text is split."""
 BEHIND_STOP = re.compile(rf"([.!?]{{1,3}})((?:[ \t,;()]{{0,8}}{ID})+[ \t]?\)?)")
 BEFORE_ID = re.compile(rf"(?<=[.!?])\s+(?=\(?{ID})")
 BEHIND_ID = re.compile(rf"(?<={ID}[.!?])\s+")
 ITEM_END = re.compile(rf"[,;]|(?<={ID})\)?\s+(?:and|&)\s|^and\s")
 CONJUNCTION = re.compile(r"\s(?:and|&)\s")
 MOST_IDS = 3
-"""Ids of a statement that may support it."""
+"""Ids of a statement that count: the first ones."""
 
 
 class Statement(NamedTuple):
-    """A sentence, or an item of a list: the numbers of the facts it claims, its ids, and those that count."""
+    """A sentence or list item: the indices of the facts that it claims, and its ids."""
 
     facts: frozenset[int]
     ids: tuple[str, ...]
@@ -60,7 +60,7 @@ class Statement(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """A fact that is asked for: every wording of its value, and the ids that support it, any one of which will do."""
+    """A fact that is asked for: every wording of its value, and the ids that support it, any one of which is enough."""
 
     forms: tuple[str, ...]
     ids: frozenset[str]
@@ -124,7 +124,7 @@ def _supporting(one: Statement, facts: Sequence[Fact]) -> int:
 
 
 def _needed(one: Statement, facts: Sequence[Fact]) -> int:
-    """Return how many of a statement's ids support all of it, or are needed so that all together do."""
+    """Return how many of a statement's ids support it alone, or are needed for all of them together to support it."""
     alone = [_supported(one.facts, [each], facts) for each in one.counted]
     without = [[*one.counted[:at], *one.counted[at + 1 :]] for at in range(len(alone))]
     return sum(
@@ -133,7 +133,7 @@ def _needed(one: Statement, facts: Sequence[Fact]) -> int:
 
 
 def _statements(row: Row, prediction: str, facts: Sequence[Fact], *, listing: bool) -> list[Statement]:
-    """Return what a reply states, in sentences or items; what only presents or ends it is left out."""
+    """Return the statements of a reply, sentences or items, without those that only introduce or close it."""
     text = TABLE_HEAD.sub("", without_markup(row, TITLE_LINE.sub(r"\1:", prediction)).translate(SQUARE))
     behind, marked = after_mark(text)
     text, ids = with_ids_apart(behind if marked and SOURCE.search(behind) else text)
@@ -150,7 +150,7 @@ def _statements(row: Row, prediction: str, facts: Sequence[Fact], *, listing: bo
 TITLE_LINE = re.compile(
     r"^[ \t]{0,9}(?:#{1,6} |\*\*(?=[^*\n]{1,99}\*\*:?[ \t]{0,9}$))([^*\n:]{1,99})(?:\*\*)?:?[ \t]{0,9}$", re.MULTILINE
 )
-"""A line that is marked as a heading, or bold as a whole."""
+"""A line that is marked as a heading, or all bold."""
 SQUARE = str.maketrans({"\u3010": "[", "\u3011": "]"})
 
 
@@ -168,7 +168,7 @@ def with_ids_apart(text: str, source: re.Pattern[str] = SOURCE) -> tuple[str, li
 
 
 def cut_statements(text: str, *, listing: bool) -> Iterator[str]:
-    """Yield the sentences of a text, or the items of its lists; ids belong to what they end, or begin in each line."""
+    """Yield the sentences or list items of a text, each with the ids after it, or before it if its line begins so."""
     for line in filter(str.strip, text.splitlines()):
         bare = BULLET.sub("", line).strip()
         leads = bare.lstrip("( ").startswith(ID)
@@ -179,9 +179,9 @@ def cut_statements(text: str, *, listing: bool) -> Iterator[str]:
 
 
 def joined_pieces(pieces: Iterable[str], facts: Sequence[Fact] = (), *, listing: bool) -> Iterator[str]:
-    """Yield pieces that say something, each with the ids that stand alone behind it if it has none, or is an item.
+    """Yield pieces with words, each with any lone ids after it if it has none itself, or is an item.
 
-    A value may consist of ordinary words alone (*The Cradle and the Well*): its ids do not stand alone.
+    Ids with ordinary words are lone too, unless these are a value (*The Cradle and the Well*).
     """
     held = list[str]()
     for piece in pieces:
@@ -198,18 +198,18 @@ def joined_pieces(pieces: Iterable[str], facts: Sequence[Fact] = (), *, listing:
 
 
 def _states(said: str, facts: Sequence[Fact]) -> bool:
-    """Tell whether a value of a fact stands in a text."""
+    """Tell whether a text contains the value of a fact."""
     words = f" {normalised(said)} "
     return any(_stands(fact, words) for fact in facts)
 
 
 def _stands(fact: Fact, words: str) -> bool:
-    """Tell whether a form of a fact stands in a normalised text, which begins and ends with a space."""
+    """Tell whether a normalised text, with a space at either end, contains a form of a fact."""
     return any(f" {NORMALISED(form)} " in words for form in fact.forms)
 
 
 def _claimed(said: str, facts: Sequence[Fact], asked: frozenset[str], *, listing: bool) -> Iterator[int]:
-    """Yield the numbers of the facts that a statement claims: none if it leaves a choice, or refuses."""
+    """Yield the indices of the facts that a statement claims: none if it leaves a choice, refuses or is too long."""
     if len(said) > LONG_LINE or REFUSAL.search(said) or not (CHOOSING - asked).isdisjoint(TOKEN.findall(said.lower())):
         return
     words = f" {normalised(said)} | {normalised(POSSESSIVE.sub('', said))} "
@@ -222,21 +222,21 @@ POSSESSIVE = re.compile(r"(?<=\w)'s\b")
 
 
 def _is_item(said: str, fact: Fact, asked: frozenset[str]) -> bool:
-    """Tell whether an item is a value, perhaps with words that present it, and no other value."""
+    """Tell whether an item is the value of a fact, perhaps with an introduction, and no other value."""
     forms = [NORMALISED(form) for form in fact.forms]
     parts = [normalised(part) for part in (said, said.rpartition(": ")[2], *CONJUNCTION.split(said))]
     return any(form in parts for form in forms) or bool(gives(said, fact.forms, asked))
 
 
 def _empty(said: str, asked: frozenset[str]) -> bool:
-    """Tell whether a text says nothing but ordinary words and those of the question."""
+    """Tell whether a text consists of ordinary words and those of the question."""
     return not any(is_strange(word, asked) for word in TOKEN.findall(said))
 
 
 def _alce_statements(
     prediction: str, facts: Sequence[Fact], *, listing: bool
 ) -> tuple[list[Statement], frozenset[int]]:
-    """Return the statements of a reply as ALCE's code takes it apart, and the facts that all of it claims."""
+    """Return the statements of a reply as ALCE's code splits it, and the indices of all facts that it claims."""
     line = thought(prediction).strip().split("\n")[0].replace("<|im_end|>", "")
     if listing:
         pieces = line.rstrip().rstrip(".").rstrip(",").split(",")
@@ -249,7 +249,7 @@ def _alce_statements(
 
 
 def _alce_claimed(text: str, facts: Sequence[Fact], *, listing: bool) -> frozenset[int]:
-    """Return the facts of which a value is a text, or for sentences stands in it, as ALCE compares them."""
+    """Return the indices of the facts whose value equals an item, or is within a sentence, as ALCE compares them."""
     bare = normalised(re.sub(r"\[\d+", "", re.sub(r" \[\d+", "", text)).replace(" |", "").replace("]", ""))
     forms = [[NORMALISED(form) for form in fact.forms] for fact in facts]
     return frozenset(
@@ -259,7 +259,7 @@ def _alce_claimed(text: str, facts: Sequence[Fact], *, listing: bool) -> frozens
 
 STOP = re.compile(r"""(?<=[.?!])\s+|(?<=[.?!]["')\]])\s+""")
 SHORTEST = 5
-"""Characters of the shortest sentence that HELMET's copy of ALCE looks at."""
+"""Characters of the shortest sentence that HELMET's copy of ALCE reads."""
 CITED_SCORER = Scorer(
     cited,
     4,

@@ -1,4 +1,4 @@
-"""Summaries: who, and in which year."""
+"""Summaries, scored by the people and years that they name."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from pipeline.metrics.sources import (
 from pipeline.metrics.text import LONG_LINE, MOST, TOKEN, f1, is_idle, is_strange, words_asked
 
 POINT = re.compile(r"([A-Z][\w'-]* [A-Z][\w'-]*), (\d{4})(?: ((?:\[\d{5}\])+))?")
-"""A key point of an answer: a person, a year, and the ids of the entries that tell of it."""
+"""A key point of an answer: a person, a year, and the ids of the entries that state it."""
 POINT_FIGURES = ("recall", "precision", "sources")
-"""What `key_points` measures: points told, pairs told that are points, and told points with a right id."""
+"""What `key_points` measures: key points given, pairs that are key points, key points with a right id."""
 FIVE_DIGITS = re.compile(r"\[[^\[\]\n]{0,60}?\d{5}[^\[\]\n]{0,200}\]|(?<![\w.-])\d{5}(?![\w-]|[.,]\d)")
 SPAN = re.compile(r"(?<!\d)(1\d{3}) ?(?:-|/|to|until|till|through) ?(?:1\d{3}|\d\d)(?!\d)")
-"""From one year to another: the first is when it began."""
+"""A span of years; the first counts, in which it began."""
 BOUND = re.compile(
     r"\b(?:until|till|before|by|after|up to|as of|end of|beyond) (?:the end of )?(?:late |early |mid-?)?1\d{3}s?\b"
     r"|\b1\d{3}s\b|\bbetween 1\d{3} and 1\d{3}\b",
     re.IGNORECASE,
 )
-"""A time that is no year of an event."""
+"""A time that is not the year of an event."""
 YEAR = re.compile(r"(?:(?<![\w.,])|(?<=\b\d\d\.\d\d\.))1\d{3}(?!\w|[.,]\d| (?:pounds|guineas)\b)")
 OMITTED = re.compile(
     r"\b(?:omit(?:s|ted|ting)?|exclud(?:e|es|ed|ing)|le(?:ft|ave|aves|aving)\b(?: \w+){0,3} (?:out|aside)"
@@ -46,13 +46,13 @@ OMITTED = re.compile(
     r"|out of (?:range|scope)|too late)\b",
     re.IGNORECASE,
 )
-"""That something is no part of the summary."""
+"""Statements that something is left out of the summary."""
 ANNULLED = re.compile(
     r"\b(?:(?:set|setting) aside|annul\w*|str(?:uc|i)k(?:e|ing)? (?:out|down)|cancel\w*|void(?:ed)?|undone|overturn\w*"
     r"|rescind\w*|invalid\w*|nullif\w*|revers(?:ed|al)|revok\w*|(?:no longer|not) st(?:oo|an)d)\b",
     re.IGNORECASE,
 )
-"""That a purchase does not stand."""
+"""Statements that a purchase was annulled."""
 PURCHASES = re.compile(r"\b(?:purchases|sales|acquisitions)\b", re.IGNORECASE)
 EVERY_ONE = re.compile(r"\b(?:were|both|all)\b", re.IGNORECASE)
 UNDONE = re.compile(
@@ -60,7 +60,7 @@ UNDONE = re.compile(
     rf"{ANNULLED.pattern}(?:\W+(?:purchases?|sales?|buyers?|owners?|later))?\W*",
     re.IGNORECASE,
 )
-"""What stands before a list of purchases that do not stand, and says nothing else."""
+"""A heading that only announces annulled purchases."""
 NEVER = re.compile(r"\b(?:did(?: not|n't)|never)\b", re.IGNORECASE)
 RESTORED = re.compile(
     r"\b(?:restor\w*|reinstat\w*|revived?|upheld|allowed after all|st(?:oo|an)ds? again)\b", re.IGNORECASE
@@ -69,25 +69,25 @@ OTHER_SIDE = re.compile(
     r"\b(?:from|than|replac(?:ing|ed)|succeed(?:ing|ed)|follow(?:ing|ed)|in (?:the )?(?:place|room) of) $",
     re.IGNORECASE,
 )
-"""What stands before the name of somebody else than who did it."""
+"""Words before the name of the other party, who did not act."""
 GOES_ON = re.compile(
     r"(?:and |then |later )*"
     r"(?:he|she|they|it|this|that|the (?:purchase|sale|lease|loan|mortgage|repairs?|post|tenancy|date|year))\b",
     re.IGNORECASE,
 )
-"""How a sentence begins that goes on about who was named last."""
+"""How a sentence begins that is still about the person named last."""
 CLAUSE = re.compile(r"[()]|,(?! [A-Z][a-z]+\b(?! [A-Z]))|\b(?=(?:but|although|though|whereas|while|after)\b)")
 SOMEBODY = re.compile(r"(?<!\bthe )(?<!\bThe )\b[A-Z][a-z]+ [A-Z][a-z]+\b")
 STYLE = r"(?:Mr|Mrs|Ms|Miss|Master|Widow|Dame|Sir|Madam)"
 DOTTED = re.compile(rf"\b({STYLE}|ca?|no|nos|approx)\. (?=[A-Z\d])")
 DATE_PARTS = re.compile(rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?|1\d{{3}}|{MONTH})\b", re.IGNORECASE)
-"""A year, and what may stand with it in a date."""
+"""A year, month or day: the parts of a date."""
 LONG_HEAD = 100
-"""Letters of a heading that are read."""
+"""Characters of a heading that are read."""
 HEADING = 2
-"""Words that may stand beside a name or a year which is to go with the lines that follow: "Buyer", "Lease of"."""
+"""Words allowed beside a name or year that belongs to the lines below it: "Buyer", "Lease of"."""
 WRAPPED = re.compile(r"(?<=[a-z,])\n(?=[a-z])")
-"""Where a sentence goes on in the next line."""
+"""Where a sentence continues on the next line."""
 CLOSING = re.compile(r"</\w{1,20}>")
 Pair = tuple[str, str]
 
@@ -123,16 +123,16 @@ def key_points(row: Row, prediction: str, *, sourced: bool = False, figure: str 
 
 
 def points_of(row: Row) -> tuple[dict[Pair, frozenset[str]], tuple[str, ...]]:
-    """Return the key points with the ids of their entries, and everybody who is named beside the property."""
+    """Return a row's key points with the ids of their entries, and all people in its last answer."""
     found = POINT.finditer(str(row["target"]))
     points = {(one[1], one[2]): frozenset(NUMBERS.findall(one[3] or "")) for one in found}
     return points, tuple(dict.fromkeys(one[1] for one in POINT.finditer(str(row["answers"][-1]))))
 
 
 def _told_points(row: Row, prediction: str, people: tuple[str, ...]) -> dict[Pair, list[str]]:
-    """Return the pairs of a person and a year that a reply tells of, each with the ids that go with it.
+    """Return the pairs of a person and a year that a reply gives, each with its ids.
 
-    Where a line holds a name or a year alone, the other one stands in the lines that follow.
+    If a line gives only a name or only a year, the lines below it give the other one.
     """
     found, asked = dict[Pair, list[str]](), words_asked(row)
     last, names, year, held, alone = list[Pair](), list[str](), "", list[str](), False
@@ -163,12 +163,12 @@ def _told_points(row: Row, prediction: str, people: tuple[str, ...]) -> dict[Pai
 
 
 def _is_heading(rest: str) -> bool:
-    """Tell whether what stands beside a year says nothing, or no more than what kind of thing it was the year of."""
+    """Tell whether the words beside a year are neutral, or so few that they only head what follows."""
     return is_idle(rest) or len(TOKEN.findall(rest)) <= HEADING
 
 
 def _summary_sentences(row: Row, prediction: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield what a summary says, in sentences and items, each with its ids; not what it says it leaves out."""
+    """Yield the sentences and items of a summary, each with its ids, except what it says that it leaves out."""
     spaced = CLOSING.sub(" ", spoken(prediction, str(row.get("question") or "")))
     flat = _flattened(WRAPPED.sub(" ", spaced))
     text = TABLE_HEAD.sub("", without_markup(row, TITLE_LINE.sub(r"\1:", flat)).translate(SQUARE))
@@ -188,7 +188,7 @@ def _summary_sentences(row: Row, prediction: str) -> Iterator[tuple[str, list[st
 
 
 def _flattened(text: str) -> str:
-    """Return a text in which every object of JSON, and every list that holds more than numbers, is lines of values."""
+    """Return a text with each JSON object, and each list of more than numbers, turned into lines of values."""
     found, at = list[str](), 0
     for start in islice((one.start() for one in re.finditer(r"^[ \t]*[\[{]", text, re.MULTILINE)), MOST):
         if start < at:
@@ -205,7 +205,7 @@ def _flattened(text: str) -> str:
 
 
 def _lines_of(held: object, name: str = "") -> Iterator[str]:
-    """Yield the values of JSON as lines, an object of plain values as one, with names that are values."""
+    """Yield JSON values as lines, an object of plain values as one line; keys are kept if they are names or numbers."""
     if isinstance(held, dict):
         cells = [list(_lines_of(one, key if NAME_OR_NUMBER.search(key) else "")) for key, one in held.items()]
         if any(
@@ -226,19 +226,19 @@ NAME_OR_NUMBER = re.compile(r"\d|[A-Z]\w* [A-Z]")
 
 
 def _worth_a_line(held: object) -> bool:
-    """Tell whether a value of a list is an object, a list or a text of several words."""
+    """Tell whether a list's element is an object, a list or a text of several words."""
     return isinstance(held, dict | list) or (isinstance(held, str) and " " in held)
 
 
 @lru_cache(maxsize=256)
 def _named_in(sentence: str, people: tuple[str, ...], asked: frozenset[str]) -> tuple[tuple[bool, str], ...]:
-    """Return the people and years that a sentence names, in order, each with whether it is a year.
+    """Return the people and years in a sentence, in order, each with whether it is a year.
 
-    What it says of purchases that do not stand is left out, and of a purchase that was restored all but its first year.
-    Replies that do not end say the same again and again.
+    Annulled purchases are left out, and so are all years but the first of a restored one. The cache serves endless
+    replies, which repeat themselves.
     """
     restored, kept = RESTORED.search(sentence), list[list[tuple[bool, str]]]()
-    plural: int | None = None  # where several purchases begin, of which it may be said that none stands
+    plural: int | None = None  # where a plural ("the purchases") begins, all of which may turn out to be annulled
     for clause in CLAUSE.split(sentence):
         plural = len(kept) if PURCHASES.search(clause) else plural
         said = _scanned(clause, people, asked)
@@ -257,7 +257,7 @@ def _named_in(sentence: str, people: tuple[str, ...], asked: frozenset[str]) -> 
 
 
 def _scanned(clause: str, people: tuple[str, ...], asked: frozenset[str]) -> list[tuple[bool, str]]:
-    """Return the people and years of a clause in order; the other side of a bargain only where nobody else is named."""
+    """Return the people and years in a clause, in order; the other party only if nobody else is named."""
     text = BOUND.sub(lambda found: " " * len(found[0]), SPAN.sub(lambda found: f"{found[1]:<{len(found[0])}}", clause))
     found = [(one.start(), True, one[0]) for one in YEAR.finditer(text)]
     known = _known_in(text, people, asked)
@@ -271,10 +271,10 @@ def _scanned(clause: str, people: tuple[str, ...], asked: frozenset[str]) -> lis
 
 
 def _known_in(text: str, people: tuple[str, ...], asked: frozenset[str]) -> list[tuple[int, int, str]]:
-    """Return where a clause names people who are known, and whom.
+    """Return the start and end of each mention of a known person in a clause, with the person's name.
 
-    A pattern is slow to compile: it is one of those alone whose surname the clause holds, and a full name by itself, as
-    keys have it, needs none.
+    Patterns are slow to compile. So the pattern covers only people whose surname is in the clause, and a text that is
+    just a full name, as in keys, needs none.
     """
     folded = text.lower()
     near = tuple(at for at, last in enumerate(_surnames(people)) if last in folded or not text.isascii())
@@ -286,13 +286,13 @@ def _known_in(text: str, people: tuple[str, ...], asked: frozenset[str]) -> list
 
 @lru_cache(maxsize=256)
 def _surnames(people: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what stands in every form of a name, in small letters; what is not ASCII may be written in more ways."""
+    """Return the lowercase surnames, which every form of a name contains; "" for names not in ASCII, which may vary."""
     return tuple(name.split(" ")[1].lower() if name.isascii() else "" for name in people)
 
 
 @lru_cache(maxsize=1 << 10)
 def _forms_of(people: tuple[str, ...], asked: frozenset[str], near: tuple[int, ...]) -> re.Pattern[str]:
-    """Return a pattern of some people: full names, in either order, and what only one of all can be called."""
+    """Return a pattern of the people at `near`: full names in either order, and shorter ones that are unambiguous."""
     initials = Counter((name[0], name.split(" ")[1]) for name in people)
     surnames = Counter(name.split(" ")[1] for name in people)
     forms = []
@@ -308,7 +308,7 @@ def _forms_of(people: tuple[str, ...], asked: frozenset[str], near: tuple[int, .
 
 
 def _whom(text: str, found: re.Match[str], people: tuple[str, ...], asked: frozenset[str]) -> str:
-    """Return whom a name means: by a surname alone nobody who is known, if another first name stands before it."""
+    """Return whom a name means; a surname after another first name is a person who is not known."""
     name = people[int((found.lastgroup or "n0")[1:])]
     first = re.search(r"([A-Z][a-z]+) $", text[: found.start()])
     alone = found[0] == name.split(" ")[1] and first and _is_somebody(first[1], asked)
@@ -316,19 +316,19 @@ def _whom(text: str, found: re.Match[str], people: tuple[str, ...], asked: froze
 
 
 def _is_somebody(name: str, asked: frozenset[str]) -> bool:
-    """Tell whether words that begin with capitals could name somebody: none of them is of ordinary talk."""
+    """Tell whether capitalized words could name a person: none is neutral, a month or from the question."""
     return all(is_strange(word, asked) and word.lower() not in MONTHS for word in TOKEN.findall(name))
 
 
 def _paired(said: Sequence[tuple[bool, str]], sentence: str) -> list[Pair]:
-    """Return the pairs that a sentence with people and years makes: in turns if they take turns, else all with all."""
+    """Return the pairs of people and years in a sentence: in order if they alternate, else all with all."""
     runs = [[text for _, text in some] for _, some in groupby(said, key=lambda one: one[0])]
     by_year = said[0][0]
     if len(runs) == 2 and len(runs[0]) == len(runs[1]) and "respectively" in sentence.lower():
         groups = [([one], [other]) for one, other in zip(*runs, strict=True)]
     else:
         groups = [(runs[at], runs[at + 1]) for at in range(0, len(runs) - 1, 2)]
-        if len(runs) % 2:  # the last run is of the kind of the first, and goes with the one before it
+        if len(runs) % 2:  # the last run is of the same kind as the first, and goes with the run before it
             groups.append((runs[-1], runs[-2]))
     pairs = [
         (name, year)

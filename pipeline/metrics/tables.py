@@ -1,4 +1,4 @@
-"""Tables: rows that are given back, each right or wrong as a whole."""
+"""Tables, each row of which is right or wrong as a whole."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from pipeline.metrics.text import BULLET, f1
 
 TENTHS = 10
 TABLE_FIGURES = ("recall", "precision", "order", "written", *(f"tenth {place}" for place in range(1, TENTHS + 1)))
-"""What `rows` measures: the last ten are the recall of each tenth of the key, in its order."""
+"""What `rows` measures; the last ten are the recall of each tenth of the key, in order."""
 FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-"""A block of code; the last one may have been cut off."""
+"""A code block; the last one may be cut off."""
 FENCE_LINE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
 DRAWN = frozenset(" \t|:+=-")
-"""What a line of dashes consists of, which Markdown draws below the head of a table."""
+"""The characters of the line that Markdown draws below the head of a table."""
 NUMBER_CELL = re.compile(r"[-+]?\d{1,3}(?:([,'. \u00a0\u2009\u202f])\d{3})(?:\1\d{3})*")
 NEXT_PROMPT = (*QUESTIONS, "\nQuestion:", "\nSurvey:\n", "\nHost log:\n")
-"""Where a base model that has answered goes on to another prompt."""
+"""Where a base model, having answered, goes on to another prompt."""
 ANSWER_TAGS = re.compile(r"</?(?:final_)?answer>", re.IGNORECASE)
 BOX_OPENED = re.compile(r"\$?\\boxed\s?\{(?:\\text\s?\{)?")
 LED = 60
-"""Characters within which a line may say that the answer follows."""
+"""Characters at the beginning of a line that may mark it as the answer."""
 CELL_MARKUP = re.compile(r"[*`]+")
 AS_ASCII = str.maketrans(
     {
@@ -39,7 +39,7 @@ AS_ASCII = str.maketrans(
         **dict.fromkeys("\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"),
     }
 )
-"""Commas and bars of other scripts as ASCII has them; what only turns characters is left out."""
+"""ASCII for commas and bars of other scripts; direction marks are removed."""
 Cells = tuple[str, ...]
 
 
@@ -49,12 +49,12 @@ def by_tabs(line: str) -> list[str]:
 
 
 def by_bars(line: str) -> list[str]:
-    """Return the cells of a line between bars, which may also stand at its ends."""
+    """Return the cells of a line between bars, which may also begin and end it."""
     return line.strip().removeprefix("|").removesuffix("|").split("|")
 
 
 def by_commas(line: str) -> list[str]:
-    """Return the cells of a line of comma-separated values; one that cannot be read is a cell."""
+    """Return the cells of a line of comma-separated values; a malformed line is one cell."""
     try:
         return next(csv.reader([line], skipinitialspace=True), [])
     except csv.Error:
@@ -62,7 +62,7 @@ def by_commas(line: str) -> list[str]:
 
 
 def by_blanks(line: str) -> list[str]:
-    """Return the cells of a line between several blanks, which some models write for tabs."""
+    """Return the cells of a line between runs of spaces, which some models write for tabs."""
     return re.split(" {2,}", line.strip())
 
 
@@ -102,7 +102,7 @@ def rows(row: Row, prediction: str, *, figure: str = "score") -> float | None:
 
 
 def cells_of(line: str) -> Cells:
-    """Return the cells of a line of a target as they are compared."""
+    """Return the cells of a target's line as they are compared."""
     return tuple(map(compared_cell, by_tabs(line)))
 
 
@@ -121,7 +121,7 @@ def compared_cell(cell: str) -> str:
 
 
 def given_rows(prediction: str, head: Cells) -> list[Cells] | None:
-    """Return the rows of a reply's table without its head, as they are compared; None if it has no table."""
+    """Return the rows of a reply's table, without its head, as they are compared; None if there is no table."""
     reply = next((part for part in END.split(thought(prediction)) if part.strip()), "").strip("\n")
     reply = ANSWER_TAGS.sub(
         "\n", reply[: min((at for stop in NEXT_PROMPT if (at := reply.find(stop)) >= 0), default=len(reply))]
@@ -138,7 +138,7 @@ def given_rows(prediction: str, head: Cells) -> list[Cells] | None:
 
 
 def longest_table(text: str) -> list[Cells]:
-    """Return the longest run of lines that one separator cuts into several cells; blank lines do not end it."""
+    """Return the longest run of lines that one separator splits into several cells; blank lines do not end a run."""
     every = (line for line in text.splitlines() if line.strip() and not ("--" in line and DRAWN.issuperset(line)))
     lines = [BULLET.sub("", line[led.end() :] if (led := MARK.search(line[:LED])) else line) for line in every]
     longest: list[list[str]] = []
@@ -163,7 +163,7 @@ def common_rows(wanted: Sequence[Cells], given: Sequence[Cells]) -> int:
 
 
 def tenth_recall(wanted: Sequence[Cells], given: Sequence[Cells], tenth: int) -> float:
-    """Return the recall of one tenth of the key; of equal rows the first ones count as given."""
+    """Return the recall of one tenth of the key; of equal rows, the first ones count as given."""
     left, found = Counter(given), [0, 0]
     for place, cells in enumerate(wanted):
         is_given = left[cells] > 0
@@ -177,16 +177,16 @@ def tenth_recall(wanted: Sequence[Cells], given: Sequence[Cells], tenth: int) ->
 ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
 LONGPROC_ARTICLES = re.compile(r"\b(a|an|the)\b")
 LONGPROC_MISSING = "na"
-"""What its normalisation makes of N/A, which it writes in lines with too many or too few cells."""
+"""LongProc's cell N/A, normalised; it fills lines with too many or too few cells."""
 
 
 def longproc(row: Row, prediction: str, *, figure: str = "score") -> float:
     """Score as LongProc's HTML to TSV (Ye et al. 2025): F1 of rows, each compared with all rows of the other table.
 
-    The table is what stands in a block marked ``tsv``, else all of the reply. Its first line is the head, whatever it
-    says; lines with another number of cells than this are no rows, and a last one of them is left out. A right row that
-    is given twice counts twice in precision. A table of another width than the target scores 0, and so does one whose
-    head has two equal columns. It has but three figures: where another one is asked, the score is given.
+    The table is the block marked ``tsv``, else all of the reply. Its first line is always the head. A line with another
+    number of cells counts as a wrong row, or is dropped if it is the last. A right row that is given twice counts twice
+    in precision. A table of another width than the target scores 0, and so does one whose head repeats a column. There
+    are only three figures; for any other one, the score is returned.
     """
     reply = thought(prediction)
     block = re.search(r"```tsv([\s\S]*)```", reply)
@@ -202,7 +202,7 @@ def longproc(row: Row, prediction: str, *, figure: str = "score") -> float:
 
 
 def longproc_table(text: str) -> list[list[str]]:
-    """Return the rows of a table as LongProc reads and compares them; none where its code fails."""
+    """Return the rows of a table as LongProc reads and compares them; none if its code would fail."""
     try:
         head, *lines = csv.reader(text.strip().split("\n"), delimiter="\t")
     except (csv.Error, ValueError):
@@ -218,7 +218,7 @@ def longproc_table(text: str) -> list[list[str]]:
 
 
 def longproc_cell(cell: str) -> str:
-    """Return a cell as LongProc compares it: in small letters, without punctuation, articles and blanks."""
+    """Return a cell as LongProc compares it: in lowercase, without punctuation, articles and spaces."""
     return "".join(LONGPROC_ARTICLES.sub(" ", cell.lower().translate(ASCII_PUNCTUATION)).split())
 
 

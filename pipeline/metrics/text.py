@@ -1,4 +1,4 @@
-"""Sentences and words, and the one that a reply settles on."""
+"""Sentences and words of replies, and the answer that a reply settles on."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pipeline.metrics.reply import unaccented
 from pipeline.metrics.scorer import Row
 
 LONG_LINE = 2000
-"""Characters of a sentence that can be an answer, or of each part of one: a longer text answers nothing."""
+"""Most characters of a sentence that can be an answer, or of each part of one."""
 BULLET = re.compile(r"^[ \t]*(?:\(?\d{1,3}[.):]|[-+\u2022])[ \t]+")
 SENTENCE_END = re.compile(r"""(?<=[.!?])(?<!\b[A-Z]\.)(?<!\bSt\.)(?<!\bDr\.)(?<!\bvs\.)["')\]]*\s+(?=[A-Z0-9("'\[])""")
 MOST = 100
-"""Sentences that are looked at, of those at the beginning and of those at the end: what is between is reasoning."""
+"""Sentences that are read at the beginning and at the end; those in between are taken for reasoning."""
 
 
 def sentences_of(text: str, longest: int = LONG_LINE, most: int = MOST) -> list[str]:
-    """Return the sentences of a text, none of which goes on in another line; of a long one the end.
+    """Return the sentences of a text; none continues on another line, and long ones are cut to their ends.
 
-    Answers of many parts need a `longest` sentence, or more sentences at either end, than others do.
+    Answers of many parts need larger limits: `longest` in characters, and `most` sentences at either end.
     """
     lines = (BULLET.sub("", line).strip() for line in text.splitlines())
     found = [each[-longest - 1 :] for line in lines for each in SENTENCE_END.split(line) if each]
@@ -35,7 +35,7 @@ RETRACTION = re.compile(
     r"|but (?:maybe|perhaps|possibly))\b)",
     re.IGNORECASE,
 )
-"""How a sentence begins that takes back what was said before."""
+"""How a sentence begins that retracts the answer before it."""
 FINITE = frozenset(
     re.findall(
         "[a-z]+",
@@ -44,7 +44,7 @@ FINITE = frozenset(
         "if so let not no cannot",
     )
 )
-"""Words of sentences: without any of them a short text is a bare value."""
+"""Words that make a sentence: a short text without any is a bare value."""
 TOKEN = re.compile(r"\x01|[^\W_]+(?:[-'][^\W_]+)*")
 Read = Callable[[str], Hashable]
 
@@ -52,14 +52,14 @@ Read = Callable[[str], Hashable]
 def settled_on(
     text: str, read: Read, leads: Callable[[str], object], *, marked: bool, bare: Callable[[str], bool] | None = None
 ) -> Hashable:
-    """Return what a text settles on (see the head of the package): None if it says nothing, SEVERAL if more than one.
+    """Return the value that a text settles on (see the package's docstring), None without any, SEVERAL if it wavers.
 
     Args:
         text: what follows the mark, or all of the reply.
-        read: what a sentence says, None if that is nothing.
-        leads: whether a sentence that says something can be the answer as it stands, without a mark.
-        marked: whether the first sentence that says something is the answer in any case.
-        bare: whether a sentence is a value and no more.
+        read: returns the value of a sentence, None if it has none.
+        leads: whether a sentence with a value can be the answer as it stands, without a mark.
+        marked: whether the first sentence with a value is the answer in any case.
+        bare: whether a sentence is nothing but a value.
     """
     bare = bare or is_bare
     sentences = sentences_of(text)
@@ -75,7 +75,7 @@ def settled_on(
 
 
 def is_bare(sentence: str) -> bool:
-    """Tell whether a text of a few words could be a value, and is no sentence."""
+    """Tell whether a text of a few words could be a value rather than a sentence."""
     words = TOKEN.findall(sentence.lower())
     return 0 < len(words) <= 8 and len(sentence) <= 200 and FINITE.isdisjoint(words) and not all(map(is_neutral, words))
 
@@ -98,25 +98,25 @@ TALK = (
     "found give include indicate inform know label list mention middle name need note page passage provide "
     "question quote read repl sa said see show source specif state sure tell text turn unfortunate word"
 )
-"""Stems of words with which an answer is given."""
+"""Stems of words that present an answer."""
 LIVES = (
     "academic afternoon age background belong birth born chose cit complete concentrate course degree enjoy "
     "favou?rite field fill free graduate great hobb home hour interest lecture leisure life live love major old "
     "passion person prefer pursuit relax spare speciali[sz]e specialist stud student subject time university "
     "weekend work year young"
 )
-"""Stems of words with which is told what people study and like, and where they live."""
+"""Stems of words about what people study and like, and where they live."""
 STEMS = re.compile(rf"(?:{'|'.join(f'{TALK} {LIVES}'.split())})(?:s|es|d|ed|ing|ly|y|ys|ies|ied|ion|ation)?")
 
 
 @lru_cache(maxsize=1 << 14)
 def is_neutral(word: str) -> bool:
-    """Return whether a word in small letters is no value, nor part of one."""
+    """Tell whether a lowercase word is neither a value nor part of one."""
     return word in FUNCTION or STEMS.fullmatch(word) is not None
 
 
 NAMES = frozenset({"Reading", "State"})
-"""Words that are neutral in small letters, and parts of names with a capital."""
+"""Words that are neutral in lowercase, but parts of names when capitalized."""
 DENIALS = frozenset({"not", "never", "isn't", "wasn't", "doesn't", "didn't"})
 CHOOSING = frozenset({"or", "nor", "either", "neither"})
 LINKS = frozenset({"of", "in", "at", "for", "with", "on", "from", "to"})
@@ -124,7 +124,7 @@ JOINTS = re.compile(
     r"[,;:/|+&()<>\n]| - |->|[.!?](?:\s|$)|\b(?:and|but|or|nor|then|plus|while|as well as"
     r"|(?:more|rather) than|instead of|(?:along|together) with|followed by)\b"
 )
-"""What stands between values of a list; what it sets apart is a piece."""
+"""Separators of values in a list; they divide a text into pieces."""
 EXPLAINED = re.compile(
     r"[,;(]?\s(?:because|since|given that|according to|based on|per the|which|where|who"
     r"|as (?:stated|per|mentioned|given|shown|noted|indicated|listed|described))\b.*",
@@ -158,13 +158,13 @@ def words_of(*texts: str) -> frozenset[str]:
 
 
 def words_asked(row: Row) -> frozenset[str]:
-    """Return the words of a row's question, which are no rivals of its answer."""
+    """Return the words of a row's question, which never count as another value."""
     return words_of(unaccented(str(row.get("question") or "")))
 
 
 @lru_cache(maxsize=4096)
 def phrase(value: str) -> re.Pattern[str]:
-    """Return a pattern of a value as whole words, and of a date as one number."""
+    """Return a pattern that matches a value as whole words, with dates as numbers."""
     words = r"[^\w\n]+".join(map(re.escape, TOKEN.findall(dated(value))))
     return re.compile(rf"(?<![\w-])(?<!\w'){words}(?![\w-]|'\w)" if words else r"(?!)", re.IGNORECASE)
 
@@ -179,7 +179,7 @@ def is_strange(token: str, asked: frozenset[str], *, digits: bool = True) -> boo
 
 
 def alike(sentence: str, answer: str, asked: frozenset[str]) -> list[str]:
-    """Return the strange words of a sentence that could be of a value of the answer's kind: name, date, or neither."""
+    """Return the strange words of a sentence that could be a value of the answer's kind: name, date, or neither."""
     strange = [word for word in TOKEN.findall(sentence) if is_strange(word, asked)]
     dates = DATED(answer).isdigit()
     named = answer != answer.lower()
@@ -187,19 +187,19 @@ def alike(sentence: str, answer: str, asked: frozenset[str]) -> list[str]:
 
 
 def is_idle(line: str) -> bool:
-    """Return whether a line holds neutral words alone."""
+    """Tell whether a line consists of neutral words."""
     return all(map(is_neutral, TOKEN.findall(line.lower())))
 
 
 BESIDE = re.compile(r"\W*(?:\b(?:or|and|either|maybe|perhaps|possibly|years?|to)\b\W*)*")
-"""What stands between the values of a list, or between alternatives."""
+"""Text between the values of a list, or between alternatives."""
 DENIED_VALUE = re.compile(r"\b(?:not|never|nor|isn't|wasn't)\b(?:\W+\w+){0,2}\W*$", re.IGNORECASE)
 SEVERAL = "several"
-"""What a sentence says that names values to choose from, or denies one."""
+"""The value of a sentence that names several values to choose from, or denies one."""
 
 
 def f1(right: int, wanted: int, given: int) -> float:
-    """Return the harmonic mean of precision and recall, from numbers of items."""
+    """Return the harmonic mean of precision and recall, from counts of items."""
     if not right:
         return 0.0
     precision, recall = right / given, right / wanted
@@ -207,11 +207,11 @@ def f1(right: int, wanted: int, given: int) -> float:
 
 
 def normalised(text: str) -> str:
-    """Return a text in small letters without punctuation, articles and needless blanks, as HELMET and SQuAD have it."""
+    """Return a text in lowercase without punctuation, articles and extra spaces, as HELMET and SQuAD do."""
     letters = text.lower().translate(PUNCTUATION)
     return " ".join(re.sub(r"\b(?:a|an|the)\b", " ", letters).split())
 
 
 NORMALISED = lru_cache(maxsize=4096)(normalised)
-"""The same for answers, of which a few come again and again."""
+"""`normalised`, cached for answers, a few of which recur often."""
 PUNCTUATION = dict.fromkeys(map(ord, string.punctuation))

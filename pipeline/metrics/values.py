@@ -1,4 +1,4 @@
-"""One value, and its refusal where the text does not give it."""
+"""One value, or a refusal if the text does not give it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from pipeline.metrics.text import (
 )
 
 SLACK = 3
-"""Further words that may stand beside an answer, but not next to it."""
+"""Strange words allowed in the piece of an answer, but not next to it."""
 
 
 def gives(sentence: str, answers: Collection[str], asked: frozenset[str]) -> bool | None:
@@ -53,11 +53,11 @@ def gives(sentence: str, answers: Collection[str], asked: frozenset[str]) -> boo
 
 
 def stands_alone(masked: str, answer: str, asked: frozenset[str]) -> bool:
-    """Return whether a text names no value beside the masked ones: a name, a date, a piece of strange words.
+    """Tell whether a text names no value besides the masked ones: no name, date or piece of strange words.
 
-    Words that are strange, because they are neither neutral nor of the question, may only stand in the piece of a
-    value, not next to it, and no more than three of them. Where a name or a date is asked, words in small letters are
-    strange in lists alone, not in sentences: those have a finite verb or a word of the question.
+    Strange words, which are neither neutral nor from the question, are allowed only in the piece of a masked value, not
+    next to it, and no more than `SLACK` of them. If a name or a date is asked, lowercase words are strange only in
+    lists, not in sentences, which have a finite verb or a word of the question.
     """
     words = TOKEN.findall(masked.lower().replace("not far", ""))
     if not (CHOOSING | DENIALS).isdisjoint(words) or REFUSAL.search(masked):
@@ -83,7 +83,7 @@ def stands_alone(masked: str, answer: str, asked: frozenset[str]) -> bool:
 
 
 def _touches(tokens: Sequence[str], at: int) -> bool:
-    """Tell whether a word stands next to a masked value, or a preposition away from it: history of art."""
+    """Tell whether a word is next to a masked value, or separated from it by a preposition: history of art."""
     for near in (tokens[:at][::-1], tokens[at + 1 :]):
         first = near[1:] if near and near[0] in LINKS else near
         if first and first[0] == "\x01":
@@ -99,16 +99,16 @@ COMPARING = re.compile(
     r"\b(?:than|ahead of|followed by|behind|over|against|versus|vs|compared (?:with|to))\b|>", re.IGNORECASE
 )
 OPPOSING = ("over", "against", "versus", "vs")
-"""What stands between alternatives that are not decided either."""
+"""Words between alternatives that may leave the choice open."""
 TURNING = words_of("but however though although no not answer choose pick former latter first second wins")
-"""Words after a comparison that could turn what it says."""
+"""Words that could reverse the comparison before them."""
 LOWERING = re.compile(r"\b(?:less|fewer|rarer|seldomer|lower|smaller|later|behind)\b", re.IGNORECASE)
 
 
 def offered(row: Row, answers: Collection[str]) -> list[str]:
-    """Return what a question offers beside its answer: ``the Y`` of "Which came first, the X or the Y?".
+    """Return what a question offers besides its answer: ``Y`` for "Which came first, the X or the Y?".
 
-    These are the alternatives that it lists, pairs in both orders, and other names. A question that does not name an
+    These are the alternatives that it lists, pairs in both orders, and other names. A question that does not name the
     answer offers nothing.
     """
     question = unaccented(str(row.get("question") or ""))
@@ -123,9 +123,9 @@ def offered(row: Row, answers: Collection[str]) -> list[str]:
 
 
 def chooses(sentence: str, answers: Collection[str], others: Collection[str], asked: frozenset[str]) -> bool | None:
-    """Tell whether a sentence gives an answer and no other value, as `gives`, where the question offers several.
+    """Tell, as `gives`, whether a sentence gives an answer and no other value, if the question offers several.
 
-    A sentence that names several of them gives the first, if it compares it with the rest: "A, more often than B".
+    A sentence that names several gives the first if it compares it with the rest: "A, more often than B".
     """
     rivals = [found.start() for other in others for found in phrase(other).finditer(sentence)]
     if not rivals:
@@ -150,7 +150,7 @@ def _is_fragment(text: str) -> bool:
 
 
 def _only_compares(text: str, others: Collection[str], asked: frozenset[str]) -> bool:
-    """Tell whether a text only names what the answer is compared with: "30 for B and 12 for C"."""
+    """Tell whether a text only completes a comparison with other values: "30 for B and 12 for C"."""
     for other in others:
         text = phrase(other).sub(" ", text)
     words = [word for word in TOKEN.findall(text) if not any(map(str.isdigit, word))]
@@ -158,7 +158,7 @@ def _only_compares(text: str, others: Collection[str], asked: frozenset[str]) ->
 
 
 def _counts(sentence: str) -> bool:
-    """Tell whether a text states a number of something and is no sentence."""
+    """Tell whether a text states a count, like "refund: 30", and is no sentence."""
     return any(map(str.isdigit, sentence)) and _is_fragment(sentence)
 
 
@@ -183,7 +183,7 @@ def exact(row: Row, prediction: str) -> float | None:
     listing = not marked and any(_counts(each) and chooses(each, answers, others, asked) is False for each in lines)
 
     def read(sentence: str) -> bool | None:
-        if listing and _counts(sentence):  # "refund: 30", on the way to the answer
+        if listing and _counts(sentence):  # a step on the way to the answer
             return None
         return chooses(sentence, answers, others, asked)
 
@@ -202,7 +202,7 @@ def exact(row: Row, prediction: str) -> float | None:
 
 
 def _ends_otherwise(text: str, read: Callable[[str], bool | None], answer: str, asked: frozenset[str]) -> bool:
-    """Tell whether a text begins with a sentence and ends with another value, so that it would answer twice."""
+    """Tell whether a text answers twice: it begins with a sentence and ends with another value."""
     said = [each for each in sentences_of(text) if read(each) is not None]
     other = read(said[-1]) is False and bool(alike(said[-1], answer, asked))
     return other and not is_bare(said[0])
@@ -211,11 +211,11 @@ def _ends_otherwise(text: str, read: Callable[[str], bool | None], answer: str, 
 PRESENTING = words_of(
     "it he she is was the answer correct right could may might also be however but i think believe read say would so"
 )
-"""Words that present a value and say nothing more of it."""
+"""Words that present a value and add nothing to it."""
 
 
 def _answers_again(sentence: str, answer: str, asked: frozenset[str]) -> bool:
-    """Tell whether a sentence says a value of the answer's kind in words of the question, or says that it is so."""
+    """Tell whether a sentence gives a value of the answer's kind in words of the question, or only presents it."""
     words = TOKEN.findall(sentence)
     strange = [word for word in words if is_strange(word, asked)]
     presented = PRESENTING.issuperset(word.lower() for word in words if word not in strange and word not in LINKS)
@@ -223,7 +223,7 @@ def _answers_again(sentence: str, answer: str, asked: frozenset[str]) -> bool:
 
 
 def _in_words_of(asked: frozenset[str], sentence: str) -> bool:
-    """Tell whether a sentence has a word of the question that says what is asked: born, hobby, graduate."""
+    """Tell whether a sentence repeats a word of the question that names what is asked: born, hobby, graduate."""
     roots = tuple(word for word in asked if len(word) > 3 and is_neutral(word) and word not in FINITE)
     return bool(roots) and any(word.startswith(roots) for word in TOKEN.findall(sentence.lower()))
 
@@ -253,7 +253,7 @@ def idk_pair(row: Row, prediction: str) -> float | None:
 
 
 def _refuses(sentence: str, asked: frozenset[str]) -> bool | None:
-    """Tell whether a sentence refuses and gives no value; None if it says nothing."""
+    """Tell whether a sentence refuses and gives no value; None if it does neither."""
     if len(sentence) > LONG_LINE:
         return False
     if not REFUSAL.search(sentence):
@@ -262,7 +262,7 @@ def _refuses(sentence: str, asked: frozenset[str]) -> bool | None:
 
 
 def _names_value(piece: str, asked: frozenset[str]) -> bool:
-    """Tell whether a piece of a refusal names a value: in the piece that refuses a name or number, else any word."""
+    """Tell whether a piece of a refusal names a value: a name or number in the refusing piece, any word in others."""
     tokens = TOKEN.findall(piece)
     if not REFUSAL.search(piece):
         return any(is_strange(token, asked) for token in tokens)

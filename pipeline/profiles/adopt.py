@@ -1,8 +1,8 @@
-"""A profile out of a model's own files: what transformers makes of them, and the TOML that says so.
+"""Makes a profile from a model's own files, as transformers reads them, and writes its TOML.
 
-transformers' `AutoTokenizer` and `apply_chat_template` are the truth. Rows are counted by a quicker engine that reads
-the same tokenizer.json, if it gives the same ids, and transformers counts again; the template is rendered here, and
-held to transformers' ids. What cannot be held to them is refused.
+transformers' `AutoTokenizer` and `apply_chat_template` are the reference. A quicker engine that reads the same
+tokenizer.json counts rows if it gives the same ids, and transformers counts them again. The template is rendered here
+and compared with transformers' ids. A model for which they differ is refused.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from pipeline.terminal.text import percent, plain
 
 VOCABULARY = "tokenizer.json"
 TODAY = "2025-07-01"
-"""What a template that asks for today's date is told, unless the user says."""
+"""Today's date for a template that asks for it, unless the user gives one."""
 NAMED = 64
-"""Special tokens that a profile names at most, but for those that its template sends."""
+"""Most special tokens that a profile lists; if there are more, it lists only those that its template sends."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedProfile:
-    """What a user sets beside the model: the profile's name, the template's options, the date, a reserve."""
+    """What a user sets besides the model: the profile's name, the template's options, the date, a reserve in tokens."""
 
     name: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class RequestedProfile:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A model's files in a folder, and where they are from: a commit of a repo, or the folder itself."""
+    """A model's files in a folder, and where they come from: a commit of a repo, or the folder itself."""
 
     folder: Path
     title: str
@@ -64,15 +64,15 @@ class Source:
 
     @property
     def state(self) -> str:
-        """What the files are: a commit of a repo, else a digest of theirs."""
+        """What identifies the files: a commit of a repo, else their digest."""
         return f"{self.repo}@{self.commit}" if self.repo else f"sha256:{fingerprint(self.folder)}"
 
 
 def source_of_model(text: str, *, offline: bool = False) -> Source:
-    """Return the files of a local folder, of a GGUF file, or of a model on the Hub, which are fetched.
+    """Return the files of a local folder, a GGUF file, or a model on the Hub, which is fetched.
 
     Raises:
-        ProfileError: if it is neither, or cannot be had.
+        ProfileError: if `text` is none of these, or cannot be read or fetched.
     """
     if Path(text).is_dir():
         return _local(Path(text).resolve())
@@ -89,7 +89,7 @@ def source_of_model(text: str, *, offline: bool = False) -> Source:
 
 
 def _local(folder: Path) -> Source:
-    """Return the files of a folder; one of the Hub client's cache tells model and commit."""
+    """Return the files of a folder; the path of one in the Hub client's cache gives the model and commit."""
     model = folder.parent.parent.name
     if folder.parent.name == "snapshots" and model.startswith("models--") and COMMIT.fullmatch(folder.name):
         return Source(folder, repo := model.removeprefix("models--").replace("--", "/", 1), repo, folder.name)
@@ -97,10 +97,10 @@ def _local(folder: Path) -> Source:
 
 
 def adopt(source: Source, folder: Path, wanted: RequestedProfile | None = None) -> Profile:
-    """Write a profile into a folder that is made for it: its TOML, and the files that it needs to count.
+    """Write a profile into a new folder: its TOML, and the files that it needs to count.
 
     Raises:
-        ProfileError: if transformers cannot read the files, or counts of them cannot be exact.
+        ProfileError: if transformers cannot read the files, or its counts cannot be reproduced exactly.
     """
     wanted = wanted or RequestedProfile()
     _check_code(source)
@@ -120,7 +120,7 @@ def adopt(source: Source, folder: Path, wanted: RequestedProfile | None = None) 
 
 
 def files_of(folder: Path) -> list[str]:
-    """Return the names of a model's files that a tokenizer is made of; its own code is none of them.
+    """Return the names of a model's files that make up its tokenizer, never code.
 
     Raises:
         ProfileError: if there are none.
@@ -134,7 +134,7 @@ def files_of(folder: Path) -> list[str]:
 
 
 def _check_code(source: Source) -> None:
-    """Refuse a tokenizer that is made by code in the model's repo."""
+    """Refuse a tokenizer that needs code from the model's repo."""
     for name in ("tokenizer_config.json", "config.json"):
         path = source.folder / name
         config = read_config(path) if path.is_file() else {}
@@ -151,7 +151,7 @@ def _tokenizer(source: Source, folder: Path) -> Any:
     try:
         with silent():
             tokenizer = load_tokenizer(module, folder)
-    except Exception as error:  # it has many reasons, and we only report them
+    except Exception as error:  # transformers raises many kinds, all only reported
         raise ProfileError(f"{source.title}: transformers cannot read its tokenizer: {first_line(error)}") from None
     if getattr(tokenizer, "backend_tokenizer", None) is None:
         raise ProfileError(
@@ -162,7 +162,7 @@ def _tokenizer(source: Source, folder: Path) -> Any:
 
 
 def try_tokenizer(source: Source, folder: Path) -> None:
-    """Do to a model's tokenizer what is done to it later."""
+    """Try on a model's tokenizer everything that is done with it later."""
     tokenizer = _tokenizer(source, folder)
     _added_in_front(tokenizer)
     tokenizer.backend_tokenizer.to_str()
@@ -171,7 +171,7 @@ def try_tokenizer(source: Source, folder: Path) -> None:
 
 
 def _template(tokenizer: Any, wanted: RequestedProfile) -> Template:
-    """Return the template with all that transformers gives it; a model may have none."""
+    """Return a model's template with all that transformers passes to it; its kind is "none" if the model has none."""
     try:
         text = tokenizer.get_chat_template() if tokenizer.chat_template else ""
     except ValueError as error:
@@ -237,7 +237,7 @@ def _toml(source: Source, wanted: RequestedProfile, folder: Path, agreed: Agreed
 
 
 def _vocabulary(source: Source, folder: Path, agreed: Agreed) -> dict[str, Any]:
-    """Return where the vocabulary comes from: the Hub's file if it is that, a file beside the TOML in any case."""
+    """Return the table `[vocabulary]`: the Hub's file with a copy beside the TOML, or only a file beside it."""
     sha256 = hashlib.sha256((folder / VOCABULARY).read_bytes()).hexdigest()
     if source.repo and not agreed.converted:
         return {"hub": source.repo, "revision": source.commit, "copy": VOCABULARY, "sha256": sha256}
@@ -260,7 +260,7 @@ def _template_table(template: Template) -> Any:
 
 
 def _multiline(text: str) -> Any:
-    """Return a text over several lines, as it stands; one that TOML cannot hold so is escaped."""
+    """Return a text as a literal multi-line TOML string, or escaped if it cannot be one."""
     plain = all(letter in "\n\t" or letter.isprintable() for letter in text)
     if not plain or "'''" in text or text.endswith("'"):
         return tomlkit.string(text)
@@ -272,7 +272,7 @@ PROFILE = "profile.toml"
 
 
 def kept_profile(root: Path, name: str) -> str | None:
-    """Return the TOML that a release folder keeps of a profile, by its name or its model's."""
+    """Return the path of a profile's TOML in a release folder, by the profile's name or its model's, or None."""
     for each in (name, safe_name(name.partition("@")[0])):
         path = root / each / KEPT / PROFILE
         if "/" not in each and path.is_file():
@@ -281,19 +281,19 @@ def kept_profile(root: Path, name: str) -> str | None:
 
 
 def known_profile(root: Path, name: str) -> str:
-    """Return what loads a profile of a release folder: the TOML that is kept there, or the name of a shipped one."""
+    """Return what `load_profile` needs for a profile of a release folder: the TOML kept there, or the name itself."""
     return kept_profile(root, name) or name
 
 
 def own_profile(given: str) -> bool:
-    """Tell whether what a user gave is a folder, a GGUF file or a model's name: no shipped profile and no TOML file."""
+    """Tell whether a user gave a folder, a GGUF file or a model's name, not a shipped profile or a TOML file."""
     if given in shipped_profiles() or given.endswith(".toml"):
         return False
     return Path(given).is_dir() or is_gguf(given) or parse_model(given) is not None
 
 
 def is_gguf(given: str) -> bool:
-    """Tell whether what a user gave is a GGUF file; one that is not there is an error of its own."""
+    """Tell whether a user gave a GGUF file; a missing one raises `ProfileError`."""
     if not given.endswith(SUFFIX):
         return False
     if not Path(given).is_file():
@@ -302,10 +302,10 @@ def is_gguf(given: str) -> bool:
 
 
 def settled(given: str, root: Path) -> str:
-    """Return what loads the profile that a user named; a folder's or a model's is kept in the release folder first.
+    """Return what `load_profile` needs for a profile that a user named; a folder's or model's is first kept in `root`.
 
     Raises:
-        ProfileError: if the folder keeps another state of that model, or the model cannot be had or used.
+        ProfileError: if the folder keeps another state of that model, or the model cannot be fetched or used.
     """
     if not own_profile(given):
         return known_profile(root, given) if given not in shipped_profiles() else given
@@ -323,7 +323,7 @@ def settled(given: str, root: Path) -> str:
 
 
 def _wanted_commit(model: Model, path: str) -> str:
-    """Return the state that a name stands for: the one that is kept, unless a revision was given."""
+    """Return the state that a user wants: the one that is kept, unless a revision was given."""
     if model.revision == "main":
         return profile_source(path)
     commit = model.revision if model.is_pinned else fetch_model(model).commit
@@ -345,7 +345,7 @@ def _short(state: str) -> str:
 
 
 def _adopted(given: str, root: Path) -> str:
-    """Write the profile of a folder or a model into the release folder, unless it is there."""
+    """Write the profile of a folder or a model into the release folder, unless it is there; return its path."""
     source: Source = source_of_model(given)
     name = safe_name(source.title)
     if name in shipped_profiles():
@@ -365,7 +365,7 @@ def _copied(folder: Path, root: Path) -> str:
     profile = load_profile(str(folder / PROFILE))
     target = root / profile.name / KEPT
     if not (target / PROFILE).is_file():
-        profile.counter()  # a vocabulary that was edited is not carried on
+        profile.counter()  # raises if the vocabulary was edited
         with made_folder(target) as aside:
             for path in sorted(folder.iterdir()):
                 if path.is_file():
@@ -380,13 +380,12 @@ def _copied(folder: Path, root: Path) -> str:
 
 @contextmanager
 def made_folder(folder: Path) -> Iterator[Path]:
-    """Yield a folder to write a profile into, which becomes `folder` when all is well.
+    """Yield a folder to write a profile into, which becomes `folder` if the block succeeds.
 
-    Parts of a build may be started at once, and each makes the profile: the first to end is kept, the others' are
-    dropped.
+    Parts of a build may start together, and each makes the profile: the first to finish is kept, the others dropped.
 
     Raises:
-        ProfileError: if `folder` holds something else, or what it is made of cannot be read or written.
+        ProfileError: if `folder` contains something else, or a file cannot be read or written.
     """
     if isinstance(folder, StorePath):
         with _put_folder(folder) as here:
@@ -402,14 +401,14 @@ def made_folder(folder: Path) -> Iterator[Path]:
         raise ProfileError(f"{place!r} cannot be read or written ({fault.strerror or fault})") from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-        with suppress(OSError):  # it holds something
+        with suppress(OSError):  # not empty
             for path in new:
                 path.rmdir()
 
 
 @contextmanager
 def _put_folder(folder: StorePath) -> Iterator[Path]:
-    """Yield a folder of this machine whose files are put into a store, the profile itself last: then it is there."""
+    """Yield a local folder whose files are then put into a store, the TOML last: it marks the profile as complete."""
     with temporary_folder() as here:
         try:
             yield Path(here)
@@ -432,7 +431,7 @@ def _take_place(aside: Path, folder: Path) -> None:
 
 
 def fingerprint(folder: Path) -> str:
-    """Return a digest of the files of a model's tokenizer in a folder."""
+    """Return a digest of the tokenizer files in a folder."""
     found = hashlib.sha256()
     for name in sorted(files_of(folder)):
         data = checked_file(folder / name).read_bytes()
@@ -442,14 +441,14 @@ def fingerprint(folder: Path) -> str:
 
 DAYS = 366
 OPENED = re.compile(r"<[\w:]*think[\w:]*>\s*$|\[THINK\]\s*$|\u25c1think\u25b7\s*$")
-"""How a generation prompt ends that opens the reasoning itself."""
+"""The end of a generation prompt that opens the reasoning itself."""
 SLOW = 2e6
-"""Tokens a second below which counting takes most of the time of a build."""
+"""Tokens per second below which counting takes most of a build's time."""
 LOADED = ("max_position_embeddings", "model_max_length", "seq_length", "max_seq_len")
 
 
 def findings(profile: Profile, folder: Path) -> Iterator[str]:
-    """Yield what is found out about a profile in a folder of its own, one sentence a line."""
+    """Yield what was found out about a profile in its own folder, one sentence per line."""
     yield f"files: {profile_source(str(folder / PROFILE))}; {profile.notice}"
     yield from _engines(profile)
     yield from _findings_template(profile)
@@ -498,7 +497,7 @@ def _takes_system(profile: Profile) -> bool:
 
 
 def _dated(profile: Profile) -> str:
-    """Tell whether a template that sends today's date costs the same on every day of a year."""
+    """Return a line on whether a template that sends today's date costs the same on every day of a year."""
     first, talk = date.fromisoformat(profile.template.date), templates.TALKS[0]
     days = (replace(profile.template, date=(first + timedelta(day)).isoformat()) for day in range(DAYS))
     found = {templates.sent_tokens(each, talk, "chat", profile.counter()) for each in days}
@@ -510,7 +509,7 @@ def _dated(profile: Profile) -> str:
 
 
 def _windows(folder: Path) -> Iterator[str]:
-    """Tell the window that the model's own files name."""
+    """Yield a line with the window that the model's own files name, if they do."""
     for name in ("config.json", "tokenizer_config.json"):
         with suppress(ProfileError):
             config = read_config(folder / name)
@@ -523,7 +522,7 @@ def _windows(folder: Path) -> Iterator[str]:
 
 
 def joint_records(profile: Profile) -> list[dict[str, Any]]:
-    """Return a line for each rule of cutting: how many cuts of each kind of text do not add up."""
+    """Return a record for each rule of cutting: for how many cuts of each kind of text the counts do not add up."""
     plain = joints(profile.counter(), plain_lines(LINES))
     strange = joints(profile.counter(), strange_lines(LINES))
     return [

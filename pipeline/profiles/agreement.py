@@ -1,4 +1,4 @@
-"""Which engines count as transformers does, and whether what is sent is what its `apply_chat_template` sends."""
+"""Compares engines with transformers' counts, and templates with what its `apply_chat_template` sends."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from pipeline.profiles.profile import (
 from pipeline.profiles.spec import Engine, Vocabulary
 
 SLOW_COST = "0.3 to 1 Mtok/s"
-"""What transformers and the package tokenizers were measured at."""
+"""The measured speed of transformers and the package tokenizers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """The engines of a profile: the one that counts, and the one that counts again, or nothing where there is none.
+    """The engines of a profile: one that counts, and one that counts again.
 
     Attributes:
-        fast: the quicker engine with transformers' ids.
-        second: the other one.
+        fast: the quickest engine with transformers' ids.
+        second: the engine that counts again; empty if there is none.
         converted: whether the tokenizer.json was written anew, as transformers reads the model.
-        cost: how fast the second one is, for people.
+        cost: the speed of the second engine, for people.
     """
 
     fast: str
@@ -50,10 +50,10 @@ class Agreed:
 
 
 def agreed_engines(tokenizer: Any, path: Path, title: str) -> Agreed:
-    """Return the engines that count as transformers does; writes a tokenizer.json where that is not the model's own.
+    """Return the engines that count as transformers does; write a tokenizer.json if the model's is missing or differs.
 
     Raises:
-        ProfileError: if even transformers cannot count with it.
+        ProfileError: if no tokenizer.json counts as transformers does.
     """
     lines = [*plain_lines(LINES), *strange_lines(LINES)]
     truth = _Truth(tokenizer)
@@ -71,7 +71,7 @@ def agreed_engines(tokenizer: Any, path: Path, title: str) -> Agreed:
 
 
 class _Truth:
-    """The tokenizer that transformers made, as a counter."""
+    """The tokenizer that transformers loaded, as a counter."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -97,13 +97,13 @@ def _same(truth: _Truth, counter: Counter | None, lines: Sequence[str]) -> bool:
 
 
 def check_sent(profile: Profile, tokenizer: Any) -> None:
-    """Hold what is sent, for one turn and several, with and without a system message, to `apply_chat_template`.
+    """Compare what is sent with `apply_chat_template`, for one turn and several, with and without a system message.
 
     Raises:
-        ProfileError: if the text or its tokens differ, or the template costs what the contents decide.
+        ProfileError: if the text or its tokens differ, or the template's cost depends on the contents.
     """
     for talk in templates.TALKS:
-        mine = _rendered(profile, talk)  # first, since transformers lets a template run for ever
+        mine = _rendered(profile, talk)  # first, since transformers lets a template run forever
         wanted = _sent(profile, tokenizer, talk)
         if wanted is None:
             continue
@@ -146,7 +146,7 @@ def _sent(profile: Profile, tokenizer: Any, talk: Sequence[tuple[str, str]]) -> 
         with _today(profile.template.date):
             text = tokenizer.apply_chat_template(messages, tokenize=False, **how)
             ids = tokenizer.apply_chat_template(messages, tokenize=True, return_dict=False, **how)
-    except Exception as error:  # a template is a program, and may fail as any
+    except Exception as error:  # a template is a program and may raise anything
         if len(talk) == 1:
             raise ProfileError(f"{profile.title}: its chat template fails: {first_line(error)}") from None
         return None
@@ -155,7 +155,7 @@ def _sent(profile: Profile, tokenizer: Any, talk: Sequence[tuple[str, str]]) -> 
 
 @contextmanager
 def _today(day: str) -> Iterator[None]:
-    """Let transformers' templates believe that a day is today: it takes no clock from outside."""
+    """Set today's date for transformers' templates by replacing its clock, which cannot be passed in."""
     module: Any = import_module("transformers.utils.chat_template_utils")
     clock = module.datetime
     if day:
@@ -170,7 +170,7 @@ def check_joints(profile: Profile) -> None:
     """Check that counts of lines add up.
 
     Raises:
-        ProfileError: naming the first two lines of which they do not.
+        ProfileError: naming the first two lines whose counts do not.
     """
     for joint in joints(profile.counter(), plain_lines(LINES)):
         if joint.name == "newline" and joint.broken:
@@ -181,7 +181,7 @@ def check_joints(profile: Profile) -> None:
 
 
 def differences(profile: Profile) -> Iterator[str]:
-    """Yield where the two counters of a profile give other ids, in a few words."""
+    """Yield, for each kind of text, the first line to which the two counters of a profile give different ids."""
     second = profile.second()
     for kind, lines in (("plain", plain_lines(LINES)), ("foreign", strange_lines(LINES))):
         if second and (line := first_difference(profile.counter(), second, lines)) is not None:

@@ -1,8 +1,8 @@
-"""Calls in a process of their own, with bounds: what reads a stranger's file may take all memory, never end, or abort.
+"""Calls in a separate, limited process: a library that reads a stranger's file may exhaust memory, hang or abort.
 
-Tokenizers are read by libraries in C and Rust, whose faults no ``except`` catches. A file is tried here before this
-process opens it; what the libraries print goes nowhere. The first call starts a process that has the libraries loaded
-and forks for each call, so that the next ones take some milliseconds; it ends with the process that started it.
+Tokenizers are read by libraries in C and Rust, whose faults no ``except`` catches. So a file is tried here before this
+process opens it, and what the libraries print is discarded. The first call starts a server that loads the libraries
+and forks for each call, so that later calls take milliseconds. The server ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from pipeline.errors import ProfileError, first_line
 from pipeline.storage import clear_temporary
 
 MOST_BYTES, MOST_SECONDS = 2 << 30, 60
-"""Memory and processor time that a call may take."""
+"""Memory in bytes and processor time in seconds that a call may take."""
 PATIENCE = 3
-"""Times MOST_SECONDS that it may take by the clock: the machine may be busy."""
+"""Multiple of MOST_SECONDS that a call may take by the clock, since the machine may be busy."""
 ONE_THREAD = ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Threads have stacks, which count as memory; a machine may have hundreds."""
+"""Variables that limit threads: their stacks count as memory, and a machine may start hundreds."""
 READ_ONCE = ("CARRARA_", "HF_", "HOME", "HUGGINGFACE_", "TMPDIR", "TRANSFORMERS_", "XDG_")
-"""How the names of variables begin that libraries read when they are imported."""
+"""Prefixes of the environment variables that libraries read when they are imported."""
 SCRIPT = "import sys; sys.path[:] = {path!r}; from pipeline.profiles.confined import serve; serve()"
 TOO_MUCH = f"it takes more than {MOST_BYTES >> 20:,} MB or {MOST_SECONDS} s for a few lines of text"
 
 
 class Call(NamedTuple):
-    """A call: a function of a module with what it is given, modules that it uses, and where it is made."""
+    """A call: a module-level function, its arguments, modules that it uses, and its folder and environment."""
 
     function: Callable[..., object]
     args: tuple[Any, ...]
@@ -46,7 +46,7 @@ class Call(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The number of the process that made a call, how it ended (negative for a signal), and what went wrong."""
+    """The id of the process that made a call, its exit code (negative for a signal), and what went wrong."""
 
     pid: int
     code: int
@@ -54,15 +54,15 @@ class Outcome(NamedTuple):
 
 
 def check_call(where: str, call: Callable[..., object], *args: Any, uses: tuple[str, ...] = ()) -> None:
-    """Make a call in a process of its own, for what goes wrong alone.
+    """Make a call in a separate process, only to see whether it fails.
 
-    In a worker process nothing is called: the process that started it has done so.
+    A worker process makes no call: the process that started it has done so.
 
     Args:
-        where: what is tried, for the error that says that it takes too much or crashes.
-        call: a function of a module.
-        args: what it is given.
-        uses: modules that it imports, if they are installed, which take long to import.
+        where: what is tried, named in errors.
+        call: a module-level function.
+        args: its arguments.
+        uses: modules that it imports if they are installed, and that are slow to import.
 
     Raises:
         ProfileError: if the call fails, takes too much, or ends its process.
@@ -80,7 +80,7 @@ def check_call(where: str, call: Callable[..., object], *args: Any, uses: tuple[
 
 
 class _Server:
-    """The process that forks for calls."""
+    """The server process, which forks for each call."""
 
     def __init__(self) -> None:
         self.owner, self.environment = os.getpid(), _environment()
@@ -114,13 +114,13 @@ class _Server:
                     end.close()
 
     def serves(self) -> bool:
-        """Tell whether it runs still, and libraries would read the same environment if they were imported now."""
+        """Tell whether it still runs, and has the environment that libraries would read if they were imported now."""
         return self.process.poll() is None and self.environment == _environment()
 
 
 _lock = Lock()
 _servers: list[_Server] = []
-"""The one that runs, if any."""
+"""The running server, if any."""
 
 
 def _environment() -> dict[str, str]:
@@ -129,10 +129,10 @@ def _environment() -> dict[str, str]:
 
 @contextmanager
 def _served() -> Iterator[_Server]:
-    """Give the process that forks to one thread at a time; one that fails or is interrupted is not used again."""
+    """Lend the server to one thread at a time; a server that fails or is interrupted is not used again."""
     with _lock:
         server = _servers.pop() if _servers else _Server()
-        if server.owner != os.getpid():  # that of the process which this one was forked from
+        if server.owner != os.getpid():  # it belongs to the process that this one was forked from
             server = _Server()
         if not server.serves():
             server.close()
@@ -146,7 +146,7 @@ def _served() -> Iterator[_Server]:
 
 
 def serve() -> None:
-    """Make each call on standard input in a fork of this process, and print how it ended, until there are no more."""
+    """Read calls from standard input until it ends, make each in a fork, and write its outcome to standard output."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     told = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -157,7 +157,7 @@ def serve() -> None:
         except EOFError:
             return
         for name in call.uses:
-            with suppress(Exception):  # the call says what is missing
+            with suppress(Exception):  # the call itself reports what is missing
                 import_module(name)
         pickle.dump(_forked(call), told)
         told.flush()
@@ -177,7 +177,7 @@ def _forked(call: Call) -> Outcome:
 
 
 def _make(call: Call, out: BinaryIO) -> None:
-    """Make a call within its bounds, write what goes wrong, and end the process."""
+    """Make a call within its limits, write what went wrong, and end the process."""
     os.chdir(call.folder)
     os.environ.clear()
     os.environ.update({**call.environment, **dict.fromkeys(ONE_THREAD, "1"), "TOKENIZERS_PARALLELISM": "false"})
@@ -190,7 +190,7 @@ def _make(call: Call, out: BinaryIO) -> None:
         call.function(*call.args)
     except MemoryError:
         said = TOO_MUCH
-    except BaseException as fault:  # a panic in Rust is no Exception
+    except BaseException as fault:  # a panic in Rust is not an Exception
         said = str(fault) if isinstance(fault, ProfileError) else first_line(fault)
     with out:
         out.write(said.encode(errors="replace"))

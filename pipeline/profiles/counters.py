@@ -1,12 +1,12 @@
-r"""Counters: what turns text into tokens, behind one small protocol.
+r"""Counters: tokenizers behind one small protocol.
 
-No counter ever reads a special token out of a text: one that is spelled out there is ordinary text.
+No counter ever reads a special token from a text: one that is spelled out there is ordinary text.
 
 Why sums are exact: segments end in a newline and start with neither whitespace nor a slash, and no engine merges
-across such an edge. SentencePiece vocabularies of the older kind put a space before a text, so that the same segment
-counts differently first in a text and inside it. `count` is therefore the count of a text alone, while `counts` are
-counts inside a text, taken after a newline: ``count("\n" + s) - count("\n")``. For every other vocabulary the two are
-the same. So ``count(a + b + c) == count(a) + counts([b, c]).sum()`` holds for all of them.
+across such an edge. Older SentencePiece vocabularies put a space before a text, so that a segment counts differently
+at the start of a text and inside it. So `count` counts a text alone, while `counts` counts texts inside another one,
+after a newline: ``count("\n" + s) - count("\n")``. For other vocabularies the two are the same. Hence, for all of them,
+``count(a + b + c) == count(a) + counts([b, c]).sum()``.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ class Counter(Protocol):
         """Return the token ids of one encode, without special tokens."""
 
     def count(self, text: str) -> int:
-        """Return the tokens of one encode, without special tokens."""
+        """Return the number of tokens of one encode, without special tokens."""
 
     def counts(self, texts: Sequence[str]) -> Counts:
-        """Return the tokens each text has inside a longer one, after a newline."""
+        """Return the number of tokens that each text has inside a longer one, after a newline."""
 
 
 class BaseCounter:
-    """What engines share: all follows from `_encode`, and an engine overrides what it does faster.
+    """A counter that needs only `_encode`; engines override what they can do faster.
 
-    An engine that fails on a text, or panics, as those in Rust do, raises a `ProfileError` that names it.
+    If an engine fails on a text, or panics as Rust does, a `ProfileError` names it.
     """
 
     def __init__(self, package: str) -> None:
@@ -85,7 +85,7 @@ class BaseCounter:
             raise
 
     def count(self, text: str) -> int:
-        """Return the tokens of one encode, without special tokens."""
+        """Return the number of tokens of one encode, without special tokens."""
         try:
             return self._count(text)
         except BaseException as fault:
@@ -93,7 +93,7 @@ class BaseCounter:
             raise
 
     def counts(self, texts: Sequence[str]) -> Counts:
-        """Return the tokens each text has inside a longer one, after a newline."""
+        """Return the number of tokens that each text has inside a longer one, after a newline."""
         try:
             return self._inside(texts)
         except BaseException as fault:
@@ -101,7 +101,7 @@ class BaseCounter:
             raise
 
     def _explain(self, fault: BaseException) -> None:
-        """Raise an error that names the engine, if the fault is one of its own."""
+        """Raise an error that names the engine, if the fault is the engine's."""
         if is_foreign(fault):
             raise ProfileError(f"{self.name} cannot count a text: {first_line(fault)}") from fault
 
@@ -119,14 +119,14 @@ class BaseCounter:
 
 
 class InContext(BaseCounter):
-    """Engines that may put a space before a text, so that counts must be taken after a newline."""
+    """An engine that may put a space before a text, so that counts must be taken after a newline."""
 
     def _inside(self, texts: Sequence[str]) -> Counts:
         return super()._inside(["\n" + text for text in texts]) - np.int32(self._count("\n"))
 
 
 def is_foreign(fault: BaseException) -> bool:
-    """Tell whether a fault is one of somebody else's code; what panics in Rust is no `Exception` in Python."""
+    """Tell whether a fault comes from another package's code; a panic in Rust is not an `Exception` in Python."""
     ours = isinstance(fault, CarraraError | MemoryError)
     return (isinstance(fault, Exception) and not ours) or type(fault).__name__ == "PanicException"
 
@@ -141,17 +141,17 @@ def package_name(package: str) -> str:
 
 UPPER, LOWER = (ord("A"), ord("Z")), (ord("a"), ord("z"))
 CLASSES = ((UPPER, LOWER), ((ord("0"), ord("9")),), ((9, 13), (32, 32)), (UPPER,), (LOWER,))
-"""Ranges of letters, digits and whitespace in ASCII, and of the letters that are large and small."""
+"""Ranges in ASCII of letters, digits, whitespace, uppercase and lowercase letters."""
 KINDS = "aAsT'1. \n\r\t/<\x00\x0b"
-"""A character or more of every kind that patterns tell apart in ASCII."""
+"""At least one character of each kind that patterns distinguish in ASCII."""
 JOINTS = "".join(chain.from_iterable(product(KINDS, repeat=3)))
-"""A text in which every three of them stand together."""
+"""A text that contains every sequence of three of them."""
 
 
 class ToktokCounter(BaseCounter):
     """toktok on a profile's ranks, with the scanner of one of its encodings; it counts in one thread.
 
-    A text that is not ASCII raises a `ProfileError`.
+    Texts must be ASCII: others raise a `ProfileError`.
     """
 
     def __init__(self, vocabulary: Vocabulary, encoding: str) -> None:
@@ -177,12 +177,12 @@ def _ascii(text: str) -> str:
 
 
 def _write(folder: Path, vocabulary: Vocabulary, encoding: str) -> None:
-    """Write what toktok reads: the number of tokens, length, bytes and rank of each; then classes of characters."""
+    """Write the two files that toktok reads: tokens with length, bytes and rank, and classes of characters."""
     tokens, classes, count = QUICK["toktok"][encoding]
     lines = [line for line in vocabulary_bytes(vocabulary).splitlines() if line]
     with (folder / tokens).open("wb") as file:
         file.write(struct.pack("<I", len(lines)))
-        for line in lines:  # one at a time: a process that opens several vocabularies keeps what it once had to take
+        for line in lines:  # one at a time, since a process does not return the memory that it once needed
             spelled, rank = line.split()
             token = base64.b64decode(spelled)
             file.write(struct.pack(f"<H{len(token)}sI", len(token), token, int(rank)))
@@ -191,11 +191,11 @@ def _write(folder: Path, vocabulary: Vocabulary, encoding: str) -> None:
 
 
 PROBE = ("Marta Okafor was born on 1987-03-09.\n", ">> a.append(-1729)\n", "x" * 400 + "!\n", " \n" * 50)
-"""Texts that a counter is tried on when it is opened: some patterns never come to an end."""
+"""Texts on which a counter is tried when it is opened: some patterns never finish."""
 
 
 class TiktokenCounter(BaseCounter):
-    """The reference wherever a vocabulary is a list of ranks."""
+    """tiktoken, the reference for vocabularies that are lists of ranks."""
 
     def __init__(self, vocabulary: Vocabulary, pattern: str) -> None:
         super().__init__("tiktoken")
@@ -216,9 +216,9 @@ class TiktokenCounter(BaseCounter):
 
 
 class SplintrCounter(BaseCounter):
-    """Splintr on the same ranks, with another regular expression engine and other merging code.
+    """Splintr on ranks: its regular expression engine and merging code are not tiktoken's.
 
-    It is given no special tokens, so its flat calls (which would match them) are safe, and twice as fast as a list.
+    Its flat calls are twice as fast as lists. They would match special tokens, but it has none here.
     """
 
     def __init__(self, vocabulary: Vocabulary, pattern: str) -> None:
@@ -242,10 +242,10 @@ class SplintrCounter(BaseCounter):
 
 
 class BuiltinCounter(BaseCounter):
-    """A tokenizer splintr ships whole, for vocabularies whose splits are more than one regular expression.
+    """A complete tokenizer that splintr ships, for vocabularies that need more than one regular expression to split.
 
-    Its flat calls match special tokens, which all begin with "<": they are used for texts without that character.
-    Pieces that are always one token (Gemma's ``<table>`` and its like) are cut out here: the built-in does not.
+    Its flat calls match special tokens, which all begin with "<", so they are used only for texts without that
+    character. Pieces that are always one token (such as Gemma's ``<table>``) are cut out here, as splintr does not.
     """
 
     def __init__(self, vocabulary: Vocabulary, entry: str) -> None:
@@ -272,7 +272,7 @@ class BuiltinCounter(BaseCounter):
         return super()._inside(texts)
 
     def _stretches(self, text: str) -> list[str]:
-        """Split at whole pieces; what only looks like one stays in the text around it."""
+        """Split at whole pieces; a lookalike stays in the text around it."""
         parts: list[list[str]] = [[]]
         for part in re.split(r"(<[^<>\s]+>)", text):
             if part in self._whole:
@@ -292,8 +292,8 @@ class BuiltinCounter(BaseCounter):
 class TokenizersCounter(InContext):
     """Hugging Face tokenizers, from a tokenizer.json or built from SentencePiece pieces.
 
-    Its fast calls leave out where each token stands in the text, which takes half of the time of an encode. A text of
-    pieces merges as one word, in more than linear time: it is counted by its stretches, each different one once.
+    Its fast calls skip the offsets of tokens, which take half the time of an encode. With pieces, a text merges as one
+    word, in more than linear time, so it is counted by stretches, each distinct one once.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -307,7 +307,7 @@ class TokenizersCounter(InContext):
         else:
             try:
                 self._tokenizer = module.Tokenizer.from_str(data.decode())
-            except Exception as error:  # the package raises plain Exception for a file it cannot read
+            except Exception as error:  # the package raises plain Exception for an unreadable file
                 raise _unusable(vocabulary, "tokenizers cannot read it", error) from None
         self._tokenizer.add_special_tokens(_beyond(self._tokenizer))
         self._tokenizer.encode_special_tokens = True
@@ -333,13 +333,13 @@ class TokenizersCounter(InContext):
 
 
 def _beyond(tokenizer: Any) -> list[Any]:
-    """Return the tokens that a tokenizer adds to its vocabulary and does not call special, such as ``</think>``."""
+    """Return the tokens added to a tokenizer's vocabulary that are not marked special, such as ``</think>``."""
     added = tokenizer.get_added_tokens_decoder().values()
     return [each for each in added if not each.special and tokenizer.model.token_to_id(each.content) is None]
 
 
 class SplintrJsonCounter(InContext):
-    """Splintr's own reading of a tokenizer.json."""
+    """Splintr, from a tokenizer.json."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__("splintr-rs")
@@ -348,7 +348,7 @@ class SplintrJsonCounter(InContext):
         data = vocabulary_bytes(vocabulary)
         try:
             self._tokenizer = splintr.from_json_bytes(data)
-        except Exception as error:  # it has many reasons, and we only report them
+        except Exception as error:  # splintr raises many kinds, all only reported
             raise _unusable(vocabulary, "splintr cannot read it", error) from None
 
     def _encode(self, text: str) -> list[int]:
@@ -372,7 +372,7 @@ class SentencePieceCounter(InContext):
 
 
 class TransformersCounter(InContext):
-    """Transformers on the folder of the vocabulary, with all that its tokenizer class does to a text. Slow."""
+    """Transformers on the vocabulary's folder, with all that its tokenizer class does to a text. Slow."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__("transformers")
@@ -381,7 +381,7 @@ class TransformersCounter(InContext):
         folder = model_folder(vocabulary)
         try:
             self._tokenizer: Any = load_tokenizer(module, folder)
-        except Exception as error:  # it has many reasons, and we only report them
+        except Exception as error:  # transformers raises many kinds, all only reported
             raise _unusable(vocabulary, "transformers cannot read its folder", error) from None
 
     def _encode(self, text: str) -> list[int]:
@@ -393,7 +393,7 @@ TRANSFORMERS = "transformers.models.auto.tokenization_auto"
 
 
 def transformers_module() -> Any:
-    """Import transformers, which says nothing of its own: that there is no PyTorch is no fault here.
+    """Import transformers with its own messages silenced, since PyTorch is not needed here.
 
     Raises:
         ProfileError: if it is not installed.
@@ -405,17 +405,17 @@ def transformers_module() -> Any:
 
 
 def load_tokenizer(module: Any, folder: Path) -> Any:
-    """Return what transformers makes of a model's folder; nothing is fetched, and no code in it is run."""
+    """Return the tokenizer that transformers loads from a folder; it fetches nothing and runs no code from it."""
     return module.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
 def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
-    """Return the counter of an engine for a vocabulary, which has counted a little; None for the engine "none".
+    """Return an engine's counter for a vocabulary, tried on some texts; None for the engine "none".
 
-    A user's own vocabulary is tried in a process of its own before, unless it lies in the memory of this one.
+    A user's own vocabulary is first tried in a separate process, unless it is in this process's memory.
 
     Raises:
-        ProfileError: if the vocabulary is missing or another one, or the engine cannot use it.
+        ProfileError: if the vocabulary is missing or has another digest, or the engine cannot use it.
     """
     packaged = vocabulary.package or vocabulary.entry
     if engine.engine != "none" and not packaged and not vocabulary.file.startswith("memory:"):
@@ -427,7 +427,7 @@ def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
 
 
 def try_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
-    """Return the counter of an engine for a vocabulary, which has counted a little, in this process."""
+    """Return an engine's counter for a vocabulary, tried on some texts in this process; None for the engine "none"."""
     try:
         with silent():
             counter = _opened(vocabulary, engine)
@@ -461,9 +461,9 @@ def _opened(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """Send what libraries print by themselves nowhere, such as the place in Rust where one of them panicked."""
+    """Discard what libraries print on stderr, such as the place of a panic in Rust."""
     with ExitStack() as stack:
-        with suppress(OSError):  # closed already
+        with suppress(OSError):  # stderr is closed
             kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
             stack.callback(os.close, kept)
             stack.callback(os.close, nowhere)

@@ -1,8 +1,8 @@
-"""The tokenizer in a GGUF file: its metadata, read without a package, as the files that a model's folder has.
+"""The tokenizer in a GGUF file, read without a package and written as the files of a model's folder.
 
-A GGUF file begins with a table of metadata, which holds vocabulary, merges, chat template and window; its tensors are
-never read. llama.cpp names the rule by which a text is split before merges apply (``tokenizer.ggml.pre``), and
-has the patterns in its own source; those of the common ones are repeated here, and a model with another is refused.
+A GGUF file begins with a table of metadata, which includes vocabulary, merges, chat template and window; its tensors
+are never read. llama.cpp only names the rule that splits a text before merging (``tokenizer.ggml.pre``); the patterns
+are in its source. The common ones are repeated here, and a model with another is refused.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from pipeline.profiles.vocabulary import kept_in
 SUFFIX = ".gguf"
 MAGIC = b"GGUF"
 NUMBERS = ("B", "b", "H", "h", "I", "i", "f", "?")
-"""How the numbers of the first kinds of values are packed; 8 is text, 9 a list, and the others follow."""
+"""`struct` formats of value types 0 to 7; 8 is text, 9 a list, and `MORE` has the others."""
 MORE = {10: "Q", 11: "q", 12: "d"}
 TEXT, LIST = 8, 9
 MOST = 1 << 24
-"""Items of a list, or characters of a text, that no tokenizer has."""
+"""More list items, or bytes of a text, than any tokenizer has."""
 NORMAL, CONTROL, USER_DEFINED = 1, 3, 4
 BLANK = "\u2581"
 """How SentencePiece writes a space."""
 WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
 ENDS = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 SPLIT = {"qwen2": rf"{WORDS}\p{{N}}{ENDS}", "llama-bpe": rf"{WORDS}\p{{N}}{{1,3}}{ENDS}"}
-"""Patterns by name, each of them in place of that of GPT-2."""
+"""Patterns by name, which replace GPT-2's."""
 SAME = {"llama3": "llama-bpe", "llama-v3": "llama-bpe", "smaug-bpe": "llama-bpe", "deepseek-r1-qwen": "qwen2"}
 DIGITS = ("smollm", "starcoder", "refact", "command-r", "codeshell")
-"""Names of the pattern of GPT-2 where each digit stands alone."""
+"""Names of GPT-2's pattern with each digit by itself."""
 PLAIN = ("gpt-2", "gpt2", "phi-2", "olmo", "mpt")
-"""Names of the pattern of GPT-2."""
+"""Names of GPT-2's pattern."""
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
     """Return the metadata of a GGUF file.
 
     Raises:
-        ProfileError: if it is none, or ends too early.
+        ProfileError: if it is not a GGUF file of version 2 or 3, or is damaged.
     """
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -99,10 +99,10 @@ def _text(data: mmap.mmap, at: int) -> tuple[str, int]:
 
 
 def unpacked(path: Path) -> Path:
-    """Write the tokenizer of a GGUF file as a model's folder in the cache, and return that.
+    """Write the tokenizer of a GGUF file as a model's folder in the cache, and return the folder.
 
     Raises:
-        ProfileError: if its vocabulary is of a kind that is not known.
+        ProfileError: if the file cannot be read, or its kind of vocabulary or its split is not known.
     """
     files = _files(path, read_metadata(path))
     texts = {name: json.dumps(value, sort_keys=True) for name, value in files.items()}
@@ -115,7 +115,7 @@ def unpacked(path: Path) -> Path:
 
 
 def _files(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a model's folder holds, by the names of its files."""
+    """Return the contents of a model's files, by name."""
     told = {name.removeprefix("tokenizer.ggml."): value for name, value in data.items()}
     kind, tokens = told.get("model"), told.get("tokens", [])
     if kind not in ("gpt2", "llama"):
@@ -145,7 +145,7 @@ def _files(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _bytewise(path: Path, told: Mapping[str, Any], vocabulary: dict[str, int]) -> dict[str, Any]:
-    """Return byte-level BPE as tokenizers reads it: merges as they stand, after a split."""
+    """Return byte-level BPE as tokenizers reads it: a split, then the merges as they are."""
     pre = told.get("pre", "")
     merges = [merge.split(" ", 1) for merge in told.get("merges", ())]
     model = {"type": "BPE", "vocab": vocabulary, "merges": merges, "ignore_merges": SAME.get(pre, pre) == "llama-bpe"}
@@ -153,7 +153,7 @@ def _bytewise(path: Path, told: Mapping[str, Any], vocabulary: dict[str, int]) -
 
 
 def _pieces(told: Mapping[str, Any], vocabulary: dict[str, int]) -> dict[str, Any]:
-    """Return the BPE of SentencePiece: any two pieces that make a third may merge, those of the best score first."""
+    """Return SentencePiece's BPE: any two pieces that form a third may merge, the best score first."""
     scores, kinds = told["scores"], told.get("token_type") or []
     merges = list[tuple[float, int, int, str, str]]()
     for text, number in vocabulary.items():
@@ -201,7 +201,7 @@ def _bytes(*, own: bool) -> dict[str, Any]:
 
 
 def _begun(token: str | None, vocabulary: Mapping[str, int]) -> dict[str, Any]:
-    """Return what adds a token in front of a text, or nothing."""
+    """Return the post-processor that adds a token in front of a text, or one that adds nothing."""
     if token is None:
         return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
     front = {"SpecialToken": {"id": token, "type_id": 0}}

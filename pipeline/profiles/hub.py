@@ -1,7 +1,7 @@
-"""Tokenizers on the Hugging Face Hub: names of models, and the few files of one revision that a tokenizer is made of.
+"""Tokenizers on the Hugging Face Hub: names of models, and the few files of a revision that make up a tokenizer.
 
-Nothing of a repo but these files is fetched, and no code. What the client's cache has is not fetched again, so that a
-name that was resolved once is resolved without a network, too; ``HF_HUB_OFFLINE`` asks the cache alone.
+Only these files are fetched, never code. Files in the client's cache are not fetched again, so a name that was resolved
+once also works without a network. ``HF_HUB_OFFLINE`` restricts look-ups to the cache.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 PATIENCE = 10.0
 """Seconds to wait for a connection."""
 LONGEST = 64
-"""Characters of a profile's name, which becomes the name of a folder."""
+"""Most characters of a profile's name, which is also a folder's name."""
 READ = (
     "tokenizer_config.json",
     "tokenizer.json",
@@ -40,7 +40,7 @@ READ = (
     "config.json",
 )
 SLOW = ("tokenizer.model", "vocab.json", "merges.txt", "vocab.txt", "spiece.model", "sentencepiece.bpe.model")
-"""Vocabularies from which transformers makes a tokenizer where there is no tokenizer.json."""
+"""Vocabularies from which transformers builds a tokenizer if there is no tokenizer.json."""
 CARD = "README.md"
 
 
@@ -57,13 +57,13 @@ class Model:
         return COMMIT.fullmatch(self.revision) is not None
 
     def __str__(self) -> str:
-        """Return it as a user would type it."""
+        """Return the model as a user would type it."""
         return self.repo if self.revision == "main" else f"{self.repo}@{self.revision}"
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The files of a model's tokenizer in the client's cache, and the commit they are of."""
+    """The files of a model's tokenizer in the client's cache, and their commit."""
 
     repo: str
     commit: str
@@ -71,7 +71,7 @@ class Fetched:
 
     @property
     def licence(self) -> str:
-        """The licence that the model's card names, or nothing."""
+        """The licence that the model's card names; empty if it names none."""
         with suppress(OSError, ValueError):
             front = re.match(r"---\n(.*?)\n---", (self.folder / CARD).read_text(encoding="utf-8"), re.DOTALL)
             named = re.search(r"(?m)^license: *['\"]?([\w. +-]{1,60})", front[1] if front else "")
@@ -80,7 +80,7 @@ class Fetched:
 
 
 def parse_model(text: str) -> Model | None:
-    """Read ``org/name`` or ``org/name@revision``; None if it is neither.
+    """Parse ``org/name`` or ``org/name@revision``; return None if `text` is neither.
 
     >>> parse_model("Qwen/Qwen3-8B")
     Model(repo='Qwen/Qwen3-8B', revision='main')
@@ -92,7 +92,7 @@ def parse_model(text: str) -> Model | None:
 
 
 def safe_name(text: str) -> str:
-    """Return a name for the folder of a model's rows; a long one is cut, and told apart by a digest.
+    """Return a name for the folder of a model's rows; a long one is cut and gets a digest to stay unique.
 
     >>> safe_name("Qwen/Qwen3-8B")
     'Qwen__Qwen3-8B'
@@ -104,14 +104,14 @@ def safe_name(text: str) -> str:
 
 
 def fetch_model(model: Model, *, offline: bool = False) -> Fetched:
-    """Return the files of a model's tokenizer, all of one commit; those that the repo does not have are passed over.
+    """Return the files of a model's tokenizer that the repo has, all from one commit.
 
     Args:
-        model: what was asked for; a branch or tag is resolved to its commit first.
-        offline: ask the client's cache alone, as ``HF_HUB_OFFLINE`` does.
+        model: the model; a branch or tag is first resolved to its commit.
+        offline: use only the client's cache, as with ``HF_HUB_OFFLINE``.
 
     Raises:
-        ProfileError: in one line with what to do, if the Hub cannot be reached or has no such model or tokenizer.
+        ProfileError: if the Hub cannot be reached, or has no such model or tokenizer; says in one line what to do.
     """
     hub = _client()
     offline = offline or is_offline() or not is_reached(hub.constants.ENDPOINT)
@@ -130,24 +130,24 @@ def fetch_model(model: Model, *, offline: bool = False) -> Fetched:
 
 
 def model_folder(vocabulary: Vocabulary) -> Path:
-    """Return the folder with all that a model's tokenizer is made of, fetched from the Hub if need be."""
+    """Return the folder with the files of a model's tokenizer, fetched from the Hub if need be."""
     if vocabulary.hub and not parse_location(vocabulary.file).is_absolute():
         return fetch_model(Model(vocabulary.hub, vocabulary.revision)).folder
     return on_disk(vocabulary_file(vocabulary, "tokenizer_config.json").parent)
 
 
 def _got(hub: Any, model: Model, names: Iterable[str], *, offline: bool) -> Iterator[Path]:
-    """Yield the files of a revision that are there, by their names."""
+    """Yield the paths of those named files that a revision has."""
     for name in names:
         try:
             yield Path(hub.hf_hub_download(model.repo, name, revision=model.revision, local_files_only=offline))
-        except Exception as fault:  # the client raises many kinds; those that are no fault are told by their names
+        except Exception as fault:  # the client raises many kinds; their names show which only mean a missing file
             if not _is_absent(hub, model, name, fault, offline=offline):
                 raise ProfileError(_told(hub, model, fault)) from None
 
 
 def _client() -> Any:
-    """Return the Hub's client, which leaves it to errors to say what is wrong, and shows bars on terminals only."""
+    """Return the Hub's client, with its log off, and progress bars only on a terminal."""
     hub = optional_module("huggingface_hub", "hub")
     utils = optional_module("huggingface_hub.utils", "hub")
     utils.logging.set_verbosity(utils.logging.CRITICAL)
@@ -157,7 +157,7 @@ def _client() -> Any:
 
 
 def is_reached(address: str) -> bool:
-    """Tell whether a server can be connected to; by way of a proxy only the client can tell, and it tries for long."""
+    """Tell whether a server accepts connections; behind a proxy, where only the client can tell, return True."""
     if getproxies().keys() & {"http", "https", "all"}:
         return True
     place = urlsplit(address)
@@ -176,9 +176,9 @@ def is_offline() -> bool:
 
 
 def _is_absent(hub: Any, model: Model, name: str, fault: Exception, *, offline: bool) -> bool:
-    """Tell whether a file is missing in the repo, or, without a network, in a revision of which others are cached.
+    """Tell whether a file is missing in the repo or, offline, in a revision that has other files in the cache.
 
-    A network that fails halfway tells nothing: then only what the cache knows to be missing is.
+    If the network failed halfway, only a file that the cache records as missing counts.
     """
     kinds = _kinds(fault)
     if "LocalEntryNotFoundError" not in kinds:
@@ -190,7 +190,7 @@ def _is_absent(hub: Any, model: Model, name: str, fault: Exception, *, offline: 
 
 
 def _kinds(fault: BaseException) -> set[str]:
-    """Return the names of all classes of an error and of those that caused it."""
+    """Return the names of all classes of an error and of its causes."""
     return {kind.__name__ for each in _chain(fault) for kind in type(each).__mro__}
 
 
@@ -202,14 +202,14 @@ def _chain(fault: BaseException) -> Iterator[BaseException]:
 
 
 def _refusal(fault: BaseException) -> BaseException | None:
-    """Return what the Hub answered instead of a file, if that is what an error comes from."""
+    """Return the Hub's HTTP error among an error and its causes, if any."""
     return next(
         (each for each in _chain(fault) if any(kind.__name__ == "HfHubHTTPError" for kind in type(each).__mro__)), None
     )
 
 
 def _told(hub: Any, model: Model, fault: Exception) -> str:
-    """Return what is wrong and what would be right, in one line."""
+    """Return one line that says what is wrong and what to do."""
     kinds, where = _kinds(fault), hub.constants.ENDPOINT
     have = f"fetch it once with a network (`hf download {model.repo} --include 'tokenizer*'`), or give a local folder"
     if "GatedRepoError" in kinds:

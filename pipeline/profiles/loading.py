@@ -1,7 +1,7 @@
-"""From a name or a path to a profile.
+"""Loads profiles by name or path.
 
-The shipped ones are the TOML files of the folder `tokenizers`, beside the package in a checkout and inside it in a
-wheel. A user's own is a path; what its TOML leaves out is read from the vocabulary's neighbours where they have it.
+The shipped ones are TOML files in the folder `tokenizers`, beside the package in a checkout and inside it in a wheel.
+A user's own is given by path; what its TOML leaves out is read from files beside the vocabulary, if they have it.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from pipeline.typed import Line, ModelName, Variant, Whole, typed
 INHERITED = ("vocabulary", "fast", "second", "quick", "template", "windows", "notice")
 DEEPEST = 4
 ARGUMENTS = ("object", "text")
-"""How templates take the arguments of a tool call."""
+"""The forms in which templates take the arguments of a tool call."""
 DEFAULT_PROFILES = ("o200k", "llama3.1", "qwen2.5")
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileTable:
-    """The TOML of a profile, its tables as they stand.
+    """The TOML of a profile, with unchecked tables.
 
     Attributes:
         source: what `carrara profile add` made it from: a commit of a model's repo, or a digest of a folder's files.
-        reserve: tokens for the reply, reasoning and all, in place of each task's own and of the recipe's.
-        base: a shipped profile whose tables, and notice, stand where this one has none of its own. A template without
-            a text changes single keys of the base's.
-        reach: native window of a model, and the one with its maker's own extension (the same where there is none).
+        reserve: tokens for the reply, including reasoning, which override each task's and the recipe's.
+        base: a shipped profile whose tables and notice are used where this one has none. A template without kind and
+            text changes only single keys of the base's.
+        reach: by model, its native window, and the one with its maker's own extension (the same if there is none).
     """
 
     vocabulary: dict[str, Any]
@@ -82,11 +82,11 @@ def base_profiles() -> tuple[str, ...]:
 def load_profile(name_or_path: str) -> Profile:
     """Return a shipped profile by name, or a user's own by the path of its TOML (with a slash, or ending in .toml).
 
-    Reads no vocabulary if the TOML has its digest and its template.
+    No vocabulary is read if the TOML has its digest and its template.
 
     Raises:
-        ProfileError: for an unknown name (with the nearest right one), an invalid TOML, or a vocabulary
-            without a digest (with the digest to put in).
+        ProfileError: for an unknown name (suggesting the nearest), an invalid TOML, or a vocabulary without a digest
+            (giving the digest to put in).
     """
     if "/" in name_or_path or name_or_path.endswith(".toml"):
         return _load(parse_location(name_or_path))
@@ -96,7 +96,7 @@ def load_profile(name_or_path: str) -> Profile:
 
 
 def profile_source(path: str) -> str:
-    """Return what the TOML of a profile says that it was made from."""
+    """Return what the TOML at `path` was made from, as its key `source` states."""
     return typed(ProfileTable, read_toml(parse_location(path)), Path(path).name, ProfileError).source
 
 
@@ -129,7 +129,7 @@ def _load(path: Path) -> Profile:
 
 
 def _whole(table: dict[str, Any], where: str, depth: int = 0) -> dict[str, Any]:
-    """Return a TOML's tables, completed from those of its base."""
+    """Return a TOML's tables, completed from its base."""
     name = table.get("base", "")
     if not name:
         return table
@@ -139,7 +139,7 @@ def _whole(table: dict[str, Any], where: str, depth: int = 0) -> dict[str, Any]:
         raise ProfileError(f"{where}: base = {name!r}: it is its own base, by way of others")
     below = _whole(read_toml(_shipped_folder() / f"{name}.toml"), where, depth + 1)
     if "vocabulary" in table:
-        below.pop("quick", None)  # it is for the pattern of that vocabulary
+        below.pop("quick", None)  # it fits only the pattern of the base's vocabulary
     made = {key: below[key] for key in INHERITED if key in below} | table
     own = table.get("template")
     if isinstance(own, dict) and not own.keys() & {"kind", "text"}:
@@ -166,7 +166,7 @@ def _engines(table: ProfileTable, where: str, form: str) -> tuple[Engine, Engine
 
 
 def _template(table: Mapping[str, Any], where: str, vocabulary: Vocabulary) -> Template:
-    """Return the TOML's own template, completed from a tokenizer.json, else the one that lies beside that file."""
+    """Return the checked `[template]` table; for the form "json", a text or tokens that it lacks are the model's."""
     given = dict(table)
     special = typed(dict[str, int], given.pop("special", {}), f"{where} special", ProfileError)
     variables = json.dumps(
@@ -208,10 +208,10 @@ def _check_kind(given: Mapping[str, Any], where: str) -> None:
 
 
 def _neighbour_template(vocabulary: Vocabulary) -> dict[str, Any]:
-    """Return what a model's folder says of its template: chat_template.jinja, else tokenizer_config.json."""
+    """Return the template text (chat_template.jinja, else tokenizer_config.json) and BOS of a model's folder."""
     config = _json(_neighbour(vocabulary, "tokenizer_config.json") or "{}", vocabulary, "tokenizer_config.json")
     text = _neighbour(vocabulary, "chat_template.jinja") or config.get("chat_template") or ""
-    if isinstance(text, list):  # several named ones
+    if isinstance(text, list):  # several named templates
         tables = [each for each in text if isinstance(each, dict)]
         text = next((each.get("template") for each in tables if each.get("name") == "default"), "")
     bos = config.get("bos_token") or ""
@@ -223,7 +223,7 @@ def _neighbour_template(vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def text_fault(value: object) -> str:
-    """Return why a value of a model's file is no text that can be sent, or nothing."""
+    """Return why a value from a model's file cannot be sent as text, or an empty string."""
     if not isinstance(value, str):
         return "give text"
     return "it has half a surrogate pair" if any("\ud800" <= mark <= "\udfff" for mark in value) else ""
@@ -237,7 +237,7 @@ def _neighbour(vocabulary: Vocabulary, name: str) -> str:
 
 
 def _added_tokens(vocabulary: Vocabulary) -> dict[str, int]:
-    """Return the tokens a tokenizer.json cuts out before anything else, but for runs of whitespace."""
+    """Return the tokens that a tokenizer.json cuts out before anything else, except runs of whitespace."""
     added = _json(vocabulary_bytes(vocabulary), vocabulary, "tokenizer.json").get("added_tokens", [])
     try:
         return {token["content"]: token["id"] for token in added if token["content"].strip()}
@@ -248,10 +248,10 @@ def _added_tokens(vocabulary: Vocabulary) -> dict[str, int]:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Return a JSON object of a model's folder.
+    """Return the JSON object in a file of a model's folder.
 
     Raises:
-        ProfileError: if it is none.
+        ProfileError: if the file cannot be read or is not a JSON object.
     """
     try:
         found = json.loads(read_text(path))

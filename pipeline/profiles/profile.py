@@ -1,7 +1,7 @@
-"""Profiles: one TOML says what a model's tokens are, and what is sent around a prompt.
+"""Profiles: a TOML defines a model's tokens, and what is sent around a prompt.
 
 A profile is plain data, small, hashable and picklable. Loading one reads no vocabulary; the first count does, and
-checks that it is the one the profile pins. Each process opens a counter once.
+checks its pinned digest. Each process opens a counter once.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Rule:
 
     Attributes:
         said: the rule in words.
-        cut: makes the two halves of two lines.
-        used: whether texts that Carrara writes are cut so.
+        cut: turns two lines into the two halves of a cut text.
+        used: whether Carrara cuts its texts so.
     """
 
     said: str
@@ -70,12 +70,12 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "slash": Rule("after a line's end, before a slash", lambda a, b: (f"{a}.\n", f"/{b}\n")),
     }
 )
-"""Where a text may be cut, by a name."""
+"""Where a text may be cut, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """How a rule fares: cuts tried, those whose counts do not add up, and the first of these."""
+    """The trial of a rule: cuts tried, cuts whose counts do not add up, and the first of these."""
 
     name: str
     tried: int
@@ -84,25 +84,25 @@ class Joint:
 
 
 def plain_lines(count: int) -> list[str]:
-    """Return lines of the kinds that Carrara writes, without their ends."""
+    """Return lines of the kinds that Carrara writes, without line breaks."""
     rng = stream("trial", "plain")
     return [PLAIN[at % len(PLAIN)](rng).strip() for at in range(count)]
 
 
 def strange_lines(count: int) -> list[str]:
-    """Return lines such as a stranger's corpus may hold, in many scripts."""
+    """Return lines in many scripts, as a user's corpus may contain."""
     rng = stream("trial", "strange")
     drawn = (" ".join(rng.choice(STRANGE) for _ in range(rng.randrange(1, 9))).strip() for _ in range(4 * count))
     return [line for line in drawn if line and line[0].isalnum() and not line[-1].isspace()][:count]
 
 
 def joined(lines: Sequence[str]) -> str:
-    """Return lines as one text, with empty lines and indented ones among them."""
+    """Return lines as one text, with some empty and indented lines."""
     return "".join(line + ENDS[at % len(ENDS)] for at, line in enumerate(lines))
 
 
 def first_difference(first: Counter, second: Counter, lines: Sequence[str]) -> str | None:
-    """Return the first line to which two counters give other ids, or a few words if only the whole text differs."""
+    """Return the first line that two counters count differently, a phrase if only the whole text differs, or None."""
     whole = joined(lines)
     if first.encode(whole) == second.encode(whole) and np.array_equal(first.counts(lines), second.counts(lines)):
         return None
@@ -110,7 +110,7 @@ def first_difference(first: Counter, second: Counter, lines: Sequence[str]) -> s
 
 
 def joints(counter: Counter, lines: Sequence[str]) -> list[Joint]:
-    """Return how each rule fares on cuts between lines of a kind."""
+    """Return the trial of each rule on cuts between random lines."""
     rng = stream("trial", "joints")
     pairs = [(rng.choice(lines), rng.choice(lines).lstrip("/")) for _ in range(JOINS)]
     return [_joint(counter, name, [rule.cut(*pair) for pair in pairs]) for name, rule in RULES.items()]
@@ -124,7 +124,7 @@ def _joint(counter: Counter, name: str, cuts: Sequence[tuple[str, str]]) -> Join
 
 
 def speed(counter: Counter) -> float:
-    """Return how many tokens a second of this process's time a counter counts."""
+    """Return how many tokens a counter counts per second of this process's CPU time."""
     text = "\n".join(plain_lines(SPEED_LINES)) + "\n"
     tokens = counter.count(text)
     spent = [_spent(counter, text) for _ in range(3)]
@@ -139,12 +139,12 @@ def _spent(counter: Counter, text: str) -> float:
 
 Turns = Sequence[tuple[str, str]]
 JOB: Turns = (("user", "Is it 7?"), ("call", 'note {"text": "Is it 7?"}'), ("tool", "kept"))
-"""A conversation that ends in the result of a call, behind which other turns are measured."""
+"""A conversation that ends in the result of a call, after which further turns are measured."""
 OPEN = 3
-"""Vocabularies that a process keeps open of each kind: jobs come profile by profile, and each takes some 100 MB."""
+"""Counters of each kind that a process keeps open: jobs come profile by profile, and each takes some 100 MB."""
 REGULAR = 9
-"""Turns of the conversation on which a template is measured for longer ones."""
-# Enough of every kind of text for an engine that reads a vocabulary in another way to show it.
+"""Turns of the conversation from which the gaps of longer ones are derived."""
+# Enough of each kind of text to expose an engine that reads a vocabulary differently.
 _SAMPLE = (
     ">> a.append(-1729)\n>> a.insert(0, 3)\nMarta Okafor was born on 1987-03-09; she'd lived in Oslo.\n\n"
     '{"key": [1, 2, 3]}\nQ X B Z K\n    return x != y  # (done)\n'
@@ -157,17 +157,17 @@ class Profile:
 
     Attributes:
         name: as in recipes and in the column `tokenizer`.
-        title: the same for people.
-        models: what it is right for.
+        title: the name for people.
+        models: the models that it fits.
         notice: licence of the vocabulary.
         vocabulary: where the tokens come from.
         fast: the engine that counts.
         check: the engine that verifies.
-        quick: the engine that spares `check` most of a large build, if it is installed.
+        quick: the engine that replaces `check` for most of a large build, if it is installed.
         template: what is sent around the contents.
-        windows: true window by nominal length, in tokens, where the two differ.
-        reserve: tokens for the reply in place of each task's own and of the recipe's; 0 leaves it to them.
-        reach: for models whose windows are known, the native one and the one with their makers' own extension.
+        windows: pairs of nominal length and true window, in tokens, where the two differ.
+        reserve: tokens for the reply, which override each task's and the recipe's; 0 for no override.
+        reach: for models with known windows, the native one and the one with the maker's own extension.
     """
 
     name: str
@@ -185,7 +185,7 @@ class Profile:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything that decides a count: vocabulary, pattern, template, windows."""
+        """SHA-256 of all that affects a count: vocabulary, engine's entry and pattern, template, windows, reserve."""
         vocabulary = self.vocabulary
         counted = {
             "vocabulary": [vocabulary.sha256, vocabulary.form, vocabulary.pattern],
@@ -212,14 +212,14 @@ class Profile:
         return dict(self.windows).get(length, length)
 
     def reply_tokens(self, reserve: int | None, own: int) -> int:
-        """Return the tokens kept for a reply: this profile's reserve, else the recipe's, else the task's own."""
+        """Return the tokens reserved for a reply: this profile's reserve, else the recipe's, else the task's own."""
         return self.reserve or reserve or own
 
     def counter(self) -> Counter:
         """Return the fast counter, opened once in a process.
 
         Raises:
-            ProfileError: if the vocabulary is missing or another one, or the engine is not installed.
+            ProfileError: if the vocabulary is missing or has another digest, or the engine is not installed.
         """
         counter = _opened(self.vocabulary, self.fast)
         if counter is None:
@@ -227,21 +227,21 @@ class Profile:
         return counter
 
     def second(self) -> Counter | None:
-        """Return an independent implementation that gives the same ids, or None where there is none."""
+        """Return the verifying counter, an independent implementation with the same ids, or None if there is none."""
         return _second(self.vocabulary, self.fast, self.check)
 
     def quick_counter(self) -> Counter | None:
-        """Return the quick counter, for ASCII alone; None if it is not installed, or its ids are not those of `second`.
+        """Return the quick counter, for ASCII only; None if it is not installed or its ids differ from `second`'s.
 
-        It counts for `second` and never for the fast counter, with which it shares no code.
+        It stands in for `second`, never for the fast counter, with which it shares no code.
         """
         return _quick(self.vocabulary, self.fast, self.check, self.quick) if self.quick else None
 
     def gaps(self, roles: Sequence[str], frame: str) -> tuple[int, ...]:
         """Return the template's tokens before each content, and after the last one (with the generation prompt).
 
-        What is sent is ``gap 0, content 0, gap 1, ... content n-1, gap n``, so the first token of content i stands at
-        the sum of the gaps up to i and of the contents before it.
+        What is sent is ``gap 0, content 0, gap 1, ... content n-1, gap n``, so the first token of content i is at the
+        sum of gaps 0 to i and of the contents before it.
         """
         return _gaps(self, tuple(roles), frame)
 
@@ -252,22 +252,22 @@ class Profile:
     def render(self, messages: Sequence[tuple[str, str]], frame: str) -> str:
         """Return what is sent for messages of (role, content), special tokens spelled out.
 
-        Templates may trim contents, so contents must begin and end in something else than whitespace.
+        Templates may trim contents, so contents must neither begin nor end in whitespace.
         """
         return templates.render(self.template, messages, frame)
 
     def sent_tokens(self, messages: Sequence[tuple[str, str]], frame: str, counter: Counter) -> int:
-        """Return the tokens of all that is sent: each special token is one, each stretch between them an encode."""
+        """Return the number of tokens sent: one for each special token, and an encode of each stretch between them."""
         return templates.sent_tokens(self.template, messages, frame, counter)
 
     @property
     def tools_digest(self) -> str:
-        """SHA-256 of everything that decides a count of a conversation with tool calls."""
+        """SHA-256 of everything that affects the count of a conversation with tool calls."""
         tools = self.template.tools
         return hashlib.sha256(json.dumps([self.digest, tools and asdict(tools)]).encode()).hexdigest()
 
     def job_tokens(self, jobs: Iterable[Turns]) -> list[int]:
-        """Return the tokens that each job adds to a conversation: turns behind a result, of which the last is one.
+        """Return the tokens that each job adds to a conversation: turns after a tool result, ending in another one.
 
         Raises:
             ProfileError: if this profile cannot send tool calls.
@@ -287,18 +287,18 @@ class Profile:
         return [len(some) - 1 + sum(known[stretch] for stretch in some if stretch) for some in found]
 
     def opening_tokens(self, turns: Turns) -> int:
-        """Return the tokens of the turns that a conversation begins with, the last of them a result."""
+        """Return the tokens of the first turns of a conversation, the last of which is a tool result."""
         return templates.text_tokens(self.template.with_tools(), self._spoken(turns), self.counter())
 
     def closing_tokens(self, turns: Turns) -> int:
-        """Return the tokens that the turns behind the last result add, with what opens the reply."""
+        """Return the tokens that the turns after the last tool result add, with the generation prompt."""
         return self.sent_tokens([*JOB, *turns], "chat", self.counter()) - self.opening_tokens(JOB)
 
     def check_calls(self, calls: int, what: str) -> None:
-        """Check that `what` does not have more tool calls than cost the same.
+        """Check that `what` has no more tool calls than the template counts exactly.
 
         Raises:
-            FitError: if it does.
+            FitError: if it has more.
         """
         most = self.template.tools.most_calls if self.template.tools else 0
         if most and calls > most:
@@ -315,20 +315,20 @@ class Profile:
 
 
 def close_counters() -> None:
-    """Close all counters of this process; each is opened again when it is asked for."""
+    """Close all counters of this process; each is reopened when needed."""
     for opened in (_opened, _second, _quick):
         opened.cache_clear()
 
 
 @lru_cache(maxsize=OPEN)
 def _opened(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
-    """Open the fast counter: profiles that differ in their templates alone share one."""
+    """Open the fast counter; profiles that differ only in their templates share one."""
     return open_counter(vocabulary, engine)
 
 
 @lru_cache(maxsize=OPEN)
 def _second(vocabulary: Vocabulary, fast: Engine, check: Engine) -> Counter | None:
-    """Open the verifying counter; one nobody asked for is left out if it cannot read this vocabulary as `fast` does."""
+    """Open the verifying counter; return None for an optional one that does not read the vocabulary as `fast` does."""
     if not check.optional:
         return open_counter(vocabulary, check)
     try:
@@ -341,9 +341,9 @@ def _second(vocabulary: Vocabulary, fast: Engine, check: Engine) -> Counter | No
 
 @lru_cache(maxsize=1)
 def _quick(vocabulary: Vocabulary, fast: Engine, check: Engine, quick: Engine) -> Counter | None:
-    """Open the quick counter and hold it to the one that it counts for: on text of every kind, and on every joint.
+    """Open the quick counter and compare it with the one it stands in for: on every joint, and on plain lines.
 
-    A worker of a large build comes to one profile after the other, and keeps the two counters of one in memory.
+    A worker of a large build handles one profile after another; only one profile's counters are kept in memory.
     """
     _second.cache_clear()
     try:
@@ -371,7 +371,7 @@ def _gaps(profile: Profile, roles: tuple[str, ...], frame: str) -> tuple[int, ..
 
 
 def _long_gaps(profile: Profile, count: int, frame: str) -> tuple[int, ...]:
-    """Return the gaps of a long conversation from those of a short one, in which every turn costs the same."""
+    """Return the gaps of a long conversation, derived from a short one in which every turn costs the same."""
     opening, *between, closing = _gaps(profile, ("user", "assistant") * (REGULAR // 2) + ("user",), frame)
     if between != between[:2] * (len(between) // 2):
         raise ProfileError(

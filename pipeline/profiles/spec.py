@@ -1,4 +1,4 @@
-"""What a profile's TOML may say, and the checks that it says it right: its keys are the fields of these records."""
+"""The tables of a profile's TOML, whose keys are the fields of these records, and their checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.typed import Line, Whole, parse_toml, typed
 
 Pairs = tuple[tuple[Whole, Whole], ...]
 
-# Which engines can read which form of vocabulary; the first is the default for counting, the second for verifying.
+# The engines that can read each form of vocabulary; the first counts by default, the second verifies.
 ENGINES: Mapping[str, tuple[str, ...]] = {
     "ranks": ("tiktoken", "splintr"),
     "json": ("tokenizers", "splintr", "transformers"),
@@ -29,20 +29,20 @@ QUICK: Mapping[str, Mapping[str, tuple[str, str, int]]] = {
         "qwen3.5": ("qwen35.vocab", "uniclass_qwen35.bin", 3),
     }
 }
-"""The quick engines, for ranks alone, and the splits each knows: the files it reads, and its classes of letters."""
+"""The quick engines, for ranks only, with each encoding's two file names and number of character classes."""
 PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}==[0-9][A-Za-z0-9.+!]{0,31}")
 FORM_OF_SUFFIX: Mapping[str, str] = {".json": "json", ".tiktoken": "ranks", ".model": "model"}
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """How a SentencePiece vocabulary reads as a list: which ids are no plain text.
+    """The layout of a SentencePiece vocabulary as a list: which ids are not plain text.
 
     Attributes:
         control: names of the first ids, which have no text.
-        bytes_from: first of the 256 ids that stand for single bytes.
+        bytes_from: the first of the 256 ids of single bytes.
         whole: ranges of ids whose text is always one token, cut out before anything merges; both ends included.
-        first: ranges of further ids that merge before all others, longest first, as those of `whole` do.
+        first: ranges of further ids that, like those of `whole`, merge before all others, longest first.
     """
 
     control: tuple[str, ...]
@@ -51,7 +51,7 @@ class Pieces:
     first: Pairs = ()
 
     def counted(self) -> dict[str, Any]:
-        """Return the fields that a digest is made of: later ones only where they are set."""
+        """Return the fields that go into a digest; fields added later only if they are set."""
         return {name: value for name, value in asdict(self).items() if value or name != "first"}
 
 
@@ -63,13 +63,13 @@ class Vocabulary:
         form: "ranks" (bytes and their merge ranks), "json" (a tokenizer.json), "pieces" (a SentencePiece list of the
             base install) or "model" (a SentencePiece file).
         entry: name of a vocabulary inside the base install.
-        package: a package that brings the file, with its version, "name==1.0"; `file` is then a path inside it.
+        package: a package that contains the file, with its version, "name==1.0"; `file` is then a path inside it.
         wheel: SHA-256 of that package's wheel.
         file: a local file or directory, absolute once loaded; with `hub`, the file's name in that repo.
         hub: a Hub repo, "org/name".
-        copy: name of a copy beside the TOML, which is read in place of the Hub's file if it is there.
+        copy: name of a copy beside the TOML, read instead of the Hub's file if it exists.
         revision: the commit of `hub`, 40 hexadecimal digits.
-        first_id: id of rank 0, in tokens' own numbering.
+        first_id: the token id of rank 0.
         size: number of ranks or pieces.
         sha256: digest of the file, or of the list written as rank text.
         pattern: the regular expression that splits text before merging.
@@ -99,10 +99,10 @@ class Engine:
         engine: "tiktoken", "splintr", "toktok", "tokenizers", "transformers", "sentencepiece" or "none".
         entry: with splintr: count with this built-in tokenizer, not with one built from ranks and pattern; with
             toktok: its encoding that splits ASCII as the vocabulary's pattern does.
-        pattern: the same splits in this engine's own dialect, where it does not take the vocabulary's pattern.
+        pattern: the vocabulary's pattern in this engine's own dialect, if it needs one.
         slow: whether counting a whole build with it costs more than building it.
         cost: the measured speed, for people.
-        optional: no error if this vocabulary is beyond the engine; no TOML says so.
+        optional: whether it is no error if the engine cannot read the vocabulary; never set in a TOML.
     """
 
     engine: Line = ""
@@ -115,7 +115,7 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class OptionalEngine(Engine):
-    """The engine that verifies where a TOML names none."""
+    """The engine that verifies if a TOML names none."""
 
     optional: ClassVar[bool] = True
 
@@ -125,10 +125,10 @@ class ToolTemplate:
     """What is sent for conversations with tool calls.
 
     Attributes:
-        text: the Jinja source, for all messages of such a conversation; without it that of the template itself.
-        special: special tokens and their ids beside those of the template.
+        text: the Jinja source for all messages of such a conversation; if empty, the template's own.
+        special: special tokens and their ids, in addition to the template's.
         arguments: "object" or "text": how the template takes the arguments of a call.
-        most_calls: how many calls a conversation may have, where more would cost more tokens each; 0 for any number.
+        most_calls: the most calls in a conversation, if further ones would cost more tokens each; 0 for any number.
     """
 
     text: str = ""
@@ -147,11 +147,11 @@ class Template:
         bos: special tokens before the bare string of frame raw.
         special: the special tokens and their ids; each is one token.
         variables: further variables of the template, as JSON, so that they can be hashed.
-        per_message: documented tokens a message costs besides its content and the name of its role.
+        per_message: documented tokens of a message besides its content and the name of its role.
         per_reply: documented tokens that open the reply.
-        date: the day that the template is told is today, as 2025-01-31; without it, to ask for one is an error.
-        swallow: special tokens that take the whitespace behind them into themselves.
-        tools: what is sent for tool calls; None where they cannot be sent, or not exactly.
+        date: today's date for the template, as 2025-01-31; if empty, a template that asks for it is an error.
+        swallow: special tokens that absorb the whitespace after them.
+        tools: what is sent for tool calls; None if they cannot be sent exactly.
     """
 
     kind: str = "none"
@@ -166,7 +166,7 @@ class Template:
     tools: ToolTemplate | None = None
 
     def counted(self) -> dict[str, Any]:
-        """Return the fields that a digest is made of: later ones only where they are set, and nothing of tools."""
+        """Return the fields that go into a digest, without tools; fields added later only if they are set."""
         later = {"date", "swallow"}
         told = {name: value for name, value in asdict(self).items() if value or name not in later}
         del told["tools"]
@@ -190,7 +190,7 @@ def _with_tools(template: Template) -> Template:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file; a file that is missing or no TOML is a `ProfileError`."""
+    """Return the content of a TOML file; a missing or invalid one raises `ProfileError`."""
     try:
         return parse_toml(read_text(path))
     except FileNotFoundError:
@@ -200,7 +200,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         ) from None
     except StoreError as fault:
         raise ProfileError(str(fault)) from None
-    except (OSError, ValueError) as error:  # no text, no TOML, or a number of thousands of digits
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, not TOML, or a number of thousands of digits
         raise ProfileError(f"{path}: not a valid TOML file: {error}") from None
 
 
@@ -231,7 +231,7 @@ def vocabulary_of(table: Mapping[str, Any], where: str, folder: Path) -> Vocabul
 
 
 def _joined(table: Mapping[str, Any]) -> Any:
-    """Return a pattern, or its list of alternatives, each on a line of its own, as one regular expression."""
+    """Return the pattern as one regular expression; a TOML may list its alternatives."""
     pattern = table.get("pattern", "")
     return "|".join(map(str, pattern)) if isinstance(pattern, list) else pattern
 
@@ -253,7 +253,7 @@ def _check_package(table: Mapping[str, Any], where: str) -> None:
 
 
 def _form(values: Mapping[str, Any], where: str) -> str:
-    """Return the stated form, else the one the file's suffix tells (a folder is read for its tokenizer.json)."""
+    """Return the stated form, else the form that the file's suffix implies (for a folder, that of tokenizer.json)."""
     stated: str = values.get("form", "ranks" if "entry" in values else "")
     suffix = Path(values.get("file", "")).suffix
     local = not values.keys() & {"hub", "package"}
@@ -286,7 +286,7 @@ def quick_of(table: Mapping[str, Any], where: str, form: str) -> Engine:
 
 
 def windows_of(table: Mapping[str, Any], where: str) -> Pairs:
-    """Return the checked `[windows]` table: true windows by nominal length, in tokens."""
+    """Return the checked `[windows]` table: pairs of nominal length and true window, in tokens."""
     pairs = []
     for key, value in table.items():
         if not key.isdecimal() or type(value) is not int or not 0 < value <= int(key):

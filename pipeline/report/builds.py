@@ -28,11 +28,11 @@ from pipeline.terminal.text import size
 
 COUNTED = ["tier", "family", "length", "prompt_tokens", "template_tokens", "max_new_tokens"]
 DIGITS = 12
-"""Hexadecimal digits of a digest that a page shows."""
+"""Hexadecimal digits shown of a digest."""
 
 
 def build_page(splits: Sequence[Split]) -> Page:
-    """Return the page of a release: one split for each tokenizer, all of the same rows."""
+    """Return the page of a release, with one split for each tokenizer."""
     first = splits[0].manifest
     counts = "one tokenizer" if len(splits) == 1 else f"each of {len(splits)} tokenizers"
     return Page(
@@ -50,7 +50,7 @@ def build_page(splits: Sequence[Split]) -> Page:
 
 
 def release_facts(splits: Sequence[Split]) -> list[tuple[str, str]]:
-    """Return where rows come from: release, tags, tokenizers, frame, digests, canary."""
+    """Return facts about the origin of rows: release, tags, tokenizers, frame, versions, canary."""
     first = splits[0].manifest
     tags = {f"{tier} {tag}": None for split in splits for tier, tag in split.tags.items()}
     vocabularies = {split.tokenizer: _vocabulary(split.manifest.tokenizer) for split in splits}
@@ -96,7 +96,7 @@ def _total(split: Split) -> list[str]:
 
 
 def _strata(split: Split) -> list[Block]:
-    """Strata are the same for every tokenizer; only windows differ."""
+    """Return the blocks on strata, which are the same for every tokenizer."""
     return [
         Note("Strata, questions and keys are the same for every tokenizer; only the amount of filler differs."),
         Gallery([figures_of(split.manifest)["strata"]], wide=True),
@@ -155,7 +155,7 @@ def _budget_table(name: str, budgets: Mapping[int, Mapping[str, float]]) -> Tabl
 
 
 def _spent(split: Split) -> list[TierManifest]:
-    """Return the tiers with the tokens of prompt, template and reply at each length, summed over the rows at hand."""
+    """Return the tiers with the tokens of prompt, template and reply at each length, summed over the available rows."""
     sums: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for row in _counted(split):
         into = sums[row["tier"]][str(row["length"])]
@@ -165,7 +165,7 @@ def _spent(split: Split) -> list[TierManifest]:
 
 
 def _counted(split: Split) -> Iterable[Row]:
-    """Return what rows count, from the keys if all are at hand, else from the data, else nothing."""
+    """Return the columns COUNTED of all rows, from the keys if all are available, else from the data, else no rows."""
     for part, read in (("keys", split.key_rows), ("data", split.rows)):
         paths = split.shards(part)
         there = map_in_order(lambda path: path.is_file(), paths, split.folder)

@@ -1,4 +1,4 @@
-"""Figures of score over length with the numbers behind them: of all rows, families, subtasks and complexities."""
+"""Figures of score over length, with the numbers behind them: for all rows, families, subtasks and complexities."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.terminal.text import plain
 
 
 def families(asked: QuestionSet) -> Iterator[Block]:
-    """Yield a figure of score over length for each family, its subtasks behind a summary, and the numbers."""
+    """Yield a figure of score over length for each family and, folded, those of its subtasks and the numbers."""
     if not asked.subtasks:
         return
     readers = " Other grey lines are simulated readers." if asked.readers else ""
@@ -61,7 +61,7 @@ def slices(asked: QuestionSet) -> Iterator[Block]:
 def curve_of(
     asked: QuestionSet, name: str, title: str, place: Where = EVERYWHERE, size: Size = PANEL, *, readers: bool = True
 ) -> Picture:
-    """Return a figure of all models, guessers and, if it is to have them, simulated readers at a place."""
+    """Return a figure of all models, guessers and, if `readers`, simulated readers at a place."""
     curves, reaches = asked.curves(place), asked.effective(place)
     lines = [
         Line(model.mark.label, model.mark.style, list(map(_point, curve.points)), found.length)
@@ -105,7 +105,7 @@ def _numbers(asked: QuestionSet, caption: str, place: Where) -> Table:
 
 
 def _told(point: LengthScore) -> str:
-    """Return a score with its interval, and how many replies it is of where some are missing."""
+    """Return a score with its interval and, if replies are missing, their number."""
     if not point.rows:
         return "not asked"
     count = "" if point.answered == point.rows else f"{point.answered:,} of {point.rows:,} answered"
@@ -120,7 +120,7 @@ def _reading(curve: Curve, length: int) -> str:
 
 
 def span_of(counts: Sequence[int]) -> str:
-    """Return the least and the most of some counts.
+    """Return the range of some counts.
 
     >>> [span_of([3, 3]), span_of([1200, 7])]
     ['3', '7 to 1,200']
@@ -133,7 +133,7 @@ LENGTH, UP_TO = "length", "up_to"
 
 
 def cumulative(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield a figure of the cumulative average score for all families together and for each, and the numbers."""
+    """Yield figures of the cumulative average score for all families together and for each, and the numbers."""
     groups = grouped(models, lambda model: model.replied.cumulative("family"), "family")
     if not groups:
         return
@@ -153,7 +153,7 @@ def cumulative(models: Sequence[Model]) -> Iterator[Block]:
 
 
 def heat_maps(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield a table of colours for each family and model: depth by length."""
+    """Yield a heat map for each family and model: depth by length."""
     groups = grouped(models, lambda model: model.replied.by("family", "depth", LENGTH), "family", "depth")
     families: dict[str, dict[int, list[Heat]]] = defaultdict(lambda: defaultdict(list))
     for (family, depth), cells in groups.items():
@@ -206,7 +206,7 @@ def _plot_numbers(models: Sequence[Model], caption: str, cells: Cells) -> Table:
 
 
 def reach(asked: QuestionSet) -> Iterator[Block]:
-    """Yield how far each model reads, the curve that tells it, and the same of families and subtasks."""
+    """Yield the effective length of each model, the curve behind it, and the same for families and subtasks."""
     curves, found = asked.curves(), asked.effective()
     lengths = [point.length for point in curves[0].points]
     if not lengths:
@@ -237,7 +237,7 @@ def reach(asked: QuestionSet) -> Iterator[Block]:
 
 
 def _why(curve: Curve, found: Effective) -> str:
-    """Return the scores at both ends, and where replies are missing."""
+    """Return the scores at both ends of a curve, and the lengths where replies are missing."""
     points = [point for point in curve.points if point.mean is not None]
     ends = [f"{share(point.mean)} % at {kilo(point.length)}" for point in (*points[:1], *points[1:][-1:])]
     gaps = [point for point in curve.points if point.mean is None]
@@ -251,7 +251,7 @@ def _why(curve: Curve, found: Effective) -> str:
 
 
 def _what(curve: Curve) -> str:
-    """Return what a curve is of."""
+    """Return the explanation of the first figure."""
     span = " to ".join(kilo(curve.points[at].length) for at in (0, -1))
     rows = span_of([point.rows for point in curve.points if point.rows])
     rest = f" Others have figures of their own below: {', '.join(curve.left_out)}."

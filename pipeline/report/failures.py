@@ -1,4 +1,4 @@
-"""Failures to show: which rows, and their prompts with needles marked and filler folded."""
+"""Chooses failures to show, and their prompts with needles marked and filler folded."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pipeline.rows import Row, kilo
 from pipeline.score.results import ANSWERED, EMPTY, MISSING, REFUSED, Record, Scored
 
 WORST, TOGETHER = 4, 6
-"""Most failures of each family that are shown for one model, and for all models."""
+"""Most failures of each family that are shown for one model, and for all models together."""
 
 KEPT, LONGEST, MOST = 200, 1200, 40
-"""Characters kept beside folded filler, of the longest segment that is shown whole, and segments of one prompt."""
+"""Characters kept beside folded filler, most characters of a segment, and most segments of a prompt."""
 
 SHOWN = 4000
-"""Characters of a question, an expected answer or a reply."""
+"""Most characters shown of a question, an expected answer or a reply."""
 
 COLUMNS = ["id", "needles", "question_start", "prompt"]
 
@@ -31,7 +31,7 @@ def failures(
 ) -> dict[str, list[Failure]]:
     """Return failures by family, longest first: the worst rows of each model, each with the replies of all models.
 
-    `splits` are those that each model was asked; a prompt is shown as the model had it whose failure it is.
+    `splits` has the splits that each model was asked. A prompt is shown in the version of the model that failed.
 
     Raises:
         CorruptError: if a shard cannot be read.
@@ -61,8 +61,8 @@ def by_id(scored: Sequence[Scored]) -> list[dict[str, Record]]:
 def worst(records: Iterable[Record], count: int) -> Iterator[Record]:
     """Yield the worst rows with a reply of each family, longest first.
 
-    They are dealt in turns from all lengths, from both ends on: the longest, the shortest, the next to either. Of each
-    length they are of as many subtasks as there are.
+    They are taken in turns from all lengths: the longest, the shortest, the second longest, and so on. At each length
+    they are spread over the subtasks.
     """
     families: dict[str, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
@@ -76,12 +76,12 @@ def worst(records: Iterable[Record], count: int) -> Iterator[Record]:
 
 
 def failed(record: Record) -> bool:
-    """Tell whether a row has a reply, or something in its place, that does not score all."""
+    """Tell whether a row was answered in some way, but not with a full score."""
     return record.alone < 1 and record.state not in (MISSING, REFUSED)
 
 
 def from_ends(lengths: Iterable[int]) -> list[int]:
-    """Return lengths from both ends on.
+    """Return lengths alternately from both ends, the longest first.
 
     >>> from_ends([1, 2, 3, 4, 5])
     [5, 1, 4, 2, 3]
@@ -96,7 +96,7 @@ def _worse(record: Record) -> tuple[float, bool, str]:
 
 
 def _varied(records: Sequence[Record]) -> list[Record]:
-    """Return records dealt in turns from their subtasks, in order of each subtask's first."""
+    """Return records in turns from their subtasks, which are in order of their first records."""
     subtasks: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         subtasks[record.subtask].append(record)
@@ -123,7 +123,7 @@ def _reply(mark: Mark, record: Record) -> Reply:
 
 
 def cut(text: str, most: int = SHOWN) -> str:
-    """Return a text whose middle is cut out if it is long."""
+    """Return a text, without its middle if it is long."""
     if len(text) <= most + 60:
         return text
     half = most // 2
@@ -131,7 +131,7 @@ def cut(text: str, most: int = SHOWN) -> str:
 
 
 def folded(row: Row) -> Iterator[Part]:
-    """Yield a prompt in parts, none of them long, and no more than MOST segments."""
+    """Yield the parts of a prompt, none of them long, with at most MOST segments."""
     segments = 0
     parts = list(parts_of(row, KEPT))
     for part in parts[:-1]:
@@ -144,7 +144,7 @@ def folded(row: Row) -> Iterator[Part]:
 
 
 def _prompts(split: Split, chosen: Mapping[str, Record]) -> Iterator[Row]:
-    """Yield the chosen rows with their prompts, reading only row groups that hold one; none without data."""
+    """Yield the chosen rows with their prompts, reading only row groups that contain one; none without data."""
     places = {(record.family, record.tier) for record in chosen.values()}
     for path in split.shards("data"):
         if path.parts[-3:-1] in places and path.is_file():
@@ -161,11 +161,11 @@ def _rows(path: Path, chosen: Mapping[str, Record]) -> Iterator[Row]:
 
 
 LISTED = 40
-"""Failed rows of a family that a page lists."""
+"""Most failed rows of a family that a page lists."""
 
 
 def lists_of_failures(models: Sequence[Model]) -> dict[str, Table]:
-    """Return a list of the rows of each family that some model failed, the same number of each length if it can be."""
+    """Return, for each family, a table of rows that some model failed, equally many of each length if possible."""
     own = by_id([model.scored for model in models])
     found: dict[str, dict[str, Record]] = defaultdict(dict)
     for records in own:
@@ -198,7 +198,7 @@ def _list(family: str, models: Sequence[Model], own: Sequence[dict[str, Record]]
 
 
 def _shown(rows: Sequence[Record]) -> Iterator[Record]:
-    """Yield as many rows as are listed, dealt from all lengths in turns."""
+    """Yield the rows to list, taken in turns from all lengths."""
     lengths: dict[int, list[Record]] = defaultdict(list)
     for each in sorted(rows, key=lambda each: (each.alone, each.subtask, each.id)):
         lengths[each.length].append(each)

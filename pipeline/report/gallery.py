@@ -19,10 +19,10 @@ from pipeline.rows import Row, kilo
 from pipeline.terminal.text import percent
 
 CHANCE = ("uniform", "any_reply", "best_constant")
-"""Baselines that are chance, the first that a row has."""
+"""Baselines that serve as chance; the first in a row counts."""
 
 ACCEPTED = 6
-"""Accepted answers that are shown."""
+"""Most accepted answers that are shown."""
 
 HOW_TO_READ = (
     "Each example is one row of the shortest length. The strip above a prompt shows its window from the first token to "
@@ -53,7 +53,7 @@ def gallery_page(split: Split) -> Page:
 
 
 def _chosen(split: Split) -> dict[tuple[str, str], list[Row]]:
-    """Return two rows of each subtask at its shortest length: the one that is shown, and one with another answer."""
+    """Return two rows of each subtask at its shortest length: the one to show, and one with another answer."""
     strata: dict[tuple[str, str], list[TierStratum]] = {}
     for cell in split.strata:
         strata.setdefault((cell.family, cell.subtask), []).append(cell)
@@ -61,7 +61,7 @@ def _chosen(split: Split) -> dict[tuple[str, str], list[Row]]:
 
 
 def _shown(cells: Sequence[TierStratum]) -> TierStratum:
-    """Return the stratum that is shown: the shortest length, and there a middle complexity."""
+    """Return the stratum to show: the shortest length, and a middle complexity there."""
     shortest = min(cell.length for cell in cells)
     own = sorted((cell for cell in cells if cell.length == shortest), key=lambda cell: cell.complexity or 0)
     return own[len(own) // 2]
@@ -97,10 +97,10 @@ def _example(row: Row, other: Row | None = None) -> Example:
 
 
 def _rule(scorer: str) -> str:
-    """Return the rule of a scorer as its docstring states it.
+    """Return the rule of a scorer, which is its docstring.
 
     Raises:
-        SplitError: if it is not known here.
+        SplitError: if this version does not know the scorer.
     """
     if scorer not in SCORERS:
         raise SplitError(f"{unknown('scorer', scorer, SCORERS)}: use the version of Carrara that built the split")
@@ -109,7 +109,7 @@ def _rule(scorer: str) -> str:
 
 
 def _needles(row: Row) -> Iterator[Needle]:
-    """Yield the marked pieces as parts of the window, from 0 to 1."""
+    """Yield the marked pieces, with places and sizes as shares of the window."""
     window = row["context_tokens"]
     for needle in row["needles"]:
         start, end = needle["token_start"] / window, needle["token_end"] / window
@@ -117,7 +117,7 @@ def _needles(row: Row) -> Iterator[Needle]:
 
 
 def _answers(row: Row, other: Row | None) -> Iterator[Answer]:
-    """Yield a reply that is right, in the words of a chat, and one that gives another row's answer."""
+    """Yield a right reply, in a chat's words, and one that gives another row's answer."""
     code = row["random_string_to_prepend"]
     yield _answer(row, row["target"] if code else f"The answer is {row['target']}.", "the target")
     if other is not None:

@@ -1,4 +1,4 @@
-"""Several models side by side: their results, signs, and matching cells."""
+"""Several models side by side: their results, marks, and matching cells."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from pipeline.score.lengths import (
 from pipeline.score.results import Cell, Scored
 
 NOTHING = "-"
-"""What stands in a table where there is no number."""
+"""The text of a table cell without a number."""
 
 Place = tuple[str | int | float, ...]
 Cells = dict[int, list[Cell]]
-"""Cells by the number of their model."""
+"""Cells by the index of their model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One model's results with its sign.
+    """One model's results.
 
     Attributes:
-        mark: its sign.
+        mark: its name and style.
         tables: means in which rows without a reply count as 0.
         replied: means over the rows that have a reply.
-        curves: scores over length, of rows that have a reply.
+        curves: scores over length, over the rows that have a reply.
     """
 
     mark: Mark
@@ -52,19 +52,19 @@ class Model:
 
     @property
     def scored(self) -> Scored:
-        """Its records."""
+        """The model's scored predictions."""
         return self.tables.scored
 
 
 def model_of(mark: Mark, scored: Scored) -> Model:
-    """Return a model with its sign."""
+    """Return a model with its mark."""
     replied = replace(scored, records=tuple(answered(scored.records)))
     return Model(mark, Tables(scored), Tables(replied), Curves(scored))
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """What a page is about: models, simulated readers by name, and the share of a score to be kept at a length."""
+    """The subject of a page: models, simulated readers by name, and the share of the score that must be kept."""
 
     models: Sequence[Model]
     readers: dict[str, Curves]
@@ -94,7 +94,7 @@ class QuestionSet:
 
 
 def grouped(models: Sequence[Model], made: Callable[[Model], Iterable[Cell]], *names: str) -> dict[Place, Cells]:
-    """Return the cells that `made` gives of each model, by the columns `names` of their places, in order of these."""
+    """Return the cells that `made` returns for each model, grouped by the columns `names` of their places, in order."""
     groups: dict[Place, Cells] = {}
     for at, model in enumerate(models):
         for cell in made(model):
@@ -106,7 +106,7 @@ def grouped(models: Sequence[Model], made: Callable[[Model], Iterable[Cell]], *n
 def side_by_side(
     models: Sequence[Model], made: Callable[[Model], Iterable[Cell]], *names: str
 ) -> dict[Place, list[Cell | None]]:
-    """Return for each place the one cell of each model, None where it has none."""
+    """Return, for each place, the only cell of each model, or None."""
     found = grouped(models, made, *names)
     return {place: [next(iter(cells.get(at, ())), None) for at in range(len(models))] for place, cells in found.items()}
 
@@ -124,13 +124,13 @@ def columns_of(models: Sequence[Model], *first: str, naive: bool = False) -> lis
 
 
 def row_of(cells: Sequence[Cell | None], *naive: str) -> list[str]:
-    """Return how many rows there are, each model's mean with its interval, and guessers, in percent, `naive` last."""
+    """Return a table row: the number of rows, each model's mean with its interval, and guessers, in percent."""
     known = next(cell for cell in cells if cell)
     return [f"{known.rows:,}", *map(interval, cells), share(known.chance), share(known.best_constant), *naive]
 
 
 def naive_of(cells: Sequence[Cell | None], models: Sequence[Model]) -> str:
-    """Return the best naive baseline on the rows of some cells, and what it scores in percent."""
+    """Return the best naive baseline on the rows of some cells, with its score in percent."""
     known, model = next((cell, model) for cell, model in zip(cells, models, strict=True) if cell)
     best = model.tables.naive(known)
     return NOTHING if best is None else f"{best[0]} {share(best[1])}"
@@ -157,11 +157,11 @@ def share(value: float | None) -> str:
 
 ALL = "all"
 Pair = Sequence[tuple[str, Difference]]
-"""What a difference is of, and the difference."""
+"""Labels of places, with the difference of two models in each."""
 
 
 def differences(asked: QuestionSet) -> Iterator[Block]:
-    """Yield how much better one model is than another, by family and by length; nothing of a single model."""
+    """Yield the differences of each pair of models, by family and by length; nothing for a single model."""
     scored = [replace(model.scored, model=model.mark.label) for model in asked.models]
     pairs = [(first, second) for second, first in combinations(scored, 2)]
     if not pairs:

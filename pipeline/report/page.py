@@ -27,8 +27,8 @@ from pipeline.version import __version__
 class Part:
     """A stretch of a prompt.
 
-    `kind` is the role of a marked segment, or ``filler``, ``question``, or ``folded`` for text that is left out;
-    `note` says what a person should know of it, for ``folded`` how much it is. Filler needs no note.
+    `kind` is the role of a marked segment, or ``filler``, ``question``, or ``folded`` for omitted text. `note` is for
+    people, for ``folded`` the size of the text; filler has none.
     """
 
     kind: str
@@ -37,10 +37,10 @@ class Part:
 
 
 def parts_of(row: Row, kept: int | None) -> Iterator[Part]:
-    """Yield a row's prompt from first to last; `kept` characters on either side of what is folded, None folds nothing.
+    """Yield the parts of a row's prompt in order, with `kept` characters on either side of folded filler.
 
-    Stretches of filler up to three times `kept` stay whole. What follows the start of the question is one part.
-    Where keys are withheld, all the rest is filler: nothing says where what matters is.
+    Filler of up to three times `kept` characters stays whole; None folds nothing. All text from the question's start is
+    one part. If keys are withheld, everything before it counts as filler, since nothing is known about needles.
     """
     prompt, at = row["prompt"], 0
     for needle in sorted(row.get("needles", ()), key=lambda needle: int(needle["char_start"])):
@@ -71,7 +71,7 @@ def _between(text: str, kept: int | None) -> Iterator[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A model's name with its sign; `style` is which colour and marker its lines have."""
+    """A model's name; `style` is the index of its color and marker in figures."""
 
     label: str
     style: int
@@ -79,7 +79,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's header; numbers stand flush right. A model's column carries its sign."""
+    """A column's header; numbers are right-aligned. A model's column has its mark."""
 
     title: str
     numeric: bool = False
@@ -88,7 +88,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; the first cell of each row is its header. `folded` shows the caption alone until it is opened."""
+    """A table; the first cell of each row is its header. If `folded`, only the caption shows until it is opened."""
 
     caption: str
     columns: Sequence[Column]
@@ -99,7 +99,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """Pictures side by side; `wide` ones have a line to themselves."""
+    """Pictures side by side; `wide` ones take a line each."""
 
     pictures: Sequence[Picture]
     wide: bool = False
@@ -116,7 +116,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading below that of a section."""
+    """A heading inside a section."""
 
     text: str
     kind: str = "heading"
@@ -124,7 +124,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Lines of text behind a summary, as many as are shown, and how many there are."""
+    """Lines of text behind a summary."""
 
     summary: str
     lines: Sequence[str]
@@ -133,7 +133,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one model gave for a row."""
+    """One model's reply to a row."""
 
     mark: Mark
     score: str
@@ -143,7 +143,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A row that some model failed, with all models' replies; `parts` is its prompt, empty where there is none."""
+    """A row that some model failed, with all models' replies; `parts` is its prompt, empty if not available."""
 
     row_id: str
     facts: str
@@ -163,7 +163,7 @@ class Failures:
 
 @dataclass(frozen=True, slots=True)
 class Needle:
-    """A marked piece of a window: its role, where it starts and how much it takes, in parts of the window."""
+    """A marked piece of a window: its role, and its start and size as shares of the window."""
 
     role: str
     start: float
@@ -172,7 +172,7 @@ class Needle:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply to an example, what it scores, and why."""
+    """A reply to an example, its score, and why."""
 
     text: str
     score: str
@@ -181,9 +181,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A row to learn a task from: what is asked, where the answer stands, and how replies are scored.
+    """A row that shows a task: what is asked, where the answer is, and how replies are scored.
 
-    `accepted` are answers that are shown, of which there are `more`; `rule` is that of the scorer.
+    `accepted` are the accepted answers that are shown, `more` is the number of others; `rule` is the scorer's.
     """
 
     name: str
@@ -208,7 +208,7 @@ class Examples:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An answer about a model in a few words: `said`, its interval `sure`, and the figures behind it, `why`."""
+    """A finding about a model in a few words, `said`, with its interval, `sure`, and the numbers behind it, `why`."""
 
     mark: Mark
     said: str
@@ -218,7 +218,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """The answers for all models, which name their signs too."""
+    """The findings on all models, which also serve as a legend of their marks."""
 
     rows: Sequence[Verdict]
     kind: str = "verdicts"
@@ -226,7 +226,7 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """The first figure of a page, drawn for a desk and for a phone, and what it shows."""
+    """The first figure of a page, drawn for wide and narrow screens, with its explanation."""
 
     wide: Picture
     narrow: Picture
@@ -248,7 +248,7 @@ Block = Table | Gallery | Note | Heading | Listing | Failures | Examples | Verdi
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the page with a heading and a place in its contents; `key` is its anchor."""
+    """A part of the page with a heading and an entry in its contents; `key` is its anchor."""
 
     key: str
     title: str
@@ -257,7 +257,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A whole page: `facts` are names and values of where it comes from, `marks` the models whose lines it shows."""
+    """A whole page; `facts` are names and values about its origin, `marks` the models in its figures."""
 
     title: str
     subtitle: str
@@ -267,7 +267,7 @@ class Page:
 
     @property
     def pictures(self) -> list[Picture]:
-        """All pictures, first to last."""
+        """All pictures, in order."""
         return [picture for section in self.sections for picture in _pictures(section.blocks)]
 
 
@@ -282,17 +282,17 @@ def _pictures(blocks: Sequence[Block]) -> Iterator[Picture]:
 
 
 GENERATOR = "carrara report"
-"""What the page says of itself, by which a later run knows a folder of its own."""
+"""The generator named in a page, by which a later run recognizes a report's folder."""
 
 INDEX, FIGURES = "index.html", "figures"
 CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
 HIDING = "\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
 UNFIT = re.compile(f"[{CONTROLS}{HIDING}]")
-"""Characters that a page may not hold, or that would hide or turn round the text about them."""
+"""Characters that a page must not contain, or that would hide or reverse the text around them."""
 
 
 def fit(text: str) -> str:
-    r"""Return a text with its unfit characters written out.
+    r"""Return a text with its unfit characters as code points.
 
     >>> fit("a\x00b\u202ec\r\nd")
     'a<U+0000>b<U+202E>c\nd'
@@ -301,7 +301,7 @@ def fit(text: str) -> str:
 
 
 def html_of(page: Page) -> str:
-    """Return a page as HTML that is well-formed XML too; every text of the page is escaped."""
+    """Return a page as HTML that is also well-formed XML; all text is escaped."""
     script = _text("page.js")
     seal = base64.b64encode(hashlib.sha256(script.encode("ascii")).digest()).decode("ascii")
     return _environment().get_template("page.html.j2").render(
@@ -334,20 +334,20 @@ def _text(name: str) -> str:
 def write_page(page: Page, out: Path) -> Path:
     """Write a page to ``out`` if that ends in .html, else to ``out/index.html`` with ``out/figures`` beside it.
 
-    A folder of an earlier report is brought up to date: figures that this one lacks are deleted.
+    A folder of an earlier report is updated: figures that this page lacks are deleted.
 
     Returns:
         The page's path.
 
     Raises:
-        ReportError: if `out` is a folder with other things in it, or matplotlib is not installed.
+        ReportError: if `out` is a folder with other files, or matplotlib is not installed.
     """
     if out.suffix.lower() in (".html", ".htm"):
         return _written(out, html_of(page).encode("utf-8"))
     _refuse_others(out)
     made = {f"{picture.name}.svg": picture.svg().encode("utf-8") for picture in page.pictures}
     made |= {f"{picture.name}.png": picture.png() for picture in page.pictures}
-    path = _written(out / INDEX, html_of(page).encode("utf-8"))  # first: by it a folder is known for a report's
+    path = _written(out / INDEX, html_of(page).encode("utf-8"))  # first, since it marks the folder as a report's
     for name, content in made.items():
         _written(out / FIGURES / name, content)
     for old in sorted((out / FIGURES).glob("*.[ps][nv]g")):

@@ -35,11 +35,11 @@ from pipeline.score.views import SAID
 
 TITLES = {"cut": "cut off"}
 NAMED = 50
-"""Faults of one kind that a page lists."""
+"""Most faults of one kind that a page lists."""
 
 
 def summary(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield the scores of each family, and of all together."""
+    """Yield the scores of each family, and the headline."""
     yield Note(
         "Mean scores in percent over all rows that were asked, those without a reply as 0, with their 95 % intervals. "
         "The headline is the plain mean over families, of each over its subtasks, of each over its lengths. Chance is "
@@ -64,7 +64,7 @@ def subtasks(models: Sequence[Model]) -> Iterator[Block]:
 
 
 def refusals(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield the accuracy of each class on rows where refusing may be right."""
+    """Yield the accuracy of each class on rows where a refusal may be right."""
     rows = [
         [
             f"{each.place['family']}.{each.place['subtask']}",
@@ -110,7 +110,7 @@ def languages(models: Sequence[Model]) -> Iterator[Block]:
 
 
 def figures(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield the figures that scores are made of, where they are several."""
+    """Yield the figures behind scores, for scorers that have several."""
     places = ("family", "subtask", "figure")
     found = side_by_side(models, lambda model: model.tables.figures(), *places)
     rows = [[f"{family}.{subtask}: {figure}", *row_of(cells)] for (family, subtask, figure), cells in found.items()]
@@ -120,7 +120,7 @@ def figures(models: Sequence[Model]) -> Iterator[Block]:
 
 
 def faults(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield how many rows have a reply that counts, and everything that was wrong with the predictions."""
+    """Yield the numbers of rows by state, and everything that was wrong with the predictions."""
     states = ("rows", *STATES, "unparsed", "cut", "predictions")
     columns = [Column("model"), *(Column(TITLES.get(state, state), numeric=True) for state in states)]
     columns.append(Column("never asked", numeric=True))
@@ -145,7 +145,7 @@ def faults(models: Sequence[Model]) -> Iterator[Block]:
 
 
 def settings(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield for which tokenizer models were asked, in which windows, with which settings, and when."""
+    """Yield the tokenizer, the largest window and the settings of each model's run."""
     columns = [Column("setting"), *(Column(model.mark.label, mark=model.mark) for model in models)]
     rows = [
         ["tokenizer of the prompts", *(model.scored.tokenizer for model in models)],
@@ -169,25 +169,25 @@ def _listings(model: Model) -> Iterator[Block]:
 
 
 NAME = 60
-"""Letters that are shown of a model's name."""
+"""Most characters that are shown of a model's name."""
 
 READERS = len(GUESSES) - 2
-"""Simulated readers that a figure can show beside chance and the best constant."""
+"""Most simulated readers that a figure can show besides chance and the best constant."""
 
 
 def score_page(
     splits: Sequence[Sequence[Split]], scored: Sequence[Scored], readers: Sequence[Scored] = (), kept: float = KEPT
 ) -> Page:
-    """Return the page of one model's predictions or of several side by side.
+    """Return the page of one model's predictions, or of several models side by side.
 
     Args:
-        splits: what each model was asked, stacked if several.
+        splits: the splits that each model was asked, stacked if several.
         scored: the results of each model; all were asked the same questions, each for its own tokenizer.
-        readers: the results of simulated readers against these rows, which are drawn in grey.
-        kept: the share of the shortest length's score that an effective length keeps.
+        readers: the results of simulated readers on these rows, drawn in gray.
+        kept: the share of the score at the shortest length that must be kept for an effective length.
 
     Raises:
-        ReportError: if there are no rows, or more models or readers than figures can tell apart, or matplotlib is not
+        ReportError: if there are no rows, more models or readers than figures can distinguish, or matplotlib is not
             installed.
     """
     if not scored or not scored[0].records:
@@ -213,12 +213,12 @@ def score_page(
 
 
 def _title(splits: Sequence[Split]) -> str:
-    """Return what splits are called whatever their tokenizer."""
+    """Return the title of splits without their tokenizer."""
     return " + ".join(dict.fromkeys(split.manifest.title for split in splits))
 
 
 def _label(model: str) -> str:
-    """Return a model's name as it fits tables: on one line, and without its middle where it is very long."""
+    """Return a model's name for tables: on one line, and without its middle if it is long."""
     name = " ".join(fit(model).split())
     return name if len(name) <= NAME else f"{name[: NAME // 2]}...{name[-NAME // 2 :]}"
 

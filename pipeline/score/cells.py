@@ -1,12 +1,12 @@
 """Averages of records: mean scores by any columns, classes of refusals, and the cumulative average score.
 
-Every mean is one of families, of the means of their subtasks, of the means of their lengths (`metrics.headline`), as
-HELMET averages its categories: no task weighs more because it has more rows, lengths or complexities.
+Every mean is taken over families, of the means over their subtasks, of the means over their lengths
+(`metrics.headline`), as HELMET averages its categories: no task weighs more for having more rows or lengths.
 
-The cumulative average score at length x (Michelangelo, section 3.2) is another: the mean over all rows of length up to
-x, each row weighted by 1 / r. r is the number of stacked sets (tiers of the splits given) that hold rows of the same
-task in the row's bucket: stacking 32k, 128k and 1m, rows in the 32k bucket weigh 1/3, in the 128k bucket 1/2, in the 1m
-bucket 1. With one tier all weights are 1. Over several families it is the plain mean of theirs.
+The exception is the cumulative average score at length x (Michelangelo, section 3.2): the mean over all rows of length
+up to x, each weighted by 1 / r. r is the number of stacked sets (tiers of the given splits) that have rows of the same
+task in the row's bucket. If 32k, 128k and 1m are stacked, rows in the 32k bucket weigh 1/3, in the 128k bucket 1/2, in
+the 1m bucket 1. With one tier all weights are 1. Over several families it is the plain mean of their scores.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 BINS = 5
 GROUPS = ("family", "subtask", "tier", "bucket", "length", "complexity", "depth", "kind", "language")
 HEADLINE = ("family", "subtask", "length")
-"""What every mean but the cumulative one is taken over, level by level, as `metrics.headline` does."""
+"""The levels of every mean but the cumulative one, as in `metrics.headline`."""
 Value = Callable[[Record], float]
 
 
@@ -40,7 +40,7 @@ class Tables:
 
     Args:
         scored: the records.
-        bins: into how many equal parts depth is cut.
+        bins: the number of equal parts of depth.
     """
 
     def __init__(self, scored: Scored, *, bins: int = BINS) -> None:
@@ -49,7 +49,7 @@ class Tables:
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """The weight of each row in the cumulative average score, by its bucket, by id."""
+        """The weight of each row in the cumulative average score, by id."""
         holders: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         for record in self.scored.records:
             holders[record.family, record.subtask, record.bucket].add(record.subset)
@@ -61,12 +61,12 @@ class Tables:
         return next(iter(self.by()), None)
 
     def by(self, *names: str) -> list[Cell]:
-        """Return a cell for each combination of some of GROUPS that rows have, in order.
+        """Return a cell for each combination of values of some of GROUPS that occurs, in order.
 
         Rows without a depth, a kind or a language are left out of tables by it. Depth is the lower edge of its part.
 
         Raises:
-            PredictionsError: for another name.
+            PredictionsError: for a name that is not in GROUPS.
         """
         for name in names:
             if name not in GROUPS:
@@ -82,7 +82,7 @@ class Tables:
         """Return a pandas frame: without names a line for each row of the split, else one for each cell of `by`.
 
         Raises:
-            PredictionsError: for a name that is none of GROUPS.
+            PredictionsError: for a name that is not in GROUPS.
             SplitError: if pandas is not installed.
         """
         frame = frame_type()
@@ -98,9 +98,9 @@ class Tables:
         return value
 
     def cumulative(self, *names: str) -> list[Cell]:
-        """Return the cumulative average score, by the given columns (such as family) and up to each length.
+        """Return the cumulative average score up to each length, by the given columns (such as family).
 
-        Each point is a cell whose place ends in ``up_to``; lengths are those of the rows with these columns.
+        Each point is a cell whose place ends in ``up_to``; lengths are those of the rows of its group.
         """
         points = []
         for cell in self.by(*names):
@@ -112,7 +112,7 @@ class Tables:
         return points
 
     def classes(self) -> list[Classes]:
-        """Return accuracy by class for every subtask in which refusing may be right."""
+        """Return accuracy by class for every subtask in which a refusal may be right."""
         kinds = sorted({(each.family, each.subtask) for each in self.scored.records if each.kind})
         return [self._classes(family, subtask) for family, subtask in kinds]
 
@@ -131,7 +131,7 @@ class Tables:
         )
 
     def figures(self) -> list[Cell]:
-        """Return a cell for each figure that the scores of a subtask are made of; its place ends in ``figure``."""
+        """Return a cell for each figure behind the scores of a subtask; its place ends in ``figure``."""
         kinds = sorted({(each.family, each.subtask) for each in self.scored.records if each.figures})
         found = []
         for family, subtask in kinds:
@@ -178,9 +178,9 @@ class Tables:
         )
 
     def naive(self, cell: Cell) -> tuple[str, float] | None:
-        """Return the naive baseline that scores most on a cell's rows, of those that most of them state, and its score.
+        """Return the best naive baseline on a cell's rows, of those that most rows have, and its score.
 
-        The score is over the rows that state it. None if there is none beside chance and the best constant.
+        The score is over the rows that have it. None if there is none besides chance and the best constant.
         """
         rows = [each for each in self.scored.records if _is_in(each, cell.place)]
         counts = Counter(name for each in rows for name in each.baselines)
@@ -189,7 +189,7 @@ class Tables:
         return None if best is None else (best.replace("_", " "), cell.baselines[best])
 
     def _stacked(self, rows: Iterable[Record]) -> dict[str, float]:
-        """Return the weight of each row in their cumulative average; they sum to 1, and families weigh the same."""
+        """Return the share of each row in a cumulative average, by id; they sum to 1, and families weigh the same."""
         totals: dict[str, float] = defaultdict(float)
         rows = list(rows)
         for each in rows:
@@ -203,13 +203,13 @@ def nested_shares(rows: Iterable[Record], levels: Sequence[str] = HEADLINE) -> d
     sizes = Counter(places.values())
     below = Counter(
         prefix[:-1] for prefix in {path[:depth] for path in sizes for depth in range(1, len(levels) + 1)}
-    )  # how many parts each part has
+    )  # the number of parts of each part
     weights = {path: 1 / prod(below[path[:depth]] for depth in range(len(levels))) for path in sizes}
     return {row_id: weights[path] / sizes[path] for row_id, path in places.items()}
 
 
 def counted(record: Record) -> float:
-    """Return the score that counts: of a pair, both forms'."""
+    """Return the score that counts: for a pair, that of both forms."""
     return record.score
 
 
@@ -219,7 +219,7 @@ def alone(record: Record) -> float:
 
 
 def _figure(name: str, record: Record) -> float:
-    """Return one of the figures that the score of a row is made of."""
+    """Return one of the figures behind a row's score."""
     return record.figures.get(name, 0.0)
 
 
@@ -237,7 +237,7 @@ def _guessed(rows: Sequence[Record], shares: Mapping[str, float], name: str) -> 
 
 
 def strata_of(rows: Iterable[Record], shares: Mapping[str, float], value: Value) -> dict[Stratum, Units]:
-    """Return the units of each stratum; both forms of a pair are one unit, of a stratum without complexity."""
+    """Return the units of each stratum; both forms of a pair are one unit, in a stratum over all complexities."""
     units: dict[Stratum, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     weights: dict[Stratum, float] = {}
     for each in rows:

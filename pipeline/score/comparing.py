@@ -1,4 +1,4 @@
-"""Several models' scores side by side, and in pairs over the rows that both replied to."""
+"""Scores of several models side by side, and the differences of each pair over the rows that both replied to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.version import __version__
 
 
 def comparison_page(models: Sequence[Tables]) -> str:
-    """Return tables of several models: their scores by family and by length, and their differences in pairs."""
+    """Return tables of several models: their scores by family and by length, and the differences of each pair."""
     parts = ["\n".join(["models, each asked in the windows of its own tokenizer", table(list(map(_model, models)))])]
     for name in ("family", "length"):
         parts.append(f"by {name}: the score of each model\n{table(_side_by_side(models, name))}")
@@ -25,7 +25,7 @@ def comparison_page(models: Sequence[Tables]) -> str:
 
 
 def comparison_of(models: Sequence[Tables], *, rows: bool = False, by: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the results of several models and their differences as one object of JSON."""
+    """Return the results of several models and their differences as one JSON object."""
     return {
         "results_version": RESULTS_VERSION,
         "carrara": __version__,
@@ -35,7 +35,7 @@ def comparison_of(models: Sequence[Tables], *, rows: bool = False, by: Sequence[
 
 
 def differences_of(models: Sequence[Tables]) -> list[Difference]:
-    """Return how much better each model is than every one behind it, over all rows."""
+    """Return how much better each model is than every later one, over all rows."""
     return [difference(other.scored, one.scored) for one, other in combinations(models, 2)]
 
 

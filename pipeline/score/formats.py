@@ -1,4 +1,4 @@
-"""The formats of predictions: each is one JSON object, recognised by its keys.
+"""The formats of predictions: each is a JSON object, recognized by its keys. Harnesses have further ones (see below).
 
 ======================  ===================================================================
 plain                   ``id`` and ``prediction``, as `carrara run` writes it and Parquet has it
@@ -20,9 +20,9 @@ from pipeline.rows import sha256_text
 
 Body = Mapping[str, Any]
 TOLD = (None, "text", "output_text")
-"""Types of the parts of a content that are said, not thought."""
+"""Types of content parts that belong to the reply, not to the reasoning."""
 MOST = 1 << 40
-"""Tokens or seconds that no reply has."""
+"""More tokens or seconds than any reply takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class Entry:
 
     Attributes:
         where: file and line.
-        id, text: whatever stood there.
-        error: why there is no reply, if one failed; `final` if no other try would mend it.
-        again: a further answer to the same prompt, which does not count.
-        finish: why the reply ended, one word for all servers: ``length`` where its room did.
-        digest: the SHA-256 of the prompt that was sent, where the file has one or the other.
-        tokens, seconds: tokens of the reply and the time it took, where the file has them.
+        id, text: the values in the file, of any type.
+        error: why the request failed, if it did; `final` if another try would not help.
+        again: whether it is a further answer to the same prompt, which does not count.
+        finish: why the reply ended; ``length``, whatever the server calls it, if it reached its limit of tokens.
+        digest: the SHA-256 of the prompt that was sent, if the file has the prompt or its digest.
+        tokens, seconds: tokens of the reply and the time it took, if the file has them.
     """
 
     where: str
@@ -53,7 +53,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A format: its name, how to recognise it, and how to read a prediction from it."""
+    """A format: its name, how to recognize it, and how to read a prediction from it."""
 
     name: str
     fits: Callable[[Body], bool]
@@ -76,7 +76,7 @@ def _plain(where: str, body: Body) -> Entry:
 
 
 def _lm_eval(where: str, body: Body) -> Entry:
-    """Read a logged sample: what the filter left, else the first response."""
+    """Read a logged sample: the filtered response, else the first response."""
     found: Any = body.get("filtered_resps") or body.get("resps")
     while isinstance(found, list) and found:
         found = found[0]
@@ -85,7 +85,7 @@ def _lm_eval(where: str, body: Body) -> Entry:
 
 
 def _inspect(where: str, body: Body) -> Entry:
-    """Read a sample: its id, or that in its metadata where the log counts from 1."""
+    """Read a sample; its metadata has the row's id if the log numbers samples from 1."""
     row_id, metadata = body["id"], body.get("metadata")
     if isinstance(metadata, Mapping) and isinstance(metadata.get("id"), str):
         row_id = metadata["id"]
@@ -102,7 +102,7 @@ def _inspect(where: str, body: Body) -> Entry:
 
 
 def _batch(where: str, body: Body) -> Entry:
-    """Read a line of a batch's output, or of its errors."""
+    """Read a line of a batch's output or error file."""
     response, error = body.get("response"), body.get("error")
     answer = response.get("body") if isinstance(response, Mapping) else None
     status = response.get("status_code", 200) if isinstance(response, Mapping) else None
@@ -117,12 +117,12 @@ def _batch(where: str, body: Body) -> Entry:
 
 
 def digest_of(text: object) -> str:
-    """Return the SHA-256 of a prompt, half a surrogate pair as a question mark; nothing where it is not one text."""
+    """Return the SHA-256 of a prompt, with lone surrogates as question marks; empty if it is not one text."""
     return sha256_text(text.encode("utf-8", "replace").decode()) if isinstance(text, str) and text else ""
 
 
 def finished(reason: object) -> str:
-    """Return why a reply ended, ``length`` whatever a server calls that; nothing if it does not say."""
+    """Return why a reply ended: ``length`` for any server's word for it; empty if the reason is not given."""
     word = reason.lower()[:40] if isinstance(reason, str) else ""
     return "length" if word in CUT else word
 
@@ -137,13 +137,13 @@ def finish_of(answer: object) -> str:
 
 
 def number(value: object, kind: type[Any]) -> Any:
-    """Return a count or a time, if it is one."""
+    """Return a valid count or time as `kind`, else None."""
     fits = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
     return kind(value) if fits and 0 <= value < MOST else None  # type: ignore[operator]
 
 
 def usage_of(answer: object, name: str) -> int | None:
-    """Return a count of tokens that a completion tells."""
+    """Return a count of tokens from a completion's usage, or None."""
     usage = answer.get("usage") if isinstance(answer, Mapping) else None
     found: int | None = number(usage.get(name), int) if isinstance(usage, Mapping) else None
     return found
@@ -154,7 +154,7 @@ def _text(value: object) -> str:
 
 
 def chosen(answer: object) -> object:
-    """Return the text of the first choice of a completion or a chat; what is thought aloud is no part of it."""
+    """Return the text of the first choice of a completion or a chat, without reasoning parts."""
     try:
         choice = answer["choices"][0]  # type: ignore[index]
         content = choice["message"]["content"] if "message" in choice else choice.get("text")
@@ -167,7 +167,7 @@ def chosen(answer: object) -> object:
 
 
 def said_of(error: object) -> str:
-    """Return what an error says, in one line."""
+    """Return an error's message in one line."""
     if isinstance(error, Mapping):
         error = error.get("message") or error.get("code") or "no reason given"
     return " ".join(str(error).split())[:SAID] if error else ""
@@ -190,7 +190,7 @@ SHAPES = (
 
 
 def _ruler(where: str, body: Body) -> Entry:
-    """Read a prediction; `input` is the prompt and `answer_prefix`, which is empty."""
+    """Read a prediction; its `input` is the prompt, since Carrara's `answer_prefix` is empty."""
     return Entry(where, body["others"].get("id"), body["pred"], digest=digest_of(body.get("input")))
 
 
@@ -212,7 +212,7 @@ def _review(where: str, body: Body) -> Entry:
 
 
 def _verifiers(where: str, body: Body) -> Entry:
-    """Read the first trace of a rollout: its key is the row's id, its last message the reply."""
+    """Read the first trace of a rollout: its task's key is the row's id, its last message the reply."""
     trace = body["traces"][0]
     nodes = [_of(node, "message") for node in _list_of(trace, "nodes")]
     replies = [node for node in nodes if node.get("role") == "assistant"]
@@ -220,7 +220,7 @@ def _verifiers(where: str, body: Body) -> Entry:
     error = next(map(said_of, _list_of(trace, "errors")), "")
     if error and not trace.get("ok"):
         return Entry(where, row_id, None, error, is_final(0, error), digest=digest)
-    # A conversation of real turns ends with the reply; one without a reply ends with the question.
+    # A conversation ends with the reply, or with the question if there is no reply.
     last = replies[-1] if replies and nodes[-1] is replies[-1] else {}
     call = next((each for each in reversed(_list_of(trace, "calls")) if isinstance(each, Mapping)), {})
     text = chosen({"choices": [{"message": last}]}) if last else None
@@ -236,7 +236,7 @@ def _lighteval(where: str, body: Body) -> Entry:
 
 
 def _helmet(where: str, body: Body) -> Entry:
-    """Read a result; of a ranking HELMET keeps no id, but what the export calls its query."""
+    """Read a result; for a ranking HELMET keeps no id, only the query's, which is the row's id in the export."""
     return Entry(where, body.get("id") or body.get("qid"), body.get("output"))
 
 
@@ -245,19 +245,19 @@ def _longbio(where: str, body: Body) -> Entry:
 
 
 def _of(body: Any, name: str) -> Mapping[str, Any]:
-    """Return what is nested under a name, if it is an object."""
+    """Return the object under a name, or an empty one."""
     found = body.get(name) if isinstance(body, Mapping) else None
     return found if isinstance(found, Mapping) else {}
 
 
 def _list_of(body: Mapping[str, Any], name: str) -> list[Any]:
-    """Return what is listed under a name, if it is a list."""
+    """Return the list under a name, or an empty one."""
     found = body.get(name)
     return found if isinstance(found, list) else []
 
 
 def _only(messages: object) -> str:
-    """Return the digest of a conversation that is one user turn before its reply; of real turns nothing."""
+    """Return the digest of the only user turn before a reply; empty for a conversation of several turns."""
     turns = [turn for turn in messages if isinstance(turn, Mapping)] if isinstance(messages, list) else []
     asked = [turn for at, turn in enumerate(turns) if not (at == len(turns) - 1 and turn.get("role") == "assistant")]
     if len(asked) != 1 or asked[0].get("role") != "user":
@@ -283,7 +283,7 @@ HELMET = Shape("HELMET", lambda body: "output" in body and ("id" in body or "qid
 LONGBIO = Shape("LongBio-Benchmark", lambda body: "pred" in body and "id" in body, _longbio)
 
 KNOWN = (RULER, EVALSCOPE, REVIEW, VERIFIERS, *SHAPES)
-"""Formats of lines, in the order in which they are tried."""
+"""Formats of JSON Lines, in the order in which they are tried."""
 
 
 def shape_of(body: object) -> Shape | None:

@@ -1,8 +1,8 @@
 """Intervals of mean scores by a stratified bootstrap, the same for the same records.
 
-Units (rows, or pairs, which count as one) are drawn anew within their strata; a stratum's totals over DRAWS draws are
-made once and serve every table. Of n units n - 1 are drawn and scaled up, which makes the variance of the mean
-unbiased also in strata of a few rows (McCarthy and Snowden 1985). The interval is the percentile one.
+Units (rows, or pairs, which count as one) are resampled within their strata; a stratum's totals over DRAWS draws are
+computed once and serve every table. Of n units, n - 1 are drawn and scaled up, so that the variance of the mean is
+unbiased even in strata of a few rows (McCarthy and Snowden 1985). The interval is the percentile interval.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Units(NamedTuple):
 
 
 class Resampler:
-    """Totals of strata over the draws of a bootstrap, made when they are first asked for."""
+    """Totals of strata over the draws of a bootstrap, computed on demand."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Stratum, bytes], Floats] = {}
@@ -37,9 +37,9 @@ class Resampler:
     def interval(self, strata: Mapping[Stratum, Units]) -> tuple[float, float]:
         """Return the 95 % interval of the weighted mean over the units of some strata.
 
-        Strata of one unit, which tell nothing of their spread, are drawn as if they were one; so are all, if units
-        differ in none of them. Where no row scores, or every row all, no draw differs: the bound is that of the largest
-        chance under which this still happens in 25 of 1,000 such sets.
+        Strata of one unit, whose spread is unknown, are pooled into one; all strata are, if units differ in none of
+        them. If all rows score 0, or all score 1, draws do not differ. Then the other end is the chance of success
+        under which such a result still happens in 25 of 1,000 sets.
         """
         mean = sum(float(units.values.sum()) * units.weight for units in strata.values())
         count = sum(len(units.values) for units in strata.values())
@@ -49,13 +49,13 @@ class Resampler:
         return float(np.clip(low, 0, 1)), float(np.clip(high, 0, 1))
 
     def draws(self, strata: Mapping[Stratum, Units], *place: str | int) -> Floats:
-        """Return the weighted mean in each of DRAWS draws, as an array of their number.
+        """Return the weighted mean in each draw, as an array of length DRAWS.
 
-        Where no row scores, or every row all, draws are of the chances under which that happens (see `alike`).
+        If all rows score 0, or all score 1, the draws are chances under which that happens (see `alike`).
 
         Args:
             strata: the units of each stratum.
-            place: tells strata of one unit in one mean from those in another that is compared with it.
+            place: part of the random stream for pooled strata of one unit, so that means to be compared differ in it.
         """
         mean = sum(float(units.values.sum()) * units.weight for units in strata.values())
         if mean <= 1e-12 or mean >= 1 - 1e-12:
@@ -63,7 +63,7 @@ class Resampler:
         return self.plain_draws(strata, *place)
 
     def plain_draws(self, strata: Mapping[Stratum, Units], *place: str | int) -> Floats:
-        """Return draws as `draws` does of values that may be of any size; all are equal where all units are."""
+        """Return draws as `draws` does, but for values of any range; they are all equal if all units are."""
         spread = any(float(np.ptp(units.values)) > 0 for units in strata.values())
         apart = {stratum: units for stratum, units in strata.items() if spread and len(units.values) > 1}
         lone = [units.values * units.weight for stratum, units in strata.items() if stratum not in apart]
@@ -82,7 +82,7 @@ class Resampler:
 
 
 def alike(mean: float, count: int, *place: str | int) -> Floats:
-    """Return draws of the chance that `count` units all score 0, or all 1, whose ends are those of `bounds`."""
+    """Return draws of the chance under which `count` units all score 0, or all 1; their ends are those of `bounds`."""
     order = np.argsort(words(stream("interval", "alike", *place), DRAWS), kind="stable")
     chance: Floats = ((order + 0.5) / DRAWS) ** (1 / max(1, count))
     return chance if mean >= 0.5 else 1 - chance
@@ -105,7 +105,7 @@ def _drawn(stratum: Stratum, values: Floats) -> Floats:
 
 
 def bounds(mean: float, count: int) -> tuple[float, float]:
-    """Return the interval if draws say nothing: all units score 0 or 1, or there is only one."""
+    """Return the interval where draws cannot give one: all units score 0, or all 1, or there is only one unit."""
     least = ((1 - LEVEL) / 2) ** (1 / max(1, count))
     if mean >= 1 - 1e-12:
         return least, 1.0

@@ -1,11 +1,10 @@
-"""Joining predictions to rows by id: which answer counts, and everything that is wrong.
+"""Joins predictions to rows by id: decides which answer counts, and collects all faults.
 
-What counts: the one text that was given for an id. The same text twice is that text. Two different texts are none: it
-is not for the scorer to choose, the row scores 0 and both places are named. A failed, refused or empty try counts only
-if no other brought a text.
+The one text that was given for an id counts, also if it was given twice. Two different texts count as none, since the
+scorer must not choose: the row scores 0 and both places are named. A failed, refused or empty try counts only if no
+other brought a text.
 
-Ids are the same for every tokenizer, but prompts are not: where a file holds a prompt or its digest, it must be that of
-the row.
+Ids are the same for every tokenizer, but prompts are not: a prompt in a file, or its digest, must be the row's.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ from pipeline.score.reading import Found, read_predictions
 from pipeline.score.results import ANSWERED, EMPTY, MISSING, REFUSED, UNUSABLE, Fault
 
 ROW_ID = re.compile(r"[a-z][a-z_]*-[A-Za-z0-9_-]+-(?:32k|128k|1m)-\d+-\d+[ab]?-(?P<tag>[0-9a-z]+)")
-"""An id of some split, the split's tag at its end."""
+"""The id of a row of any split, with the split's tag at its end."""
 
 
 @dataclass(slots=True)
 class Answer:
-    """What was given for one id: the end of the text, as far as scorers read it, or why there is none."""
+    """What was given for one id: the end of the text that scorers read, or why there is none."""
 
     text: str | None
     size: int
@@ -49,15 +48,15 @@ class Answer:
 
     @property
     def conflict(self) -> bool:
-        """Tell whether another text was given too."""
+        """Whether another text was given too."""
         return self.text is not None and self.state == UNUSABLE
 
 
 @dataclass(slots=True)
 class Answered:
-    """Answers by id, faults in the order they were met, and how many predictions were read.
+    """Answers by id, faults in the order of reading, and the number of predictions read.
 
-    `untold` are the files that hold no prompts, so that they may be of any tokenizer.
+    `untold` are files without prompts or digests, whose predictions may be for any tokenizer.
     """
 
     answers: dict[str, Answer] = field(default_factory=dict)
@@ -74,17 +73,17 @@ def join(
     *,
     told: Container[Path] = (),
 ) -> Answered:
-    """Read predictions and keep those of known ids. Memory holds their texts, and no line of a file but one.
+    """Read predictions and keep those of known ids. Only their texts and one line of a file are in memory at a time.
 
     Args:
-        paths: files of predictions, of one model.
-        known: the ids of the rows, with the digest of each prompt, where it is known.
-        tags: the split tag of each tier, and `title` the split's name, for the error.
-        title: see `tags`.
-        told: files of which something else tells for which tokenizer they were made.
+        paths: files of predictions of one model.
+        known: the ids of the rows, with the digest of each prompt, or "" if it is not known.
+        tags: the split tag of each tier.
+        title: the split's name, for errors.
+        told: files whose tokenizer is known otherwise.
 
     Raises:
-        PredictionsError: if a file is of no known form, or a prediction is of another split.
+        PredictionsError: if a file has no known format, or a prediction is for another split or another prompt.
     """
     joined = Answered()
     short = {known_by(row_id): row_id for row_id in known}
@@ -107,10 +106,10 @@ def join(
 
 
 def _is_own(entry: Entry, known: Mapping[str, str], title: str) -> bool:
-    """Tell whether the prompt that was sent is the row's; False if nothing says what was sent.
+    """Tell whether the prompt that was sent is known to be the row's.
 
     Raises:
-        PredictionsError: if it is another.
+        PredictionsError: if it is another one.
     """
     expected = known[str(entry.id)]
     if not entry.digest or not expected:
@@ -163,7 +162,7 @@ def _take(entry: Entry, joined: Answered) -> None:
 
 
 def _answer(entry: Entry, joined: Answered) -> Answer:
-    """Return the answer of an entry; of a long text, only the end that scorers read is kept."""
+    """Return the answer of an entry, a long text cut to the end that scorers read."""
     if entry.error:
         return Answer(None, 0, entry.where, REFUSED if entry.final else MISSING, entry.error)
     text, more = entry.text, (entry.finish, entry.tokens, entry.seconds)
@@ -187,7 +186,7 @@ ALL = Selection()
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A row's key: its columns, and what they say of depth, class, pair, guessers and the digest of the prompt."""
+    """A row's key: its columns, and depth, class, pair, baselines and prompt digest, derived from them."""
 
     row: Row
     subset: str
@@ -202,7 +201,7 @@ def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
     """Yield the keys of the selected rows, in the order of the split.
 
     Raises:
-        PredictionsError: if the split withholds its keys, or has a scorer that is not known here.
+        PredictionsError: if the split withholds its keys, or has a scorer that this version does not know.
     """
     best = _constants(split)
     for row in reader(split)(COLUMNS, selection):
@@ -210,7 +209,7 @@ def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
 
 
 def known_ids(split: Split) -> Iterator[str]:
-    """Yield the ids of all rows of a split, of whatever size it was opened in.
+    """Yield the ids of all rows of a split, whatever size it was opened in.
 
     Raises:
         PredictionsError: if the split withholds its keys.
@@ -220,7 +219,7 @@ def known_ids(split: Split) -> Iterator[str]:
 
 
 def reader(split: Split) -> Callable[[Sequence[str], Selection], Iterator[Row]]:
-    """Return what reads rows with keys: those of ``keys``, or where there are none, those of ``data``."""
+    """Return the method that reads rows with keys: from ``keys``, or if there are none, from ``data``."""
     return split.key_rows if _has_keys(split, "keys") else split.rows
 
 
@@ -228,7 +227,7 @@ def _has_keys(split: Split, part: str) -> bool:
     """Tell whether a part of a split has keys.
 
     Raises:
-        PredictionsError: if neither part has.
+        PredictionsError: if neither part has them.
     """
     path = next(iter(split.shards(part)), None)
     if path is not None and path.is_file() and "target" in columns_of(path):
@@ -264,18 +263,18 @@ def _key_row(row: Row, tag: str, best: Mapping[tuple[Any, ...], float]) -> KeyRo
 
 
 def pair_of(row_id: str) -> str:
-    """Return what the ids of both forms of a pair share."""
+    """Return the common part of the ids of a pair's two forms."""
     head, _, tag = row_id.rpartition("-")
     return f"{head[:-1]}-{tag}"
 
 
 FEWEST = 4
-"""Rows of a kind of question from which on the best constant reply, chosen with knowledge of their answers, says
-anything: on a single row it scores 1."""
+"""Fewest rows of a kind of question for which the best constant means anything. It is chosen with knowledge of their
+answers, so on a single row it scores 1."""
 
 
 def _constants(split: Split) -> dict[tuple[Any, ...], float]:
-    """Return what the best constant reply scores, by tier and kind of question; one for both classes of refusals."""
+    """Return the best constant's score by tier and kind of question; one constant serves both classes of refusals."""
     found: dict[tuple[Any, ...], float] = {}
     for tier, made in split.manifest.tiers.items():
         chances = made.chance or ()
@@ -289,7 +288,7 @@ def _constants(split: Split) -> dict[tuple[Any, ...], float]:
 
 
 def judged(keys: Sequence[KeyRow]) -> list[Row]:
-    """Return what scorers look at, of each key."""
+    """Return the columns of each key that scorers read."""
     return [{name: key.row[name] for name in JUDGED} for key in keys]
 
 
@@ -298,14 +297,14 @@ UNSELECTED = "not selected by {by}"
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Records of what was asked; `told` are the files that they speak of. Without records everything was asked."""
+    """Records of which rows were asked, and the files `told` that they cover. Without records all rows were asked."""
 
     notes: tuple[RequestNote, ...] = ()
     told: frozenset[Path] = field(default_factory=frozenset)
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """The settings of the runs; where two differ, both."""
+        """The settings of the runs; if runs differ, all values."""
         found: dict[str, dict[str, None]] = {}
         for note in self.notes:
             for name, value in note.asked.settings.items():
@@ -314,10 +313,10 @@ class Notes:
 
 
 def notes_of(paths: Sequence[Path], exports: Sequence[Path], splits: Sequence[Split]) -> Notes:
-    """Return the records of what was asked in some files; none if one of them has none, since it may hold any row.
+    """Return the records of what was asked in some files; none if any file lacks one, since it may contain any row.
 
     Raises:
-        PredictionsError: if a given folder has no record, or a record is of another split or another tokenizer's.
+        PredictionsError: if an exported folder has no record, or a record is for another split or tokenizer.
     """
     if exports:
         notes = tuple(requested_in(folder) for folder in exports)
@@ -339,10 +338,10 @@ def _found(path: Path, splits: Sequence[Split]) -> RequestNote | None:
 
 
 def _concerns(note: RequestNote, splits: Sequence[Split]) -> bool:
-    """Tell whether a record is of one of some splits.
+    """Tell whether a record is for one of some splits.
 
     Raises:
-        PredictionsError: if it is, but of another tokenizer's folder.
+        PredictionsError: if it is for the same release, but another tokenizer's split.
     """
     same = [split for split in splits if set(split.tags.values()) & set(note.asked.tags.values())]
     if same and all(split.tokenizer != note.asked.tokenizer for split in same):
@@ -355,7 +354,7 @@ def _concerns(note: RequestNote, splits: Sequence[Split]) -> bool:
 
 
 def is_asked_lite(splits: Sequence[Split], selection: Selection, notes: Notes) -> bool:
-    """Return whether only rows of the size lite were asked: they were selected, or no run asked any others."""
+    """Tell whether only rows of the size lite were asked: they were selected, or no run asked any others."""
     asked = [chosen for note in notes.notes for chosen in note.asked.selections]
     chosen = selection.size == LITE or all(split.size == LITE for split in splits)
     return chosen or (bool(asked) and all(each.size == LITE for each in asked))
@@ -366,7 +365,7 @@ def _titles(splits: Sequence[Split]) -> str:
 
 
 def split_keys(keys: Sequence[KeyRow], splits: Sequence[Split], notes: Notes) -> tuple[list[KeyRow], dict[str, int]]:
-    """Return the keys of the rows that were asked, and how many others there are, by reason."""
+    """Return the keys of the rows that were asked, and the number of other rows by reason."""
     never: Counter[str] = Counter()
     reasons = {row_id: why for split in splits for row_id, why in _never(split, notes.notes).items()}
     for key in keys:
@@ -376,7 +375,7 @@ def split_keys(keys: Sequence[KeyRow], splits: Sequence[Split], notes: Notes) ->
 
 
 def _never(split: Split, notes: Sequence[RequestNote]) -> dict[str, str]:
-    """Return the rows of a split that no record asks, with the reason; none if no record is of it."""
+    """Return the ids of a split's rows that were not asked, with the reasons; empty if no record is for the split."""
     own = [note for note in notes if set(split.tags.values()) & set(note.asked.tags.values())]
     if not own:
         return {}

@@ -1,7 +1,7 @@
-"""Scores by language, and what each loses against English on the same rows.
+"""Scores by language, and their difference from English on the same rows.
 
-Forms of a task in several languages have rows of the same numbers, with the same keys, values and depths: their ids
-differ in the name of the subtask alone. So the difference between two languages is one between pairs of rows.
+Forms of a task in several languages have the same rows by number, with the same keys, values and depths: only the
+subtask's name in their ids differs. So the difference between two languages is measured on pairs of rows.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ ENGLISH = CODES[0]
 
 @dataclass(frozen=True, slots=True)
 class InLanguage:
-    """The score of the rows in a language: of the `text` and of the question, `asked`; and its difference from English.
+    """The score of rows with a text in one language, asked in the same or another, and their difference from English.
 
-    `tasks` are those of the family and subtask that are asked in it; `english` is None where the same rows are not
-    asked in English.
+    `tasks` lists their tasks; `english` is None if the same rows are not asked in English.
     """
 
     text: str
@@ -33,7 +32,7 @@ class InLanguage:
 
 
 def by_language(tables: Tables) -> list[InLanguage]:
-    """Return the scores by language: that of English first, then the others, each before the forms that cross two."""
+    """Return the scores by language: English first, then the other languages, then the forms that cross two."""
     found: dict[tuple[str, str], list[Record]] = {}
     for each in tables.scored.records:
         if named := asking(each.subtask):
@@ -55,7 +54,7 @@ def _in_language(
 
 
 def _named_alike(record: Record) -> Record:
-    """Return a record under the name that it has in all languages."""
+    """Return a record with the id and subtask that it shares with all languages."""
     named = asking(record.subtask)
     if not named:
         return record

@@ -1,15 +1,15 @@
-"""Scores over length: of the same kinds of rows at every length, over the rows that have a reply.
+"""Scores over length: for the same kinds of rows at every length, over the rows that have a reply.
 
-A curve compares lengths only if each of them asks the same. Its kinds of rows (family, subtask, complexity) and its
-lengths are therefore the largest full table of both that the rows hold: a kind without rows at one of these lengths is
-left out at all, by name. A point is the plain mean of families of that of subtasks of that of complexities of that of
-rows. Where complexity 0 is the class of rows whose text does not tell, this is balanced accuracy.
+A curve compares lengths only if each of them asks the same. So its kinds of rows (family, subtask, complexity) and its
+lengths are the largest full table of both in the rows: a kind that lacks rows at one of these lengths is left out, and
+named. A point is the plain mean over families, of means over subtasks, of means over complexities, of means over rows.
+Where complexity 0 is the class of rows whose text does not give the answer, this is balanced accuracy.
 
-The rows of the size lite are too few for that: a subtask is not asked in every complexity at each length, and at 1m not
-at each length either. There, kinds are subtasks, or whole families, and a point is the mean over those.
+The size lite has too few rows for that: not every length has every complexity of a subtask and, at 1m, every subtask.
+There, kinds are subtasks or whole families, and a point is the mean over those.
 
-Rows without a reply are no zeros: a point is the mean over the others, and a gap where they are fewer than half. An
-empty reply is one: the model was asked, and said nothing.
+Rows without a reply do not count as zero: a point is the mean over the others, and a gap if they are fewer than half.
+An empty reply does count as zero: the model was asked, and wrote nothing.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ Kind = tuple[str, str, int]
 """Family, subtask and complexity."""
 
 Held = Mapping[Kind, Set[int]]
-"""Lengths at which a kind of rows is asked."""
+"""The lengths at which each kind is asked."""
 
 Where = Mapping[str, str | int]
-"""Columns and the values that rows have there."""
+"""Columns and their values, which select rows."""
 
 EVERYWHERE: Where = {}
 
 LEVELS = ("family", "subtask", "complexity")
-"""What a point is the mean over, level by level."""
+"""The levels of a point's mean."""
 LITE_LEVELS = ("family", "subtask")
-"""The same of rows of the size lite."""
+"""The levels for the size lite."""
 ANY, ALL_SUBTASKS = -1, "all"
-"""The complexity and the subtask of kinds in which these are not told apart."""
+"""The complexity and the subtask of kinds that combine all of them."""
 
 REPLIED = (ANSWERED, EMPTY)
 LEAST = 0.5
-"""The share of rows with a reply from which on a point is drawn."""
+"""The least share of rows with a reply for a point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ class LengthScore:
 
     Attributes:
         length: in tokens.
-        rows: how many rows are asked; `answered` of them have a reply, and of pairs both.
-        mean, low, high: over answered rows with its 95 % interval; None if fewer than half have a reply.
-        chance, best_constant: what guessers score on all the rows; None if no row tells.
-        floor: what a score is to be above: chance, and where refusing may be right what the best constant scores.
+        rows, answered: the number of rows asked, and of those with a reply, in pairs for both forms.
+        mean, low, high: the mean over answered rows with its 95 % interval; None if fewer than half have a reply.
+        chance, best_constant: the scores of guessing on all the rows; None if no row states them.
+        floor: what a score must exceed: chance or, where refusals may be right, the best constant if that is higher.
         draws: the mean in each draw of the bootstrap; empty without a mean.
     """
 
@@ -82,9 +82,9 @@ class LengthScore:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Scores at ascending lengths; `subtasks` are those it is of, `left_out` others of the place, as family.subtask.
+    """Scores at ascending lengths; `subtasks` lists the tasks compared (family.subtask), `left_out` the place's others.
 
-    `lite` is whether it is of rows of the size lite: then a point is over all complexities at once.
+    `lite` is whether only rows of the size lite were asked; then points do not distinguish complexities.
     """
 
     place: Where
@@ -116,7 +116,7 @@ class Curves:
         return found
 
     def held(self, place: Where = EVERYWHERE) -> Held:
-        """Return the lengths at which the rows of a place are asked, by kind."""
+        """Return the lengths at which each kind of rows in a place is asked."""
         found: dict[Kind, set[int]] = defaultdict(set)
         for each in self._inside(place):
             found[kind_of(each, lite=self._lite)].add(each.length)
@@ -130,7 +130,7 @@ class Curves:
 
         Args:
             place: columns and their values, such as ``{"family": "bio"}``.
-            held: which kinds are compared at which lengths, if not those of these records: see `shared`.
+            held: the kinds to compare and their lengths, if not those of these records: see `shared`.
         """
         held = self.held(place) if held is None else held
         key = (tuple(place.items()), frozenset((kind, frozenset(own)) for kind, own in held.items()))
@@ -168,31 +168,31 @@ class Curves:
 
 
 def answered(records: Sequence[Record]) -> list[Record]:
-    """Return the records that have a reply, be it empty; pairs only if both forms have one."""
+    """Return the records that have a reply, even an empty one; pairs only if both forms have one."""
     lacking = {each.pair for each in records if each.pair and each.state not in REPLIED}
     return [each for each in records if each.state in REPLIED and not (each.pair and each.pair in lacking)]
 
 
 def inside(records: Iterable[Record], place: Where) -> list[Record]:
-    """Return the records of a place."""
+    """Return the records in a place."""
     return [each for each in records if all(getattr(each, name) == value for name, value in place.items())]
 
 
 def kind_of(record: Record, *, lite: bool = False) -> Kind:
-    """Return the kind of a row: what is asked at several lengths alike."""
+    """Return the kind of a row, which is comparable across lengths."""
     if lite:
         return record.family, record.subtask if RULES[record.tier].every == 1 else ALL_SUBTASKS, ANY
     return record.family, record.subtask, record.complexity
 
 
 def shared(held: Sequence[Held]) -> dict[Kind, frozenset[int]]:
-    """Return the kinds that all of several models were asked, at every length that any was asked them."""
+    """Return the kinds that several models were all asked, each with every length at which any of them was."""
     kinds = set(held[0]).intersection(*held[1:])
     return {kind: frozenset().union(*(each[kind] for each in held)) for kind in sorted(kinds)}
 
 
 def grid(held: Held) -> tuple[frozenset[Kind], tuple[int, ...]]:
-    """Return the kinds and neighbouring lengths that make the largest table without an empty cell.
+    """Return the kinds and consecutive lengths that make the largest table without an empty cell.
 
     Several lengths are preferred to one, then more cells, more lengths, and shorter ones.
     """
@@ -224,7 +224,7 @@ def _mean_of(
     guess: Callable[[Record], float | None],
     levels: Sequence[str],
 ) -> float | None:
-    """Return the mean of what a guesser scores, over the rows that tell it."""
+    """Return the mean score of a guess over the rows that state it, or None."""
     told = {each.id: value for each in rows if (value := guess(each)) is not None}
     if len(told) < len(rows):
         shares = nested_shares((each for each in rows if each.id in told), levels)
@@ -232,7 +232,7 @@ def _mean_of(
 
 
 KEPT = 0.85
-"""The share of the shortest length's score that is to be kept, unless said."""
+"""The default share of the score at the shortest length that must be kept."""
 
 ROUNDING = 1e-9
 
@@ -243,14 +243,14 @@ class Effective:
 
     Attributes:
         place: what the rows have in common.
-        kept: the share of the score that is to be kept.
-        length: the effective length; 0 if already the score at the shortest length cannot be told from guessing.
-        low, high: its interval, of lengths that were asked, `length` among them; 0 as in `length`.
-        shortest: the length that others are held against; None without a score there.
+        kept: the share of the score that must be kept.
+        length: the effective length; 0 if even the score at the shortest length cannot be distinguished from guessing.
+        low, high: its interval, which includes `length`; both are lengths that were asked, or 0 as for `length`.
+        shortest: the length that others are compared with; None without a score there.
         base: the score at `shortest`.
-        measured: the longest length before the first without a score: an effective length that is `measured` may be
-            longer.
-        asked: the longest length of which there are rows, answered or not.
+        measured: the longest length before the first without a score; if `length` is the same, the effective length may
+            be longer.
+        asked: the longest length with rows, answered or not.
     """
 
     place: Where
@@ -265,7 +265,7 @@ class Effective:
 
     @property
     def at_least(self) -> bool:
-        """Tell whether the score is kept at every length that was measured."""
+        """Whether the score is kept at every length that was measured."""
         return self.length > 0 and self.length == self.measured
 
 
@@ -287,7 +287,7 @@ def effective_length(curve: Curve, kept: float = KEPT) -> Effective:
     found = lengths[_held(np.array([[point.mean] for point in points]), floors, kept)][0] if sure else 0
     draws = np.array([point.draws for point in points])
     if points[0].mean == 0:
-        draws[0] = 0.0  # that no row scores leaves room for a small chance, which is no base to keep
+        draws[0] = 0.0  # draws of a zero score are small chances (`alike`), which must not be a base to keep
     drawn = lengths[_held(draws, floors, kept)]
     low, high = np.percentile(drawn, [50 * (1 - LEVEL), 50 * (1 + LEVEL)], method="inverted_cdf")
     return Effective(
@@ -297,7 +297,7 @@ def effective_length(curve: Curve, kept: float = KEPT) -> Effective:
 
 
 def effective_lengths(scored: Scored, kept: float = KEPT) -> list[Effective]:
-    """Return the effective length over all families together, if there are several, and of each."""
+    """Return the effective length over all families together, if there are several, and for each."""
     curves, families = Curves(scored), sorted({record.family for record in scored.records})
     places: list[Where] = [*([EVERYWHERE] if len(families) > 1 else []), *({"family": name} for name in families)]
     return [effective_length(curves.curve(place), kept) for place in places]
@@ -328,7 +328,7 @@ def _measured(points: Sequence[LengthScore]) -> list[LengthScore]:
 
 
 def _held(means: Floats, floors: Floats, kept: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return of each column of `means` (length by draw) at how many lengths, from the first on, the score is kept."""
+    """Return, for each column of `means` (length by draw), the number of lengths from the first that keep the score."""
     enough = means >= kept * means[0] - ROUNDING
     above = means > floors[:, None] + ROUNDING
     held: np.ndarray[tuple[int], np.dtype[np.int64]] = np.cumprod(enough & above, axis=0).sum(axis=0)
@@ -342,8 +342,8 @@ class Difference:
     Attributes:
         place: what the rows have in common.
         first, second: the models' labels.
-        rows: how many rows; `asked` of which there are.
-        better, worse: rows that the second scores higher on, and lower.
+        rows, asked: the number of rows that both answered, and of all rows that either was asked.
+        better, worse: the number of rows on which the second scores higher, and lower.
         mean: of second minus first, from -1 to 1, with its 95 % interval `low` to `high`; None without rows.
     """
 
@@ -360,7 +360,7 @@ class Difference:
 
     @property
     def told(self) -> bool:
-        """Tell whether the interval leaves out 0."""
+        """Whether the interval excludes 0."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
 
@@ -368,8 +368,8 @@ def difference(first: Scored, second: Scored, place: Where = EVERYWHERE) -> Diff
     """Return the difference of two models on the rows of a family, subtask or length, or on all.
 
     Args:
-        first: the one that is taken away.
-        second: the other, scored against the same rows.
+        first: the model whose scores are subtracted.
+        second: the other model, scored against the same rows.
         place: columns and their values, such as ``{"family": "bio"}``.
     """
     own, other = (inside(each.records, place) for each in (first, second))
@@ -388,7 +388,7 @@ def difference(first: Scored, second: Scored, place: Where = EVERYWHERE) -> Diff
 
 
 def _interval(values: Sequence[Floats], drawn: Floats) -> tuple[float, float]:
-    """Return the interval of the draws; where no unit differs, draws say nothing and the binomial bound holds."""
+    """Return the interval of the draws, or the binomial bound if units do not differ and so draws do not."""
     low, high = ends(drawn)
     if all(float(np.ptp(each)) == 0 for each in values) and high - low < 1e-12:
         wide = 1 - bounds(1.0, sum(len(each) for each in values))[0]

@@ -1,4 +1,4 @@
-"""Reading predictions from files of any known format, one by one; unreadable lines are reported and skipped."""
+"""Reads predictions from files of any known format, one by one; unreadable lines are reported and skipped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pipeline.storage import readable, streamed
 from pipeline.storage.inflated import largest_piece
 
 LONGEST_LINE = 256 * 1024 * 1024
-"""Bytes of a line that are read; a logged sample of a million tokens takes up to 20 MB."""
+"""Most bytes of a line that are read; a logged sample of a million tokens takes up to 20 MB."""
 FORMS = "give JSON Lines or Parquet with id and prediction, or the output of carrara run, a batch or a harness"
 UNREADABLE = (ValueError, RecursionError)
 
@@ -30,7 +30,7 @@ Found = Entry | Fault
 
 
 def object_of(where: str, line: bytes) -> dict[str, Any] | Fault:
-    """Return the object that a line is."""
+    """Return the JSON object in a line, or a fault."""
     try:
         found = json.loads(line)
     except UNREADABLE as fault:
@@ -42,20 +42,20 @@ def object_of(where: str, line: bytes) -> dict[str, Any] | Fault:
 
 
 def misfit(where: str, shape: Shape) -> Fault:
-    """Return the fault of an object that is not in the format of those before it."""
+    """Return the fault of an object whose format differs from that of earlier ones."""
     return Fault("unreadable", f"{where}: not in the format of the lines before it ({shape.name})")
 
 
 ZSTD, ENCRYPTED = 93, 1
 INFLATED = 2000
-"""Times its size that a log may grow; Deflate reaches 1,032, and replies 10 to 50."""
+"""Most times its size to which a log may decompress; Deflate reaches 1,032, and replies 10 to 50."""
 SAMPLE = re.compile(r"samples/[A-Za-z0-9][\w .,:=@+~-]*\.json", re.ASCII)
-"""Names of samples in a log: no folder below, and nothing that a terminal would act upon."""
+"""Names of samples in a log: without subfolders or control characters."""
 INSPECT = next(shape for shape in SHAPES if shape.name == "Inspect")
 
 
 def read_log(path: Path) -> Iterator[Found]:
-    """Read an Inspect log (.eval): a ZIP with a file of JSON for each sample."""
+    """Read an Inspect log (.eval): a ZIP file with a JSON file for each sample."""
     try:
         with streamed(path) as whole, zipfile.ZipFile(whole) as log:
             samples = sorted(
@@ -89,7 +89,7 @@ def _is_sample(name: str) -> bool:
 
 
 def _unpacked(path: Path, log: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Return the bytes of an entry; Inspect packs with Zstandard, which zipfile learns in Python 3.14 only."""
+    """Return the bytes of an entry; Inspect compresses with Zstandard, which zipfile supports only from Python 3.14."""
     if max(entry.file_size, entry.compress_size) > LONGEST_LINE:
         raise ValueError(f"a sample of {max(entry.file_size, entry.compress_size):,} bytes")
     if entry.compress_type != ZSTD or entry.flag_bits & ENCRYPTED:
@@ -114,7 +114,7 @@ def _sample(where: str, raw: bytes) -> Found:
 
 
 def is_plain_log(start: bytes) -> bool:
-    """Tell whether a file starts as a log of Inspect in JSON: an object over several lines, with its version first."""
+    """Tell whether a file starts like an Inspect log in JSON: an object over several lines, its version first."""
     return start.lstrip()[:1] == b"{" and b'"version"' in start[:64] and b'"eval"' in start
 
 
@@ -149,14 +149,14 @@ FOLDER = (
     *("samples_*.jsonl", "*.eval", "traces.jsonl", "predictions/*/*.jsonl", "details_*.parquet"),
     *("inference_results.json", "*.jsonl", "*.parquet", "*.json"),
 )
-"""What is looked for in a folder: the first that is there."""
+"""File name patterns; the first with a match in a folder is used."""
 
 
 def files_of(given: Iterable[Path]) -> list[Path]:
     """Return the given files of predictions, and those in the given folders.
 
     Raises:
-        PredictionsError: naming what is not there, or a folder that holds none.
+        PredictionsError: naming a path that does not exist, or a folder without predictions.
     """
     return [path for each in given for path in _files(each)]
 
@@ -178,7 +178,7 @@ def read_predictions(path: Path) -> Iterator[Found]:
     """Yield the predictions of a file, and a fault for each place that cannot be read.
 
     Raises:
-        PredictionsError: if the file is of no known form.
+        PredictionsError: if the file has no known format, or cannot be read.
     """
     try:
         with streamed(path) as file:
@@ -221,7 +221,7 @@ def _lines(path: Path) -> Iterator[Found]:
 
 
 def _numbered(path: Path, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
-    """Yield lines with their place; one that is too long is given as far as it was read."""
+    """Yield lines with their places; a line that is too long is cut to its beginning."""
     number = 0
     while line := file.readline(LONGEST_LINE):
         number += 1
@@ -261,15 +261,15 @@ def _parquet(path: Path) -> Iterator[Found]:
 
 
 def _is_indented(start: bytes) -> bool:
-    """Tell whether a file starts as JSON over several lines, or as a list."""
+    """Tell whether a file starts like JSON over several lines, or like a list."""
     first = start.lstrip()
     return first[:1] == b"[" or first.split(b"\n", 1)[0].strip() == b"{"
 
 
 def _whole(path: Path) -> Iterator[Found]:
-    """Read the results of HELMET or LongBio-Benchmark, which are one value of JSON.
+    """Read the results of HELMET or LongBio-Benchmark, which are one JSON value.
 
-    LongBio-Benchmark knows rows by their number in the file of data that it copies beside its results.
+    LongBio-Benchmark refers to rows by their number in the data file that it copies beside its results.
     """
     found = _json(path)
     items: Any = None

@@ -1,6 +1,6 @@
 """Results of scoring: a record for each row of the split, faults of the predictions, and cells of tables.
 
-All are frozen and plain: `plain_result` turns them into JSON (``schemas/scores.schema.json``), pages draw from them.
+All are frozen, plain data, which pages show and `plain_result` turns into JSON (``schemas/scores.schema.json``).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pipeline.languages import asking
 from pipeline.typed import Share, Whole
 
 HEAD = 2000
-"""Characters of a prediction, from its start, and from its end, that a record keeps."""
+"""Characters that a record keeps of a prediction, at its beginning and at its end."""
 CHANCE = ("uniform", "any_reply")
-"""The baselines that are taken for chance, the first that a row has: a draw among all answers, or all replies."""
+"""The baselines that serve as chance, of which the first in a row counts: a draw from all answers, or all replies."""
 
 ANSWERED, EMPTY, REFUSED, MISSING, UNUSABLE = "answered", "empty", "refused", "missing", "unusable"
 STATES = (ANSWERED, EMPTY, REFUSED, MISSING, UNUSABLE)
-"""States of a row: a reply was scored; it has no text; the server refused the request for good, as one that does not
-fit; there is none; or it is no text, or there are two. All but the first score 0."""
+"""States of a row: a reply was scored; it is empty; the server finally refused the request, as one that is too long;
+there is no reply; or it is not text, or there are two. All but the first score 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +30,20 @@ class Record:
     Attributes:
         id: the row's id.
         family, subtask, tier, bucket, length, context_tokens, complexity, scorer: columns of the row.
-        subset: the split tag and the tier: which of several stacked sets the row is of.
-        depth: of the relevant segment, from 0 to 1; None where there are several, or none.
-        kind: ``stated`` or ``unstated`` on rows where refusing may be right, else empty.
-        pair: what both forms of a pair share; empty for other rows.
+        subset: the split tag and the tier, which identify one of several stacked sets.
+        depth: of the relevant segment, from 0 to 1; None if there are several or none.
+        kind: ``stated`` or ``unstated`` on rows where a refusal may be right, else empty.
+        pair: the common part of both forms' ids; empty for rows that are not in pairs.
         state: one of STATES.
-        score: what counts, from 0 to 1: that of the row, or of a pair the lower of both forms (`metrics.counted`).
+        score: the score that counts, from 0 to 1; for a pair, the lower of both forms (`metrics.counted`).
         alone: the score of this row by itself.
-        prediction: the reply, its middle cut out where it is longer than twice HEAD; empty without one.
+        prediction: the reply, without its middle if it is longer than twice HEAD; empty without one.
         target, question: columns of the row.
-        baselines: what guessers score on the row (on the pair), by name; ``best_constant`` from the manifest.
-        figures: what the score is made of, by name; empty where it is a single figure.
-        unparsed: whether there is a reply, in no form that its scorer can judge.
-        finish: why the reply ended, in the server's word; ``length`` if it was cut off; empty if that is not known.
-        completion_tokens, seconds: tokens of the reply and the time it took; None if they are not known.
+        baselines: scores of guessing on the row (on the pair), by name; ``best_constant`` is from the manifest.
+        figures: the figures behind the score, by name; empty if it is a single one.
+        unparsed: whether there is a reply that has no form that its scorer can judge.
+        finish: why the reply ended, in the server's word; ``length`` if it was cut off; empty if unknown.
+        completion_tokens, seconds: tokens of the reply and the time it took; None if unknown.
     """
 
     id: str
@@ -74,18 +74,18 @@ class Record:
 
     @property
     def language(self) -> str:
-        """The languages of the row, as its subtask names them: ``de``, or ``de_en`` for a question in another one."""
+        """The languages of the row, from its subtask: ``de``, or ``de_en`` if its question is in another one."""
         named = asking(self.subtask)
         return "" if named is None else "_".join(dict.fromkeys(named[1:]))
 
     @property
     def cut(self) -> bool:
-        """Tell whether the reply ended where its room did."""
+        """Whether the reply was cut off at its limit of tokens."""
         return self.finish == "length"
 
     @property
     def chance(self) -> float | None:
-        """The score of blind guessing; None if it is not known."""
+        """The score of blind guessing; None if unknown."""
         return next((self.baselines[name] for name in CHANCE if name in self.baselines), None)
 
 
@@ -93,8 +93,8 @@ class Record:
 class Fault:
     """Something wrong with the predictions: its kind, and one line that says where and what.
 
-    Kinds: ``missing``, ``failed`` (an error in place of a reply), ``refused`` (an error that no other try would mend),
-    ``empty`` (a reply without text), ``conflict`` (two answers for one id), ``repeated`` (the same answer twice;
+    Kinds: ``missing``, ``failed`` (an error instead of a reply), ``refused`` (an error that another try would not
+    mend), ``empty`` (a reply without text), ``conflict`` (two answers for one id), ``repeated`` (the same answer twice;
     harmless), ``unknown`` (an id that the split lacks), ``no text``, ``huge``, ``unreadable`` (a line that cannot be
     read), ``half`` (only one form of a pair is selected).
     """
@@ -107,11 +107,11 @@ class Fault:
 class Scored:
     """One model's predictions, scored against one split or several stacked ones.
 
-    `model` is a label for pages, `split` the title of the split, `quirks` the ones that differ from the defaults as
-    ``mrcr=starts``, `records` stand in the order of the split; `counts` are how many rows are in each state, how many
-    replies were unparsed or cut off, and how many predictions were given. `settings` are those of the run, as it has
-    noted them; `never_asked` counts the rows that an export or a run left out, by reason: they have no record.
-    `warnings` say what cannot be told, in a line each. `lite` is whether only rows of the size lite were asked.
+    `model` is a label, `split` the title of the split, and `quirks` lists those that were chosen, like ``mrcr=starts``.
+    `records` are in the order of the split. `counts` has the number of rows in each state, of replies that were
+    unparsed or cut off, and of predictions given. `settings` are those that the run recorded. `never_asked` counts, by
+    reason, the rows that an export or a run left out: they have no record. `warnings` has a line for each thing that
+    cannot be checked. `lite` is whether only rows of the size lite were asked.
     """
 
     model: str
@@ -128,39 +128,39 @@ class Scored:
     lite: bool = False
 
     def renamed(self, name: Callable[[str], str]) -> Scored:
-        """Return the same with the files of predictions called otherwise in what is said of them."""
+        """Return the same with faults and warnings rewritten by `name`, which renames the files of predictions."""
         faults = tuple(replace(fault, said=name(fault.said)) for fault in self.faults)
         return replace(self, faults=faults, warnings=tuple(map(name, self.warnings)))
 
     @property
     def window(self) -> int:
-        """The largest window that any row was asked in, in tokens of the model's own tokenizer."""
+        """The largest window in which any row was asked, in tokens of the model's own tokenizer."""
         return max((record.context_tokens for record in self.records), default=0)
 
     @property
     def complete(self) -> bool:
-        """Tell whether every row that was asked has an answer and nothing was wrong with any."""
+        """Whether every row that was asked has an answer, and no fault but ``repeated`` was found."""
         return all(fault.kind == "repeated" for fault in self.faults)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A mean score over some rows, with its interval and the score of guessing on the same rows.
+    """A mean score over some rows, with its interval and the scores of guessing on the same rows.
 
     Attributes:
         place: what the rows have in common, as ``{"family": "mrcr", "length": 2048}``.
-        rows: how many rows there are; `units` counts a pair once.
-        answered: how many of them have a scored reply.
-        mean: of the means of families, each of its subtasks, each of their lengths (`metrics.headline`); rows without a
+        rows, units: the number of rows; `units` counts a pair once.
+        answered: the number of rows with a scored reply.
+        mean: the mean over families, of means over subtasks, of means over lengths (`metrics.headline`); rows without a
             reply count as 0. Over all rows it is the headline.
         low, high: its 95 % interval.
-        answered_mean: over answered rows alone; None if there are none.
-        chance: the mean of what blind guessing scores; None where no row tells.
-        best_constant: what the best single reply scores for one who knows which kind of answer is asked for.
-        baselines: means of all other guessers, by name; only over rows that have them.
-        empty, refused: how many rows have a reply without text, and a server's final refusal.
-        unparsed: how many replies are in no form that their scorer can judge, and score 0.
-        cut: how many replies ended where their room did.
+        answered_mean: the same over answered rows only; None if there are none.
+        chance: the mean score of blind guessing; None if no row states it.
+        best_constant: the score of the best single reply to each kind of question.
+        baselines: mean scores of all other guessers, by name, over the rows that have them.
+        empty, refused: the number of rows with an empty reply, and with a server's final refusal.
+        unparsed: the number of replies that have no form that their scorer can judge, and score 0.
+        cut: the number of replies that were cut off at their limit of tokens.
     """
 
     place: Mapping[str, str | int | float]
@@ -182,7 +182,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """Accuracy by class on rows where refusing may be right; `pairs` are passed if both forms are right.
+    """Accuracy by class on rows where a refusal may be right; a pair is passed if both forms are right.
 
     `balanced` is the plain mean over both classes: always refusing scores one half.
     """
@@ -195,7 +195,7 @@ class Classes:
 
 
 def plain_result(value: object) -> Any:
-    """Return a record, cell, fault or the like as values of JSON; floats with six digits."""
+    """Return a record, cell, fault or the like as JSON values, with floats rounded to six decimals."""
     return _plain(asdict(value))  # type: ignore[call-overload]
 
 

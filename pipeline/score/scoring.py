@@ -1,4 +1,4 @@
-"""Scoring predictions: every row of the split gets a record, on several processes."""
+"""Scores predictions, in several processes; every row of the split gets a record."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from pipeline.score.results import ANSWERED, EMPTY, HEAD, MISSING, REFUSED, STAT
 
 BATCH = 500
 WORTH_A_POOL = 2000
-"""Answers from which on other processes are worth their start."""
+"""Fewest answers for which starting other processes pays off."""
 
 Job = tuple[int, tuple[str, ...], list[Row], list[str]]
 Judged = tuple[float | None, Mapping[str, float]]
-"""A score, None if the reply is in no form that can be judged, and the figures that it is made of, if there are any."""
+"""A score, None if the reply has no form that can be judged, and the figures behind it, if any."""
 
 
 def score_predictions(
@@ -53,19 +53,18 @@ def score_predictions(
     """Score the predictions of one model against one split, or several stacked.
 
     Args:
-        splits: what was asked; several are stacked, and each bucket is weighted by how many of them hold it.
+        splits: what was asked; several are stacked, and each bucket is weighted by how many of them have it.
         paths: files of predictions.
         model: a label for the model.
-        selection: which rows are asked for; those of them without a prediction score 0, but for those that an export or
-            a run has left out.
-        quirks: other rules of published graders, as ``mrcr=starts``.
-        workers: processes.
-        exports: folders that were exported, of which all files are predictions; else what was asked is looked for
-            beside the files and in the folders above them.
+        selection: the rows to score; without a prediction they score 0, unless an export or a run left them out.
+        quirks: rules of published graders to use instead, as ``mrcr=starts``.
+        workers: the number of processes.
+        exports: exported folders whose records say what was asked in all files; without them, records are looked up
+            beside the files and in the folders above.
 
     Raises:
-        PredictionsError: if a file is of no known form, a prediction is of another split or of another tokenizer's,
-            keys are withheld, or splits share rows.
+        PredictionsError: if a file has no known format, a prediction is for another split or tokenizer, keys are
+            withheld, or splits share rows.
     """
     scorers_of(quirks)
     notes = notes_of(paths, exports, splits)
@@ -107,7 +106,7 @@ def _warnings(joined: Answered, keys: Sequence[KeyRow], splits: Sequence[Split])
 
 
 def _once(keys: Sequence[KeyRow]) -> Sequence[KeyRow]:
-    """Return keys unless splits share rows, as those of two tokenizers do."""
+    """Return the keys; raise `PredictionsError` if splits share rows, as those of two tokenizers do."""
     for row_id, times in Counter(key.row["id"] for key in keys).items():
         if times > 1:
             raise PredictionsError(f"row {row_id!r} occurs twice: stack splits of different tiers and of one tokenizer")
@@ -115,7 +114,7 @@ def _once(keys: Sequence[KeyRow]) -> Sequence[KeyRow]:
 
 
 def _ids(splits: Sequence[Split]) -> set[str]:
-    """Return the ids of all rows; those that are not selected are known but do not count."""
+    """Return the ids of all rows, also of those that are not selected: they are known, but do not count."""
     return {key for split in splits for key in known_ids(split)}
 
 
@@ -143,7 +142,7 @@ def _usable(answer: Answer | None) -> str | None:
 
 
 def _scores(keys: Sequence[KeyRow], texts: Sequence[str | None], quirks: tuple[str, ...], workers: int) -> list[Judged]:
-    """Return the score of each row by itself, and the figures it is made of; 0 without a text."""
+    """Return the score of each row by itself, and the figures behind it; 0 without a text."""
     given = [at for at, text in enumerate(texts) if text is not None]
     scores: list[Judged] = [(0.0, dict.fromkeys(facts(key.row["scorer"]).figures, 0.0)) for key in keys]
     pool = processes(workers if len(given) >= WORTH_A_POOL else 1)
@@ -171,7 +170,7 @@ def _judge(job: Job) -> tuple[int, list[Judged]]:
 
 
 def _forms(keys: Sequence[KeyRow]) -> list[list[int]]:
-    """Return, for each row, the rows that are scored together with it, itself among them."""
+    """Return, for each row, the indices of the rows that are scored together with it, including itself."""
     pairs: dict[str, list[int]] = defaultdict(list)
     for at, key in enumerate(keys):
         if key.pair:
@@ -180,7 +179,7 @@ def _forms(keys: Sequence[KeyRow]) -> list[list[int]]:
 
 
 def _guesses(keys: Sequence[KeyRow]) -> list[Mapping[str, float]]:
-    """Return the scores of guessing; a guess at a pair must be right in both forms."""
+    """Return the scores of guessing on each row; a guess at a pair must be right in both forms."""
     found: list[Mapping[str, float]] = []
     for at, both in enumerate(_forms(keys)):
         each = [keys[other].baselines for other in both]
@@ -216,7 +215,7 @@ def _record(key: KeyRow, answer: Answer | None, alone: Judged, whole: float, bas
 
 
 def _head(text: str) -> str:
-    """Return a text whose middle is cut out if it is long."""
+    """Return a text, without its middle if it is long."""
     if len(text) <= 2 * HEAD:
         return text
     return f"{text[:HEAD]}\n[... {len(text) - 2 * HEAD:,} characters ...]\n{text[-HEAD:]}"
@@ -244,18 +243,18 @@ COLUMNS = ("id", "family", "subtask", "length", "complexity", "scorer", "questio
 def records_for_a_judge(
     scored: Scored, splits: Sequence[Split], paths: Sequence[Path], selection: Selection = ALL
 ) -> Iterator[dict[str, Any]]:
-    """Yield a record for each scored reply: the row, its key points where it has some, the reply, and its score.
+    """Yield a record for each scored reply: the row, its key points if it has any, the reply, and its score.
 
-    The reply is whole, but for its reasoning. A row without a reply that counts has no record.
+    The reply lacks only its reasoning. A row without a reply that counts has no record.
 
     Args:
-        scored: what `score_predictions` has made of the same splits, predictions and selection.
+        scored: the result of `score_predictions` for the same splits, predictions and selection.
         splits: what was asked.
         paths: files of predictions.
-        selection: which rows were asked for.
+        selection: the rows that were scored.
 
     Raises:
-        PredictionsError: if the predictions cannot be read any more.
+        PredictionsError: if the predictions can no longer be read.
     """
     known = {record.id: record for record in scored.records if record.state == ANSWERED}
     answers = join(paths, dict.fromkeys(known, ""), scored.tags, scored.split).answers
@@ -274,7 +273,7 @@ def write_judge_records(path: Path, records: Iterable[Mapping[str, Any]]) -> Non
 
 
 def _key_points(row: Row) -> list[dict[str, Any]]:
-    """Return the key points of a summary with the ids of their entries; none of another row."""
+    """Return the key points of a summary with the ids of their entries; empty for other tasks."""
     if row["scorer"] != "key_points":
         return []
     points, _ = points_of(row)

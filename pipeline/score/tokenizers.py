@@ -1,8 +1,8 @@
-"""Which tokenizer's split of a release predictions were made for, where a release has several.
+"""Finds the tokenizer that predictions were made for, if a release has splits of several.
 
 Questions, ids and keys are the same for every tokenizer; prompts and windows are not. A model's predictions are scored
-against the split that it was asked: the one that the record of its run or export names, or that holds the prompts whose
-digests stand in its file.
+against the split that it was asked: the one that the record of its run or export names, or whose prompts have the
+digests in its file.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from pipeline.score.joining import reader
 from pipeline.score.reading import read_predictions
 
 Choices = Mapping[str, Sequence[Split]]
-"""The splits of each tokenizer, by its name: of one release, or of several stacked."""
+"""The splits of each tokenizer, by name: one release's, or several stacked."""
 TRIED = 8
-"""Predictions of a file whose digests are compared."""
+"""The number of predictions in a file whose digests are compared."""
 
 
 def by_tokenizer(splits: Iterable[Split]) -> dict[str, list[Split]]:
     """Return splits by their tokenizer.
 
     Raises:
-        PredictionsError: if those of two tokenizers do not hold the same questions.
+        PredictionsError: if those of two tokenizers do not have the same questions.
     """
     found: dict[str, list[Split]] = {}
     for split in splits:
@@ -60,11 +60,11 @@ def asked_of(paths: Sequence[Path], choices: Choices, exports: Sequence[Path] = 
 
     Args:
         paths: files of predictions of one model.
-        choices: the splits that they may be of.
-        exports: folders that were exported, of which they are.
+        choices: the splits that they may be for.
+        exports: exported folders that they may be for.
 
     Raises:
-        PredictionsError: if nothing tells it, or it is none or several of those.
+        PredictionsError: if the tokenizer cannot be found out, is not among `choices`, or there are several.
     """
     if len(choices) == 1:
         return next(iter(choices))
@@ -91,12 +91,12 @@ def asked_of(paths: Sequence[Path], choices: Choices, exports: Sequence[Path] = 
 
 
 def exports_of(name: str, exports: Sequence[Path], choices: Choices) -> list[Path]:
-    """Return the folders of exports that are of a tokenizer; all of them where there is no other to choose."""
+    """Return the exported folders of a tokenizer; all of them if there is no other tokenizer."""
     return [folder for folder in exports if len(choices) == 1 or requested_in(folder).asked.tokenizer == name]
 
 
 def _noted(path: Path, choices: Choices) -> str:
-    """Return the tokenizer that the record beside a file, or in a folder that it is in, names; empty without one."""
+    """Return the tokenizer in the record beside a file or in a folder above it; empty without a record."""
     notes = (read_requested(place) for place in requests_for(path) if place.is_file())
     return next((note.asked.tokenizer for note in notes if _is_of(note, choices)), "")
 
@@ -107,7 +107,7 @@ def _is_of(note: RequestNote, choices: Choices) -> bool:
 
 
 def _sent(path: Path, choices: Choices) -> str:
-    """Return the tokenizer whose prompts a file says were sent, by the digests of its first predictions."""
+    """Return the tokenizer whose prompts were sent, by the digests of a file's first predictions; empty if unknown."""
     told = dict(islice(_digests(path), TRIED))
     if not told:
         return ""
@@ -121,7 +121,7 @@ def _digests(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _holds(split: Split, told: Mapping[str, str]) -> bool:
-    """Tell whether a split has some prompts: the first of them that it has a row for decides."""
+    """Tell whether a split has the prompts with some digests, by its first row among them."""
     for row in reader(split)(["id", "metadata"], Selection()):
         if digest := told.get(row["id"]) or told.get(known_by(row["id"])):
             return bool(json.loads(row["metadata"]).get("prompt_sha256") == digest)

@@ -29,9 +29,9 @@ from pipeline.terminal.text import percent, table
 from pipeline.version import __version__
 
 NAMED = 10
-"""Faults of each kind that are named one by one."""
+"""Faults of each kind that are listed."""
 SPOKEN = ("refused", "failed")
-"""Kinds in which a server says the same of many rows."""
+"""Kinds with messages from a server, which are often the same for many rows."""
 NUMBERED = re.compile(r"\S*\d\S*")
 TABLES = (("family",), ("subtask",), ("length",), ("complexity",), ("depth",))
 RESULTS_VERSION = 1
@@ -52,7 +52,7 @@ SAID = {
 
 
 def result_of(tables: Tables, *, rows: bool = False, by: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a result as one object of JSON; `rows` adds the score of each row, `by` a table by these columns."""
+    """Return a result as one JSON object; `rows` adds the score of each row, `by` a table by these columns."""
     scored = tables.scored
     named = [("family", *names) if names != ("family",) else names for names in TABLES]
     made = {" ".join(names): tables.by(*names) for names in [*named, *([tuple(by)] if by else [])]}
@@ -109,7 +109,7 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
 
 
 def _alike(faults: Sequence[Fault]) -> list[str]:
-    """Return one line for all faults that differ only in words with a digit, such as ids and counts."""
+    """Return one line for each group of faults that differ only in words with a digit, such as ids and counts."""
     groups: dict[str, list[str]] = {}
     for fault in faults:
         groups.setdefault(NUMBERED.sub("0", fault.said), []).append(fault.said)
@@ -117,7 +117,7 @@ def _alike(faults: Sequence[Fault]) -> list[str]:
 
 
 def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> str:
-    """Return the tables of a result as text; `detailed` ones go down to subtasks, complexities and depths."""
+    """Return the tables of a result as text; `detailed` adds tables by subtask, complexity and depth."""
     if by:
         return _titled(f"by {', '.join(by)}", table([_record(tables, cell) for cell in tables.by(*by)]))
     parts = [_titled(_title(tables), table([_record(tables, cell) for cell in _summary(tables)]))]
@@ -142,7 +142,7 @@ def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> s
 
 
 def _title(tables: Tables) -> str:
-    """Return what stands above all tables: the headline, what was asked, and what came of it."""
+    """Return the lines above all tables: the headline, what was asked, and the counts of replies."""
     scored, whole = tables.scored, tables.overall
     quirks = f", {', '.join(scored.quirks)}" if scored.quirks else ""
     model = f"{scored.model} on " if scored.model else ""
@@ -157,13 +157,13 @@ def _title(tables: Tables) -> str:
 
 
 def headline_line(whole: Cell) -> str:
-    """Return the headline with its interval and what it is the mean of."""
+    """Return the headline with its interval and how it is averaged."""
     how = "the mean over families of the mean over their subtasks of the mean over their lengths"
     return f"headline {whole.mean:.6f} ({whole.low:.3f} - {whole.high:.3f}): {how}"
 
 
 def counts_line(scored: Scored) -> str:
-    """Return how many rows there are, and how many in each state that any is in."""
+    """Return the number of rows, and the number in each state that occurs."""
     counts = scored.counts
     shown = [f"{counts['rows']:,} rows", f"{counts[ANSWERED]:,} answered", f"{counts[MISSING]:,} missing"]
     shown += [f"{counts[state]:,} {state}" for state in (REFUSED, EMPTY, UNUSABLE) if counts[state]]
@@ -199,7 +199,7 @@ def _record(tables: Tables, cell: Cell) -> dict[str, Any]:
 
 
 def _pivot(cells: Sequence[Cell], column: str, *, sort: bool = True) -> list[dict[str, Any]]:
-    """Return a line for each place but for one of its columns, whose values become columns."""
+    """Return a line for each place without one of its columns, whose values become columns of the table."""
     across = list(dict.fromkeys(cell.place[column] for cell in cells))
     across = sorted(across, key=lambda value: (str(type(value)), value)) if sort else across
     lines: dict[tuple[str, ...], dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""Everything that is printed passes here, so that no control character of a stranger's data reaches a terminal."""
+"""Prints everything, so that no control character in a stranger's data reaches a terminal."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 import click
 
 CONTROL = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that move the cursor, change colours or the direction of text, or are none; not line breaks and tabs."""
+"""Characters that move the cursor, change colors or text direction, or are invalid; not line breaks and tabs."""
 
 
 def plain(text: str) -> str:
-    r"""Return a text with control characters as they are written in Python.
+    r"""Return a text with control characters escaped as in Python.
 
     >>> plain("a\x1b[2Jb")
     'a\\x1b[2Jb'
@@ -20,10 +20,10 @@ def plain(text: str) -> str:
 
 
 def say(text: object, *, err: bool = False) -> None:
-    """Print a line, on stderr if asked."""
+    """Print a line, without control characters."""
     click.echo(plain(str(text)), err=err)
 
 
 def say_styled(text: str) -> None:
-    """Print a text of which all that comes from data is plain already."""
+    """Print a styled text in which everything from data has already passed through `plain`."""
     click.echo(text)

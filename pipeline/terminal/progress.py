@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, and elsewhere a line from time to time; and what its stages cost."""
+"""Progress of long work, as a bar on a terminal or else as occasional lines; and CPU time by stage."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pipeline.terminal.printing import say
 from pipeline.terminal.text import percent, plain, row_count
 
 EVERY = 60.0
-"""Seconds between two lines where there is no terminal: a log of a night has a few hundred."""
+"""Seconds between two lines if there is no terminal: a few hundred in a night's log."""
 
 
 @dataclass(slots=True)
 class Meter:
-    """Counts rows and tokens of one stage and shows them."""
+    """Counts and shows the rows and tokens of one stage."""
 
     bar: Any
     label: str = ""
@@ -43,7 +43,7 @@ class Meter:
             say(f"{self.label}: {percent(min(self.tokens / self.total, 1.0))}, {self}", err=True)
 
     def __str__(self) -> str:
-        """Say how many rows are done, and how fast tokens are."""
+        """Return the rows done, and the tokens per second."""
         if not self.tokens:
             return f"{self.rows:,} done"
         rate = self.tokens / max(time.monotonic() - self.started, 1e-9)
@@ -52,11 +52,11 @@ class Meter:
 
 
 PAUSE = 10.0
-"""Seconds without a line after one that says what is waited for: many requests may wait for the same."""
+"""Seconds of silence after a line about waiting, since many requests may wait for the same thing."""
 
 
 def at_times(tell: Callable[[str], None], pause: float = PAUSE) -> Callable[[str], None]:
-    """Return what passes a line on, unless it has passed one on just before."""
+    """Return a function that passes a line to `tell`, unless it passed one less than `pause` seconds ago."""
     lock, last = Lock(), [float("-inf")]
 
     def told(said: str) -> None:
@@ -73,7 +73,7 @@ def at_times(tell: Callable[[str], None], pause: float = PAUSE) -> Callable[[str
 def meter(label: str, total: int, *, quiet: bool = False) -> Iterator[Meter]:
     """Show on stderr how much of `total` tokens is done while the block runs, with rows and tokens per second.
 
-    A terminal shows a bar with the time left, and what is no terminal gets a line every minute.
+    A terminal shows a bar with the time left; anything else gets a line every minute.
     """
     if quiet or total == 0:
         yield Meter(None)
@@ -92,18 +92,18 @@ class Spent(dict[str, float]):
     """Seconds of CPU time by stage, in the order in which the stages began."""
 
     told = 0.0
-    """Seconds of this process that are in any stage."""
+    """CPU seconds of this process that are counted in any stage."""
 
     def add(self, more: Mapping[str, float]) -> None:
-        """Add what a worker spent."""
+        """Add the times of a worker."""
         for stage, seconds in more.items():
             self[stage] = self.get(stage, 0.0) + seconds
 
     @contextmanager
     def on(self, stage: str) -> Iterator[None]:
-        """Add the CPU time of a block, that of all threads of this process, to a stage.
+        """Add the CPU time of a block, over all threads of this process, to a stage.
 
-        What blocks within the block tell of stages of their own is not told again.
+        Time that nested blocks add to stages is not counted again.
         """
         started = _untold()
         try:
@@ -114,7 +114,7 @@ class Spent(dict[str, float]):
             self.add({stage: seconds})
 
     def settle(self, stage: str) -> None:
-        """Add all other time of this process, and of its workers that have ended, to a stage."""
+        """Add the remaining CPU time of this process and its finished workers to a stage."""
         workers = getrusage(RUSAGE_CHILDREN)
         rest = time.process_time() + workers.ru_utime + workers.ru_stime - sum(self.values())
         self.add({stage: max(0.0, rest)})  # workers on other machines may have spent more

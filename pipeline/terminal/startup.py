@@ -1,4 +1,4 @@
-"""What the command does before all else: signals are handled, and start-up is tuned. Imports next to nothing."""
+"""What the command does first: it handles signals and tunes start-up. Imports next to nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BOTH = (signal.SIGINT, signal.SIGTERM)
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came: everything is left as on Ctrl-C."""
+    """Raised on SIGTERM, which ends the command as Ctrl-C does."""
 
 
 def terminate(number: int, frame: object) -> None:
@@ -25,14 +25,14 @@ def terminate(number: int, frame: object) -> None:
 
 
 def leave(number: int, frame: object) -> None:
-    """End at once: while modules load nothing is written, and what is raised then may end up in another error."""
+    """Exit at once, while modules load: nothing is being written, and an exception might surface as another error."""
     os.write(2, f"{INTERRUPTED}\n".encode())
     os._exit(128 + number)
 
 
 @contextmanager
 def handled(number: int, handler: Any) -> Iterator[None]:
-    """Handle a signal in another way for a while, where that can be done: in the main thread, if it is not ignored."""
+    """Replace a signal's handler during the block; outside the main thread, or if it is ignored, do nothing."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(number) is signal.SIG_IGN:
         yield
         return
@@ -45,7 +45,7 @@ def handled(number: int, handler: Any) -> Iterator[None]:
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C and SIGTERM back while workers start or end: a pool half-opened cannot be closed."""
+    """Delay Ctrl-C and SIGTERM while workers start or end: a half-opened pool cannot be closed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -63,13 +63,13 @@ def interrupts_held() -> Iterator[None]:
 
 
 COLLECTED = (20_000, 10, 10)
-"""Allocations after which Python collects cycles, instead of 700: jobs make large tables that have none."""
+"""Thresholds of Python's garbage collector: higher than usual, since jobs make large tables without cycles."""
 
 
 def tune_startup() -> None:
-    """Collect cycles less often, and not at exit, when everything goes anyway.
+    """Collect cycles less often, and not at exit, when all memory is freed anyway.
 
-    The command and its workers call this; Python code that uses Carrara does not.
+    The command and its workers call this; `import carrara` does not.
     """
     gc.set_threshold(*COLLECTED)
     atexit.register(gc.freeze)

@@ -25,7 +25,7 @@ def size(count: int) -> str:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """Return a share in percent, with some digits after the point.
+    """Return a share in percent, with `digits` decimals.
 
     >>> percent(0.85), percent(0.256, 1)
     ('85 %', '25.6 %')
@@ -34,7 +34,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def plain(number: float, digits: int = 6) -> str:
-    """Return a number with some significant digits, and no more than it needs.
+    """Return a number with at most `digits` significant digits, and no trailing zeros.
 
     >>> plain(25.0), plain(0.00001), plain(2_500_000), plain(123.4, 2)
     ('25', '0.00001', '2,500,000', '120')
@@ -52,7 +52,7 @@ def row_count(count: int) -> str:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return records as an aligned table with a header; numbers to the right."""
+    """Return records as an aligned table with a header; numbers are right-aligned."""
     if not rows:
         return ""
     names = list(rows[0])

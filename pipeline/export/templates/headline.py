@@ -1,8 +1,8 @@
-"""Print the headline of what this folder's harness has written: ``python headline.py OUTPUT``.
+"""Print the headline of the output of this folder's harness: ``python headline.py OUTPUT``.
 
 OUTPUT is a folder or file: ``traces.jsonl`` of verifiers, or details of lighteval. The headline is the mean over
-families of the mean over their subtasks of the mean over their lengths, of the rows that were asked; the harness's own
-is a plain mean, of all rows or of all tasks.
+families of means over their subtasks of means over their lengths, over the rows that were asked. The harness's own
+number is a plain mean over all rows or all tasks.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ import pyarrow.parquet as pq
 
 FOLDER = Path(__file__).resolve().parent
 HOME = next(path.parent for path in (FOLDER / "metrics.py", *sorted(FOLDER.glob("*/metrics.py"))) if path.is_file())
-"""Where metrics.py and the rows are."""
+"""The folder with metrics.py and the rows."""
 METRICS = SimpleNamespace(**run_path(str(HOME / "metrics.py"), run_name="carrara_metrics"))
-"""The published scorers, those of this folder even if there is another module of that name."""
+"""The published scorers, from this folder even if another module has that name."""
 
 
 def files_in(path: Path, pattern: str) -> list[Path]:
-    """Return the files of a folder that have such a name, or a file itself if it ends as they do."""
+    """Return the files below a folder that match a pattern, or a file itself if its suffix matches."""
     if path.is_dir():
         return sorted(path.rglob(pattern))
     return [path] if path.suffix == Path(pattern).suffix else []
 
 
 def scores_in(path: Path) -> Iterator[tuple[str, float, str]]:
-    """Yield the id of each row with its score and the reply; the latter is empty where none was kept."""
+    """Yield the id of each row, its score, and the reply, which is empty if none was kept."""
     for traces in files_in(path, "traces.jsonl"):
         with traces.open(encoding="utf-8") as lines:
             for line in lines:
@@ -48,7 +48,7 @@ def scores_in(path: Path) -> Iterator[tuple[str, float, str]]:
 
 
 def main(given: list[str]) -> None:
-    """Print the headline, of how many rows it is, and how many replies are in no form that can be judged."""
+    """Print the headline, the number of its rows, and the number of replies that cannot be judged."""
     found = {row_id: (score, said) for path in given for row_id, score, said in scores_in(Path(path))}
     columns = ["id", "family", "length", *METRICS.JUDGED]
     rows = {

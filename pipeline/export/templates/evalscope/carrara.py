@@ -1,6 +1,6 @@
-"""EvalScope's own command with one benchmark more: the rows of this folder, a subset for each subtask and length.
+"""EvalScope's own command with one more benchmark: the rows of this folder, a subset for each subtask and length.
 
-``python FOLDER/carrara.py eval --datasets NAME ...`` takes all that ``evalscope eval`` takes.
+``python FOLDER/carrara.py eval --datasets NAME ...`` takes all options of ``evalscope eval``.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from evalscope.report import Report
 FOLDER = Path(__file__).resolve().parent
 ABOUT = json.loads((FOLDER / "benchmark.json").read_text(encoding="ascii"))
 METRIC = "normalized_score"
-"""EvalScope reports only names that it knows; this is its name for a score from 0 to 1."""
+"""EvalScope's name for a score from 0 to 1; it reports only names that it knows."""
 METRICS = SimpleNamespace(**run_path(str(FOLDER / "metrics.py"), run_name="carrara_metrics"))
-"""The published scorers, those of this folder even if there is another module of that name."""
+"""The published scorers, from this folder even if another module has that name."""
 
 
 @register_benchmark(
@@ -42,16 +42,16 @@ METRICS = SimpleNamespace(**run_path(str(FOLDER / "metrics.py"), run_name="carra
     )
 )
 class Carrara(DefaultDataAdapter):
-    """Rows as they are: each with its own room for the reply and its own scorer; the whole has one headline."""
+    """The rows unchanged, each with its own limit for the reply and its own scorer, and one headline for all."""
 
     def __init__(self, **given: Any) -> None:
-        """Begin without a score."""
+        """Start without scores."""
         super().__init__(**given)
         self.rows: dict[str, dict[str, Any]] = {}
         self.scores: dict[str, float] = {}
 
     def record_to_sample(self, record: dict[str, Any]) -> Sample:
-        """Return a row as a sample; real turns are messages, all else is one user message."""
+        """Return a row as a sample: its real turns as messages, or its prompt as one user message."""
         turns = [dict_to_chat_message(turn) for turn in record["messages"] or ()]
         known = {name: value for name, value in record.items() if name not in ("messages", "prompt")}
         return Sample(
@@ -59,7 +59,7 @@ class Carrara(DefaultDataAdapter):
         )
 
     def _on_inference(self, model: Model, sample: Sample) -> ModelOutput:
-        """Ask for a reply that is at most as long as the row has room for."""
+        """Ask for a reply within the row's limit of tokens."""
         config = GenerateConfig(max_tokens=sample.metadata["max_new_tokens"])
         if model.config.temperature is None:
             config.temperature = 0.0
@@ -68,7 +68,7 @@ class Carrara(DefaultDataAdapter):
     def match_score(
         self, original_prediction: str, filtered_prediction: str, reference: str, task_state: TaskState
     ) -> Score:
-        """Score the reply as the model gave it, by the row's rule in metrics.py."""
+        """Score the unfiltered reply by the row's rule in metrics.py."""
         found = METRICS.score(task_state.metadata, original_prediction)
         return Score(
             prediction=original_prediction,
@@ -78,7 +78,7 @@ class Carrara(DefaultDataAdapter):
         )
 
     def aggregate_scores(self, sample_scores: list[SampleScore]) -> list[AggScore]:
-        """Return the mean of a subset, and note its rows for the headline."""
+        """Return the mean of a subset, and keep its scores for the headline."""
         for one in sample_scores:
             row = one.sample_metadata or {}
             self.rows[row["id"]] = row
@@ -86,7 +86,7 @@ class Carrara(DefaultDataAdapter):
         return super().aggregate_scores(sample_scores)
 
     def _on_generate_report(self, scores: dict[str, list[AggScore]], model_name: str) -> Report:
-        """Return EvalScope's report with the headline as its score, in place of the mean of all rows."""
+        """Return EvalScope's report with the headline as its score, instead of the mean over all rows."""
         report = super()._on_generate_report(scores, model_name=model_name)
         found = METRICS.headline(self.rows, METRICS.counted(self.rows, self.scores))
         for metric in report.metrics:

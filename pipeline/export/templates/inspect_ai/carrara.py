@@ -1,7 +1,7 @@
-"""Tasks for Inspect, with the rows of this folder, each row's own room, and its own scorer.
+"""Tasks for Inspect with the rows of this folder, each with its own limit for the reply and its own scorer.
 
-``carrara.py`` has a task for each family and tier, ``everything.py`` one of all rows. One file on purpose: two such
-folders can be evaluated in one run and share no module.
+``carrara.py`` has a task for each family and tier, ``everything.py`` one task of all rows. Each is a single file, so
+that two such folders can be evaluated in one run without sharing a module.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ FOLDER = Path(__file__).resolve().parent
 ROLES = {"user": ChatMessageUser, "assistant": ChatMessageAssistant, "system": ChatMessageSystem}
 STRATUM = ["family", "tier", "subtask", "length", "complexity"]
 AXES = ("length", "complexity", "subtask")
-"""What scores are grouped by, and samples are sorted by."""
+"""The columns by which scores are grouped, and samples sorted."""
 OWN = ("id", "messages", "prompt", "target")
-"""Columns that have a place of their own in a sample; all others are its metadata."""
+"""Columns that are fields of a sample; all others are its metadata."""
 
 
 def rows_task(name: str, limit: int | None, **wanted: Any) -> Task:
-    """Return a task of the rows that are `wanted`, at most `limit` of each stratum; None wants all."""
+    """Return a task of the rows that are `wanted` (None for any value), at most `limit` of each stratum."""
     asked = {name: value for name, value in wanted.items() if value is not None}
     found = sorted(rows(asked, limit), key=lambda row: [row[name] for name in ("family", *AXES)])
     samples = [sample(row) for row in found]
@@ -47,7 +47,7 @@ def rows_task(name: str, limit: int | None, **wanted: Any) -> Task:
 
 
 def rows(wanted: dict[str, Any], limit: int | None) -> Iterator[dict[str, Any]]:
-    """Yield the rows that are wanted; the text of others is not read."""
+    """Yield the wanted rows; the text of others is not read."""
     taken: dict[tuple[Any, ...], int] = defaultdict(int)
     for path in sorted((FOLDER / "data").glob("*.parquet")):
         with pq.ParquetFile(path) as file:
@@ -63,7 +63,7 @@ def rows(wanted: dict[str, Any], limit: int | None) -> Iterator[dict[str, Any]]:
 
 
 def sample(row: dict[str, Any]) -> Sample:
-    """Return a row as a sample; real turns are messages, all else is one user turn."""
+    """Return a row as a sample: its real turns as messages, or its prompt as one user turn."""
     turns = [ROLES[turn["role"]](content=turn["content"]) for turn in row["messages"] or ()]
     metadata = {name: value for name, value in row.items() if name not in OWN}
     return Sample(id=row["id"], input=turns or row["prompt"], target=row["target"], metadata=metadata)
@@ -71,7 +71,7 @@ def sample(row: dict[str, Any]) -> Sample:
 
 @solver
 def reply() -> Solver:
-    """Ask for a reply that is at most as long as the row has room for."""
+    """Ask for a reply within the row's limit of tokens."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         return await generate(state, max_tokens=state.metadata["max_new_tokens"])
@@ -80,7 +80,7 @@ def reply() -> Solver:
 
 
 METRICS = SimpleNamespace(**run_path(str(FOLDER / "metrics.py"), run_name="carrara_metrics"))
-"""The published scorers, those of this folder even if there is another module of that name."""
+"""The published scorers, from this folder even if another module has that name."""
 
 
 @scorer(metrics=[mean(), stderr()])
@@ -96,14 +96,14 @@ def carrara_score() -> Scorer:
 
 
 def curves(*, several: bool) -> list[Metric]:
-    """Return the headline of each length, complexity and subtask; with several families of each length and family."""
+    """Return the headline of each length, complexity and subtask; for several families, of each length and family."""
     axes = ("length", "family") if several else AXES
     return [grouped(headline(), name, all=False, name_template=name + " {group_name}") for name in axes]
 
 
 @metric
 def headline() -> Metric:
-    """Return the mean over families of the mean over their subtasks of the mean over their lengths."""
+    """Return the mean over families of means over their subtasks of means over their lengths."""
 
     def whole(scores: list[SampleScore]) -> float:
         found = {str(one.sample_id): {**(one.sample_metadata or {}), "id": one.sample_id} for one in scores}
@@ -131,7 +131,7 @@ def pairs() -> Metric:
 
 @metric
 def balanced() -> Metric:
-    """Return the mean of two mean scores: on rows whose text gives the answer (complexity 1), and on the others (0)."""
+    """Return the mean of two mean scores: over rows whose text gives the answer (complexity 1), and the others (0)."""
 
     def even(scores: list[SampleScore]) -> float:
         found = defaultdict(list)
@@ -143,10 +143,10 @@ def balanced() -> Metric:
 
 
 SECOND = {"pairs": pairs, "balanced": balanced}
-"""The second means of scorers that have one."""
+"""The second means that some scorers have, by name."""
 
 
 def seconds(found: list[dict[str, Any]]) -> list[Metric]:
-    """Return the second means of the scorers of some rows."""
+    """Return the second means of the scorers of these rows."""
     named = {METRICS.facts(row["scorer"]).aggregate for row in found}
     return [made() for name, made in SECOND.items() if name in named]

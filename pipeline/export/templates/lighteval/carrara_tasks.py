@@ -1,4 +1,4 @@
-"""Tasks for lighteval: one for each subtask and length, with the rows of this folder and their own scorer."""
+"""Tasks for lighteval: one for each subtask and length, with the rows of this folder and their own scorers."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from lighteval.tasks.requests import Doc, SamplingMethod
 
 FOLDER = Path(__file__).resolve().parent
 METRICS = SimpleNamespace(**run_path(str(FOLDER / "metrics.py"), run_name="carrara_metrics"))
-"""The published scorers, those of this folder even if there is another module of that name."""
+"""The published scorers, from this folder even if another module has that name."""
 
 
 class CarraraScore(SampleLevelComputation):
     """The score of a reply by the row's rule in metrics.py, from 0 to 1."""
 
     def compute(self, doc: Doc, model_response: ModelResponse, **_: Any) -> float:
-        """Score the reply as the model gave it."""
+        """Score the model's reply."""
         return float(METRICS.score(doc.specific, model_response.text[0]))
 
 
 def prompt(row: dict[str, Any], task: str) -> Doc:
-    """Return a row as lighteval's document; all but its text goes along for the scorer."""
+    """Return a row as lighteval's document, which carries all other columns for the scorer."""
     known = {name: value for name, value in row.items() if name != "prompt" and not name.startswith("__")}
     return Doc(query=row["prompt"], choices=[row["target"]], gold_index=0, specific=known, task_name=task)
 
@@ -44,7 +44,7 @@ SCORE = SampleLevelMetric(
 
 
 def task(name: str, config: str, room: int, stops: list[str]) -> LightevalTaskConfig:
-    """Return the task of one configuration in ``data``; `room` is the most tokens of a reply, `stops` what ends it."""
+    """Return the task of a configuration in ``data``; a reply has at most `room` tokens and ends at any of `stops`."""
     return LightevalTaskConfig(
         name=name,
         prompt_function=prompt,

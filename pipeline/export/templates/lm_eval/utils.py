@@ -1,4 +1,4 @@
-"""Functions for the tasks in this folder: their rows, the score of a reply, and aggregates."""
+"""Functions for the tasks in this folder: loading rows, scoring replies, and aggregating scores."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import datasets
 
 FOLDER = Path(__file__).resolve().parent.parent
 
-# lm-eval says for every task that a custom data set can take arguments; these take none.
+# lm-eval logs for every task that a custom data set can take arguments; these take none.
 logging.getLogger("lm_eval.api.task").addFilter(lambda record: "Custom kwargs can be passed" not in record.getMessage())
 METRICS = SimpleNamespace(**run_path(str(FOLDER / "metrics.py"), run_name="carrara_metrics"))
-"""The published scorers, those of this folder even if there is another module of that name."""
+"""The published scorers, from this folder even if another module has that name."""
 WEIGHTS = json.loads(Path(__file__).with_name("weights.json").read_text(encoding="ascii"))
-"""For each metric of a group, what the score of each task is multiplied with before the group takes the plain mean."""
+"""For each metric of a group, the factor of each task's score before the group takes the plain mean."""
 
 
 def load(file: str, **_: Any) -> Any:
-    """Return the rows of a task, wherever this folder is; text stays on disk until it is needed."""
+    """Return the rows of a task, wherever this folder is; their text stays on disk until it is needed."""
     return datasets.load_dataset("parquet", data_files={"test": str(FOLDER / "data" / file)})
 
 
@@ -39,7 +39,7 @@ def process_results(doc: dict[str, Any], results: list[str]) -> dict[str, Any]:
     if facts.aggregate == "balanced":
         found["balanced"] = (doc["complexity"], score)
     task = f"{doc['family']}_{doc['subtask'].replace('-', '_')}_{doc['tier']}_{doc['length']}"
-    with_room = f"{task}_{doc['max_new_tokens']}"  # the name of rows that have another room for the reply than the rest
+    with_room = f"{task}_{doc['max_new_tokens']}"  # the name of rows whose limit for the reply is not the usual one
     for name, weights in WEIGHTS.items():
         if (weight := weights.get(with_room, weights.get(task))) is not None:
             found[name] = (pair, score * weight) if facts.paired else score * weight
@@ -47,7 +47,7 @@ def process_results(doc: dict[str, Any], results: list[str]) -> dict[str, Any]:
 
 
 def paired(items: list[tuple[str, float]]) -> float:
-    """Return the mean over rows, both forms of a pair with the lower score of the two."""
+    """Return the mean over rows; both forms of a pair get the lower score of the two."""
     found = defaultdict(list)
     for pair, score in items:
         found[pair].append(score)
@@ -64,7 +64,7 @@ def pairs(items: list[tuple[str, float]]) -> float:
 
 
 def balanced(items: list[tuple[int, float]]) -> float:
-    """Return the mean of two mean scores: on rows whose text gives the answer, and on the others."""
+    """Return the mean of two mean scores: over rows whose text gives the answer, and over the others."""
     found = defaultdict(list)
     for complexity, score in items:
         found[complexity].append(score)

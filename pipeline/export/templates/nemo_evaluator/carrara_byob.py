@@ -1,4 +1,4 @@
-"""Benchmarks for NeMo Evaluator (BYOB): one for each length of reply, all scored by metrics.py."""
+"""Benchmarks for NeMo Evaluator (BYOB): one for each limit of the reply, all scored by metrics.py."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nemo_evaluator.contrib.byob import ScorerInput, benchmark, scorer
 
 FOLDER = Path(__file__).resolve().parent
 METRICS = SimpleNamespace(**run_path(str(FOLDER / "metrics.py"), run_name="carrara_metrics"))
-"""The published scorers, those of this folder even if there is another module of that name."""
+"""The published scorers, from this folder even if another module has that name."""
 
 
 def scored(sample: ScorerInput) -> dict[str, Any]:
-    """Return the score of a reply, from 0 to 1, by the rule of its row; beside it the same by length."""
+    """Return the score of a reply, from 0 to 1, by the rule of its row, also under the name of its length."""
     score = METRICS.score(sample.metadata, sample.response)
     return {"score": score, f"score_{sample.metadata['length']}": score}
 

@@ -1,4 +1,4 @@
-"""A benchmark of NeMo-Skills: the rows that leave as much room for the reply."""
+"""A benchmark of NeMo-Skills: the rows with one limit for the reply."""
 
 from pathlib import Path
 

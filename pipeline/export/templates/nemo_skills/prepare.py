@@ -1,4 +1,4 @@
-"""The rows are in ``test.jsonl`` already: there is nothing to prepare."""
+"""The rows are already in ``test.jsonl``, so there is nothing to prepare."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The score of metrics.py in NeMo-Skills: what evaluates a reply, and what takes the means."""
+"""The scores of metrics.py in NeMo-Skills: an evaluator of replies, and a metric that takes means."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RowEvaluator(BaseEvaluator):
 
 
 class RowMetrics(BaseMetrics):
-    """The mean score of the rows of a benchmark."""
+    """The mean score of a benchmark's rows."""
 
     def _get_score_dict(self, prediction: dict[str, Any]) -> dict[str, float]:
         return {"score": float(prediction.get("score", 0.0))}

@@ -1,4 +1,4 @@
-"""A configuration for OpenCompass: put the name of your model where `my-model` stands."""
+"""A configuration for OpenCompass: replace `my-model` with the name of your model."""
 
 from carrara_opencompass import Rows, RowScore, Server
 from opencompass.openicl.icl_inferencer import GenInferencer

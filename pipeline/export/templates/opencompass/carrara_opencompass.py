@@ -1,4 +1,4 @@
-"""The rows of this folder for OpenCompass: what reads them, what asks a server, and what scores replies."""
+"""OpenCompass classes for this folder: a loader of its rows, a client of a server, and a scorer of replies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opencompass.registry import ICL_EVALUATORS, LOAD_DATASET, MODELS
 
 FOLDER = Path(__file__).resolve().parent
 METRICS = SimpleNamespace(**run_path(str(FOLDER / "metrics.py"), run_name="carrara_metrics"))
-"""The published scorers, those of this folder even if there is another module of that name."""
+"""The published scorers, from this folder even if another module has that name."""
 
 
 @LOAD_DATASET.register_module()
@@ -37,23 +37,23 @@ class Rows(BaseDataset):
 
 @MODELS.register_module()
 class Server(OpenAISDK):
-    """An OpenAI-compatible server, at OPENAI_BASE_URL: nothing is counted, cut or shortened here."""
+    """An OpenAI-compatible server at OPENAI_BASE_URL; this client neither counts tokens nor cuts prompts."""
 
     def __init__(self, **told: Any) -> None:
         base = os.environ.get("OPENAI_BASE_URL", "http://localhost:8000/v1")
         super().__init__(openai_api_base=base, query_per_second=1000, max_seq_len=1 << 30, **told)
 
     def _init_tokenizer(self) -> None:
-        """Load nothing: OpenCompass would fetch a vocabulary."""
+        """Load nothing, where OpenCompass would fetch a vocabulary."""
 
     def get_token_len(self, prompt: str) -> int:
-        """Return nothing: rows fit by construction, and a tokenizer of another model would not know."""
+        """Return 0: rows fit by construction, and another model's tokenizer would count wrongly."""
         return 0
 
 
 @ICL_EVALUATORS.register_module()
 class RowScore(BaseEvaluator):
-    """The mean score of metrics.py in percent, of all rows and of each length."""
+    """The mean score of metrics.py in percent, over all rows and for each length."""
 
     def score(self, predictions: list[str], references: list[str]) -> dict[str, Any]:
         """Score the replies to the rows of a file."""

@@ -1,4 +1,4 @@
-"""How many tokens RULER asks for: what the rows leave free."""
+"""The tokens that RULER asks for in each task: those that its rows leave free."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which of RULER's rules grades a task."""
+"""The rule of RULER's that grades each task."""
 
 import json
 from pathlib import Path

@@ -32,7 +32,7 @@ with opener.open(urllib.request.Request(url + "/chat/completions", body, headers
 
 
 class RowData(vf.TaskData):
-    """A row: its text as messages, its stratum, its room, and what its scorer reads."""
+    """A row: its text as messages, its stratum, its limit for the reply, and what its scorer reads."""
 
     family: str
     subtask: str
@@ -50,11 +50,11 @@ class RowData(vf.TaskData):
 
 
 class Row(vf.Task[RowData, vf.State, vf.TaskConfig]):
-    """One row, known by its id."""
+    """One row, identified by its id."""
 
     @property
     def key(self) -> str:
-        """The row's id; the default is a digest of all its text."""
+        """The row's id; verifiers' default is a digest of all its text."""
         return str(self.data.id)
 
     @vf.reward
@@ -64,7 +64,7 @@ class Row(vf.Task[RowData, vf.State, vf.TaskConfig]):
 
 
 class RowsConfig(vf.TasksetConfig):
-    """Which rows to read: an empty list selects all; `limit` is the largest number of rows per stratum."""
+    """Which rows to read: None selects all; `limit` is the largest number of rows per stratum."""
 
     family: str | None = None
     subtask: str | None = None
@@ -78,16 +78,16 @@ class Rows(vf.Taskset[Row, RowsConfig]):
     """The rows of this folder, one file in memory at a time."""
 
     def load(self) -> Iterable[Row]:
-        """Yield the rows that are wanted.
+        """Yield the wanted rows.
 
-        The text is messages in every row: a bare string would travel on a command line, which ends at 128 KiB.
+        Every row's text is given as messages: a bare string would be passed on a command line, limited to 128 KiB.
         """
         for row in self.rows():
             turns = row.pop("messages") or [{"role": "user", "content": row["prompt"]}]
             yield Row(RowData(**{**row, "prompt": turns}), self.config.task)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield rows as they stand in the files; the text of others is not read."""
+        """Yield the wanted rows as they are in the files; the text of others is not read."""
         wanted = {name: value for name in STRATUM if (value := getattr(self.config, name)) is not None}
         taken: dict[tuple[Any, ...], int] = defaultdict(int)
         for path in sorted((FOLDER / "data").glob("*.parquet")):
@@ -132,7 +132,7 @@ class RowHarness(vf.Harness[vf.HarnessConfig]):
 
 
 def load_environment(**chosen: Any) -> vf.Env:
-    """Return the environment of these rows, with its own harness; `chosen` are fields of `RowsConfig`, to take some."""
+    """Return the environment of these rows with its own harness; `chosen` are fields of `RowsConfig`."""
     package = __name__.partition(".")[0]
     agent = {"harness": {"id": package}, "runtime": {"type": "subprocess"}}
     return vf.load_environment(vf.SingleAgentEnvConfig(taskset={"id": package, **chosen}, agent=agent))

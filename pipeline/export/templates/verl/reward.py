@@ -1,4 +1,4 @@
-"""The score of metrics.py as a reward, for verl (`compute_score`) and for TRL (`reward`)."""
+"""The score of metrics.py as a reward for verl (`compute_score`) and TRL (`reward`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 METRICS = SimpleNamespace(**run_path(str(Path(__file__).resolve().with_name("metrics.py")), run_name="carrara_metrics"))
-"""The published scorers, those of this folder even if there is another module of that name."""
+"""The published scorers, from this folder even if another module has that name."""
 
 
 def compute_score(
