@@ -36,6 +36,8 @@ FAMILY = 4
 """How many things have codes that differ in one place."""
 ONCE = frozenset({"person", "stem"})
 """Slots that no sentence fills twice with the same value: nobody hands over to themselves."""
+AS_OF = date(2026, 7, 1)
+"""The day on which a trace is set: its past is earlier, and rooms are booked for later days."""
 FIRST_HALF, SECOND_HALF = range(1, 7), range(7, 13)
 """The months of a trace's past, and of its future."""
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -241,9 +243,10 @@ def _room(rng: Random) -> str:
 
 def _workday(rng: Random) -> str:
     """Draw a day on which rooms are booked: a future one, from Monday to Friday."""
-    while (day := date(2026, rng.choice(SECOND_HALF), rng.randrange(1, 29))).weekday() > DAYS.index("Fri"):
-        pass
-    return day.isoformat()
+    while True:
+        day = date(2026, rng.choice(SECOND_HALF), rng.randrange(1, 29))
+        if day > AS_OF and day.weekday() <= DAYS.index("Fri"):
+            return day.isoformat()
 
 
 OWN: Mapping[str, Callable[[SentenceWriter], str]] = {

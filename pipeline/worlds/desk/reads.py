@@ -14,11 +14,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 from pipeline.worlds.desk.calls import CallWriter, Pair, aligned
-from pipeline.worlds.desk.lexicon import DAYS, MONTHS, SentenceWriter, words
+from pipeline.worlds.desk.lexicon import AS_OF, DAYS, MONTHS, SentenceWriter, words
 
 Args = dict[str, str | int]
-AS_OF = date(2026, 7, 1)
-"""The day on which a trace is set: its past is earlier, and rooms are booked for later days."""
 
 
 class Shown(NamedTuple):
