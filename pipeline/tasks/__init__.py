@@ -30,19 +30,19 @@ FAMILIES = (
     "code",
     "tabulate",
 )
-"""Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it; and with `FORMS` of those
-that can be asked in several languages: by subtask, what returns one by the languages of its text and its question."""
+"""Modules of this package. Each has the `TASKS` of the family it is named after, and `NOTES` on it. If some of them can
+be asked in several languages, `FORMS` maps each such subtask to a function of the text's and question's languages."""
 
 TASKS: dict[tuple[str, str], Task]
 """Every task, by family and subtask."""
 NOTES: dict[str, str]
-"""What the reader of a data card should know of each family, in Markdown."""
+"""What readers of a data card should know about each family, in Markdown."""
 
 _imported: dict[tuple[str, str], Task] = {}
 
 
 def __getattr__(name: str) -> object:
-    """Return `TASKS` or `NOTES`, for which all families are imported: the tasks of one take a worker less time.
+    """Import every family and return `TASKS` or `NOTES`. It is lazy so that workers that need one family start faster.
 
     Raises:
         AttributeError: for any other name.
@@ -71,10 +71,10 @@ def families() -> tuple[str, ...]:
 
 
 def task_of(stratum: Stratum) -> Task:
-    """Return the task of a stratum, by its knobs too.
+    """Return the task of a stratum, which may depend on its knobs.
 
     Raises:
-        RecipeError: for an unknown family or subtask, with the nearest right name.
+        RecipeError: for an unknown family or subtask; it suggests the nearest known name.
     """
     if stratum.family not in families():
         raise RecipeError(unknown("family", stratum.family, families()))
@@ -89,10 +89,10 @@ def task_of(stratum: Stratum) -> Task:
 
 
 def known_task(family: str, subtask: str) -> Task | None:
-    """Return a task, also the form of one in other languages (``niah_s1-de``); None for an unknown name.
+    """Return a task or its form in other languages (``niah_s1-de``); None for an unknown name.
 
     Raises:
-        RecipeError: if the text of a task has no language, and two are named.
+        RecipeError: if the name has two languages, but the task's text has none.
     """
     if family in FAMILIES and (family, subtask) not in _imported:
         _family(family)
@@ -107,16 +107,16 @@ def _in_languages(family: str, subtask: str) -> Task | None:
 
 
 def in_languages() -> dict[tuple[str, str], Callable[[str, str], Task]]:
-    """Return every task that can be asked in several languages, with what returns it in two: see `FAMILIES`."""
+    """Return a function for each task that can be asked in several languages: see `FAMILIES`."""
     found = {family: getattr(_family(family), "FORMS", {}) for family in FAMILIES}
     return {(family, subtask): form for family, forms in found.items() for subtask, form in forms.items()}
 
 
 def check_stratum(stratum: Stratum) -> None:
-    """Check that a stratum's task takes its complexity, shots and knobs.
+    """Check that a stratum's task allows its complexity, shots and knobs.
 
     Raises:
-        RecipeError: naming the value and what would be right.
+        RecipeError: with the value and what is allowed.
     """
     task = task_of(stratum)
     if stratum.complexity not in task.complexities:
@@ -135,7 +135,7 @@ def check_stratum(stratum: Stratum) -> None:
 
 
 def _range(numbers: Sequence[int]) -> str:
-    """Return which numbers may be given, in words: all of them, or where they are many the first and the last."""
+    """Return the allowed numbers in words: all of them, or the first and last of a long range."""
     first, last = numbers[0], numbers[-1]
     many = len(numbers) > LISTED and [*numbers] == [*range(first, last + 1)]
     return f"one from {first} to {last}" if many else f"one of {list(numbers)}"

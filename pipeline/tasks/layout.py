@@ -1,4 +1,4 @@
-"""The words that a prompt is laid out in before it is packed: pieces, units, filler, pools and the key."""
+"""What a prompt consists of before it is packed: pieces, units, filler, pools and the key."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Turn = Literal["system", "user", "assistant", "call", "tool"]
 Turns = Sequence[tuple[str, str]]
 FillerOrder = Literal["free", "ranked", "sequence"]
 Joints = NDArray[np.bool_]
-"""Before which units of a pool another may be put."""
+"""For each unit of a pool, whether another unit may be put before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """An indivisible segment of text: its token counts add at its edges.
+    """An indivisible segment of text, cut so that the token counts of adjacent pieces add up.
 
-    The text ends in one newline (the last piece of a prompt in none), starts and otherwise ends in no white space, and
-    does not start with ``/``. With a `turn` it is the whole content of one message, and ends in no newline; a ``call``
+    The text ends in one newline (the last piece of a prompt in none), has no other white space at either end, and
+    does not start with ``/``. With a `turn` it is the whole content of one message, without the newline; a ``call``
     of a tool is the tool's name, a space and its arguments as JSON.
     """
 
@@ -38,7 +38,7 @@ class Piece:
 class Unit:
     """Pieces that enter a prompt or stay out together.
 
-    `facts` are what the text states, for solvers' tests and readers of the segments file.
+    `facts` are the statements of the text, for tests of solvers and for the segments file.
     """
 
     pieces: tuple[Piece, ...]
@@ -52,7 +52,7 @@ def unit(text: str, role: Role = "filler", facts: tuple[str, ...] = ()) -> Unit:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Units of one piece of filler that state no facts, by their texts: a pool takes many of these in half of the time.
+    """Filler texts as units of one piece without facts. A pool is written from these in half the time.
 
     >>> list(Plain(["one line"])) == [unit("one line")]
     True
@@ -67,10 +67,10 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A unit with a wanted depth: filler tokens before it / all filler tokens of the body, 0 first, 1 last.
+    """A unit with a wanted depth: the share of the body's filler tokens that precede it, from 0 to 1.
 
-    Where `rank` is given, units stand in the order of their ranks whatever their depths. Where `at` is, in all placed
-    units or in none, a unit stands where that value falls among the ranks of ranked filler: its depth comes out.
+    Units with a `rank` are in the order of their ranks, whatever their depths. `at` places a unit by that value among
+    the ranks of ranked filler, and its depth follows. Either all placed units have `at`, or none.
     """
 
     unit: Unit
@@ -80,7 +80,7 @@ class Placed:
 
     @classmethod
     def line(cls, text: str, role: Role, depth: float, rank: int | None = None, at: int | None = None) -> Placed:
-        """Return a unit of one piece without turns in its place."""
+        """Place a unit of one piece without turns."""
         return cls(unit(text, role), depth, rank, at)
 
 
@@ -88,7 +88,7 @@ NO_UNITS: Indices = np.empty(0, dtype=np.int64)
 
 
 class Order(Protocol):
-    """One order of pool indices for all profiles, of which a budget takes a prefix."""
+    """One order of pool indices for all profiles. A budget takes a prefix of it."""
 
     def take(self, count: int) -> Indices:
         """Return the first `count` indices; fewer only if there are no more."""
@@ -98,13 +98,13 @@ class Order(Protocol):
 class Filler:
     """What fills a prompt: units of one pool.
 
-    `order` is drawn from as far as the budget goes; `spares` close the last gap, each used at most once. Where there
-    are none, the next units of the order do, so that no unit is kept from its place in the order. ``free`` and
-    ``sequence`` keep the order and put spares at random places, or where `joints` (one for each unit of the pool) says
-    that one may stand before a unit, and last. ``ranked`` sorts all by `ranks` (one for each unit), stably.
+    Units are taken from `order` until the budget is spent. `spares` close the last gap, each used at most once; without
+    spares, the next units of the order do. ``free`` and ``sequence`` keep the order and put spares at random places, or
+    with `joints` (one for each unit of the pool) only before the units it allows, or last. ``ranked`` sorts all units
+    by `ranks` (one for each unit of the pool), stably.
 
-    Where a prefix will not do in prompts of any size, `fitted` gives the order for this many tokens, with the tokens of
-    each unit of the pool. At least the first `least` units must fit, or what is asked cannot be told.
+    If no single order suits prompts of every size, `fitted` returns the order for a number of tokens, given the tokens
+    of each unit of the pool. At least the first `least` units must fit, or the question cannot be answered.
     """
 
     pool: str
@@ -118,9 +118,9 @@ class Filler:
 
 
 class Numbering(Protocol):
-    """Writes what only the packed order tells over marks of the same length in characters and in tokens.
+    """Replaces marks with numbers that depend on the packed order and have as many characters and tokens.
 
-    `places` holds for each placed unit, in order, how many units stand before it in the body.
+    `places` gives, for each placed unit in order, the number of units before it in the body.
     """
 
     def prompt(self, text: str, places: Sequence[int]) -> str:
@@ -132,7 +132,7 @@ class Numbering(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A prompt before it is packed: only the amount of filler is open, and numbers that count what was packed."""
+    """A prompt before it is packed. Only the amount of filler is open, and the numbers that depend on it."""
 
     head: tuple[Piece, ...]
     placed: tuple[Placed, ...]
@@ -142,21 +142,21 @@ class Layout:
 
     @property
     def has_calls(self) -> bool:
-        """Whether it is a conversation with tool calls: then its head and each of its units end in a result."""
+        """Whether it is a conversation with tool calls, so that its head and each of its units end in a result."""
         return any(piece.turn == RESULT for piece in self.head)
 
     @classmethod
     def haystack(
         cls, introduction: str, placed: Iterable[Placed], filler: Filler, question: str, demos: Iterable[str] = ()
     ) -> Layout:
-        """Return the usual layout: an introduction (and demonstrations), units among filler, and the question last."""
+        """Return the usual layout: an introduction, any demonstrations, units among filler, and the question."""
         head = (Piece(introduction, "instruction"), *(Piece(demo, "demo") for demo in demos))
         return cls(head, tuple(placed), filler, (Piece(question, "question"),))
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a reply is scored against: one plain target, and every accepted answer."""
+    """What a reply is scored against: the target, and all accepted answers."""
 
     target: str
     answers: tuple[str, ...]
@@ -165,7 +165,7 @@ class Key:
 
     @classmethod
     def accepting(cls, *forms: str, choices: tuple[str, ...] | None = None) -> Key:
-        """Return the key with these accepted forms, of which the first is the target."""
+        """Return the key that accepts these forms; the first is the target."""
         return cls(forms[0], forms, choices)
 
     @classmethod
@@ -188,9 +188,9 @@ class Key:
 class PoolSpec:
     """A pool of filler units that the render stage writes once for all profiles.
 
-    `source` is the digest of the files it is made from; `make` must be a module-level function, and what it makes a
-    function of the streams and this description alone. `corpora` is the folder of frozen corpora, where one is read:
-    where it lies decides nothing.
+    `source` is the digest of the files it is made from. `make` must be a module-level function whose units depend only
+    on the streams and this description. `corpora` is the folder of frozen corpora, if one is read; its location has no
+    effect on the units.
     """
 
     name: str
@@ -200,4 +200,4 @@ class PoolSpec:
     make: Callable[[Streams, PoolSpec], Iterable[Unit]]
     corpora: str = ""
     has_calls: bool = False
-    """Whether its units are jobs in turns: tool calls, each with its result."""
+    """Whether its units consist of turns: tool calls, each with its result."""

@@ -1,7 +1,7 @@
-"""What tasks have that ask about entries of a ledger in several languages: its text, its filler, and what is dealt.
+"""The base of tasks about a ledger in several languages: its text, its filler, and what is dealt.
 
-Rows of a number have the same codes, districts, years and amounts in every language. What stands before and behind the
-register may be in another language than its entries.
+Rows with the same number have the same codes, districts, years and amounts in every language. The text before and
+after the register may be in another language than its entries.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SPARES = 32
 
 
 def make_entries(streams: Streams, spec: PoolSpec) -> Plain:
-    """Write the register of a tier."""
+    """Write a tier's register."""
     known = language(spec.name.removeprefix("ledger-").partition("-")[0])
     return Plain(line(known, one) for one in ledger(streams, spec.tier).entries())
 
@@ -35,7 +35,7 @@ def line(known: Language, one: Entry) -> str:
 
 
 def deal_place(dealer: Dealer, complexities: Sequence[int]) -> tuple[int, int]:
-    """Deal a label and a district; no other complexity asks about the district."""
+    """Deal a label, and a district that no other complexity asks about."""
     turn = complexities.index(dealer.stratum.complexity)
     own = DISTRICTS[turn :: len(complexities)]
     return dealer.deal("place", [(label, district) for label in range(needles.LABELS) for district in own])
@@ -47,7 +47,7 @@ class OfLedger(Task):
     subtask: str
 
     def __init__(self, plain: Task, text: str, asked: str) -> None:
-        """Keep which task it is a form of, and the languages of its register and of its question."""
+        """Set the task it is a form of, and the languages of its register and of its question."""
         (self.subtask,) = forms_of(plain.subtask, (text,), (asked,))
         self.twin, self.drawn_as = plain.subtask, f"{plain.subtask}@{plain.version}"
         self.languages, self.wording = (text, asked), digest(text, asked)
@@ -59,7 +59,7 @@ class OfLedger(Task):
         return (PoolSpec(f"ledger-{self.languages[0]}-{stratum.tier}", 1, stratum.tier, source, make_entries),)
 
     def filler(self, sample: Sample, row_streams: Streams) -> Filler:
-        """Return entries of neither the label nor the district, in random order."""
+        """Return entries with neither the label nor the district, in random order."""
         tier, latent = sample.stratum.tier, sample.latent
         book = ledger(row_streams, tier)
         out = places_of(row_streams, tier, latent["codes"]).union(book.with_either(latent["label"], latent["district"]))
@@ -68,11 +68,11 @@ class OfLedger(Task):
         return Filler(self.pools(sample.stratum)[0].name, order, spares)
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
-        """Return how many entries stand in the text: other languages take more or fewer tokens for the same."""
+        """Return the number of entries in the text, which varies with the tokens that a language takes."""
         return {"units": len(units) + len(sample.latent["codes"])}
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
-        """Return nothing: the same entries are asked about in several languages."""
+        """Return nothing, as the forms in other languages ask about the same entries."""
         return ()
 
     def said_before(self) -> str:
@@ -80,7 +80,7 @@ class OfLedger(Task):
         return joined(self._asked.said("table"), self._asked.said("table_about")) + "\n\n"
 
     def said_behind(self, reply: str, question: str) -> str:
-        """Return what stands behind the register: how to reply, and the question."""
+        """Return what follows the register: how to reply, and the question."""
         return f"{self._asked.said('register_end')}\n{reply}\n\n{self._asked.question(question)}"
 
     def asks(self, sentence: str, label: int, district: int) -> str:

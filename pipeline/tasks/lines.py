@@ -1,7 +1,7 @@
-"""The usual task: lines that state something stand in a haystack, and the question is about some of them.
+"""The usual kind of task: a question about some lines in a haystack.
 
-Such a task draws a row (`draw`), answers it from the text alone (`answers`) and declares its words as attributes; the
-rest of `Task` (`sample`, `layout`, `check` and so on) is supplied here. ``docs/add-a-task.md`` walks through one.
+Such a task draws a row (`draw`), answers it from the text alone (`answers`) and sets its wording as attributes; the
+rest of `Task` (`sample`, `layout`, `check` and so on) is implemented here. ``docs/add-a-task.md`` has an example.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Kind = TypeVar("Kind")
 class Line(NamedTuple):
     """A line that is placed: its text ends in a newline.
 
-    Its `role` is ``relevant`` where the answer needs it, else ``decoy``. Without a `depth`, relevant lines stand at
-    depths that are uniform over the stratum and decoys anywhere. `at` is a rank among ranked filler, as in `Placed`.
+    Its `role` is ``relevant`` if the answer needs it, else ``decoy``. Without a `depth`, the depths of relevant lines
+    are uniform over the stratum, and those of decoys random. `at` is a rank among ranked filler, as in `Placed`.
     """
 
     text: str
@@ -37,10 +37,10 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a row is made of: its placed lines, the question, all accepted answers (the key states the first).
+    """What a row is made of: its placed lines, the question, and all accepted answers (the first is the target).
 
-    `guesses` are the expected scores of readers that do
-    not read: see `Task.baselines`. `latent` holds plain JSON values that are published in the row's metadata.
+    `guesses` are the expected scores of guessers: see `Task.baselines`. `latent` contains plain JSON values that are
+    published in the row's metadata.
     """
 
     lines: Sequence[Line]
@@ -52,45 +52,45 @@ class Drawn:
 
 
 class Dealer:
-    """All randomness of one row: things that are dealt evenly over the rows of its stratum, and free draws."""
+    """All randomness of one row: draws dealt evenly over the rows of its stratum, and free draws."""
 
     def __init__(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> None:
         self.stratum, self.row_streams = stratum, row_streams
         self._index, self._stratum_streams = index, stratum_streams
         self.dealt: dict[str, tuple[int, int]] = {}
-        """Of each thing that was dealt the number of its kind, and how many kinds there are."""
+        """For each dealt thing, the number of its kind and the number of kinds."""
 
     def deal(self, thing: str, kinds: Sequence[Kind]) -> Kind:
-        """Return the kind of a thing that the row gets: each equally often in a stratum, within one."""
+        """Return the row's kind of a thing. Kinds are equally frequent in a stratum, to within one row."""
         number = deal(self._stratum_streams.of(thing), self.stratum.rows, self._index, len(kinds))
         self.dealt[thing] = (number, len(kinds))
         return kinds[number]
 
     def rng(self, purpose: str) -> Random:
-        """Return the row's generator for a purpose: one more draw for one purpose changes nothing elsewhere."""
+        """Return the row's generator for one purpose: further draws from it change nothing elsewhere."""
         return self.row_streams.of(purpose)
 
 
 class LineTask(Task):
-    """A task whose prompts are an introduction, lines among filler, and the question. Give attributes and two methods.
+    """A task whose prompts are an introduction, lines among filler, and a question. Define attributes and two methods.
 
-    `check` proves that every marked line is one that `line` describes and no two are equal, that the prompt ends in the
-    question, that the answers are the key's, and of each marked line that they need it (``relevant``) or do not
-    (``decoy``). A task that promises more extends `faults`.
+    `check` proves that all marked lines match `line` and differ, that the prompt ends in the question, that the text
+    gives the key's answers, and that it does so without any one ``decoy`` but not without any one ``relevant`` line. A
+    task that promises more extends `faults`.
     """
 
     __slots__ = ()
 
     haystack: Haystack
-    """What the lines stand in, unless the task has a pool of its own."""
+    """What surrounds the lines, unless the task has a pool of its own."""
     introduction: str
-    """What stands before the haystack; it ends in a newline."""
+    """The text before the haystack; it ends in a newline."""
     tail: str
-    """What stands behind it, with ``{question}`` and without a newline at the end."""
+    """The text after the haystack, with ``{question}`` and without a final newline."""
     line: re.Pattern[str]
     """A whole line that states something, with its newline."""
     states_alone: bool = True
-    """Whether placed lines alone match `line`: no filler does."""
+    """Whether only placed lines match `line`, and no filler does."""
 
     @abstractmethod
     def draw(self, dealer: Dealer) -> Drawn:
@@ -101,7 +101,7 @@ class LineTask(Task):
         """Return the accepted answers, from the text of a prompt alone.
 
         Raises:
-            ValueError: if it cannot be read, or states no answer or two.
+            ValueError: if it cannot be read, or does not state exactly one answer.
         """
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
@@ -112,7 +112,7 @@ class LineTask(Task):
         return (self.haystack.pool(stratum),)
 
     def filler(self, sample: Sample, row_streams: Streams) -> Filler:
-        """Return what a row's lines stand among; a task with a pool of its own overrides this and `pools`."""
+        """Return a row's filler. A task with a pool of its own overrides this and `pools`."""
         return self.haystack.filler(row_streams, sample.stratum)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -129,7 +129,7 @@ class LineTask(Task):
         return Sample("", stratum, index, latent, relevant, drawn.question, key)
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Place relevant lines at depths that are uniform over the stratum, and others anywhere, unless they say so."""
+        """Place lines at their depths; by default uniform over the stratum if relevant, and random if not."""
         rng, placed, stratum = row_streams.of("depths"), list[Placed](), sample.stratum
         for number, values in enumerate(sample.latent["lines"]):
             line = Line(*values)

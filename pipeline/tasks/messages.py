@@ -1,6 +1,6 @@
-"""A reader of people's messages, which families that are made of them share. It is not a family.
+"""A reader of people's messages, shared by the families that use them. It is not a family itself.
 
-What a sentence can say is expanded by `pipeline.worlds.wording`, as the writer's is.
+`pipeline.worlds.wording` expands the sentences that it knows, as it does for the writer.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])")
 THINGS = re.compile(r"\b(?:my|our|the) [\w-]+")
 HOLE, PRONOUN, CLAUSE = "{it}", "it", "{do}"
 OUT = "out"
-"""What the files call acts and things that have no name."""
+"""The files' word for acts and things without a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a message is for: the act and the thing, each "" where it is none of those that the world knows by name.
+    """What a message asks for: an act and a thing, each "" if the world has no name for it.
 
-    `acts` and `things` are all that the message mentions, in order: also those that are not wanted or not meant.
+    `acts` and `things` are all that the message mentions, in order, even if it does not ask for them.
     """
 
     domain: str
@@ -38,12 +38,12 @@ class Meaning:
 
     @property
     def denied(self) -> str:
-        """The act that the message says is not wanted, or ""."""
+        """The first act that the message mentions but does not ask for, or ""."""
         return next((act for act in self.acts if act != self.act), "")
 
 
 class Said(NamedTuple):
-    """What a sentence says: an act that it asks for or denies, and a thing that is meant or not. None is nothing."""
+    """What a sentence says: an act, if any, and whether it asks for it; a thing, if any, and whether it means it."""
 
     act: str | None = None
     asked: bool = False
@@ -58,20 +58,20 @@ NOTHING = Said()
 class Tables:
     """What sentences of one domain say.
 
-    Frames are found by what stands before their clause; each has its voice, what stands behind, and whether it denies.
-    Clauses are found by voice and text, and things by their first two words, the longest first.
+    `frames` maps the text before a clause to the voice of the clause, the text after it, and whether the frame denies.
+    `clauses` maps voice and text to an act. `things` maps two first words to wordings and things, longest first.
     """
 
     frames: Mapping[str, tuple[tuple[str, str, bool], ...]]
     clauses: Mapping[tuple[str, str], str]
     things: Mapping[str, tuple[tuple[str, str], ...]]
     naming: frozenset[str]
-    beside: frozenset[str]
+    not_meant: frozenset[str]
     idle: frozenset[str]
 
 
 def _lines(name: str) -> Iterator[tuple[str, str]]:
-    """Yield all that each line of a file can say, with the heading above it."""
+    """Yield every variant of each line of a file, with the heading above it."""
     every = sections(f"utterances/{name}").items()
     return ((heading, said) for heading, lines in every for line in lines for said in variants(line))
 
@@ -109,7 +109,7 @@ def _made(domain: str) -> Tables:
 
 @cache
 def _slots() -> Mapping[str, str]:
-    """Return the slot that each word fills, alone or with the mark that may stand behind it."""
+    """Return the slot that each word fills, alone or with the mark that may follow it."""
     every = sections("utterances/slots").items()
     return {
         f"{word}{mark}": f"{{{slot}}}{mark}" for slot, some in every for word in some for mark in ("", ".", ",", "?")
@@ -122,7 +122,7 @@ def sentences(message: str) -> list[str]:
 
 
 def read(message: str) -> Meaning:
-    """Return what a message is for."""
+    """Return what a message asks for."""
     marks = _slots()
     parts = [" ".join([marks.get(word, word) for word in part.split(" ")]) for part in sentences(message)]
     for domain in _tables():
@@ -148,7 +148,7 @@ def _named(name: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def _read(sentence: str, domain: str) -> Said | None:
-    """Return what a sentence says whose slots are open; None if it is not known."""
+    """Return what a sentence with open slots says; None for an unknown sentence."""
     tables = _tables()[domain]
     if sentence in tables.idle:
         return NOTHING
@@ -159,7 +159,7 @@ def _read(sentence: str, domain: str) -> Said | None:
                 form = f"{sentence[:start]}{HOLE}{sentence[start + len(wording) :]}"
                 if form in tables.naming:
                     return Said(thing=thing, meant=True)
-                if form in tables.beside:
+                if form in tables.not_meant:
                     return Said(thing=thing)
                 if said := _framed(form, tables):
                     return Said(said.act, said.asked, thing, True)
@@ -167,7 +167,7 @@ def _read(sentence: str, domain: str) -> Said | None:
 
 
 def _framed(form: str, tables: Tables) -> Said | None:
-    """Return what a sentence says that consists of a frame and a clause."""
+    """Return what a sentence of a frame and a clause says; None if it is not one."""
     end = form.find(" ")
     while end >= 0:
         for voice, tail, denies in tables.frames.get(form[: end + 1], ()):
@@ -180,10 +180,10 @@ def _framed(form: str, tables: Tables) -> Said | None:
 
 
 def intent_of(message: str) -> tuple[str, str]:
-    """Return the act and the thing of a message, both "" where it has none of those that are named."""
+    """Return the act and the thing that a message asks for, or two empty strings unless both have names."""
     meaning = read(message)
     return (meaning.act, meaning.thing) if meaning.act and meaning.thing else ("", "")
 
 
 intents_of = LINES.of_each(intent_of)
-"""The same of many messages, most of which were read before."""
+"""The same for many messages, most of which were read before."""

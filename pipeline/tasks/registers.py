@@ -1,6 +1,6 @@
-"""What readers of registers know: the marks of all languages, and no word of any.
+"""Reads registers in any language by its punctuation alone, without knowing a word of it.
 
-A question quotes labels as they stand in the text; an entry begins with a label and a code.
+A question quotes labels exactly as in the text; an entry begins with a label and a code.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ LABEL = "[^\\s:\uff1a][^:\uff1a]*?"
 CODE = "[A-Z]{2,4}-[0-9]{3}"
 MARKS = '"\u201e\u201c\u201d\u00ab\u00bb\u300c\u300d'
 QUOTED = re.compile(f"[{MARKS}]\u00a0?([^{MARKS}\n]+?)\u00a0?[{MARKS}]")
-"""What stands in quotes, of any of the languages."""
+"""A quotation in any of the languages."""
 FIELD, JOINT = "[^\\s0-9:\uff1a,\u3001\u060c]+", "(?:, |\u3001|\u060c )"
 ENTRY = re.compile(
     rf"({LABEL}) ({CODE}){COLON}{FIELD} ([0-9]{{3}}){JOINT}{FIELD} ([0-9]{{4}}){JOINT}{FIELD} ([0-9]{{5}})"
 )
 """An entry of a ledger."""
 BEFORE = 3
-"""Lines before the entries: the instruction, a blank one, the heading."""
+"""Lines before the entries: the instruction, a blank line, and the heading."""
 
 
 class Stated(NamedTuple):
@@ -38,7 +38,7 @@ class Stated(NamedTuple):
 
 
 class Register(NamedTuple):
-    """The lines of a prompt, the numbers of those that are entries of a ledger, and what each states."""
+    """The lines of a prompt, the line numbers of a ledger's entries, and what each entry states."""
 
     lines: Lines
     numbers: list[int]
@@ -46,12 +46,12 @@ class Register(NamedTuple):
 
     @property
     def body(self) -> Span:
-        """The characters from the first entry to the last."""
+        """The span from the first entry to the last."""
         return self.lines.span(self.numbers[0])[0], self.lines.span(self.numbers[-1])[1]
 
 
 def quoted(text: str) -> list[str]:
-    """Return what the question quotes: it is the last line of a prompt.
+    """Return what the question, the last line of a prompt, quotes.
 
     Raises:
         ReadError: if it quotes nothing.
@@ -73,7 +73,7 @@ def place_asked(text: str) -> tuple[str, str]:
 
 @LINES.of_each
 def entry(said: str) -> tuple[str, ...]:
-    """Return what a line states: a label, a code, a district, a year and an amount; of no entry nothing."""
+    """Return the label, code, district, year and amount that a line states; empty if it is not an entry."""
     found = ENTRY.fullmatch(said)
     return found.groups() if found else ()
 
@@ -94,7 +94,7 @@ def _stated(label: str, code: str, district: str, year: str, amount: str) -> Sta
 
 
 def found_in(text: str) -> list[Stated]:
-    """Return the entries that a prompt asks about, in their order.
+    """Return the entries that a prompt asks about, in order.
 
     Raises:
         ReadError: if there are none.
@@ -107,7 +107,7 @@ def found_in(text: str) -> list[Stated]:
 
 
 class Places(NamedTuple):
-    """The numbers of the lines of entries with the label and the district that are asked for, or with one of them."""
+    """The line numbers of entries with both the label and the district that are asked for, or with only one of them."""
 
     both: list[int]
     label: list[int]
@@ -115,7 +115,7 @@ class Places(NamedTuple):
 
 
 def places_of(text: str) -> Places:
-    """Return which lines of a prompt have what is asked for."""
+    """Return which lines of a prompt have the label or the district that is asked for."""
     (label, district), found = place_asked(text), register(text)
     same = [(one.label == label, one.district == district) for one in found.stated]
     kinds = (True, True), (True, False), (False, True)
@@ -123,9 +123,9 @@ def places_of(text: str) -> Places:
 
 
 def register_faults(row: Published, behind: int) -> Iterator[str]:
-    """Yield what is wrong with the register of a row, behind which so many lines stand before the question.
+    """Yield what is wrong with a row's register, which `behind` lines separate from the question.
 
-    Its marks are held to be those of the entries that are asked for, and of those with the label or the district alone.
+    Relevant marks must be on the entries that are asked for, and decoys on those with only the label or the district.
     """
     found, places = register(row.text), places_of(row.text)
     if not row.text.endswith(row.question):

@@ -1,4 +1,4 @@
-"""Finding lines and words in a prompt without trying a pattern at every letter of it."""
+"""Finds lines and words in a prompt without trying a pattern at every character."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Span = tuple[int, int]
 
 
 class ReadError(ValueError):
-    """A text is not a prompt of a task, or states no answer or two.
+    """A text is not a prompt of a task, or does not state exactly one answer.
 
-    Everything that reads prompts raises it, with what was expected and what was found, and does not say so again.
+    Any function that reads prompts may raise it, so their docstrings need not mention it.
     """
 
 
 class Lines:
-    """The lines of a text from one place to another, without their newlines, and where each stands."""
+    """The lines of a part of a text, without their newlines, and the span of each."""
 
     def __init__(self, text: str, start: int = 0, end: int | None = None) -> None:
         self._start = start
         self.texts = text[start:end].split("\n")[:-1]
 
     def span(self, number: int) -> Span:
-        """Return where a line starts, and where it ends behind its newline."""
+        """Return the span of a line, newline included."""
         return self._edges[number] + number, self._edges[number + 1] + number + 1
 
     def at(self, span: Span) -> int | None:
-        """Return the number of the line that stands in a place; None if it is not that of a line."""
+        """Return the number of the line with this span, or None."""
         number = bisect(range(len(self.texts)), span[0], key=lambda one: self.span(one)[0]) - 1
         return number if number >= 0 and self.span(number) == span else None
 
@@ -43,9 +43,9 @@ class Lines:
 
 
 def whole_lines(pattern: re.Pattern[str], opening: str, text: str) -> Iterator[re.Match[str]]:
-    """Yield what a pattern of one line or several finds in a text, where ``^`` and `opening` are what it begins with.
+    """Yield the matches of a pattern of one or more lines that begins with ``^`` and `opening`.
 
-    It yields what ``finditer`` does, which tries such a pattern at every letter.
+    They are those of ``finditer``, which would try the pattern at every character.
     """
     at = 0 if text.startswith(opening) else text.find(f"\n{opening}") + 1
     while at or text.startswith(opening):
@@ -58,7 +58,7 @@ def whole_lines(pattern: re.Pattern[str], opening: str, text: str) -> Iterator[r
 
 
 def stands(words: str, text: str) -> bool:
-    """Return whether words stand in a text, in capitals or not, and not as a part of longer ones.
+    """Return whether words occur in a text, in any case, and not as part of longer ones.
 
     >>> stands("oak", "An Oak stood there."), stands("oak", "It was soaked.")
     (True, False)
@@ -74,7 +74,7 @@ def stands(words: str, text: str) -> bool:
 
 
 def times(words: str, text: str) -> int:
-    """Return how often words stand in a text just so, and not as a part of longer ones.
+    """Return how often words occur in a text in this case, and not as part of longer ones.
 
     >>> times("oak", "An oak, another oak, and an Oakley soaked."), times("oak", "")
     (2, 0)
@@ -88,14 +88,14 @@ def times(words: str, text: str) -> int:
 
 
 def is_letter(one: str) -> bool:
-    """Return whether a character, if there is one, is of a word."""
+    """Return whether a character is part of a word; False for an empty string."""
     return one.isalnum() or one == "_"
 
 
 BUDGET = 40 * 1024 * 1024
-"""Characters of all lines in the cache; with what was read in them they take about three bytes each."""
+"""Characters of all lines in the cache; with what was read from them they take about three bytes each."""
 PARTED = 100
-"""Characters that a short line counts for beyond its own, of which several things are kept."""
+"""Characters added to the length of each cached line, for what was read from it."""
 
 Line = TypeVar("Line")
 Read = TypeVar("Read", bound=Callable[..., Any])
@@ -104,7 +104,7 @@ Read = TypeVar("Read", bound=Callable[..., Any])
 class LineCache:
     """Keeps what functions of strings returned, and drops everything when it is full.
 
-    What a function raises is not kept; it must never return None.
+    Exceptions are not kept, and the functions must not return None.
     """
 
     def __init__(self, budget: int) -> None:
@@ -114,7 +114,7 @@ class LineCache:
         """Characters of all arguments in the cache."""
 
     def of(self, read: Read) -> Read:
-        """Return a function that looks into the cache first; it takes strings alone."""
+        """Return a function that looks into the cache first; it takes only strings."""
         known: dict[tuple[str, ...], Any] = {}
         self._tables.append(known)
 
@@ -130,7 +130,7 @@ class LineCache:
         return cast(Read, recall)
 
     def of_each(self, read: Callable[[str], Line]) -> Callable[[Sequence[str]], list[Line]]:
-        """Return a function of many strings that says of each what `read` says of it: most are known."""
+        """Return a function that maps `read` over many strings, most of them in the cache."""
         known = _Known(read, self._make_room)
         self._tables.append(known)
 
@@ -152,7 +152,7 @@ class LineCache:
 
 
 class _Known(dict[str, Any]):
-    """What a function said of each string, which it is asked for the first time."""
+    """What a function returned for each string; it is called for missing ones."""
 
     def __init__(self, read: Callable[[str], Any], make_room: Callable[[int], None]) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ LINES = register(LineCache(BUDGET))
 
 
 class PromptCache:
-    """Keeps what each of some functions returned last, until it is told to drop it."""
+    """Keeps the last result of each of its functions until it is cleared."""
 
     def __init__(self) -> None:
         self._drops: list[Callable[[], None]] = []
@@ -181,7 +181,7 @@ class PromptCache:
         return cast(Read, kept)
 
     def clear(self) -> None:
-        """Drop everything: the row is done with."""
+        """Drop everything, as when a row is done."""
         for drop in self._drops:
             drop()
 

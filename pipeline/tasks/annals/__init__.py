@@ -1,1 +1,1 @@
-"""Annals of an invented town as a haystack, and the reader that takes them apart: what longqa and summ share."""
+"""Annals of an invented town as a haystack, and their reader, shared by longqa and summ."""

@@ -1,4 +1,4 @@
-"""Annals as a haystack: entries written for a row stand where their dates fall among those of the world."""
+"""Annals as a haystack: entries written for a row are placed by date among those of the world."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pipeline.tasks.base import Filler, Placed, Role
 from pipeline.worlds.chronicle import Chronicle
 
 ROOM = 0.985
-"""The share of the annals in which entries of a row may stand."""
+"""The share of the annals in which a row's entries may be."""
 APART = 20
-"""Days between two entries of a row about one thing, at the least."""
+"""The fewest days between two entries of a row about one thing."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedEntry:
-    """An entry that is written for a row: its day, what it tells, and its role."""
+    """An entry that is written for a row: its day, what it states, and its role."""
 
     day: int
     kind: str
@@ -26,19 +26,19 @@ class PlannedEntry:
 
 
 def dated(world: Chronicle, entry: PlannedEntry, text: str) -> Placed:
-    """Return the text of an entry in its place by date."""
+    """Place the text of an entry by its date."""
     return Placed.line(text, entry.role, world.depth_of(entry.day), at=entry.day)
 
 
 def filler(world: Chronicle, pool: str, row_streams: Streams, props: Sequence[str]) -> Filler:
-    """Return entries of the world, in order of date, but those about some properties."""
+    """Return the world's entries in order of date, without those about some properties."""
     out = frozenset(number for prop in props for number in world.about.get(prop, ()))
     order = Shuffled(row_streams.of("filler"), len(world.entries), out)
     return Filler(pool, order, policy="ranked", ranks=world.days)
 
 
 def asked_property(world: Chronicle, index: int, row_streams: Streams, stratum_streams: Streams) -> tuple[str, str]:
-    """Return the property that a row asks about, and one that shares a word of its name."""
+    """Return the property that a row asks about, and another whose name shares a word with it."""
     size = len(world.properties)
     prop = world.properties[Permutation(stratum_streams.of("property"), size)[index % size]]
     first, kind = prop.split(" ")[1:]
@@ -47,7 +47,7 @@ def asked_property(world: Chronicle, index: int, row_streams: Streams, stratum_s
 
 
 def days_at(world: Chronicle, depths: Sequence[float]) -> list[int]:
-    """Return a day for each of some rising depths, none near another; the last years are left to ask about."""
+    """Return days for ascending depths, at least `APART` from one another; the last years are left for questions."""
     found: list[int] = []
     for depth in depths:
         day = world.day_at(ROOM * depth)

@@ -1,7 +1,7 @@
 """Reads annals from a prompt's text alone: entries by their dates, then sentences.
 
-The patterns of sentences are compiled by `pipeline.worlds.wording` from the wordings that the writer fills; what the
-events amount to is worked out by code of this module's own.
+`pipeline.worlds.wording` compiles the patterns of sentences from the writer's own wordings. What follows from the
+events is worked out by separate code in this module.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ OWNER = re.compile(
 SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z])")
 NAME = r"[A-Z][a-z]+ [A-Z][a-z]+"
 KEPT = 1 << 14
-"""Sentences of which the meaning is kept: those of a shard's rows are read again in every profile."""
+"""Sentences whose meaning is cached, as those of a shard's rows are read again in every profile."""
 
 
 class Line(NamedTuple):
-    """An entry as read: where it stands, its day and its text behind the date."""
+    """An entry as read: its span, its day, and its text after the date."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What a sentence tells: its kind and the values of its slots, and the entry that it stands in."""
+    """What a sentence states (its kind and the values of its slots), and the entry that it is in."""
 
     line: Line
     kind: str
@@ -68,7 +68,7 @@ def read(text: str) -> Sequence[Line]:
 
 @LINES.of_each
 def _entries(line: str) -> tuple[int, str]:
-    """Return the day of an entry, and what stands behind the date."""
+    """Return the day of an entry, and its text after the date."""
     found = LINE.fullmatch(line)
     if not found:
         raise ReadError(f"no entry: {line[:80]!r}")
@@ -94,7 +94,7 @@ def parse_question(text: str) -> tuple[str, dict[str, str]]:
 
 
 def owner_asked(question: str) -> tuple[str, int]:
-    """Return the property that is asked about, and the last day that counts."""
+    """Return the property that a question is about, and the last day that counts."""
     found = OWNER.fullmatch(question)
     if not found:
         raise ReadError(f"no question about an owner: {question!r}")
@@ -103,13 +103,13 @@ def owner_asked(question: str) -> tuple[str, int]:
 
 
 def about(found: Sequence[Line], name: str) -> list[Line]:
-    """Return the entries that name somebody or something."""
+    """Return the entries that contain a name."""
     rest = name[1:]
     return [one for one in found if rest in one.text and _names(one.text, name)]
 
 
 def _names(text: str, name: str) -> bool:
-    """Return whether a text names somebody or something, with a capital in front or as it is given."""
+    """Return whether a text contains a name, as given or capitalized, and not inside a longer word."""
     first, rest, at = {name[0], name[0].upper()}, name[1:], 0
     while (at := text.find(rest, at + 1)) > 0:
         end = at + len(rest)
@@ -123,7 +123,7 @@ def _names(text: str, name: str) -> bool:
 
 
 def events(line: Line, name: str, kinds: Sequence[str]) -> Iterator[Event]:
-    """Yield what the sentences of an entry tell that name something; each must be of one of some kinds."""
+    """Yield what an entry's sentences with a name state; each sentence must be of one of `kinds`."""
     for sentence in SENTENCE.split(line.text):
         if name[1:] in sentence and _names(sentence, name):
             told = _told(sentence, tuple(kinds))
@@ -134,7 +134,7 @@ def events(line: Line, name: str, kinds: Sequence[str]) -> Iterator[Event]:
 
 @lru_cache(maxsize=KEPT)
 def _told(sentence: str, kinds: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
-    """Return of which of some kinds a sentence is, and the values of its slots; None if it is of none."""
+    """Return which of `kinds` a sentence is, and the values of its slots; None if it is none of them."""
     for kind, words, said in _patterns():
         if words in sentence and kind in kinds and (match := said.fullmatch(sentence)):
             return kind, {slot.lower(): value for slot, value in match.groupdict().items()}
@@ -143,25 +143,25 @@ def _told(sentence: str, kinds: tuple[str, ...]) -> tuple[str, dict[str, str]] |
 
 @cache
 def happening_kinds() -> tuple[str, ...]:
-    """Return the kinds of happenings, which change no owner."""
+    """Return the kinds of happenings, which do not change the owner."""
     return tuple(lines("happenings"))
 
 
 @cache
 def deed_kinds() -> tuple[str, ...]:
-    """Return the kinds of things that people do for a property, or in vain, but for buying it."""
+    """Return the kinds of deeds: what people do for a property, or try to do, other than buying it."""
     return tuple(lines("deeds"))
 
 
 @cache
 def _patterns() -> list[tuple[str, str, re.Pattern[str]]]:
-    """Return every wording with its kind, the longest of its fixed parts, and as a pattern."""
+    """Return the kind, the longest fixed part and the pattern of every wording."""
     said = [*lines("events").items(), *lines("happenings").items(), *lines("deeds").items()]
     return [(kind, core(parse(one)), _pattern(one)) for kind, some in said for one in some if not one.startswith(ASKED)]
 
 
 def _pattern(said: str) -> re.Pattern[str]:
-    """Return a pattern of a sentence: alternatives as a group, and slots as what they may hold."""
+    """Return a sentence's pattern: alternatives become a group, and slots what may fill them."""
     return re.compile(pattern(parse(said), lambda slot: f"(?P<{slot.name}>{_form(slot.name)})"))
 
 
@@ -177,7 +177,7 @@ def _form(slot: str) -> str:
 
 @cache
 def _happened() -> list[tuple[str, re.Pattern[str]]]:
-    """Return every question about a happening as a pattern."""
+    """Return the kind and the pattern of every question about a happening."""
     found = []
     for kind, some in lines("happenings").items():
         for one in (each.removeprefix(ASKED) for each in some if each.startswith(ASKED)):
@@ -187,7 +187,7 @@ def _happened() -> list[tuple[str, re.Pattern[str]]]:
 
 
 def happening_asked(question: str) -> tuple[str, str]:
-    """Return the property and the kind of happening that are asked about."""
+    """Return the property and the kind of happening that a question is about."""
     for kind, asked in _happened():
         if found := asked.fullmatch(question):
             return found[1], kind
@@ -195,27 +195,27 @@ def happening_asked(question: str) -> tuple[str, str]:
 
 
 SALES = ("sale", "unnamed")
-"""Kinds of sentences that tell that a property was sold, the latter without a buyer."""
+"""Kinds of sentences about the sale of a property; the second names no buyer."""
 ESTATE = (*SALES, "undo", "undo2", "redo")
-"""Kinds of sentences that tell whose a property is."""
+"""Kinds of sentences that determine the owner of a property."""
 
 
 @dataclass(slots=True)
 class Sale:
-    """A sale as read; `out` is when it was set aside, by the count of steps, or nothing while it stands."""
+    """A sale as read; `out` is the number of the event that set it aside, or 0 while it is valid."""
 
     event: Event
     out: int = 0
 
 
 def whose(told: Sequence[Event]) -> Event | None:
-    """Return the latest sale that stands after some events, in their order."""
+    """Return the latest sale that is still valid after some events in order, or None."""
     left = standing(told)
     return left[-1] if left else None
 
 
 def standing(told: Sequence[Event]) -> list[Event]:
-    """Return all sales that stand after some events, in their order."""
+    """Return all sales that are still valid after some events in order."""
     sales: list[Sale] = []
     since: list[Sale] = []
     for step, event in enumerate(told, start=1):
@@ -238,19 +238,19 @@ def standing(told: Sequence[Event]) -> list[Event]:
 
 
 def history(found: Sequence[Line], prop: str, kinds: Sequence[str] = ()) -> list[Event]:
-    """Return what is told of a property in sentences of some kinds: of all that may be, unless some are given."""
+    """Return the events of a property; its sentences must be of some kinds, by default all that are allowed."""
     kinds = kinds or (*ESTATE, *deed_kinds(), *happening_kinds())
     return [event for line in about(found, prop) for event in events(line, prop, kinds)]
 
 
 @PROMPT.of
 def stated_in(text: str, prop: str) -> list[Event]:
-    """Return all that a prompt tells of a property; remembers the last prompt and property."""
+    """Return all that a prompt states about a property."""
     return history(read(text), prop)
 
 
 def owned(text: str, *, known: bool = True) -> str:
-    """Return who owned the property that a prompt asks about; nobody where that need not be `known`."""
+    """Return the owner of the property that a prompt asks about; "" for no owner, unless one must be `known`."""
     prop, day = owner_asked(parse_question(text)[0])
     sale = whose([event for event in stated_in(text, prop) if event.line.day <= day])
     name = sale.values.get("buyer", "") if sale else ""
@@ -269,7 +269,7 @@ def year_of(text: str) -> str:
 
 
 def lettered(text: str) -> tuple[str, str]:
-    """Return the letter of the option that is the owner, and the owner."""
+    """Return the owner's letter among the options, and the owner."""
     name = owned(text)
     found = [letter for letter, option in parse_question(text)[1].items() if option == name]
     if len(found) != 1:
@@ -285,12 +285,12 @@ WORDS = {
 }  # fmt: skip
 STEP = re.compile(rf"the (?P<word>{'|'.join(WORDS)}) of ")
 CHILD = {"birth": "child", "bride": "wife", "groom": "husband", "burial": "person"}
-"""Whose parents an event of a kind tells."""
+"""For each kind of event, whose parents it names."""
 PHRASE = re.compile(r"(?:Who was|What was the name of|Who, by these annals, was) (the .+)\?")
 
 
 def steps_of(question: str) -> tuple[str, list[str]]:
-    """Return from whom a question starts, and its steps in order."""
+    """Return the person that a question starts from, and its steps in order."""
     found = PHRASE.fullmatch(question)
     if not found:
         raise ReadError(f"no question about a relative: {question!r}")
@@ -302,13 +302,13 @@ def steps_of(question: str) -> tuple[str, list[str]]:
 
 
 def statements_about(found: Sequence[Line], name: str) -> list[Event]:
-    """Return all that is told of somebody."""
+    """Return all that is stated about a person."""
     kinds = (*lines("events"), *happening_kinds())
     return [event for line in about(found, name) for event in events(line, name, kinds)]
 
 
 def follow(found: Sequence[Line], name: str, steps: Sequence[str]) -> tuple[str, list[Line]]:
-    """Return the relative at the end of some steps, and the entries that tell of them."""
+    """Return the relative at the end of some steps, and the entry that states each step."""
     used = []
     for step in steps:
         ways = [
@@ -326,7 +326,7 @@ def follow(found: Sequence[Line], name: str, steps: Sequence[str]) -> tuple[str,
 
 
 def _reached(event: Event, name: str, step: str) -> str | None:
-    """Return whom an event tells to be a relative of somebody, if it does."""
+    """Return a person's relative according to an event, or None."""
     values = event.values
     if step in ("father", "mother"):
         return values[step] if values.get(CHILD.get(event.kind, "")) == name else None
@@ -345,5 +345,5 @@ Spans = list[tuple[int, int]]
 
 
 def spans(some: Sequence[Line]) -> Spans:
-    """Return where entries stand."""
+    """Return the sorted spans of entries, each once."""
     return sorted({(one.start, one.end) for one in some})

@@ -1,6 +1,6 @@
 """What the tasks about ages share: biographies that state an age, their pool, and the frame of a prompt.
 
-The age replaces the birthdate, which leaves the other five sentences of the standard setting as they are.
+The age replaces the birthdate; the other five sentences are those of the standard setting.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pipeline.tasks.solving import ReadError
 from pipeline.worlds.people import AGES, WORLD, Person, ages, people, source_digest
 
 POOL = "people-ages"
-"""The pool holds everybody with their age; behind them, where it is sparse, everybody without one."""
+"""The pool contains everybody with their age, then, if it is sparse, everybody without one."""
 
 REPLACED = "birthdate"
 AGED = "{name} is {age} years old."
@@ -51,17 +51,17 @@ Biographies:
 END = "This is the end of the biographies. Use them to answer the question below. "
 
 Cast = Sequence[Sequence[int]]
-"""People and the ages that they have in a text."""
+"""People and their ages in a text."""
 
 
 def biography(person: Person, age: int | None) -> str:
-    """Return the paragraph of a person who is of an age, or of one whose age is not stated."""
+    """Return the paragraph of a person, with an age unless it is None."""
     return _paragraph(aged=age is not None).format(person, name=person.name, age=age)
 
 
 @cache
 def _paragraph(*, aged: bool) -> str:
-    """Return all sentences as one form to fill in."""
+    """Return the paragraph as a template."""
     rest = (fillable(kind, said) for kind, said in SENTENCES.items() if kind != REPLACED)
     return " ".join([*([AGED] if aged else []), *rest]) + "\n"
 
@@ -72,7 +72,7 @@ def make_ages(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
 
 
 def aged(streams: Streams, spec: PoolSpec, forms: Iterable[Indices]) -> Iterator[Unit]:
-    """Render everybody of a tier with each of some ages, then, in a sparse pool, without one."""
+    """Render everybody of a tier with each of some `forms` of their ages, then, in a sparse pool, without one."""
     everybody = people(streams, spec.tier)
     for known in forms:
         for person, age in zip(everybody, known.tolist(), strict=True):
@@ -82,9 +82,9 @@ def aged(streams: Streams, spec: PoolSpec, forms: Iterable[Indices]) -> Iterator
 
 
 def group(stratum: Stratum, index: int, stratum_streams: Streams) -> list[list[int]]:
-    """Return whom a row asks about: people of different ages, with these; nobody is in two rows of a stratum.
+    """Return people of different ages to ask about, with their ages; nobody is in two rows of a stratum.
 
-    A round of people makes two groups fewer than it has room for, so that some of one age may be left over.
+    A round of people makes two groups fewer than it could, as some people of one age may be left over.
     """
     size = stratum.complexity
     turn, place = divmod(index, len(around_asked(stratum_streams, stratum, 0)) // size - 2)
@@ -97,9 +97,9 @@ def _groups(stratum_streams: Streams, stratum: Stratum, turn: int, size: int) ->
 
 
 def apart(order: Iterable[int], known: Indices, size: int) -> Iterator[list[int]]:
-    """Yield groups of `size` people of different ages, in the order given; whoever fits into none waits for the next.
+    """Yield groups of `size` people of different ages, in the given order; people who do not fit wait for the next.
 
-    Each group is as any draw of people of different ages: nobody is left out for their age.
+    Each group is distributed like any draw of people of different ages, as nobody is left out for their age.
     """
     waiting: list[int] = []
     chosen: list[int] = []
@@ -116,7 +116,7 @@ def apart(order: Iterable[int], known: Indices, size: int) -> Iterator[list[int]
 
 @dataclass(frozen=True, slots=True)
 class Ages(Biographies):
-    """A task about ages: the knob `density` is about who states an age, and demonstrations reason."""
+    """A task about ages: the knob `density` is the share of people who state an age, and demonstrations reason."""
 
     shots = 2
     max_new_tokens = 512
@@ -133,7 +133,7 @@ def told(row_streams: Streams, tier: str, cast: Cast) -> tuple[str, ...]:
 
 
 def with_ages(row_streams: Streams, tier: str, group: Iterable[int]) -> list[list[int]]:
-    """Return people with the ages that the world gives them first."""
+    """Return people with the ages that the world gives them."""
     known = ages(row_streams, tier)
     return [[person, int(known[person])] for person in group]
 
@@ -149,9 +149,9 @@ def examples(row_streams: Streams, tier: str, taken: Iterable[int], count: int, 
 def placed(
     sample: Sample, row_streams: Streams, stratum_streams: Streams, role: Role = "relevant"
 ) -> tuple[Placed, ...]:
-    """Place a sample's people at the wanted depths, those of demonstrations and decoys anywhere.
+    """Place a sample's people at the wanted depths, and those of demonstrations and decoys at random.
 
-    One biography of each demonstration is marked as such; the others are filler to whoever looks for needles.
+    The first biography of each demonstration is marked as one; the others count as filler.
     """
     stratum, latent, places = sample.stratum, sample.latent, row_streams.of("shown depth")
     spots = depths(stratum, sample.index, stratum_streams, len(latent["people"]))
@@ -166,23 +166,23 @@ def placed(
 
 
 def taken(latent: Mapping[str, Any]) -> set[int]:
-    """Return everybody whom the text holds at a place of their own."""
+    """Return everybody who is placed in the text."""
     casts = [latent["people"], *latent["shown"], latent.get("decoys", ())]
     return {person for cast in casts for person, _ in cast}
 
 
 def namesakes_drawn(row_streams: Streams, tier: str, asked: Sequence[int], count: int) -> list[list[int]]:
-    """Draw `count` namesakes of each of the asked, with their ages."""
+    """Draw `count` namesakes of each asked person, with their ages."""
     return with_ages(row_streams, tier, flat(base.drawn(row_streams, asked, count)))
 
 
 def alike(row: Published, entries: Sequence[Entry], names: Iterable[str], count: int) -> Iterator[str]:
-    """Hold the namesakes of those who are asked about to their number, and to ages of their own."""
+    """Check that each asked person has `count` namesakes, with other ages."""
     return base.faults(row, entries, dict.fromkeys(names, AGE), count)
 
 
 def anybody(sample: Sample, row_streams: Streams, without: Iterable[int]) -> Filler:
-    """Return filler of other people with their first ages."""
+    """Return filler of other people with their ages."""
     stratum = sample.stratum
     return others(row_streams, stratum, POOL, len(people(row_streams, stratum.tier)), without, 0)
 
@@ -200,15 +200,15 @@ def reasoned(reasoning: str, final: str) -> str:
 
 
 Answer = Callable[[str, Sequence[Entry]], tuple[str, ...]]
-"""Answers a question from the table of people."""
+"""A function that answers a question from biographies."""
 STATED = re.compile(rf"({NAME}) is (\d+) years old")
 """How biographies, and replies of demonstrations, state an age."""
 STATING = (AGE, *ATTRIBUTES[1:])
-"""What biographies state here: the age replaces the birthdate."""
+"""What biographies with an age state."""
 
 
 def ages_of(entries: Sequence[Entry], names: Sequence[str]) -> dict[str, int]:
-    """Return the ages of some people, whose biographies stand just once and state them."""
+    """Return the ages of some people, who must each have one biography that states it."""
     known = {name: only(entries, name).stated.get(AGE) for name in names}
     if None in known.values():
         raise ReadError(f"an age is not stated: {known}")
@@ -216,7 +216,7 @@ def ages_of(entries: Sequence[Entry], names: Sequence[str]) -> dict[str, int]:
 
 
 def understood(pattern: re.Pattern[str], question: str) -> re.Match[str]:
-    """Return what a question asks."""
+    """Return the match of a question, or raise an error."""
     match = pattern.fullmatch(question)
     if not match:
         raise ReadError(f"no question: {question[:80]!r}")
@@ -244,7 +244,7 @@ def faults(
 def _example_faults(
     row: Published, entries: Sequence[Entry], shown: Sequence[Question], names: Sequence[str], answer: Answer
 ) -> Iterator[str]:
-    """Hold demonstrations to the text: ages, answer and mark of each are right, and nobody asked about is in them."""
+    """Check the ages, answer and mark of each demonstration, and that it is about people who occur nowhere else."""
     seen, firsts = set(names), []
     for number, example in enumerate(shown, start=1):
         stated = {name: int(age) for name, age in STATED.findall(example.reasoning)}

@@ -1,8 +1,8 @@
-"""bio.association: who was born or works in a country, where biographies name cities (after NoLiMa, Modarressi 2025).
+"""bio.association: who was born or works in a country, if biographies name only cities (NoLiMa, Modarressi 2025).
 
-No word of the question stands in the paragraph that answers it: what links them is that Bergen lies in Norway, which
-the text does not say. Just one person fits. Decoys are as many at every length: half of them have a city of the
-country for the other of the two places, half name the country in their hobby. Nobody else has to do with it.
+The paragraph that answers the question shares no word with it. The link, such as that Bergen is in Norway, is not in
+the text. Exactly one person fits. The number of decoys does not depend on the length: half of them have a city of the
+country as their other place, and half name the country in their hobby. Nobody else is connected with the country.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ HOBBIES = (
     *("painting landscapes of {country}", "playing folk songs from {country}", "reading about {country}"),
     *("collecting coins from {country}", "growing wild flowers from {country}"),
 )
-"""How a decoy names a country."""
+"""Hobbies of decoys that name the country."""
 FORMS = {
     "birthplace": (
         *("{name}", "{name} was born in {city}", "birthplace of {name} is {city}", "{name} (born in {city})"),
@@ -53,7 +53,7 @@ FORMS = {
         *("{name}, {city}", "{name}, who lives and works in {city}", "{name}, who now lives and works in {city}"),
     ),
 }
-"""The accepted forms of an answer: replies may say which city it is that tells."""
+"""The accepted forms of an answer: replies may add the city."""
 DECOYS = (4, 0, 12)
 INSTRUCTION = """\
 This is the end of the biographies. They name cities, and the question below names a country: just one person fits. \
@@ -75,14 +75,14 @@ class Association(Biographies):
     knobs: Mapping[str, tuple[Any, ...]] = MappingProxyType({"depth": DEPTH, "decoys": DECOYS})
 
     def decoys_of(self, stratum: Stratum) -> int:
-        """Return how many decoys stand in a text."""
+        """Return the number of decoys in a text."""
         return int(stratum.knob("decoys", DECOYS[0]))
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (STYLES[PLAIN].spec(stratum),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw people who have nothing to do with a dealt country, and give them something to do with it."""
+        """Draw people without a connection to a dealt country, and give them one."""
         asked = dealt_kinds(stratum_streams, index, PLACES, "attribute")
         country = dealt_kinds(stratum_streams, index, tuple(telling()), "country")
         numbers, rng = self.people(row_streams, stratum, country), row_streams.of("changes")
@@ -99,7 +99,7 @@ class Association(Biographies):
         return Sample("", stratum, index, latent, (text.biography(person),), question, key)
 
     def people(self, row_streams: Streams, stratum: Stratum, country: str) -> list[int]:
-        """Draw who is asked for, and the decoys."""
+        """Draw the person to ask for, and the decoys."""
         near, rng, found = _near(row_streams, stratum.tier)[country], row_streams.of("people"), list[int]()
         while len(found) <= self.decoys_of(stratum):
             one = rng.randrange(len(people(row_streams, stratum.tier)))
@@ -108,7 +108,7 @@ class Association(Biographies):
         return found
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the asked person at the wanted depth, and decoys anywhere, among people of other countries."""
+        """Put the asked person at the wanted depth, and decoys at random, among people of other countries."""
         stratum, latent = sample.stratum, sample.latent
         (depth,) = depths(stratum, sample.index, stratum_streams, 1)
         taken = {*latent["people"], *_near(row_streams, stratum.tier)[latent["country"]]}
@@ -134,12 +134,12 @@ class Association(Biographies):
         return _faults(row, self.solve(row.turns), self.decoys_of(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the score of a guess among those who come near, and of the one who names the country."""
+        """Return the scores of guesses among everybody, those who name the country, and those connected with it."""
         return {"uniform": 0.0, "named": 0.0, "near": 1 / (1 + len(sample.latent["near"]))}
 
 
 def _near(streams: Streams, tier: str) -> Mapping[str, frozenset[int]]:
-    """Return who of a tier has to do with each country, by a city or the university."""
+    """Return the people of a tier who are connected with each country, by a city or the university."""
     return _near_all(streams.world(), tier)
 
 
@@ -154,7 +154,7 @@ def _near_all(streams: Streams, tier: str) -> Mapping[str, frozenset[int]]:
 
 
 def _moved(rng: Random, person: Person, place: str, country: str) -> Person:
-    """Return a person with a city of a country in one of the two places."""
+    """Return a person with a city of the country as one of the two places."""
     return replace(person, **{place: rng.choice(telling()[country])})
 
 
@@ -164,7 +164,7 @@ def _keen(rng: Random, person: Person, country: str) -> Person:
 
 
 def _asked(prompt: str) -> tuple[str, str]:
-    """Return the place and the country that a prompt asks for.
+    """Return the kind of place and the country that a prompt asks for.
 
     Raises:
         ValueError: if it asks for none.
@@ -176,10 +176,10 @@ def _asked(prompt: str) -> tuple[str, str]:
 
 
 def _met(entry: Entry, place: str) -> frozenset[str]:
-    """Return the countries that somebody's city may lie in.
+    """Return the countries that a person's city may be in.
 
     Raises:
-        ValueError: if nobody knows the city.
+        ValueError: if the city is unknown or not stated.
     """
     if (met := _known().get(entry.stated.get(place, ""))) is None:
         raise ValueError(f"the biography of {entry.name} states no {place} that lies in a country")
@@ -188,7 +188,7 @@ def _met(entry: Entry, place: str) -> frozenset[str]:
 
 @cache
 def _known() -> Mapping[str, frozenset[str]]:
-    """Return the countries that each city may lie in."""
+    """Return the countries that each city may be in."""
     return {city: countries_with(city) for city in pool("cities")}
 
 

@@ -19,39 +19,36 @@ KNOB = (1, 0, 3)
 NAMESAKE_KNOBS: dict[str, tuple[Any, ...]] = haystack.KNOBS | {"namesakes": KNOB}
 """The family's knobs, and the number of namesakes of each kind."""
 TOKENS = 110
-"""About as many tokens has a biography where it has most, on average."""
+"""About the mean number of tokens in a biography, in the profile where it is highest."""
 ASKING = 40
-"""About as many tokens a person takes in question or demonstration."""
+"""About the number of tokens that a person takes in a question or demonstration."""
 FRAME = 300
-"""Tokens of introduction and instruction, at the most."""
+"""The most tokens of an introduction and instruction."""
 REST = 4
-"""So many biographies at least are other people's."""
+"""The fewest biographies that are neither asked about nor of namesakes."""
 THRICE = 4096
-"""The length from which every part of an asked name stands three times."""
+"""The length from which every part of an asked name occurs at least three times."""
 
 
 def room(stratum: Stratum, people: int, reply: int) -> int:
-    """Return how many biographies of namesakes a text has room for beside those of `people` who are needed in it.
-
-    `reply` is the number of tokens kept for the reply.
-    """
+    """Return how many biographies of namesakes fit beside those of `people` needed and `reply` tokens for the reply."""
     free = stratum.length - reply - FRAME - people * (TOKENS + ASKING)
     return max(0, free // TOKENS - REST)
 
 
 def promised(stratum: Stratum, asked: int, shots: int, reply: int) -> int:
-    """Return how many namesakes of each of `asked` people stand in the texts of a stratum, of all kinds together."""
+    """Return the number of namesakes, of all kinds together, of each of `asked` people in a stratum's texts."""
     wanted = len(NAMES) * int(stratum.knob("namesakes", KNOB[0]))
     return min(wanted, room(stratum, asked * (1 + shots), reply) // asked)
 
 
 def near(people: Iterable[int]) -> set[int]:
-    """Return all namesakes of some people: those who are not placed may not be in the text."""
+    """Return all namesakes of some people; those who are not placed may not be in the text."""
     return {one for person in people for kind in namesakes(person) for one in kind}
 
 
 def drawn(row_streams: Streams, people: Sequence[int], count: int) -> list[list[int]]:
-    """Draw `count` namesakes for each of some people: kinds by turns, in random order, and of each kind anybody."""
+    """Draw `count` namesakes for each of some people, at random from all kinds in turn."""
     return [_drawn(row_streams, person, place, count) for place, person in enumerate(people)]
 
 
@@ -63,7 +60,7 @@ def _drawn(row_streams: Streams, person: int, place: int, count: int) -> list[in
 
 
 def alike(entries: Sequence[Entry], name: str) -> list[tuple[int, Entry]]:
-    """Return the biographies of a person's namesakes, each with the number of the name that is another."""
+    """Return the biographies of a person's namesakes, each with the index of the name that differs."""
     parts, found = name.split(" "), []
     first, last = f"{parts[0]} ", f" {parts[-1]}"
     for entry in [one for one in entries if one.name.startswith(first) or one.name.endswith(last)]:
@@ -74,7 +71,7 @@ def alike(entries: Sequence[Entry], name: str) -> list[tuple[int, Entry]]:
 
 
 def faults(row: Published, entries: Sequence[Entry], asked: Mapping[str, str], count: int) -> Iterator[str]:
-    """Hold the asked (each with what is asked of them) to `count` namesakes, who are marked and state other values."""
+    """Check that each of the `asked` (name to attribute) has `count` namesakes, marked, who state other values."""
     marked: list[Entry] = []
     times = Counter(" ".join(entry.name for entry in entries).split(" "))
     for name, attribute in asked.items():
@@ -89,7 +86,7 @@ def faults(row: Published, entries: Sequence[Entry], asked: Mapping[str, str], c
 
 
 def kind_faults(name: str, kinds: Sequence[int], count: int) -> Iterator[str]:
-    """Hold somebody's namesakes to their number, and to be of each kind equally often, within one."""
+    """Check the number of a person's namesakes, and that kinds are equally frequent to within one."""
     times = [kinds.count(kind) for kind in range(len(NAMES))]
     if sum(times) != count or max(times) - min(times) > 1:
         yield f"{name} has {times} namesakes by kind, {count} were promised"
@@ -107,10 +104,10 @@ Here is how questions about other people in these biographies are answered:
 
 
 class Biographies(Task):
-    """A task about biographies. `complexity` is the number of biographies that the answer needs, unless it says so.
+    """A task about biographies. `complexity` is by default the number of biographies that the answer needs.
 
-    Its knobs are the policy of depths, the share of other people whose biography states what is asked, and the number
-    of namesakes of each kind that the asked have.
+    Its knobs are the policy of depths, the share of other people whose biographies state the asked attribute, and the
+    number of namesakes of each kind that each asked person has.
     """
 
     __slots__ = ()
@@ -126,7 +123,7 @@ class Biographies(Task):
         return promised(stratum, asked, self.shots_of(stratum), self.max_new_tokens)
 
     def decoys_of(self, stratum: Stratum) -> int:
-        """Return how many biographies of decoys stand in a text: here those of namesakes."""
+        """Return the number of decoy biographies in a text: here those of namesakes."""
         return max(1, stratum.complexity) * self.namesakes_of(stratum)
 
 
@@ -134,22 +131,22 @@ Kind = TypeVar("Kind")
 
 
 def dealt_kinds(stratum_streams: Streams, index: int, kinds: Sequence[Kind], *thing: str | int) -> Kind:
-    """Return which of several kinds of a thing row `index` gets: they are dealt in rounds, each in random order.
+    """Return the kind of a thing that row `index` is dealt; kinds are dealt in rounds, each in random order.
 
-    No row's kind depends on the number of rows, so that a subtask among essays gets what the plain one gets.
+    A row's kind does not depend on the number of rows, so that a subtask among essays gets the same as the plain one.
     """
     return kinds[deal(stratum_streams.of(*thing), 1, index, len(kinds))]
 
 
 def kind_of(value: Kind, kinds: Sequence[Kind]) -> tuple[int, int]:
-    """Return the number of a kind that was dealt, and how many there are."""
+    """Return the index of a dealt kind, and the number of kinds."""
     return kinds.index(value), len(kinds)
 
 
 def asked_people(stratum_streams: Streams, stratum: Stratum, index: int, count: int) -> list[int]:
-    """Return whom a row asks about: nobody is in two rows of a stratum while there are people.
+    """Return whom a row asks about; a stratum asks about nobody twice until it has asked about everybody.
 
-    All people of the world are drawn alike; several who are asked about together share no namesake.
+    All people of the world are equally likely. People who are asked about together share no namesakes.
     """
     size = len(people(stratum_streams, stratum.tier))
     if count == 1:
@@ -161,7 +158,7 @@ def asked_people(stratum_streams: Streams, stratum: Stratum, index: int, count: 
 
 
 def around_asked(stratum_streams: Streams, stratum: Stratum, turn: int) -> list[int]:
-    """Return people who may be asked about together, in random order: in `ROUNDS` turns everybody."""
+    """Return people who may be asked about together, in random order; `ROUNDS` turns cover everybody."""
     return _round(stratum_streams, turn, len(people(stratum_streams, stratum.tier)))
 
 
@@ -173,14 +170,14 @@ def _round(stratum_streams: Streams, turn: int, size: int) -> list[int]:
 
 
 def shown_people(row_streams: Streams, tier: str, asked: Iterable[int], count: int) -> list[int]:
-    """Draw people for demonstrations: none of the asked, and none of their namesakes."""
+    """Draw people for demonstrations, other than the asked and their namesakes."""
     asked = set(asked)
     out = frozenset(asked | near(asked))
     return [int(one) for one in Shuffled(row_streams.of("shown"), len(people(row_streams, tier)), out).take(count)]
 
 
 def scattered(row_streams: Streams, texts: Iterable[str]) -> list[Placed]:
-    """Place the biographies of namesakes anywhere."""
+    """Place the biographies of namesakes at random."""
     places = row_streams.of("namesakes depth")
     return [Placed.line(said, "decoy", places.random()) for said in texts]
 
@@ -194,7 +191,7 @@ def framed(
     question: str,
     asks: str = "Question: ",
 ) -> Layout:
-    """Return a layout that ends in the instruction, demonstrations (question and reply), if any, and the question."""
+    """Return a layout that ends in the instruction, any demonstrations (question and reply), and the question."""
     said = asks.split(":")[0].replace("Question", "Answer")
     examples = "".join(f"\n{asks}{asked}\n{said}: {reply}\n" for asked, reply in shown)
     lead = EXAMPLES if examples else ""
@@ -202,11 +199,11 @@ def framed(
 
 
 def in_sequence(placed: Iterable[Placed]) -> tuple[Placed, ...]:
-    """Return placed units with ranks that follow their depths: equal depths keep the order in which they are given."""
+    """Return placed units with ranks in the order of their depths; equal depths keep the given order."""
     ordered = sorted(placed, key=lambda item: item.depth)
     return tuple(replace(item, rank=rank) for rank, item in enumerate(ordered))
 
 
 def flat(groups: Iterable[Sequence[int]]) -> list[int]:
-    """Return the members of groups one after another."""
+    """Return the members of all groups."""
     return [one for group in groups for one in group]

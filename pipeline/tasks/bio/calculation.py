@@ -1,7 +1,7 @@
 """bio.calculation: the difference of two people's ages (LongBioBench, section 3, appendix D, reasoning).
 
-On purpose unlike the paper: the question does not say who is older, the two are named, and stand in the text, in either
-order equally often, and the two ages are never the same, so that the answer is a positive number.
+Deliberate differences from the paper: the question does not say who is older; both orders in the question, and both in
+the text, are equally frequent; and the two ages always differ, so that the answer is positive.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pipeline.tasks.bio.solve import NAME, Entry, parse_biographies, parse_quest
 from pipeline.worlds.people import SPAN, Person, people
 
 ORDERS = tuple(product((False, True), repeat=2))
-"""Whether the younger stands first, and is named first."""
+"""Whether the younger is first in the text, and whether they are named first."""
 QUESTION = "What is the difference in years between the ages of {one} and {other}?"
 INSTRUCTION = (
     'You may reason step by step first. End with a line that says "Final answer:" and the number of years alone.'
@@ -54,7 +54,7 @@ class Calculation(Ages):
     complexities = (2,)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw two people of different ages: nobody twice in a stratum, their orders in equal shares."""
+        """Draw two people of different ages, nobody twice in a stratum, and deal their orders."""
         younger, older = sorted(group(stratum, index, stratum_streams), key=lambda one: one[1])
         text_order, named_order = dealt_kinds(stratum_streams, index, ORDERS, "order")
         standing = [younger, older] if text_order else [older, younger]
@@ -70,7 +70,7 @@ class Calculation(Ages):
         )
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the two at the wanted depths among the others, and people of demonstrations anywhere."""
+        """Put the two at the wanted depths among the others, and people of demonstrations at random."""
         everybody = people(row_streams, sample.stratum.tier)
         shown = [_example([(everybody[person], age) for person, age in cast]) for cast in sample.latent["shown"]]
         filler = anybody(sample, row_streams, taken(sample.latent) | base.near(sample.latent["named"]))
@@ -89,12 +89,12 @@ class Calculation(Ages):
         return [*faults(row, entries, names, answer), *found]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of any difference, and of one year, which is the likeliest between two ages."""
+        """Return the score of a uniform guess, and of one year, the most likely difference of two ages."""
         return {"uniform": 1 / (SPAN - 1), "one_year": float(key.target == "1")}
 
 
 def answer(question: str, entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Return the accepted answers to a question about a table of people."""
+    """Return the accepted answers to a question, from the biographies."""
     known = ages_of(entries, understood(ASKED, question).groups())
     one, other = known.values()
     return (str(abs(one - other)),)

@@ -1,10 +1,10 @@
-"""bio.citation: say what biographies state, and cite them by label (LongBioBench, section 3, appendices C and I).
+"""bio.citation: answer from biographies, and cite them by label (LongBioBench, section 3, appendices C and I).
 
-Every biography carries a label in front; a reply is right if values and labels are. On purpose unlike the paper, which
-numbers the paragraphs of a prompt and scores the number alone: labels are opaque and fixed at sampling, so that they
-are the same in every profile and give no place away, and the value is scored too. With the knob `labels` = "running"
-paragraphs are numbered as in the paper. A number then depends on how many biographies stand before it: such keys, and
-they alone, differ between profiles.
+Every biography begins with a label; a reply is right if both values and labels are. The paper numbers the paragraphs of
+a prompt and scores only the number. Here, deliberately, labels are opaque and fixed at sampling, so that they are the
+same in every profile and reveal no place, and the value is scored too. With the knob `labels` = "running", paragraphs
+are numbered as in the paper. A number then depends on how many biographies precede it, so that these keys, and no
+others, differ between profiles.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ LABELS = ("opaque", "running")
 LEAST, MOST = 10_000, 99_999
 """Opaque labels have five digits, so that none looks like a place in the text."""
 PAIRS = {"32k": 2, "128k": 2, "1m": 3}
-"""Pairs of digits of a running number: a prompt of a million tokens has more than 9,999 biographies.
+"""Pairs of digits in a running number: a prompt of a million tokens has more than 9,999 biographies.
 
-Pairs, because then every number has as many tokens as any other in every shipped profile. Without the dots that holds
-in all but glm4, where 17,700 of the numbers 00000 to 99999 have one token less.
+With pairs, all numbers have the same number of tokens in every shipped profile. Without the dots this is true of all
+but glm4, where 17,700 of the numbers 00000 to 99999 have one token less.
 """
 
 LEADS = {
@@ -78,12 +78,12 @@ in square brackets, in this form: answer [{noun}]; answer [{noun}]
 
 @lru_cache(maxsize=4)
 def labels_of(world: Streams, size: int) -> tuple[str, ...]:
-    """Return the opaque label of each of `size` people, no two equal."""
+    """Return a different opaque label for each of `size` people."""
     return tuple(map(str, world.of("labels").sample(range(LEAST, MOST + 1), size)))
 
 
 def running(number: int, tier: str) -> str:
-    """Return a running number as prompts of a tier write it; 0 is the mark that stands where a number will.
+    """Return a running number as written in prompts of a tier; 0 is the mark that a number will replace.
 
     >>> running(1249, "128k")
     '12.49'
@@ -100,17 +100,17 @@ def introduction(labels: str, tier: str) -> str:
 
 
 def cited(person: Person, label: str, without: str = "") -> str:
-    """Return the paragraph of a person behind its label."""
+    """Return the paragraph of a person after its label."""
     return f"[{label}] {biography(person, without)}"
 
 
 def asks(people: Sequence[Person], attribute: str) -> str:
-    """Return the question about one attribute of one person, or the questions about several, in one line."""
+    """Return the questions about one attribute of one or more people, in one line."""
     return " ".join(question(person, attribute) for person in people)
 
 
 def replies(values: Sequence[str], labels: Sequence[str], attribute: str) -> tuple[str, ...]:
-    """Return the accepted replies, the one in the words of the biographies first.
+    """Return the accepted replies, first the one worded as in the biographies.
 
     >>> replies(["Oslo", "Lima"], ["48213", "70554"], "city")
     ('Oslo [48213]; Lima [70554]', 'Oslo, Norway [48213]; Lima, Peru [70554]')
@@ -123,10 +123,10 @@ def replies(values: Sequence[str], labels: Sequence[str], attribute: str) -> tup
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """Counts the biographies of a prompt, and cites some of them.
+    """Numbers the biographies of a prompt, and cites some of them.
 
-    `shown` and `asked` are the places, among the placed units, of the people whom demonstrations and key cite, in the
-    order in which their marks stand there.
+    `shown` and `asked` are the places, among the placed units, of the people cited in demonstrations and in the key, in
+    the order of their marks there.
     """
 
     tier: str
@@ -134,13 +134,13 @@ class Running:
     asked: tuple[int, ...]
 
     def prompt(self, text: str, places: Sequence[int]) -> str:
-        """Return a prompt whose biographies are numbered, and its demonstrations cite these numbers."""
+        """Return a prompt with numbered biographies, whose demonstrations cite these numbers."""
         start, end = text.index(START) + len(START), text.rindex("\n" + END) + 1
         body = self._filled(text[start:end], count(1))
         return text[:start] + body + self._filled(text[end:], iter(self._numbers(self.shown, places)))
 
     def key(self, key: Key, places: Sequence[int]) -> Key:
-        """Return a key that cites the numbers of the asked."""
+        """Return a key that cites the numbers of the asked people."""
         numbers = self._numbers(self.asked, places)
         answers = tuple(self._filled(answer, iter(numbers)) for answer in key.answers)
         return replace(key, target=answers[0], answers=answers)
@@ -149,14 +149,14 @@ class Running:
         return [places[one] + 1 for one in cited]
 
     def _filled(self, text: str, numbers: Iterator[int]) -> str:
-        """Return a text with a number instead of each mark."""
+        """Return a text with its marks replaced by numbers."""
         first, *rest = text.split(f"[{running(0, self.tier)}]")
         return first + "".join(f"[{running(next(numbers), self.tier)}]{part}" for part in rest)
 
 
 LABELLED = "labels@1"
 TOKENS = 85
-"""About as many tokens has a biography with its label."""
+"""About the number of tokens in a biography with its label."""
 ORDERS = {1: ((0,),), 2: ((0, 1), (1, 0))}
 POOLS = {"opaque": "people-cited", "running": "people-numbered"}
 
@@ -175,7 +175,7 @@ def make_cited(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 
 def _labels(streams: Streams, tier: str, kind: str) -> Sequence[str]:
-    """Return the label of everybody in a tier, or the mark that a running number will replace."""
+    """Return everybody's label in a tier, or the marks that running numbers will replace."""
     size = len(people(streams, tier))
     return [running(0, tier)] * size if kind == "running" else labels_of(streams.world(LABELLED, tier), size)
 
@@ -186,7 +186,7 @@ def _kind(stratum: Stratum) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Citation(Biographies):
-    """Answers with sources. `complexity` is the number of asked facts: the same attribute of one or two people."""
+    """Answers with sources. `complexity` is the number of asked people, one or two, all for the same attribute."""
 
     subtask = "citation"
     title = "values, with the labels of the biographies that state them"
@@ -201,7 +201,7 @@ class Citation(Biographies):
         return (PoolSpec(pool_name(stratum, POOLS[_kind(stratum)]), 1, tier, source, make_cited),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw whom and what is asked: nobody twice in a stratum, attributes in equal shares, in any order."""
+        """Draw people, nobody twice in a stratum, and deal an attribute and the order of the people in the text."""
         everybody, labels = people(row_streams, stratum.tier), _labels(row_streams, stratum.tier, _kind(stratum))
         count, shots = stratum.complexity, self.shots_of(stratum)
         asked = asked_people(stratum_streams, stratum, index, count)
@@ -221,7 +221,7 @@ class Citation(Biographies):
         return Sample("", stratum, index, latent, said, asks(who, attribute), Key.accepting(*answers))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put each asked person into a section of the text, at a stratified depth, and the shown ones anywhere."""
+        """Put each asked person into a section of the text, and people of demonstrations at random."""
         stratum, latent = sample.stratum, sample.latent
         size = len(people(row_streams, stratum.tier))
         taken = {*latent["people"], *flat(latent["shown"]), *base.near(latent["people"])}
@@ -268,7 +268,7 @@ class Citation(Biographies):
 
 
 def _placed(sample: Sample, row_streams: Streams, wanted: Sequence[float]) -> dict[int, Placed]:
-    """Return the biographies of the asked and the shown people, of each demonstration the first as its mark."""
+    """Return the placed biographies by person; in each demonstration only the first is marked as such."""
     tier, latent, places = sample.stratum.tier, sample.latent, row_streams.of("shown depth")
     everybody, labels = people(row_streams, tier), _labels(row_streams, tier, _kind(sample.stratum))
     who = [latent["people"][place] for place in latent["order"]]

@@ -1,10 +1,10 @@
 """bio's subtasks with the suffix -essay: the same questions in a haystack of prose (LongBioBench, section 4.2, BiaH).
 
-Nothing but the biographies that the question and the demonstrations need, and those of namesakes, stands between
-paragraphs of essays, which name nobody: no other people. All else is that of the subtask without the suffix: rows of
-the same seed, tier, length, complexity and number ask the same, about the same people with the same namesakes, and at
-the same depths where both subtasks have as many rows, so that the two differ in the haystack alone. On purpose unlike
-the paper: the essays are Carrara's own generated prose, and prompts are exact.
+The only biographies are those that the question and the demonstrations need, and those of namesakes. They are between
+paragraphs of essays, which name nobody. All else is as in the subtask without the suffix: rows with the same seed,
+tier, length, complexity and number ask the same about the same people with the same namesakes, and if both subtasks
+have as many rows also at the same depths, so that the two differ only in the haystack. Deliberate differences from the
+paper: the essays are Carrara's own generated prose, and prompts have exact lengths.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LINKS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Among(Biographies):
-    """A subtask of the family among essays: `plain` asks, the rest is how prose stands around it."""
+    """A subtask of the family among essays; `plain` is the subtask without them."""
 
     plain: Plain
     subtask: str
@@ -62,7 +62,7 @@ class Among(Biographies):
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = field()
     introduction: str
     lists: bool = False
-    """Whether an answer is a list of what each of several people was asked for."""
+    """Whether an answer is a list of several people's attributes."""
     chains: bool = False
     """Whether biographies name each other."""
 
@@ -70,7 +70,7 @@ class Among(Biographies):
         return (essays_spec(stratum),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw the sample that the plain subtask has there."""
+        """Draw the plain subtask's sample."""
         return self.plain.sample(stratum, index, *streams_of_twin(self, self.plain, row_streams, stratum_streams))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -94,9 +94,9 @@ class Among(Biographies):
         return [*faults, *_prose_faults(row, found_apart), *self.plain.check(_without_prose(row, found_apart))]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the plain subtask's, and what a solver scores that reads biographies and no names.
+        """Return the plain subtask's baselines, and the score of a reader who ignores names.
 
-        It leaves out those of demonstrations, guesses who of the rest is asked about, and in a list also the order.
+        It skips the biographies of demonstrations, and guesses which of the rest are asked about, in a list in order.
         """
         needed = sample.stratum.complexity
         found = needed + self.plain.decoys_of(sample.stratum)
@@ -108,7 +108,7 @@ class Among(Biographies):
 
 @PROMPT.of
 def parted(text: str) -> Parted:
-    """Part a prompt into prose and a text that the plain subtask could have; remembers the last one.
+    """Split a prompt into prose and a prompt that the plain subtask could have.
 
     Raises:
         ValueError: if it has no body.
@@ -129,7 +129,7 @@ def _prose_faults(row: Published, parted: Parted) -> Iterable[str]:
 
 
 def _without_prose(row: Published, parted: Parted) -> Published:
-    """Return a row as if no prose stood in it."""
+    """Return a row without its prose."""
     needles = tuple(_moved(needle, parted) for needle in row.needles)
     return replace(row, turns=(("user", parted.text),), prompt=parted.text, needles=needles)
 
@@ -140,10 +140,9 @@ def _moved(needle: Needle, parted: Parted) -> Needle:
 
 
 def among_essays(plain: Plain, whom: str, more: str = "", *, lists: bool = False, chains: bool = False) -> Among:
-    """Return a subtask among essays, which asks about `whom`; `more` is said about biographies.
+    """Return a subtask among essays, which asks about `whom`; the introduction has `more` about biographies.
 
-    Its rows change with those of the plain subtask, and with the essays. It has no knob for density: there are no other
-    people.
+    Its version changes with the plain subtask's and with the essays. There is no density, as there are no other people.
     """
     return Among(
         plain=plain,

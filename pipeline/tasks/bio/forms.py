@@ -1,4 +1,4 @@
-"""The accepted forms of values that biographies state: facts that writer and reader share."""
+"""The accepted forms of values in biographies, shared by writer and reader."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PLACES = ("birthplace", "city")
 
 
 def accepted(value: str, attribute: str) -> tuple[str, ...]:
-    """Return every accepted form of a value, the one that biographies use first; of a city also with its country.
+    """Return every accepted form of a value, the biographies' own first. A city may be followed by its country.
 
     >>> accepted("14 March 1976", "birthdate")
     ('14 March 1976', 'March 14, 1976', '1976-03-14', 'March 14 1976', '14th of March 1976')

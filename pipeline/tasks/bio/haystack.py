@@ -1,7 +1,7 @@
-"""The haystack: a pool of biographies of everybody in a tier, of which a prompt takes those of other people.
+"""The haystack: a pool of the biographies of everybody in a tier, from which a prompt takes other people's.
 
-Where the knob `density` is below 1, the pool is sparse: behind the units of everybody in full stand those of everybody
-without the first attribute, then without the second, and so on. A prompt takes each person once, in one of the forms.
+If the knob `density` is below 1, the pool is sparse: after the full biographies of everybody come everybody's without
+the first attribute, then without the second, and so on. A prompt takes each person once, in one of these forms.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pipeline.tasks.haystacks import SPARES
 GRID = 6
 """Depths of the policy `grid`: 0, 0.2, 0.4, 0.6, 0.8 and 1."""
 BLOCK = 4
-"""Of so many people in a row, in the order in which they are taken, the share that density says state the attribute."""
+"""People per block, in the order in which they are taken; the density is the share who state the attribute in each."""
 
 DEPTH, DENSITY = ("uniform", "grid", "first", "last"), (1.0, 0.75, 0.5, 0.25, 0.0)
 KNOBS: dict[str, tuple[Any, ...]] = {"depth": DEPTH, "density": DENSITY}
@@ -27,15 +27,15 @@ KNOBS: dict[str, tuple[Any, ...]] = {"depth": DEPTH, "density": DENSITY}
 
 
 def density(stratum: Stratum) -> float:
-    """Return the share of other people whose biography states the asked attribute."""
+    """Return the share of other people whose biographies state the asked attribute."""
     return float(stratum.knob("density", DENSITY[0]))
 
 
 def depths(stratum: Stratum, index: int, stratum_streams: Streams, count: int) -> list[float]:
-    """Return the depths of `count` key facts in order, by the policy of the knob `depth`.
+    """Return the depths of `count` relevant passages in order, by the policy of the knob `depth`.
 
-    ``uniform`` and ``grid`` put the n-th of them into the n-th section of the text, at a depth of the section that is
-    stratified, or one of six dealt evenly, over the rows; ``first`` and ``last`` put all at one end.
+    ``uniform`` and ``grid`` put the n-th passage into the n-th section of the text. Within a section, depths are
+    stratified over the rows, or one of six that are dealt evenly. ``first`` and ``last`` put all passages at one end.
     """
     policy = stratum.knob("depth", DEPTH[0])
     if policy in ("first", "last"):
@@ -51,7 +51,7 @@ def _within(stratum: Stratum, index: int, stratum_streams: Streams, place: int) 
 
 
 def pool_name(stratum: Stratum, pool: str) -> str:
-    """Return the name of a pool of a stratum: there is a sparse one beside the plain one."""
+    """Return the name of a stratum's pool, which is sparse if its density is below 1."""
     return f"{pool}-sparse-{stratum.tier}" if density(stratum) < 1 else f"{pool}-{stratum.tier}"
 
 
@@ -60,7 +60,7 @@ def units_of(
 ) -> Iterator[Unit]:
     """Yield the units of a pool, for its `make`.
 
-    `render` takes the number of one of the `people`, and the attribute left out (empty: none).
+    `render` takes the number of one of the `people`, and the attribute left out or "".
     """
     lacking = ("", *attributes) if spec.name.endswith(f"-sparse-{spec.tier}") else ("",)
     return (render(number, attribute) for attribute in lacking for number in range(people))
@@ -69,10 +69,9 @@ def units_of(
 def others(
     row_streams: Streams, stratum: Stratum, pool: str, people: int, taken: Iterable[int], asked: int | None = None
 ) -> Filler:
-    """Return filler of a pool of all `people`, in order, without those who are `taken`.
+    """Return filler of people in random order from a pool of all `people`, without those who are `taken`.
 
-    `asked` is the number of the asked attribute among those that `units_of` was given: needed where the stratum's
-    density may be below 1.
+    `asked` is the index of the asked attribute among those given to `units_of`. A density below 1 needs it.
     """
     order = Shuffled(row_streams.of("filler"), people, frozenset(taken))
     forms = _Forms(row_streams, density(stratum), people, asked)
@@ -80,9 +79,9 @@ def others(
 
 
 class _Forms:
-    """Tells in which form people enter, by their place in the order: who states an attribute is dealt in blocks.
+    """The form of each biography, full or without the asked attribute, dealt in blocks along the order of people.
 
-    With a lower density some people change their form, and nobody changes places.
+    A lower density changes some people's form, but nobody's place.
     """
 
     def __init__(self, row_streams: Streams, share: float, people: int, asked: int | None) -> None:
@@ -101,7 +100,7 @@ class _Forms:
 
 
 class _Rest:
-    """An order behind its first `skip` people, who are spares."""
+    """An order without its first `skip` people, who are spares."""
 
     def __init__(self, order: Shuffled, skip: int, forms: _Forms) -> None:
         self._order, self._skip, self._forms = order, skip, forms

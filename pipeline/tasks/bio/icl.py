@@ -1,13 +1,13 @@
 """bio.icl: learn from examples how universities are sorted (LongBioBench, section 4.5).
 
-The prompt is a sequence of examples: the biographies of two people, "Which category of university did X graduate
-from?", and one of ten categories, which is a matter of the university's initial. Nobody tells the rule. Last comes a
-new pair and the same question, about a university that no example holds and whose initial at least one asked
-university has: that example, the anchor, stands at the depth of the stratum; others of that initial may stand anywhere.
-On purpose unlike the paper: categories are equally frequent among examples and keys, though two universities in five
-begin with U; two mappings per tier; replies hold the category alone, reasoning is left to a recipe's reserve. At 2,048
-tokens eight or nine of the categories are seen, from 4,096 on all ten. Who takes the example whose university has most
-words in common is right in about two rows of ten, by the many Universities of one place or another.
+The prompt is a sequence of examples. Each has the biographies of two people, the question "Which category of university
+did X graduate from?", and one of ten categories, which depends on the university's initial; the rule is not stated. The
+last pair is new, and its question is about a university that occurs in no example. At least one example asks about a
+university with the same initial: this one, the anchor, is at the stratum's depth, and others may be anywhere.
+Deliberate differences from the paper: categories are equally frequent among examples and keys, though two universities
+in five begin with U; there are two mappings per tier; and replies contain only the category, as reasoning is left to a
+recipe's reserve. At 2,048 tokens eight or nine categories occur, and from 4,096 on all ten. To take the example whose
+university shares most words is right in about two rows of ten, as many are called "University of" some place.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pipeline.worlds.words import pool
 
 WORLDS, LABELS = 2, 10
 TRIES = 200
-"""Random groupings of which the most even one is taken."""
+"""Random groupings from which the most even one is taken."""
 DEALT = (("asked", 2), ("labels", LABELS), ("other labels", LABELS))
 SPARES_EACH = 4
 """Spare examples of each category."""
@@ -61,7 +61,7 @@ START = "Biographies:\n"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Two people, which of them is asked about, and the category of the answer, from 1."""
+    """Two people, the index of the one asked about, and the category of the answer, from 1."""
 
     people: tuple[Person, Person]
     asked: int
@@ -79,13 +79,16 @@ class Example:
 
 
 def initial(university: str) -> str:
-    """Return the first letter of a university's name, an article left aside."""
+    """Return the first letter of a university's name, without its article."""
     return university.removeprefix("the ")[0].upper()
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """All examples of half of a tier; `labels`, `initials` and `asked` tell of each what is asked, `held` of both."""
+    """All examples of one of a tier's worlds.
+
+    For each example, `labels`, `initials` and `asked` describe the asked university, and `held` numbers both.
+    """
 
     examples: tuple[Example, ...]
     labels: Indices
@@ -95,7 +98,7 @@ class World:
 
     @classmethod
     def of(cls, examples: Iterable[Example]) -> World:
-        """Bring examples into the form in which they are chosen."""
+        """Return the world with these examples."""
         made = tuple(examples)
         numbers = {university: number for number, university in enumerate(pool("universities"))}
         labels = np.array([one.label for one in made], dtype=np.int64)
@@ -104,16 +107,16 @@ class World:
         return cls(made, labels, initials, held[np.arange(len(made)), [one.asked for one in made]], held)
 
     def apart(self, key: int) -> NDArray[np.bool_]:
-        """Return of each example whether it is without the key's university."""
+        """Return for each example whether it lacks the key's university."""
         return np.asarray((self.held != self.asked[key]).all(axis=1))
 
     def alike(self, key: int) -> Indices:
-        """Return the examples that ask for another university than the key, of the same initial."""
+        """Return the examples about a university with the key's initial that lack the key's university."""
         return np.flatnonzero((self.initials == self.initials[key]) & self.apart(key))
 
     @cached_property
     def keys(self) -> dict[int, list[int]]:
-        """The examples of each category that may be asked: there is another one of their initial."""
+        """The examples of each category that may be a key, as another one with their initial can be the anchor."""
         every = Counter(self.initials.tolist())
         holding = Counter(
             (letter, number) for letter, both in zip(self.initials.tolist(), self.held.tolist(), strict=True)
@@ -127,10 +130,10 @@ class World:
         return found
 
     def filler(self, row_streams: Streams, name: str, key: int, anchor: int) -> Filler:
-        """Return all examples that may stand beside a key, to be taken in rounds of one example of each category.
+        """Return all examples that may accompany a key, taken in rounds of one example of each category.
 
-        The `anchor`, which is placed, stands for its category in the first round, so that no category is more frequent
-        than others. What is taken stands in random order: rounds would show which category the first one lacks.
+        The placed `anchor` represents its category in the first round, so that no category is more frequent than
+        others. In the text examples are in random order, as rounds would show which category the first one lacks.
         """
         rng = row_streams.of("filler")
         free = self.apart(key)
@@ -168,7 +171,7 @@ def make_examples(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 
 def world(streams: Streams, tier: str, number: int) -> World:
-    """Return a world of examples; `streams` are those of any row or pool below the same seed."""
+    """Return a world of examples; `streams` are any below the same seed."""
     return _example_world(streams.world(), tier, number)
 
 
@@ -178,7 +181,7 @@ def _example_world(seed: Streams, tier: str, number: int) -> World:
 
 
 def _pairs(everybody: Sequence[Person], number: int) -> Iterator[tuple[Person, Person]]:
-    """Pair the people of a world's clans off so that both share two names, by turns any two."""
+    """Pair off the people of a world's clans so that both share two names, a different two from clan to clan."""
     for turn, clan in enumerate(range(number, len(everybody) // CLAN, WORLDS)):
         step = STEPS[turn % len(STEPS)]
         for one in range(clan * CLAN, (clan + 1) * CLAN):
@@ -187,7 +190,7 @@ def _pairs(everybody: Sequence[Person], number: int) -> Iterator[tuple[Person, P
 
 
 def _draw(row_streams: Streams, pairs: Sequence[tuple[Person, Person]]) -> Iterator[Example]:
-    """Deal out who of each pair is asked about, and the categories of the asked and of the others."""
+    """Deal which of each pair is asked about, and the categories of both, and draw their universities."""
     groups, rng = grouped(row_streams.of("mapping")), row_streams.of("universities")
     places, labels, others = (_dealt(row_streams.of(what), len(pairs), kinds) for what, kinds in DEALT)
     for at, (asked, label, other) in enumerate(zip(places, labels, others, strict=True)):
@@ -206,7 +209,7 @@ def _dealt(rng: Random, rows: int, kinds: int) -> list[int]:
 
 
 def grouped(rng: Random) -> list[list[str]]:
-    """Return the universities of each category: whole initials, put together at random and about evenly."""
+    """Return the universities of each category: whole initials, grouped at random and about evenly."""
     letters: dict[str, list[str]] = {}
     for university in pool("universities"):
         letters.setdefault(initial(university), []).append(university)
@@ -216,7 +219,7 @@ def grouped(rng: Random) -> list[list[str]]:
 
 
 def _grouping(rng: Random, letters: dict[str, list[str]]) -> list[list[str]]:
-    """Deal the initials to the lightest group by turns, in random order: many small ones go with few large ones."""
+    """Deal initials, large ones first and otherwise in random order, each to the smallest group."""
     groups: list[list[str]] = [[] for _ in range(LABELS)]
     for letter in sorted(rng.sample(sorted(letters), len(letters)), key=lambda one: -len(letters[one]) // 16):
         min(groups, key=len).extend(letters[letter])
@@ -224,7 +227,7 @@ def _grouping(rng: Random, letters: dict[str, list[str]]) -> list[list[str]]:
 
 
 def label(number: int) -> str:
-    """Return a category as answers name it."""
+    """Return the name of a category."""
     return f"Category {number}"
 
 
@@ -243,14 +246,14 @@ def question(person: Person) -> str:
 
 
 def example(pair: Sequence[Person], asked: int, number: int) -> str:
-    """Return one finished example: the biographies of some people, the question about one of them, and the answer."""
+    """Return one whole example: two biographies, the question about one of them, and the answer."""
     said = "".join(map(biography, pair))
     return f"{START}{said}Question: {question(pair[asked])}\nAnswer: {label(number)}\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Icl(Biographies):
-    """Ten categories by initial. `complexity` is the number of biographies that are asked about: one."""
+    """Ten categories by initial. `complexity` is the number of asked biographies, always one."""
 
     subtask = "icl"
     title = "the category of a university, by a rule that only examples show"
@@ -262,15 +265,12 @@ class Icl(Biographies):
         return pools(stratum.tier)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw a case of a category that is dealt, and an example of its initial.
-
-        No person is asked about twice in a stratum.
-        """
+        """Draw a case of a dealt category, and an anchor with its initial. Nobody is asked about twice in a stratum."""
         number = dealt_kinds(stratum_streams, index, range(LABELS), "category") + 1
         which = dealt_kinds(stratum_streams, index, range(WORLDS), "mapping")
         among = world(row_streams, stratum.tier, which)
         keys = among.keys[number]
-        nth = index // LABELS % len(keys)  # a category comes once in so many rows
+        nth = index // LABELS % len(keys)  # LABELS rows have each category once
         key = keys[Permutation(stratum_streams.of("asked", which, number), len(keys))[nth]]
         anchors = among.alike(key).tolist()
         asked = among.examples[key]
@@ -285,7 +285,7 @@ class Icl(Biographies):
         return Sample("", stratum, index, latent, (biography(person),), question(person), Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the anchor at a stratified depth of the examples, and the case behind them."""
+        """Put the anchor at the wanted depth among the examples, and the case after them."""
         stratum, latent = sample.stratum, sample.latent
         among, which = _world(sample, row_streams), latent["world"]
         key, anchor = latent["example"], latent["anchor"]
@@ -321,7 +321,7 @@ class Icl(Biographies):
 
 
 SLACK = SPARES_EACH + 1
-"""Categories differ by one round, and by as many spares as close the gap."""
+"""How much the frequencies of categories may differ: by one round, and by the spares that close the gap."""
 
 
 def _world(sample: Sample, row_streams: Streams) -> World:

@@ -1,6 +1,6 @@
-"""A reader of examples for icl, and what must hold of them: judged from the text alone.
+"""Reads the examples of icl and checks them, from the text alone.
 
-It knows that a category is a matter of initials, and learns from the examples which initial belongs to which.
+It knows that categories depend on initials, and learns the mapping from the examples.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ BLOCK = re.compile(
 )
 ARTICLE = "the "
 SHARED = 4
-"""Different names of two people who share two of three."""
+"""The number of different names that two people have if they share two of three."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An example as read: who stands in it, which of them is asked about, and the category (0: not told)."""
+    """An example as read: its people, the index of the one asked about, and the category (0 if not stated)."""
 
     people: tuple[Entry, ...]
     asked: int
@@ -40,13 +40,13 @@ class Case:
 
     @property
     def initial(self) -> str:
-        """The first letter of the asked university, an article left aside."""
+        """The first letter of the asked university, without its article."""
         return self.university.removeprefix(ARTICLE)[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """All examples of a prompt with where they stand, and the last case, which is not answered."""
+    """All examples of a prompt with their start and end, and the last case, which is not answered."""
 
     cases: tuple[tuple[int, int, Case], ...]
     last: Case
@@ -55,7 +55,7 @@ class Shown:
 
 @PROMPT.of
 def read_examples(text: str) -> Shown:
-    """Read a prompt; remembers the last one."""
+    """Read the examples and the last case of a prompt."""
     start, end = text.find("\n" + START) + 1, text.rfind(END) + 1
     last = text.rfind("\n" + START) + 1
     if not 0 < start < end < last:
@@ -94,7 +94,7 @@ def solve(text: str) -> int:
 
 
 def faults(row: Published, number: int, slack: int) -> Iterator[str]:
-    """Yield what is wrong with a row of so many categories, which may be `slack` examples apart in frequency."""
+    """Yield what is wrong with a row of `number` categories, whose frequencies may differ by `slack`."""
     shown = read_examples(row.text)
     cases = [case for _, _, case in shown.cases]
     if solve(row.text) != int(row.key.answers[-1]):
@@ -125,7 +125,7 @@ def _label_faults(cases: Sequence[Case], number: int, slack: int) -> Iterator[st
 
 
 def _mark_faults(row: Published, shown: Shown) -> Iterator[str]:
-    """Hold the needles to one example of the asked initial, and to the last biography that is asked about."""
+    """Check that one example with the asked initial is marked, and the biography of the asked person."""
     places = {(start, stop): case for start, stop, case in shown.cases}
     anchors = row.spans("anchor")
     if len(anchors) != 1 or anchors[0] not in places or places[anchors[0]].initial != shown.last.initial:

@@ -1,9 +1,9 @@
-"""bio.idk: answer what is stated, and say so where it is not (LongBioBench, section 3, appendices C and I).
+"""bio.idk: answer what is stated, and say so if it is not (LongBioBench, section 3, appendices C and I).
 
 Rows come in pairs: form a (complexity 1) is a question of the standard setting; form b (complexity 0) is the same row
-without the sentence that answers it, filled up with what closes the gap. Only who answers a and refuses b has passed.
-On purpose unlike the paper: half of the other people have a gap too, as half of the asked ones, so that a short
-biography or a missing sentence is not a tell; refusals count in any plain wording.
+without the sentence that answers it, filled up again. To pass, a model must answer a and refuse b. Deliberate
+differences from the paper: like half of the asked people, half of the others have a gap too, so that neither a short
+biography nor a missing sentence is a tell; and any plain wording of a refusal is accepted.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from pipeline.tasks.bio.text import biography, facts, question
 from pipeline.worlds.people import ATTRIBUTES, WORLD, choices_of, people, source_digest
 
 SHORT = 0.5
-"""Share of people with a gap: that of rows whose asked person has one."""
+"""Share of people with a gap, equal to the share of rows whose asked person has one."""
 BY_CHANCE = 1e9
-"""A share that is off by chance in fewer than one of so many prompts is off by fault."""
+"""A share counts as wrong if chance would produce it in fewer than one of this many prompts."""
 REFUSALS = (
     "Not stated",
     "The biography does not state it",
@@ -41,14 +41,14 @@ REFUSALS = (
     "Unknown",
     "I don't know",
 )
-"""Accepted wordings of a refusal, the one that the prompt asks for first."""
+"""Accepted wordings of a refusal, first the one that the prompt asks for."""
 
 
 def answers(asked: Question, entries: Sequence[Entry]) -> tuple[str, ...]:
     """Return every accepted answer to a question, or the accepted refusals.
 
     Raises:
-        ValueError: if the person is not there just once.
+        ValueError: unless the person has exactly one biography.
     """
     ((attribute, name),) = asked.about
     stated = proof.only(entries, name).stated.get(attribute)
@@ -73,7 +73,7 @@ def faults(row: Published) -> Iterator[str]:
 
 
 def _gap_faults(row: Published, asked: str, others: Sequence[Entry]) -> Iterator[str]:
-    """Hold the gaps of other people to their shares: any gap, and one where the question asks."""
+    """Check the shares of other people without a gap, and of those who state what is asked."""
     if any(len(entry.stated) < len(READER_ATTRIBUTES) - 1 for entry in others):
         yield "a biography lacks more than one sentence"
     share = density(row.stratum)
@@ -85,13 +85,13 @@ def _gap_faults(row: Published, asked: str, others: Sequence[Entry]) -> Iterator
 
 
 def _off(found: int, count: int, share: float, what: str) -> Iterator[str]:
-    """Hold a share to what each person is drawn for alone: no seed may fail by chance, whatever its number of rows."""
+    """Check a share of independent draws, with a bound so wide that no seed fails by chance."""
     if count * _divergence(found / max(count, 1), share) > log(BY_CHANCE):
         yield f"{found} of {count} other people {what}: a share of {share:.3f} was promised"
 
 
 def _divergence(found: float, share: float) -> float:
-    """Return the divergence of two shares in nats: `count` times it bounds -log of the chance to find so many."""
+    """Return the divergence of two shares in nats; `count` times it bounds -log of the chance to find such a share."""
     pairs = ((found, share), (1 - found, 1 - share))
     return sum(mine * log(mine / theirs) if theirs else inf for mine, theirs in pairs if mine)
 
@@ -114,7 +114,7 @@ alone: Not stated
 
 @lru_cache(maxsize=4)
 def gaps_of(world: Streams, count: int) -> tuple[str, ...]:
-    """Return what the biography of each of `count` people leaves out: nothing for half, attributes in equal shares."""
+    """Return what each of `count` biographies leaves out: half nothing, the rest each attribute equally often."""
     cycle = (*[""] * len(ATTRIBUTES), *ATTRIBUTES)
     dealt = [cycle[place % len(cycle)] for place in range(count)]
     world.of("gaps").shuffle(dealt)
@@ -122,7 +122,7 @@ def gaps_of(world: Streams, count: int) -> tuple[str, ...]:
 
 
 def gaps(streams: Streams, tier: str) -> tuple[str, ...]:
-    """Return what the biography of everybody in a tier leaves out, as far as no row wants it otherwise."""
+    """Return what everybody's biography in a tier leaves out, unless a row wants it otherwise."""
     return gaps_of(streams.world(GAPS, tier), len(people(streams, tier)))
 
 
@@ -142,7 +142,7 @@ def make_with_gaps(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 class Idk(Biographies):
     """Pairs of questions. `complexity` is the number of sentences that answer: 1 in form a, 0 in form b.
 
-    With density 1 nobody loses a sentence for the question's sake: 11 of 12 people state it.
+    With density 1, nobody loses the asked sentence because of the question: 11 of 12 people state it.
     """
 
     subtask = "idk"
@@ -156,7 +156,7 @@ class Idk(Biographies):
         return (PoolSpec(pool_name(stratum, "people-partial"), 1, stratum.tier, source, make_with_gaps),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw whom and what is asked, the same in both forms of a pair."""
+        """Draw a person and an attribute, the same in both forms of a pair."""
         everybody = people(row_streams, stratum.tier)
         (asked,) = asked_people(stratum_streams, stratum, index, 1)
         attribute = dealt_kinds(stratum_streams, index, ATTRIBUTES, "attribute")
@@ -174,7 +174,7 @@ class Idk(Biographies):
         return Sample("", stratum, index, latent, (said,), question(person, attribute), Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the asked person at a stratified depth among the others, and people of demonstrations anywhere."""
+        """Put the asked person at the wanted depth among the others, and people of demonstrations at random."""
         stratum, latent = sample.stratum, sample.latent
         everybody, attribute = people(row_streams, stratum.tier), latent["asked"]
         (depth,) = depths(stratum, sample.index, stratum_streams, 1)
@@ -206,20 +206,20 @@ class Idk(Biographies):
         return [*faults(row), *alike]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a uniform guess, and of refusing always; no reply scores in both forms of a pair."""
+        """Return the scores of a uniform guess and of a constant refusal; no constant reply passes both forms."""
         stated = sample.stratum.complexity == 1
         return {"uniform": stated / choices_of(sample.latent["asked"]), "refusal": float(not stated)}
 
 
 def _others_told(row_streams: Streams, tier: str, numbers: Iterable[int], asked: str) -> Iterator[str]:
-    """Yield the biographies of namesakes, who have their gaps but state what is asked."""
+    """Yield the biographies of namesakes, who have gaps but state what is asked."""
     everybody, own_gaps = people(row_streams, tier), gaps(row_streams, tier)
     for one in numbers:
         yield biography(everybody[one], own_gaps[one] if own_gaps[one] != asked else "")
 
 
 def _filler(row_streams: Streams, stratum: Stratum, size: int, taken: Iterable[int], asked: int) -> Filler:
-    """Return the filler of both forms of a pair: ranks keep everybody in place whom both take, spares too."""
+    """Return the filler of both forms of a pair; ranks keep everybody whom both take, even spares, in order."""
     plain = others(row_streams, stratum, "people-partial", size, taken, asked)
     ranks = words(row_streams.of("places"), size).astype(np.int64)
     forms = 1 if density(stratum) == 1 else len(ATTRIBUTES) + 1

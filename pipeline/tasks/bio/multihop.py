@@ -1,13 +1,13 @@
 """bio.multihop: follow references from biography to biography (LongBioBench, sections 3 and 4.3, appendix D).
 
-The asked biography tells the asked attribute by naming another person, whose biography names the next, until the last
-one states it: `complexity` biographies in all. By default each person referred to comes later in the text, as in the
-paper; the knob `order` mixes that. Other people are linked by the same words, in chains of the same length that never
-meet the asked one: a biography of such a decoy chain for every 2,048 tokens of the nominal length, in short texts up to
-16 as far as there is room, one chain at least, and every third chain about another attribute than the asked one. The
-first of these chains are of namesakes: one of each person of the asked chain. The knob `density` is about all who are
-in no chain. On purpose unlike the paper: the decoys, without which the wording alone gave the needles away; all six
-attributes are linked, in equal shares; demonstrations answer step by step.
+Instead of stating the attribute, the asked biography names another person, whose biography names the next, until the
+last one states it: `complexity` biographies in all. By default each person referred to comes later in the text, as in
+the paper; the knob `order` mixes that. Decoy chains link other people in the same words. They are as long as the asked
+chain and never meet it. There is one biography in a decoy chain for every 2,048 tokens of the nominal length, or in
+short texts up to 16 if there is room, and at least one chain; every third chain is about another attribute. The first
+decoy chains consist of namesakes, one of each person of the asked chain. The knob `density` is about people in no
+chain. Deliberate differences from the paper: the decoys, without which the wording alone gives the needles away; all
+six attributes are linked, in equal shares; and demonstrations answer step by step.
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ def told(person: Person, attribute: str, other: Person | None) -> str:
 
 
 def linked_biography(person: Person, attribute: str, other: Person | None) -> str:
-    """Return the paragraph of a person whose `attribute` is told by a link; a plain one without `other`."""
+    """Return the paragraph of a person with a link to `other` in place of `attribute`; a plain one without `other`."""
     return " ".join(told(person, key, other if key == attribute else None) for key in SENTENCES) + "\n"
 
 
 def biographies_of(chain: Sequence[Person], attribute: str) -> list[str]:
-    """Return the paragraphs of a chain, each of which names the next person and the last of which states the value."""
+    """Return the paragraphs of a chain: each names the next person, and the last states the value."""
     return [linked_biography(one, attribute, other) for one, other in _links(chain)]
 
 
 def example(chain: Sequence[Person], attribute: str) -> tuple[str, str]:
-    """Return a question about the first person of a chain, and a reply step by step."""
+    """Return a question about the first person of a chain, and a step-by-step reply."""
     steps = " ".join(told(one, attribute, other) for one, other in _links(chain))
     return question(chain[0], attribute), f"{steps}\nFinal answer: {chain[-1].value(attribute)}"
 
@@ -91,23 +91,23 @@ def _links(chain: Sequence[Person]) -> list[tuple[Person, Person | None]]:
 
 ORDERS = ("later", "mixed")
 RATE = 2048
-"""One biography of a decoy chain for this many tokens of the nominal length."""
+"""One biography in a decoy chain for this many tokens of the nominal length."""
 CROWD, CROWD_RATE, TAKEN = 16, 384, 1024
-"""So many of them at least where there is room: one for this many tokens, but for those that all else takes."""
+"""At least `CROWD` of them, or one per `CROWD_RATE` tokens beyond the first `TAKEN` if that is fewer."""
 OTHER = 3
-"""One in so many decoy chains is about another attribute than the asked one."""
+"""One in this many decoy chains is about another attribute."""
 APART = {"birthplace": "city", "city": "birthplace"}
-"""Attributes that no person of the world has the same: a link must not make them so."""
+"""Attributes that differ for every person of the world; a link must not make them equal."""
 
 
 def decoy_chains(stratum: Stratum) -> int:
-    """Return the number of decoy chains among other people, which follows from length and complexity alone."""
+    """Return the number of decoy chains among other people, which depends only on length and complexity."""
     crowd = min(CROWD, (stratum.length - TAKEN) // CROWD_RATE)
     return max(1, max(crowd, stratum.length // RATE) // stratum.complexity)
 
 
 def strangers(rng: Random, everybody: Sequence[Person], count: int, known: Iterable[int]) -> Iterator[int]:
-    """Yield people in random order who are of no clan of those `known`: `count`, and some more who will not go."""
+    """Yield people in random order who are not in a clan of the `known`: more than `count`, as some will not fit."""
     clans = {one // CLAN for one in known}
     drawn = Shuffled(rng, len(everybody)).take(4 * count + 4 * CLAN).tolist()
     return (one for one in drawn if one // CLAN not in clans)
@@ -116,7 +116,7 @@ def strangers(rng: Random, everybody: Sequence[Person], count: int, known: Itera
 def chain_of(
     everybody: Sequence[Person], attribute: str, drawn: Iterator[int], count: int, first: int | None = None
 ) -> list[int]:
-    """Draw a chain of people of different clans, all of whom may have the value of the last."""
+    """Draw a chain of people of different clans who may all have the last one's value."""
     chain = [next(drawn) if first is None else first]
     last = next(one for one in drawn if _together(everybody, attribute, one, chain))
     while len(chain) < count - 1:
@@ -127,7 +127,7 @@ def chain_of(
 def _together(
     everybody: Sequence[Person], attribute: str, one: int, others: Sequence[int], rest: Sequence[int] = ()
 ) -> bool:
-    """Return whether a person may be in a chain with others, one of whom, or who alone, may be the last."""
+    """Return whether a person may be in a chain with `others` (either may have the other's value) and the `rest`."""
     if one // CLAN in {other // CLAN for other in (*others, *rest)}:
         return False
     if attribute not in APART:
@@ -142,7 +142,7 @@ def _together(
 def decoys_of(
     sample: Sample, row_streams: Streams, everybody: Sequence[Person], number: int
 ) -> list[tuple[str, Sequence[int]]]:
-    """Return the decoy chains, each with its attribute: those of namesakes first, and then others."""
+    """Return the decoy chains, each with its attribute, those of namesakes first."""
     latent, count, asked = sample.latent, sample.stratum.complexity, sample.latent["asked"]
     chains: list[Sequence[int]] = list(zip(*latent["namesakes"], strict=True))
     drawn = strangers(row_streams.of("decoys"), everybody, number * count, latent["chain"])
@@ -158,7 +158,7 @@ def decoys_of(
 
 
 def places_of(stratum: Stratum, rng: Random, end: int) -> list[int]:
-    """Return which biography of a chain stands first in the text, which second, ...: in order, or its last at `end`."""
+    """Return the biographies of a chain in text order: as linked, or mixed with the last one at `end`."""
     places = list(range(stratum.complexity))
     if stratum.knob("order", ORDERS[0]) == "mixed":
         *rest, last = places
@@ -170,7 +170,7 @@ def places_of(stratum: Stratum, rng: Random, end: int) -> list[int]:
 def scattered(
     stratum: Stratum, rng: Random, chain: Sequence[Person], attribute: str, roles: tuple[Role, Role]
 ) -> list[tuple[float, str, Role]]:
-    """Return the biographies of a chain, one for each section of the text; the first person has a role of its own."""
+    """Return the biographies of a chain, one for each section of the text; the first person has the first role."""
     said, count = biographies_of(chain, attribute), stratum.complexity
     places = places_of(stratum, rng, rng.randrange(count))
     return [((section + rng.random()) / count, said[one], roles[one > 0]) for section, one in enumerate(places)]
@@ -189,10 +189,10 @@ class Multihop(Biographies):
     complexities = (2, 5)
     knobs = NAMESAKE_KNOBS | {"order": ORDERS}
     decoys: bool = True
-    """Whether people who are not namesakes are linked too; a haystack of prose has none."""
+    """Whether other people are linked too, not only namesakes; in a haystack of prose there are none."""
 
     def namesakes_of(self, stratum: Stratum) -> int:
-        """Return how many namesakes everybody of the asked chain has: they take the place of other decoys."""
+        """Return the number of namesakes of each person in the asked chain; they replace other decoys."""
         wanted = len(NAMES) * int(stratum.knob("namesakes", base.KNOB[0]))
         people = stratum.complexity * (1 + self.shots_of(stratum))
         room = base.room(stratum, people, self.max_new_tokens) // stratum.complexity
@@ -203,14 +203,14 @@ class Multihop(Biographies):
         return max(decoy_chains(stratum) if self.decoys else 0, self.namesakes_of(stratum))
 
     def decoys_of(self, stratum: Stratum) -> int:
-        """Return how many biographies of decoys stand in a text."""
+        """Return the number of decoy biographies in a text."""
         return stratum.complexity * self.chains_of(stratum)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (STYLES[PLAIN].spec(stratum),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw a chain that begins with a person who is asked about in no other row, and those of demonstrations."""
+        """Draw a chain whose first person no other row asks about, and the chains of demonstrations."""
         everybody = people(row_streams, stratum.tier)
         count, shots = stratum.complexity, self.shots_of(stratum)
         (first,) = asked_people(stratum_streams, stratum, index, 1)
@@ -232,7 +232,7 @@ class Multihop(Biographies):
         return Sample("", stratum, index, latent, tuple(said[one] for one in places), asking, Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put one biography of the chain into each section of the text, and those of other chains likewise."""
+        """Put one biography of each chain into each section of the text."""
         stratum, latent = sample.stratum, sample.latent
         everybody, attribute = people(row_streams, stratum.tier), latent["asked"]
         decoys = decoys_of(sample, row_streams, everybody, self.chains_of(stratum))

@@ -1,4 +1,4 @@
-"""What linked biographies say, and what must hold of them: judged from the published row alone."""
+"""Reads linked biographies and checks them, from the published row alone."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _example_faults(row: Published, table: Table, shown: Sequence[Question], att
 def _decoy_faults(
     row: Published, entries: Sequence[Entry], kept: Sequence[Chain], count: int, asked: str
 ) -> Iterator[str]:
-    """Hold the decoys to their number and length, and away from the chains that are kept apart."""
+    """Check the number and length of decoy chains, and that they meet none of the `kept` chains."""
     table, starts = table_in(row.text), {needle.char_start for needle in row.needles if needle.role == "decoy"}
     named = {name for entry in entries if entry.linked for name in entry.linked.values()}
     heads = [entry for entry in entries if entry.start in starts and entry.name not in named]
@@ -124,7 +124,7 @@ def _decoy_faults(
 
 
 def _alike_faults(row: Published, entries: Sequence[Entry], chain: Chain, asked: str, count: int) -> Iterator[str]:
-    """Hold the chain's namesakes to their number, to decoys, and the first one's to lead to other values."""
+    """Check that each person in the chain has `count` namesakes, all decoys, and the first one's lead elsewhere."""
     table, decoys = table_in(row.text), set(row.spans("decoy"))
     for entry in chain:
         found = alike(entries, entry.name)

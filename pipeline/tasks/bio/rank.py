@@ -1,8 +1,8 @@
 """bio.rank: put people in the order of their ages (LongBioBench, section 3, appendix D, reasoning).
 
-On purpose unlike the paper: no two of the asked have the same age, youngest first and oldest first are asked equally
-often, and the order in which people are named, and the one in which they stand in the text, are dealt from all orders
-that there are, so that neither is the answer more often than chance.
+Deliberate differences from the paper: the asked people differ in age; youngest first and oldest first are asked equally
+often; and the order in the question and the order in the text are each dealt from all orders, so that neither is the
+answer more often than by chance.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Rank(Ages):
     complexities = (2, 5)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw people of different ages: nobody twice in a stratum, all orders in equal shares."""
+        """Draw people of different ages, nobody twice in a stratum, and deal their orders."""
         size = stratum.complexity
         first = dealt_kinds(stratum_streams, index, tuple(ORDERS), "direction")
         right = _ranked(group(stratum, index, stratum_streams), first)
@@ -83,7 +83,7 @@ class Rank(Ages):
         )
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the asked at the wanted depths among the others, and people of demonstrations anywhere."""
+        """Put the asked people at the wanted depths among the others, and people of demonstrations at random."""
         everybody, first = people(row_streams, sample.stratum.tier), sample.latent["asked"]
         shown = [_example(cast, first, everybody) for cast in sample.latent["shown"]]
         filler = anybody(sample, row_streams, taken(sample.latent) | base.near(sample.latent["named"]))
@@ -105,7 +105,7 @@ class Rank(Ages):
         return [*faults(row, entries, names, answer), *found]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of any order, and what the orders of the question and of the text score."""
+        """Return the scores of a uniform guess, and of the orders in the question and in the text."""
         latent = sample.latent
         return {
             "uniform": 1 / factorial(len(latent["right"])),
@@ -116,7 +116,7 @@ class Rank(Ages):
 
 @cache
 def orders(size: int) -> tuple[tuple[int, ...], ...]:
-    """Return all orders of `size` people."""
+    """Return all permutations of `size` people."""
     return tuple(permutations(range(size)))
 
 
@@ -130,7 +130,7 @@ def accepted(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def answer(question: str, entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Return the accepted answers to a question about a table of people."""
+    """Return the accepted answers to a question, from the biographies."""
     known = ages_of(entries, _names(question))
     if len(set(known.values())) != len(known):
         raise ReadError(f"two of the asked are of the same age: {known}")

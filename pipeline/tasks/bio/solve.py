@@ -1,9 +1,9 @@
-"""A reader of biographies and of the questions behind them, from a prompt's text alone.
+"""Reads biographies and the questions after them, from a prompt's text alone.
 
-Plain sentences are taken apart at their fixed words, which stand here, and every sentence must name the person whom its
-paragraph begins with. Patterns of the styles are built from the writer's list of wordings (`wordings`), so that a fault
-in that list is not found here. A paragraph may state the six attributes, or an age, may name
-another person instead of an attribute, and may carry a label in front: what a task allows is for its proof to say.
+Plain sentences are split at the fixed words listed here, and all must name the person whom their paragraph begins with.
+The patterns of styles come from the writer's own list of wordings (`wordings`), so that this reader cannot find errors
+in that list. A paragraph may state the six attributes or an age, may name another person instead of an attribute, and
+may begin with a label; each task's own checks decide which it allows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NAME = "[A-Z][A-Za-z]+ [A-Z][A-Za-z]+ [A-Z][A-Za-z]+"
 NAMED = re.compile(NAME)
 LABEL = re.compile(r"\[([\d.]+)\] ")
 UNLINKED: Mapping[str, str] = MappingProxyType({})
-"""What is told of people in whose biography nobody else is named."""
+"""The links of a biography that names nobody else."""
 LINKING = "the same "
 LINK = re.compile(rf"{LINKING}(?:date as|as that of|university as|city as) ({NAME})")
 AGE, YEARS = "age", re.compile(r"(\d+) years old")
@@ -57,7 +57,7 @@ REGULAR = re.compile(
     rf"(?:{LABEL.pattern})?(?=(?:{'|'.join(before for _, before, _ in FIXED_WORDS if before)})?({NAME}) )"
     + "".join(rf"(?:{before}\2{after}([^.]+)\.(?: |\Z))?" for _, before, after in FIXED_WORDS)
 )
-"""A paragraph without stops in its values, which most are: taken apart at once, in a third of the time."""
+"""A paragraph without full stops in its values. Most are, and are read with one match, in a third of the time."""
 ASKED = (
     ("birthdate", re.compile(r"On what date was (.+) born\?")),
     ("birthplace", re.compile(r"What is the birthplace of (.+)\?")),
@@ -70,13 +70,13 @@ BLOCKS = re.compile(r"\nQuestions?:\s")
 ANSWERS = re.compile(r"\nAnswers?:")
 
 KEPT = 256
-"""Questions of which the meaning is kept: a row's own are read again and again."""
+"""Questions whose meaning is cached, as a row's own are read again and again."""
 Said = tuple[str, Mapping[str, str], Mapping[str, str], str]
-"""Name, what is stated, whom attributes are linked to, and the label (empty: none)."""
+"""The name, the stated attributes, the names that attributes are linked to, and the label or ""."""
 
 
 class Entry(NamedTuple):
-    """A paragraph as read: where it stands, whom it names, what it states, and for what it names somebody else."""
+    """A paragraph as read: its span, its person, the attributes that it states, and those it links to somebody else."""
 
     start: int
     end: int
@@ -88,7 +88,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """One or several questions as they stand, and the reply to them; the last of a prompt has none."""
+    """One or more questions as written, and the reply to them, "" for those at the end of a prompt."""
 
     question: str
     reply: str
@@ -105,18 +105,18 @@ class Question:
 
     @property
     def reasoning(self) -> str:
-        """What a reply says before its final answer."""
+        """The part of a reply before its final answer."""
         return self.reply.partition(FINAL)[0]
 
     @property
     def final(self) -> str:
-        """The final answer of a reply that reasons."""
+        """The final answer of a reply with reasoning."""
         return self.reply.partition(FINAL)[2]
 
 
 @PROMPT.of
 def parse_biographies(text: str) -> tuple[Entry, ...]:
-    """Return every biography of a prompt in order; remembers the last prompt it read."""
+    """Return every biography of a prompt, in order."""
     found = tuple(entries(text, take_each_apart))
     labels = sum(map(bool, (entry[-1] for entry in found)))
     if labels not in (0, len(found)):
@@ -125,7 +125,7 @@ def parse_biographies(text: str) -> tuple[Entry, ...]:
 
 
 def entries(text: str, taken_apart: Callable[[Sequence[str]], Sequence[Said]]) -> Iterator[Entry]:
-    """Yield the biographies of a prompt, each a line, by what `taken_apart` makes of them."""
+    """Yield the biographies of a prompt, each of which is a line that `taken_apart` reads."""
     start = text.find(START) + len(START)
     end = text.rfind("\n" + END) + 1
     if start < len(START) or end <= start:
@@ -136,7 +136,7 @@ def entries(text: str, taken_apart: Callable[[Sequence[str]], Sequence[Said]]) -
 
 
 def parse_biography(line: str) -> Said:
-    """Read a paragraph: sentences may be wanting, those there are keep their order."""
+    """Read a paragraph. Sentences may be missing, but are in order."""
     regular = REGULAR.fullmatch(line)
     if regular is None or line.endswith(" "):
         return _taken_apart(line)
@@ -148,7 +148,7 @@ def parse_biography(line: str) -> Said:
 
 
 def _taken_apart(line: str) -> Said:
-    """Read a paragraph, whatever stops stand in its values, and tell what is wrong with one that is none."""
+    """Read a paragraph whose values may contain full stops, or raise an error that explains what is wrong."""
     label, named = LABEL.match(line), NAMED.search(line)
     at, name = label.end() if label else 0, named[0] if named else ""
     found = []
@@ -167,11 +167,11 @@ def _taken_apart(line: str) -> Said:
 
 
 take_each_apart = LINES.of_each(parse_biography)
-"""The same of many paragraphs, most of which were read before."""
+"""The same for many paragraphs, most of which were read before."""
 
 
 def _sorted_out(values: dict[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Part what a paragraph states from those whom it names instead of it."""
+    """Separate the stated attributes from those linked to another person, and read an age."""
     if AGE in values:
         if not (years := YEARS.fullmatch(values[AGE])):
             raise ReadError(f"no biography, for {values[AGE]!r} is not an age")
@@ -185,7 +185,7 @@ def _sorted_out(values: dict[str, str]) -> tuple[Mapping[str, str], Mapping[str,
 
 @PROMPT.of
 def parse_question(text: str) -> Sequence[Question]:
-    """Return each question or list of questions behind the biographies, the one to be answered last."""
+    """Return each question or list of questions after the biographies; the last is to be answered."""
     blocks = [ANSWERS.split(block, maxsplit=1) for block in BLOCKS.split(text[text.rfind(END) :])[1:]]
     if not blocks or blocks[-1][1:] != [""]:
         raise ReadError("the prompt asks nothing, or does not end in what it asks")
@@ -193,7 +193,7 @@ def parse_question(text: str) -> Sequence[Question]:
 
 
 def _parts(question: str) -> Iterator[str]:
-    """Yield the questions of a numbered list, or of one line."""
+    """Yield the questions in a numbered list, or in one line."""
     lines = question.split("\n")
     if not lines[0].startswith("1. "):
         yield from re.split(r"(?<=\?) ", question)
@@ -219,21 +219,21 @@ DATE = re.compile(r"[1-9]\d? (?:January|February|March|April|May|June|July|Augus
                   r"(?:19[5-9]\d|200[01])")  # fmt: skip
 POOLS = {"birthplace": "cities", "hobby": "hobbies", "university": "universities", "major": "majors", "city": "cities"}
 EDGE = 10
-"""Characters at the beginning or end of a sentence by which wordings are found before they are compared."""
+"""Characters at the start or end of a sentence that select the wordings to compare."""
 OPENING = "name"
-"""What the first sentence states where it is the only one that holds the name."""
+"""What the first sentence states if only it contains the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A wording as a reader sees it: what is stated, and the words around it, ``{name}`` instead of the name."""
+    """A wording as the reader sees it: what it states, and the words around that, with ``{name}`` for the name."""
 
     kind: str
     before: str
     after: str
 
     def inside(self, sentence: str) -> str:
-        """Return what a sentence has instead of the value, or nothing where the wording is another."""
+        """Return the value in a sentence of this wording, or "" for another wording."""
         if not sentence.startswith(self.before) or not sentence.endswith(self.after):
             return ""
         return sentence[len(self.before) : len(sentence) - len(self.after)]
@@ -241,7 +241,7 @@ class Frame:
 
 @PROMPT.of
 def read_in(style: str, text: str) -> tuple[Entry, ...]:
-    """Return every biography of a prompt in one style; remembers the last prompt it read."""
+    """Return every biography of a prompt in one style, in order."""
     return parse_biographies(text) if style == PLAIN else tuple(entries(text, _take_each_apart(style)))
 
 
@@ -278,7 +278,7 @@ def _opened(style: str, sentence: str) -> str:
 
 
 def _shared(line: str, sentences: list[str]) -> str:
-    """Return the one full name that every sentence of a line holds once."""
+    """Return the one full name that every sentence of a line contains once."""
     names = [name for name in STYLED_NAME.findall(sentences[0]) if line.count(name) == len(sentences)]
     names = [name for name in names if all(name in said for said in sentences)]
     if len(names) != 1:
@@ -288,7 +288,7 @@ def _shared(line: str, sentences: list[str]) -> str:
 
 @LINES.of
 def _stated(style: str, sentence: str) -> tuple[str, str]:
-    """Return what a sentence states, without the name: people share most of these sentences."""
+    """Return the attribute and value in a sentence without its name; most such sentences recur, and are cached."""
     found = {
         (frame.kind, inside)
         for frame in _near(style, sentence)
@@ -300,7 +300,7 @@ def _stated(style: str, sentence: str) -> tuple[str, str]:
 
 
 def _near(style: str, sentence: str) -> Iterable[Frame]:
-    """Return the wordings that begin, or end, like a sentence."""
+    """Return the wordings that begin or end like a sentence."""
     by_start, by_end = _frames(style)
     return chain(by_start.get(sentence[:EDGE], ()), by_end.get(sentence[-EDGE:], ()))
 
@@ -316,14 +316,14 @@ def _values(kind: str) -> frozenset[str]:
 
 @cache
 def _all_frames(style: str) -> tuple[Frame, ...]:
-    """Return the wordings of a style, cut at what they state."""
+    """Return the wordings of a style, split at the value."""
     slots = {kind: "{name}" if kind == OPENING else "{value}" for kind in wordings(style)}
     return tuple(Frame(kind, *said.split(slots[kind])) for kind, told in wordings(style).items() for said in told)
 
 
 @cache
 def _frames(style: str) -> tuple[Mapping[str, list[Frame]], Mapping[str, list[Frame]]]:
-    """Return the wordings of a style by their first characters; those that begin with a value by their last."""
+    """Return the wordings of a style by their first characters, or by their last if too few precede the value."""
     by_start: dict[str, list[Frame]] = {}
     by_end: dict[str, list[Frame]] = {}
     for frame in _all_frames(style):
@@ -337,7 +337,7 @@ def _frames(style: str) -> tuple[Mapping[str, list[Frame]], Mapping[str, list[Fr
 
 
 Answers = Callable[[Question, Sequence[Entry]], tuple[str, ...]]
-"""Answers a question from the biographies of a prompt, in every accepted form."""
+"""A function that answers a question from a prompt's biographies, in every accepted form."""
 FIVE_DIGITS = re.compile(r"[1-9]\d{4}")
 
 
@@ -350,7 +350,7 @@ def only(entries: Sequence[Entry], name: str) -> Entry:
 
 
 def looked_up(asked: Question, entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Return what the biographies state: the n-th form of each answer together, and behind each its label."""
+    """Return the accepted answers: the n-th joins the n-th form of each value, followed by the biography's label."""
     found = [(only(entries, name), kind) for kind, name in asked.about]
     for entry, kind in found:
         if kind not in entry.stated:
@@ -362,7 +362,7 @@ def looked_up(asked: Question, entries: Sequence[Entry]) -> tuple[str, ...]:
 
 
 def faults(row: Published, entries: Sequence[Entry], answers: Answers = looked_up, *, count: int = 1) -> Iterator[str]:
-    """Yield what is wrong with a row that asks what `count` biographies state, and with its demonstrations."""
+    """Yield what is wrong with a row that asks about `count` biographies, and with its demonstrations."""
     *shown, asked = parse_question(row.text)
     yield from question_faults(row, "Questions:\n" if "\n" in row.question else "Question: ")
     yield from key_faults(row, asked, entries, answers)
@@ -382,7 +382,7 @@ def faults(row: Published, entries: Sequence[Entry], answers: Answers = looked_u
 
 
 def stated_faults(row: Published, entries: Sequence[Entry]) -> Iterator[str]:
-    """Hold biographies to all six attributes, but for the asked one where a share of people lack it."""
+    """Check that biographies state all six attributes, or at a density below 1 all but the asked one."""
     asked = parse_question(row.text)
     named, kind = {name for each in asked for name in each.names}, asked[-1].about[0][0]
     yield from whole_faults(entries, ATTRIBUTES, kind if density(row.stratum) < 1 else "")
@@ -392,7 +392,7 @@ def stated_faults(row: Published, entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def key_faults(row: Published, asked: Question, entries: Sequence[Entry], answers: Answers) -> Iterator[str]:
-    """Hold the key to what the biographies state."""
+    """Check the key against the biographies."""
     try:
         stated = answers(asked, entries)
     except ValueError as error:
@@ -403,14 +403,14 @@ def key_faults(row: Published, asked: Question, entries: Sequence[Entry], answer
 
 
 def question_faults(row: Published, asks: str = "Question: ") -> Iterator[str]:
-    """Hold the end of a prompt to the row's question."""
+    """Check that a prompt ends in the row's question."""
     said = asks.split(":")[0].replace("Question", "Answer")
     if not row.text.endswith(f"\n{asks}{row.question}\n{said}:"):
         yield f"the prompt does not end in the question {row.question[:80]!r}"
 
 
 def whole_faults(entries: Sequence[Entry], kinds: Iterable[str], lacking: str = "") -> Iterator[str]:
-    """Hold biographies to tell, by a statement or a link, all of some kinds of facts but one that may be lacking."""
+    """Check that biographies state or link all `kinds` of facts, of which one may be `lacking`, and no others."""
     every, told = set(kinds), [(*entry.stated, *entry.linked) for entry in entries]
     few = {one for one in {*told} if every - {lacking, *one}}
     many = {one for one in {*told} if {*one} - every}
@@ -423,21 +423,21 @@ def whole_faults(entries: Sequence[Entry], kinds: Iterable[str], lacking: str = 
 
 
 def mark_faults(row: Published, role: str, entries: Iterable[Entry], whose: str) -> Iterator[str]:
-    """Hold the needles of a role to some biographies, in the order of the text."""
+    """Check that the needles of a role are exactly some biographies."""
     if row.spans(role) != sorted((entry.start, entry.end) for entry in entries):
         yield f"the needles of {whose} are not their paragraphs"
 
 
 def people_faults(entries: Sequence[Entry]) -> Iterator[str]:
-    """Hold a haystack to distinct people: no full name stands twice."""
+    """Check that no full name occurs twice."""
     if len({entry.name for entry in entries}) != len(entries):
         yield "two biographies have the same full name"
 
 
 def share_faults(stratum: Stratum, stating: Iterable[bool]) -> Iterator[str]:
-    """Hold the share of other people who state what is asked to the stratum's density, within 3 standard deviations.
+    """Check that the share of filler that states what is asked is the stratum's density within 3 standard deviations.
 
-    `stating` tells it of each filler biography of a prompt. One biography more or less is always allowed.
+    `stating` has a value for each filler biography. Strictly between 0 and 1, one biography more or less is allowed.
     """
     told, wanted = list(stating), density(stratum)
     slack = 3 * sqrt(wanted * (1 - wanted) * len(told)) + (0 < wanted < 1)
@@ -446,7 +446,7 @@ def share_faults(stratum: Stratum, stating: Iterable[bool]) -> Iterator[str]:
 
 
 def label_faults(labels: Sequence[str], *, running: bool) -> Iterator[str]:
-    """Hold labels to be five digits, no two equal, or to count the biographies in order."""
+    """Check that labels are distinct and have five digits, or that they number the biographies in order."""
     if not running and len(set(labels)) != len(labels):
         yield "two biographies have the same label"
     if not running and (wrong := [label for label in labels if not FIVE_DIGITS.fullmatch(label)]):

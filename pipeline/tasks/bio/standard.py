@@ -1,10 +1,10 @@
 """bio.standard, paraphrase and pronoun: retrieve one attribute of one person (LongBioBench, section 3, appendix D).
 
-The haystack is other people of the same world. The asked person is drawn like any other, so neither name, length nor
-rarity of a value tells the needle from the filler. ``paraphrase`` words every sentence in one of many ways, ``pronoun``
-speaks in the first person and gives the name in the opening sentence alone. On purpose unlike the paper: prompts are
-exact, people are distinct also at 1M tokens, the six attributes are asked equally often, wordings are chosen for each
-person and attribute independently, and demonstrations are off unless `shots` asks for them.
+The haystack is other people of the same world. The asked person is drawn like any other, so that no name, length or
+rare value tells the needle from the filler. ``paraphrase`` words every sentence in one of many ways; ``pronoun`` is in
+the first person and gives the name only in the opening sentence. Deliberate differences from the paper: prompts have
+exact lengths, people are distinct even at 1M tokens, the six attributes are asked equally often, wordings are chosen
+independently for each person and attribute, and there are no demonstrations unless `shots` asks for them.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class Standard(Biographies):
 
     @property
     def style(self) -> Style:
-        """How the biographies are written."""
+        """The style of the biographies."""
         return STYLES[self.subtask]
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (self.style.spec(stratum),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw whom and what is asked: no person twice in a stratum, attributes in equal shares."""
+        """Draw a person, nobody twice in a stratum, and deal an attribute."""
         everybody = people(row_streams, stratum.tier)
         (asked,) = asked_people(stratum_streams, stratum, index, 1)
         shown = shown_people(row_streams, stratum.tier, [asked], self.shots_of(stratum))
@@ -75,7 +75,7 @@ class Standard(Biographies):
         return Sample("", stratum, index, latent, said, question(person, attribute), Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the asked person at the wanted depth among the others, and people of demonstrations anywhere."""
+        """Put the asked person at the wanted depth among the others, and people of demonstrations at random."""
         stratum, latent, everybody = sample.stratum, sample.latent, people(row_streams, sample.stratum.tier)
         (depth,) = depths(stratum, sample.index, stratum_streams, 1)
         places, asked = row_streams.of("shown depth"), latent["asked"]
@@ -119,14 +119,14 @@ TASKS = (
 
 KINDS = ("mixed", "same")
 PART = "; "
-"""What stands between the parts of an answer."""
+"""The separator of the parts of an answer."""
 Wanted = Sequence[tuple[int, str]]
-"""People by number, and the attribute that is asked of each."""
+"""People by number, each with the asked attribute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Multi(Biographies):
-    """Several questions at once. `complexity` is their number, and that of the biographies that answer them."""
+    """Several questions at once. `complexity` is the number of questions, each about another biography."""
 
     subtask = "multi_standard"
     title = "attributes of several people, in the order asked"
@@ -139,7 +139,7 @@ class Multi(Biographies):
         return (STYLES[PLAIN].spec(stratum),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw whom and what is asked: nobody twice in a stratum while there are people, attributes in equal shares."""
+        """Draw people, nobody twice in a stratum while there are others, and deal an attribute to each."""
         everybody, count, shots = people(row_streams, stratum.tier), stratum.complexity, self.shots_of(stratum)
         asked, attributes = (
             asked_people(stratum_streams, stratum, index, count),
@@ -163,7 +163,7 @@ class Multi(Biographies):
         return Sample("", stratum, index, latent, said, _questions(row_streams, stratum, pairs), Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the people asked about into sections of the text in any order, and people of demonstrations anywhere."""
+        """Put the asked people into sections of the text in random order, and people of demonstrations at random."""
         stratum, latent, everybody = sample.stratum, sample.latent, people(row_streams, sample.stratum.tier)
         order = list(sample.relevant)
         row_streams.of("order").shuffle(order)
@@ -210,7 +210,7 @@ class Multi(Biographies):
 
 
 def joined(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return answers of several parts, the n-th with the n-th accepted form of each part, or with its first.
+    """Return answers of several parts: the n-th joins the n-th accepted form of each part, or its first.
 
     >>> joined([("the Sorbonne", "Sorbonne"), ("chess",)])
     ('the Sorbonne; chess', 'Sorbonne; chess')
@@ -221,7 +221,7 @@ def joined(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _same(stratum: Stratum) -> bool:
-    """Return whether all people of a row are asked for the same attribute."""
+    """Return whether a row asks for the same attribute of all people."""
     return stratum.knob("attributes", KINDS[0]) == "same" or density(stratum) < 1
 
 

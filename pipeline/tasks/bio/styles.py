@@ -1,4 +1,4 @@
-"""How biographies are written: in one plain wording, in many, or in the first person (LongBioBench, appendix B)."""
+"""Styles of biographies: one plain wording, many wordings, or the first person (LongBioBench, appendix B)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Style:
 
     @property
     def pool(self) -> str:
-        """The pool of all biographies of a tier, without its ending."""
+        """The start of the name of the pools in this style."""
         return f"people-{self.name}"
 
     def spec(self, stratum: Stratum) -> PoolSpec:
@@ -35,11 +35,11 @@ class Style:
         return PoolSpec(pool_name(stratum, self.pool), 1, stratum.tier, source, make_people)
 
     def told(self, streams: Streams, tier: str, number: int, without: str = "") -> str:
-        """Return the biography of person `number` of a tier, a paragraph; one attribute may be left out."""
+        """Return the biography, a paragraph, of person `number` of a tier; one attribute may be left out."""
         return self.teller(streams, tier)(number, without)
 
     def teller(self, streams: Streams, tier: str) -> Callable[[int, str], str]:
-        """Return what tells of many: it takes the number of a person and the attribute left out (empty: none)."""
+        """Return a faster `told` for many people: it takes the number of a person and the attribute left out, or ""."""
         everybody = people(streams, tier)
         if self.name == PLAIN:
             return lambda number, without: text.biography(everybody[number], without)
@@ -76,4 +76,4 @@ def make_people(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
 
 
 _fillable = cache(text.fillable)
-"""The same sentences again and again."""
+"""Cached, as the same sentences recur again and again."""

@@ -1,4 +1,4 @@
-"""What biographies and questions say. All wording is Carrara's own."""
+"""The text of biographies and questions. All wording is Carrara's own."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def biography(person: Person, without: str = "") -> str:
 
 @cache
 def _paragraph(without: str) -> str:
-    """Return all sentences as one form to fill in."""
+    """Return the paragraph as a template."""
     return " ".join(fillable(kind, said) for kind, said in SENTENCES.items() if kind != without) + "\n"
 
 
 def fillable(kind: str, sentence: str) -> str:
-    """Return a sentence to be filled in with a person (first argument) and a `name`: a whole paragraph at a time."""
+    """Return a sentence as a template for a person (the first argument) and a `name`; templates can be joined."""
     return sentence.replace("{value}", f"{{0.{kind}}}")
 
 

@@ -1,10 +1,9 @@
 """bio.twodiff: name two people whose ages differ by a given number of years (LongBioBench, section 3, appendix D).
 
-On purpose unlike the paper: just one pair of the whole text fits. Each of its two ages then stands once, or there would
-be a second pair; so that rarity is not a tell, thirty other people stand alone with their ages too, from 8,192 tokens
-on, and fewer in shorter texts. People are 20 to 99 years old. The question names nobody, so nobody has namesakes by
-design: they would point at the pair. With the knob `pairs` at ``any`` ages are free, as in the paper, and any pair that
-fits is right.
+Unlike in the paper, exactly one pair in the text fits. Each of its ages must then be unique, or there would be a second
+pair. So that rarity is not a tell, thirty other people (fewer below 8,192 tokens) have unique ages too. People are 20
+to 99 years old. The question names nobody, so there are no planned namesakes, which would point at the pair. With the
+knob `pairs` at ``any``, ages are free, as in the paper, and any pair that fits is right.
 """
 
 from __future__ import annotations
@@ -52,21 +51,21 @@ from pipeline.worlds.people import (
 )
 
 ONE, ANY = "one", "any"
-"""How many pairs fit, the values of the knob `pairs`."""
+"""The values of the knob `pairs`: how many pairs fit."""
 FEWEST, MOST = 8, 35
-"""The difference asked for, in years."""
+"""The range of differences to ask for, in years."""
 COMMON = 6
-"""So many of the 16 ages that may recur are common at least: 60 of 100 people have one of them."""
+"""The fewest of the 16 recurring ages that are common; 60 of 100 people have one of them."""
 FULL = 0.6
 """How often an odd chain gives as many ages as it can."""
 DECOYS = 30
 TAKEN, TOKENS_PER_DECOY = 1536, 208
-"""One decoy for this many tokens, but for those that all else takes: all of them from 8,192 on."""
+"""One decoy per `TOKENS_PER_DECOY` tokens beyond the first `TAKEN`: all decoys from 8,192 tokens on."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgeSets:
-    """The ages of a text: of the pair, younger first, of decoys, and those that anybody may have."""
+    """The ages in a text: the pair's, younger first; the decoys'; and those that anybody else may have."""
 
     pair: tuple[int, int]
     single: tuple[int, ...]
@@ -74,9 +73,9 @@ class AgeSets:
 
 
 def decoys_of(stratum: Stratum) -> int:
-    """Return how many people stand alone with their age beside the pair.
+    """Return how many people besides the pair have unique ages.
 
-    Where nobody else states an age, or any pair is right, there is nothing to hide.
+    There are none if nobody else states an age or any pair is right, as there is then nothing to hide.
     """
     if not density(stratum) or stratum.knob("pairs", ONE) != ONE:
         return 0
@@ -84,7 +83,7 @@ def decoys_of(stratum: Stratum) -> int:
 
 
 def draw(rng: Random, years: int, recurring: Sequence[int]) -> AgeSets:
-    """Draw the ages of a text in which one pair is `years` years apart; common ones are some of those that recur."""
+    """Draw ages for a text in which only one pair is `years` years apart; common ages are some of `recurring`."""
     while True:
         younger = rng.randint(YOUNGEST, WIDEST - years)
         pair = (younger, younger + years)
@@ -97,7 +96,7 @@ def draw(rng: Random, years: int, recurring: Sequence[int]) -> AgeSets:
 
 
 def _chains(pair: tuple[int, int], years: int) -> Iterator[list[int]]:
-    """Yield the ages that are `years` years apart in turn, cut where the pair and its neighbours are."""
+    """Yield chains of ages, each `years` years apart, without the pair and the ages that would pair with it."""
     cut = {pair[0] - years, *pair, pair[1] + years}
     for start in range(YOUNGEST, YOUNGEST + years):
         chain: list[int] = []
@@ -111,9 +110,9 @@ def _chains(pair: tuple[int, int], years: int) -> Iterator[list[int]]:
 
 
 def _thinned(rng: Random, chain: Sequence[int]) -> list[int]:
-    """Return as many of a chain as go without two neighbours, or, of an odd chain in some cases, one fewer.
+    """Return a largest part of a chain without neighbors, or of an odd chain sometimes one age fewer.
 
-    Even places up to a turn and odd ones behind it: without the exception an odd chain would have just one choice.
+    It takes even places up to a turn and odd ones after it. An odd chain would otherwise have only one choice.
     """
     odd = len(chain) % 2
     turn = len(chain) if odd and rng.random() < FULL else 2 * rng.randint(0, len(chain) // 2)
@@ -121,25 +120,25 @@ def _thinned(rng: Random, chain: Sequence[int]) -> list[int]:
 
 
 def free(rng: Random, years: int) -> AgeSets:
-    """Draw the ages of a text in which any number of pairs may be `years` years apart; it needs no decoys."""
+    """Draw ages for a text in which any number of pairs may be `years` years apart, without decoys."""
     younger = rng.randint(YOUNGEST, OLDEST - years)
     return AgeSets((younger, younger + years), (), tuple(range(YOUNGEST, OLDEST + 1)))
 
 
 def forms_of(row_streams: Streams, stratum: Stratum, common: tuple[int, ...]) -> tuple[Indices, Indices]:
-    """Return which of their two ages everybody of a tier takes, 0 or 1, and who has no age that is common."""
+    """Return which of two ages (0 or 1) each person of a tier takes, and the people neither of whose ages is common."""
     first, second = np.isin(few_ages(row_streams, stratum.tier), common)
     return np.asarray(~first & second, dtype=np.int64), np.flatnonzero(~first & ~second)
 
 
 def with_forms(filler: Filler, forms: Indices) -> Filler:
-    """Return filler in which everybody has the age that is theirs; people without an age stay so."""
+    """Return filler in which everybody who states an age has the one in `forms`."""
     order = _Formed(filler.order, forms)
     return replace(filler, order=order, spares=order.formed(filler.spares))
 
 
 class _Formed:
-    """An order of people, each in one of the forms of their biography."""
+    """An order of people, each in one form of their biography."""
 
     def __init__(self, order: Order, forms: Indices) -> None:
         self._order, self._forms = order, forms
@@ -149,13 +148,13 @@ class _Formed:
         return self.formed(self._order.take(count))
 
     def formed(self, taken: Indices) -> Indices:
-        """Return the pool indices of people with the ages that are theirs."""
+        """Return the pool indices of people with the ages in `forms`."""
         everybody = len(self._forms)
         return np.where(taken < everybody, taken + everybody * self._forms[taken % everybody], taken)
 
 
 POOL, FORMS = "people-few-ages", 2
-"""The pool holds everybody with either of two ages; behind them, where it is sparse, everybody without one."""
+"""The pool contains everybody with each of two ages, then, if it is sparse, everybody without one."""
 DIFFERENCES = range(FEWEST, MOST + 1)
 QUESTION = "Name two people in these biographies whose ages differ by exactly {years} years."
 INSTRUCTION = (
@@ -165,12 +164,12 @@ INSTRUCTION = (
 ASKED = re.compile(r"Name two people in these biographies whose ages differ by exactly (\d+) years\.")
 
 TOKENS_PER_BIOGRAPHY = 80
-"""About: what guesses among a text's people are reckoned by."""
+"""An estimate, for the scores of guessers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Twodiff(Ages):
-    """Two people whose ages differ as asked. The key of ``any`` holds everybody's age, so it depends on the filler."""
+    """Two people whose ages differ as asked. With ``any``, the key has everybody's age, so it depends on the filler."""
 
     subtask = "twodiff"
     title = "two people whose ages differ by a given number of years"
@@ -178,7 +177,7 @@ class Twodiff(Ages):
     scorer = "pair"
     complexities = (2,)
     keyed_by_packing = True
-    knobs = KNOBS | {"pairs": (ONE, ANY)}  # nobody is named: namesakes of a pair would point at it
+    knobs = KNOBS | {"pairs": (ONE, ANY)}  # no namesakes: they would point at the pair
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         if _pairs(stratum) == ANY:
@@ -187,7 +186,7 @@ class Twodiff(Ages):
         return (PoolSpec(pool_name(stratum, POOL), 1, stratum.tier, source, make_few_ages),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw the difference, dealt from all there are, and people with ages that go with it."""
+        """Deal the difference, and draw people with suitable ages."""
         years = dealt_kinds(stratum_streams, index, DIFFERENCES, "years")
         alone = decoys_of(stratum)
         if _pairs(stratum) == ONE:
@@ -216,7 +215,7 @@ class Twodiff(Ages):
         return Sample("", stratum, index, latent, told(row_streams, stratum.tier, said), asked, Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the pair at the wanted depths among people of common ages, and all others who are placed anywhere."""
+        """Put the pair at the wanted depths among people of common ages, and all other placed people at random."""
         stratum, latent = sample.stratum, sample.latent
         everybody = people(row_streams, stratum.tier)
         shown = [_example(*((everybody[person].name, age) for person, age in cast)) for cast in latent["shown"]]
@@ -228,7 +227,7 @@ class Twodiff(Ages):
         return framed(units, with_forms(filler, forms), INSTRUCTION, shown, sample.question)
 
     def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
-        """Return the sample's key; where any pair is right, one that holds the age of everybody in the text."""
+        """Return the sample's key; if any pair is right, one with the age of everybody in the text."""
         if _pairs(sample.stratum) == ONE:
             return sample.key
         texts = [*sample.relevant, *(unit.pieces[0].text for unit in packed)]
@@ -253,9 +252,9 @@ class Twodiff(Ages):
         return [*found, *_pair_faults(row, entries, pair)]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of two people of the text, and of one who is alone with their age and whoever fits.
+        """Return the chance of two random people, and of one with a unique age and whoever fits.
 
-        Both are reckoned by the number of biographies that a text of this length holds, about.
+        Both use an estimate of the number of biographies in a text of this length.
         """
         count, years = sample.stratum.length // TOKENS_PER_BIOGRAPHY, sample.latent["years"]
         if _pairs(sample.stratum) == ANY:
@@ -266,7 +265,7 @@ class Twodiff(Ages):
 
 
 def make_few_ages(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
-    """Render everybody of a tier with their first age of few, then with their second, then, if sparse, without one."""
+    """Render everybody of a tier with the first of two ages, then with the second, then, if sparse, without one."""
     return aged(streams, spec, few_ages(streams, spec.tier))
 
 
@@ -275,12 +274,12 @@ def _pairs(stratum: Stratum) -> str:
 
 
 def _role(stratum: Stratum) -> Role:
-    """Return the role of the pair that is placed: one of many that match, or the one that the answer needs."""
+    """Return the role of the placed pair: a match among many, or the relevant one."""
     return "relevant" if _pairs(stratum) == ONE else "match"
 
 
 def _shown(row_streams: Streams, crowd: Sequence[int], common: Sequence[int], years: int) -> Iterator[list[list[int]]]:
-    """Yield the casts of demonstrations: two people each, of common ages, with differences other than the asked."""
+    """Yield the casts of demonstrations: two people each, of common ages, whose difference is not the asked one."""
     rng, used = row_streams.of("shown ages"), {years}
     for at in range(0, len(crowd), 2):
         while True:
@@ -297,17 +296,17 @@ def accepted(younger: str, older: str) -> tuple[str, ...]:
 
 
 def answer(question: str, entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Return the accepted answers to a question about a table of people.
+    """Return the accepted answers to a question, from the biographies.
 
     Raises:
-        ValueError: if the question is another, or no two people fit.
+        ValueError: if it is not a question of this task, or no two people fit.
     """
     known = {entry.name: int(entry.stated["age"]) for entry in entries if "age" in entry.stated}
     return ruled(known, int(understood(ASKED, question)[1]))
 
 
 def ruled(known: Mapping[str, int], years: int) -> tuple[str, ...]:
-    """Return the one pair that fits, in both orders; of several the first by name, and then everybody's name and age.
+    """Return the pair that fits in both orders; or of several pairs the first by name, followed by everybody's ages.
 
     Raises:
         ValueError: if no two people fit.

@@ -1,4 +1,4 @@
-"""Cite: tell what documents say, and from which of them it is (HELMET, section 2.1 and appendix B.2, after ALCE)."""
+"""Cite: answer from documents, and cite them (HELMET, section 2.1 and appendix B.2, after ALCE)."""
 
 from pipeline.tasks.cite.task import Facets, Listing
 

@@ -1,6 +1,6 @@
-"""Reads questions for facts with their sources: what they ask of which thing, and which documents say so.
+"""Reads questions for facts with sources: the thing, what is asked about it, and which documents state it.
 
-The patterns of clauses are compiled by `pipeline.worlds.wording` from the clauses that the writer fills.
+`pipeline.worlds.wording` compiles the patterns of clauses from the writer's own.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from pipeline.worlds.wording import parse, pattern, reader
 
 PRONOUNS = {"it": "(?:it|he|she)", "him": "(?:it|him|her)", "its": "(?:its|his|her)"}
 NAMED = {"it": "(?P<name>.+)", "him": "(?P<name>.+)", "its": "(?P<name>.+)'s?"}
-"""What stands in the slots of a clause; in the first slot of the first one a name."""
+"""What fills the slots of a clause; the first slot of the first clause has a name."""
 KEPT = 256
-"""Questions and clauses of which the readings are kept: a row's own are read again and again."""
+"""Questions and clauses whose readings are cached, as a row's own are read again and again."""
 Place = tuple[str, str]
-"""A form and a relation of it."""
+"""A form and one of its relations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact that is asked for: its value, or the name of a thing of a list, and the documents that say so."""
+    """A fact that is asked for: its value, or the name of a thing in a list, and the documents that state it."""
 
     place: Place
     value: str
@@ -51,7 +51,7 @@ def opened(text: str) -> tuple[Sequence[Entry], str]:
 
 
 def facts(found: Sequence[Entry], question: str) -> list[Fact]:
-    """Return the facts that a question asks for, as the documents have them."""
+    """Return the facts that a question asks for, from the documents."""
     if listed := listed_in(question):
         return _things(found, listed)
     name, places = subject(found, question)
@@ -59,7 +59,7 @@ def facts(found: Sequence[Entry], question: str) -> list[Fact]:
 
 
 def known(found: Sequence[Entry], question: str) -> list[Fact]:
-    """Return those of the facts that a question asks for which some of its documents give, none in two ways."""
+    """Return the facts asked for that some documents state unambiguously; there may be fewer than asked."""
     try:
         if listed_in(question):
             return facts(found, question)
@@ -75,7 +75,7 @@ def known(found: Sequence[Entry], question: str) -> list[Fact]:
 
 @lru_cache(maxsize=KEPT)
 def listed_in(question: str) -> list[tuple[Place, str]]:
-    """Return of which place a question lists all things, and with what value, in every reading."""
+    """Return the place and the value that a question for a list means, in every reading; none for other questions."""
     return [(place, plain(match["value"])) for place, one in _lists() if (match := one.fullmatch(question))]
 
 
@@ -93,7 +93,7 @@ def _things(found: Sequence[Entry], meant: Sequence[tuple[Place, str]]) -> list[
 
 
 def subject(found: Sequence[Entry], question: str) -> tuple[str, list[list[Place]]]:
-    """Return whom or what a question is about, and what each clause may ask of it."""
+    """Return the name that a question is about, and the places that each clause may mean."""
     kinds = {one.name: one.form.kind for one in found}
     for said in _openings(question):
         *most, last = said.split(LAST)
@@ -111,12 +111,12 @@ def subject(found: Sequence[Entry], question: str) -> tuple[str, list[list[Place
 
 @lru_cache(maxsize=KEPT)
 def _named(said: str) -> list[tuple[Place, str]]:
-    """Return what a clause may ask of whom it names, in every reading."""
+    """Return the place and the name in a clause, in every reading."""
     return [(place, plain(match["name"])) for place, one in _clauses(named=True) if (match := one.fullmatch(said))]
 
 
 def _openings(question: str) -> Iterator[str]:
-    """Yield what is asked behind an opening."""
+    """Yield the clauses after each opening that fits."""
     for one in OPENINGS:
         head, _, end = one.partition("{clauses}")
         if question.startswith(head) and question.endswith(end):
@@ -125,7 +125,7 @@ def _openings(question: str) -> Iterator[str]:
 
 @lru_cache(maxsize=KEPT)
 def _places(said: str, kind: str, named: str = "") -> list[Place]:
-    """Return what a clause may ask of a thing of a kind."""
+    """Return the places that a clause about a thing of a kind may mean."""
     return [
         place
         for place, pattern in _clauses(named=bool(named))
@@ -151,7 +151,7 @@ def _states(one: Entry, place: Place) -> bool:
 
 @cache
 def _clauses(*, named: bool) -> list[tuple[Place, re.Pattern[str]]]:
-    """Return every clause as a pattern, with a name in its first slot or without."""
+    """Return every clause as a pattern, with or without a name in its first slot."""
     return [(place, re.compile(_filled(said, named=named))) for place, some in clauses().items() for said in some]
 
 
@@ -163,19 +163,19 @@ def _filled(said: str, *, named: bool) -> str:
 
 @cache
 def _lists() -> list[tuple[Place, re.Pattern[str]]]:
-    """Return every question for all things that have something in common, as a pattern."""
+    """Return every question for a list as a pattern."""
     return [(place, reader(said)) for place, some in lists().items() for said in some]
 
 
 MENTIONS = 2
-"""How often a decoy names what is asked about."""
+"""How often a decoy about another thing names the one asked about."""
 FACETS = "facets"
 CITED = re.compile(r"\[(\d{5})\]")
 Keyed = Callable[[Mapping[str, Sequence[str]]], tuple[str, ...]]
 
 
 def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
-    """Yield what is wrong with a row that promises so many decoys; `keyed` writes its key from ids by value."""
+    """Yield what is wrong with a row that promises `decoys`; `keyed` writes its key from the ids for each value."""
     found, asked = opened(row.text)
     wanted = facts(found, asked)
     needed = [one for fact in wanted for one in fact.documents]
@@ -198,13 +198,13 @@ def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
 
 
 def _marked(row: Published, found: Sequence[Entry], role: str) -> list[Entry]:
-    """Return the documents that are marked with a role, in order."""
+    """Return the documents marked with a role, in order."""
     spans = {*row.spans(role)}
     return [one for one in found if (one.start, one.end) in spans]
 
 
 def _id_faults(row: Published, found: Sequence[Entry]) -> Iterator[str]:
-    """Hold every document to an id that no other has, demonstrations included."""
+    """Check that every document has an id of its own, even in demonstrations."""
     shown = [one for documents, _, _ in demonstrations(row.text) for one in entries(documents)]
     times = Counter(one.id for one in (*found, *shown))
     if twice := [one for one, number in times.items() if number > 1 or not one]:
@@ -212,7 +212,7 @@ def _id_faults(row: Published, found: Sequence[Entry]) -> Iterator[str]:
 
 
 def _double_faults(found: Sequence[Entry], several: Sequence[Entry]) -> Iterator[str]:
-    """Hold documents to agree, and to be of different things or forms, but for those of which `several` are needed."""
+    """Check that documents agree, and that only those in `several` share thing and form with another."""
     known: dict[tuple[str, str, str], str] = {}
     kinds: dict[str, set[str]] = defaultdict(set)
     named = Counter(one.name for one in found)
@@ -232,7 +232,7 @@ def _double_faults(found: Sequence[Entry], several: Sequence[Entry]) -> Iterator
 
 
 def _fact_faults(row: Published, wanted: Sequence[Fact]) -> Iterator[str]:
-    """Hold the facts to their number, and each document to state one of them: as many are needed as facts."""
+    """Check the number of facts, how many are stated twice, and that no document states two."""
     facets = row.stratum.subtask == FACETS
     if len(wanted) != row.stratum.complexity:
         yield f"{len(wanted)} facts are asked for, expected {row.stratum.complexity}"
@@ -247,7 +247,7 @@ def _fact_faults(row: Published, wanted: Sequence[Fact]) -> Iterator[str]:
 def _needed_faults(
     row: Published, found: Sequence[Entry], wanted: Sequence[Fact], asked: str, keyed: Keyed
 ) -> Iterator[str]:
-    """Hold every document to be needed: without it the key is another, and without all of a fact there is none."""
+    """Check that the key changes without any one document, and that a fact is lost without all of its documents."""
     if row.key.answers != keyed({fact.value: sorted(fact.ids) for fact in wanted}):
         yield "the key is not what the documents say"
     near = [one for one in found if one.name in {each.name for fact in wanted for each in fact.documents}]
@@ -269,7 +269,7 @@ def _facts(found: Sequence[Entry], asked: str) -> list[Fact] | None:
 
 
 def _near_faults(one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry], listed: Sequence[str]) -> Iterator[str]:
-    """Hold a decoy to be of the kind, and to be of the thing, to name it twice, or to name the value of a list."""
+    """Check that a decoy is of the asked kind, and is about the thing, names it twice, or names the value of a list."""
     names = {each.name for each in needed}
     if one.form.kind != needed[0].form.kind:
         yield f"the decoy {one.name!r} is of another kind than what is asked about"
@@ -286,7 +286,7 @@ def _near_faults(one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry], li
 
 
 def _elsewhere_faults(found: Sequence[Entry], wanted: Sequence[Fact]) -> Iterator[str]:
-    """Hold each value to stand in a document, too, that does not state the fact."""
+    """Check that each value also occurs in a document that does not state the fact."""
     for fact in wanted:
         own = {id(one) for one in fact.documents}
         others = [one.text for one in found if id(one) not in own]
@@ -295,7 +295,7 @@ def _elsewhere_faults(found: Sequence[Entry], wanted: Sequence[Fact]) -> Iterato
 
 
 def _key_faults(row: Published) -> Iterator[str]:
-    """Hold every answer of the key to be a reply that has the full score."""
+    """Check that every answer of the key would get the full score."""
     key = {"question": row.question, "target": row.key.target, "answers": row.key.answers}
     for answer in row.key.answers:
         if cited(key, answer) != 1:
@@ -303,7 +303,7 @@ def _key_faults(row: Published) -> Iterator[str]:
 
 
 def _example_faults(row: Published, keyed: Keyed, values: Set[str]) -> Iterator[str]:
-    """Hold demonstrations to be right, each fact in a sentence or item with its document, and to tell no `values`."""
+    """Check that demonstrations are right, each fact with its document, and contain none of the `values`."""
     shown = demonstrations(row.text)
     if len(shown) != len(row.spans("demo")):
         yield "the demonstrations are not those marked"

@@ -1,4 +1,4 @@
-"""The frame of all tasks of `cite`: from a question, and what is written for it, to a prompt."""
+"""The tasks of `cite`: several facts about one thing, or a list of things, with their documents."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from pipeline.worlds.gazetteer.questions import Place, Question, clauses, listed
 DECOYS = (4, 0, 16)
 KNOBS: dict[str, tuple[Any, ...]] = {"decoys": DECOYS, "negatives": haystack.NEGATIVES}
 SHOWN = 5
-"""Documents of a demonstration."""
+"""Documents in a demonstration."""
 FRESH = 64
-"""Ids that are drawn for a row: more than any has documents of its own."""
+"""Ids drawn for a row, more than its own documents ever need."""
 
 
 @dataclass(frozen=True)
 class Drawn:
     """A question and what is written for it.
 
-    `facts` gives for each value that is asked for the numbers of the documents among `golds` that state it; `anchors`
-    are passages of the world that hold values, and no document may be one of those that are `out`.
+    `facts` maps each value that is asked for to the indices of the `golds` that state it. `near` are the decoys.
+    `anchors` are passages of the world that contain values, and `out` are passages that must stay out of the prompt.
     """
 
     question: str
@@ -46,9 +46,9 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Example:
-    """A demonstration: a question, its documents as prompts have them, the answer, and passages of the world in it.
+    """A demonstration: a question, its documents as text, and the answer.
 
-    `values` are what it is asked for.
+    `numbers` are the world's passages among the documents, and `values` what is asked for.
     """
 
     question: str
@@ -59,7 +59,7 @@ class Example:
 
 
 class Cite(Task):
-    """A question whose answer is to name its documents. `complexity` is how many facts, or things, are asked for."""
+    """A question whose answer must cite documents. `complexity` is the number of facts or things asked for."""
 
     __slots__ = ()
 
@@ -78,13 +78,13 @@ class Cite(Task):
     @property
     @abstractmethod
     def places(self) -> Sequence[Place]:
-        """What can be asked for: the first fact, or what all things have in common."""
+        """The relations that can be asked for first, or that all things can have in common."""
 
     @abstractmethod
     def drawn(
         self, world: Gazetteer, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> Drawn:
-        """Draw the question of a row for the place that it is dealt, and write its documents."""
+        """Draw a question for the place that a row is dealt, and write its documents."""
 
     @abstractmethod
     def keyed(self, facts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -92,19 +92,19 @@ class Cite(Task):
 
     @abstractmethod
     def example(self, world: Gazetteer, rng: Random, numbers: Iterator[str], known: Sequence[str]) -> Example:
-        """Draw a demonstration; `numbers` are free ids, and `known` those of the world."""
+        """Draw a demonstration; `numbers` are unused ids, and `known` the ids of the world's passages."""
 
     def decoys(self, stratum: Stratum) -> int:
-        """Return the number of decoys, by the knob ``decoys``."""
+        """Return the number of decoys, according to the knob ``decoys``."""
         return int(stratum.knob("decoys", DECOYS[0]))
 
     def place(self, stratum: Stratum, index: int, stratum_streams: Streams) -> tuple[Place, int]:
-        """Return what a row is dealt to ask for, and how often that was dealt before."""
+        """Return the place that a row is dealt, and how often it was dealt before."""
         kind, turn = deal_in_turn(stratum_streams.of("asked"), stratum.rows, index, len(self.places))
         return self.places[kind], turn
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw a question whose first fact is dealt over all that can be asked for."""
+        """Draw a question about a dealt place."""
         place, _ = self.place(stratum, index, stratum_streams)
         drawn = self.drawn(gazetteer(row_streams, stratum.tier), stratum, index, row_streams, stratum_streams)
         numbers = self._numbers(row_streams, stratum)[: len(drawn.golds)]
@@ -124,11 +124,11 @@ class Cite(Task):
 
     @staticmethod
     def _numbers(row_streams: Streams, stratum: Stratum) -> list[str]:
-        """Return the ids of a row's own documents: of those that are needed, decoys and demonstrations."""
+        """Return ids for a row's own documents: relevant ones, decoys, and those of demonstrations."""
         return fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), FRESH)
 
     def searched(self, row_streams: Streams, stratum: Stratum, drawn: Drawn) -> dict[str, Any]:
-        """Return whether the first hit of a search is needed, and how many passages score a quarter of it."""
+        """Return whether a search's first hit is relevant, and how many passages score at least a quarter as much."""
         found = haystack.index(row_streams, stratum.tier)
         scores = found.scores(drawn.question)
         scores[sorted(drawn.out)] = -1
@@ -140,7 +140,7 @@ class Cite(Task):
         return {"first_hit": max(needed) == best, "close": int((4 * scores >= best).sum())}
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the documents that are needed at their depths, and decoys and those that hold values anywhere."""
+        """Put relevant documents at their depths, and decoys and anchors at random."""
         stratum, rng = sample.stratum, row_streams.of("scatter")
         world, known = gazetteer(row_streams, stratum.tier), ids(row_streams, stratum.tier)
         drawn = self.drawn(world, stratum, sample.index, row_streams, stratum_streams)
@@ -167,7 +167,7 @@ class Cite(Task):
     def shown(
         self, world: Gazetteer, row_streams: Streams, stratum: Stratum, drawn: Drawn, numbers: Iterator[str]
     ) -> Iterator[Example]:
-        """Yield demonstrations: other questions of the kind, with documents that stand nowhere else."""
+        """Yield demonstrations: other questions of the same kind, with documents that occur nowhere else."""
         rng, known, gone = row_streams.of("shown"), ids(row_streams, stratum.tier), {*drawn.out, *drawn.anchors}
         for _ in range(self.shots_of(stratum)):
             example = self.example(world, rng, numbers, known)
@@ -185,7 +185,7 @@ class Cite(Task):
         answer: str,
         values: Iterable[str],
     ) -> Example:
-        """Return a demonstration with documents of its own and others of the world, all with their ids."""
+        """Return a demonstration from its own documents and others of the world, all with ids."""
         documents = [text.numbered(*one) for one in own]
         documents += [text.numbered(passage, number) for _, passage, number in others]
         rng.shuffle(documents)
@@ -197,21 +197,21 @@ class Cite(Task):
         return [(one, world.passages[one], known[one]) for one in rng.sample(range(len(world.passages)), count)]
 
     def answers(self, text: str) -> tuple[str, ...]:
-        """Read every document into a table, and answer the question from it with the ids of its documents."""
+        """Read every document, and answer the question with ids."""
         found, question = reader.opened(text)
         return self.keyed({fact.value: sorted(fact.ids) for fact in reader.facts(found, question)})
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that each document needed is, that no other says the same, and decoys are what they say."""
+        """Prove that all relevant documents are needed, that no others say the same, and that decoys are decoys."""
         return reader.faults(row, self.decoys(row.stratum), self.keyed)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of a guess, and of who states one thing from the first hit of a search, with its id."""
+        """Return the scores of a guess, and of one fact with its id from the first hit of a search."""
         share = 1 / min(5, sample.stratum.complexity)
         return {"uniform": 0.0, "first_hit": sample.latent["first_hit"] * (share + 2) / 3}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the relation that is asked for first, or that all things have in common."""
+        """Return the dealt place."""
         return {"relation": (sample.latent["place"], len(self.places))}
 
 
@@ -228,11 +228,11 @@ def _head(shown: Sequence[Example]) -> Iterator[Piece]:
 
 
 IN_EXAMPLES = 2
-"""Facts of a demonstration."""
+"""Facts in a demonstration."""
 
 
 class Facets(Cite):
-    """Some facts of one thing, each in one document or two, to be told in a sentence each."""
+    """Several facts about one thing, each stated in one or two documents, to be answered in a sentence each."""
 
     subtask = "facets"
     title = "several facts about one thing, each with the id of a document that states it"
@@ -242,7 +242,7 @@ class Facets(Cite):
 
     @property
     def places(self) -> Sequence[Place]:
-        """All facts that there are clauses for."""
+        """All relations with clauses."""
         return tuple(clauses())
 
     def keyed(self, facts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -252,7 +252,7 @@ class Facets(Cite):
     def drawn(
         self, world: Gazetteer, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> Drawn:
-        """Ask for facts of a thing that is written for the row."""
+        """Ask about a thing that is invented for the row."""
         place, _ = self.place(stratum, index, stratum_streams)
         asked = text.ask(world, row_streams.of("question"), place, stratum.complexity)
         writer = Writer(row_streams.of("texts"), world.cast, settled=True, out=asked.thing.facts.values())
@@ -266,7 +266,7 @@ class Facets(Cite):
         return Drawn(asked.question, facts, golds, list(near), anchors)
 
     def example(self, world: Gazetteer, rng: Random, numbers: Iterator[str], known: Sequence[str]) -> Example:
-        """Draw a demonstration: two facts of a thing that is not of the world either, in the words of its documents."""
+        """Draw a demonstration: two facts about another invented thing, in the words of its documents."""
         asked = text.ask(world, rng, rng.choice(self.places), IN_EXAMPLES)
         writer = Writer(rng, world.cast, settled=True, out=asked.thing.facts.values())
         wordings = [
@@ -289,11 +289,11 @@ class Facets(Cite):
 
 
 LISTED_IN_EXAMPLES = (2, 3)
-"""Things in the list of a demonstration."""
+"""Numbers of things in a demonstration's list."""
 
 
 class Listing(Cite):
-    """All things with one value of a relation. They are written for the row, and no other document is of one."""
+    """All things with one value of a relation. They are invented for the row, with one document about each."""
 
     subtask = "listing"
     title = "all things that have something in common, each with the id of its document"
@@ -303,11 +303,11 @@ class Listing(Cite):
 
     @property
     def places(self) -> Sequence[Place]:
-        """All relations that there are questions for."""
+        """All relations with questions for lists."""
         return tuple(lists())
 
     def decoys(self, stratum: Stratum) -> int:
-        """Return the number of decoys: that of the knob, or two for each thing if these are more."""
+        """Return the number of decoys: 0 if the knob says so, else at least two for each thing."""
         wanted = super().decoys(stratum)
         return wanted and max(wanted, 2 * stratum.complexity)
 
@@ -318,7 +318,7 @@ class Listing(Cite):
     def drawn(
         self, world: Gazetteer, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> Drawn:
-        """Ask for things that are written for the row; each of them is named in other documents, too."""
+        """Ask for things that are invented for the row; other documents name each of them too."""
         place, turn = self.place(stratum, index, stratum_streams)
         asked, _ = unlike(
             stratum,
@@ -333,7 +333,7 @@ class Listing(Cite):
         return Drawn(asked.question, facts, golds, near, out=frozenset(_holders(world, asked)))
 
     def example(self, world: Gazetteer, rng: Random, numbers: Iterator[str], known: Sequence[str]) -> Example:
-        """Draw a demonstration: two or three things that are not of the world either."""
+        """Draw a demonstration: two or three other invented things."""
         asked = _question(world, rng, rng.choice(self.places))
         golds, _ = listed(world, rng, asked, rng.choice(LISTED_IN_EXAMPLES), 0)
         own = [(one, next(numbers)) for one in golds]
@@ -345,7 +345,7 @@ class Listing(Cite):
 
 
 def _question(world: Gazetteer, rng: Random, place: Place) -> Question:
-    """Draw a value of a relation that things of the world have, and a question for all that have it."""
+    """Draw a value of a relation that a thing of the world has, and a question for all things that have it."""
     form, relation = place
     holders = [one for one in world.cast.things[forms()[form].kind] if relation in one.stated[form]]
     value = rng.choice(holders).stated[form][relation]
@@ -354,7 +354,7 @@ def _question(world: Gazetteer, rng: Random, place: Place) -> Question:
 
 
 def _holders(world: Gazetteer, asked: Question) -> Iterator[int]:
-    """Yield the passages of the world that state the value of a list."""
+    """Yield the world's passages that state the value of a list."""
     ((relation, value),) = asked.given
     for number in world.holding[value]:
         passage = world.passages[number]

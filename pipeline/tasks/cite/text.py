@@ -1,4 +1,4 @@
-"""What prompts of `cite` say around their documents, and how keys are written. All wording is Carrara's own."""
+"""The text around documents in prompts of `cite`, and the form of keys. All wording is Carrara's own."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from random import Random
 
 from pipeline.tasks.documents.text import EXAMPLE, START, TAIL, accepted, numbered, plain
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Thing, forms, kinds
-from pipeline.worlds.gazetteer.documents import BESIDE, Writer, masked, pronouns_of
-from pipeline.worlds.gazetteer.questions import BESIDES, LAST, OPENINGS, Place, clauses
+from pipeline.worlds.gazetteer.documents import ASIDE, Writer, masked, pronouns_of
+from pipeline.worlds.gazetteer.questions import ASIDES, LAST, OPENINGS, Place, clauses
 from pipeline.worlds.gazetteer.things import YEARS, era_of
 from pipeline.worlds.wording import Slot, parse, slots, write
 
@@ -34,7 +34,7 @@ nothing else."""
 
 
 def label(*ids: str) -> str:
-    """Return ids as replies give them.
+    """Return ids as written in replies.
 
     >>> label("48213", "11223")
     '[48213][11223]'
@@ -43,7 +43,7 @@ def label(*ids: str) -> str:
 
 
 def as_sentences(facts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the accepted answers that state facts: each value with the ids of all documents that state it.
+    """Return the accepted answers for facts: each value with the ids of all documents that state it.
 
     >>> as_sentences({"the Breck": ["48213"], "1803": ["11223", "33344"]})
     ('Breck [48213]. 1803 [11223][33344].',)
@@ -52,7 +52,7 @@ def as_sentences(facts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 
 def as_items(facts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the accepted answers that list things, each with the id of its document.
+    """Return the accepted answers for lists: each thing with the id of its document.
 
     >>> as_items({"Walton & Sons": ["48213"], "Ames Brothers": ["11223"]})[1]
     'Walton and Sons [48213], Ames Brothers [11223]'
@@ -61,7 +61,7 @@ def as_items(facts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 
 def _worded(facts: Mapping[str, Sequence[str]], between: str, end: str) -> tuple[str, ...]:
-    """Join the wordings of all facts: in the first answer as the documents have them, in another one in words."""
+    """Join the forms of all facts; the first answer has the target of each."""
     forms = [accepted(value) for value in facts]
     answers = (
         between.join(f"{words[min(at, len(words) - 1)]} {label(*ids)}" for words, ids in zip(forms, some, strict=True))
@@ -72,18 +72,18 @@ def _worded(facts: Mapping[str, Sequence[str]], between: str, end: str) -> tuple
 
 
 MORE = (4, 5)
-"""How many facts a document about the thing states beside the leading one, if there are so many to be told."""
+"""How many facts a document about the thing states besides the leading one, if it has that many."""
 OWN_DECOYS = 4
 """The most decoys about the thing itself."""
 NEAR = 12
-"""Years between the first ones of a thing and a decoy at first; where nothing fits, there may be more of them."""
+"""The most years between the beginnings of a thing and a decoy; it is raised until something fits."""
 MENTIONS = 2
-"""How often a decoy about another thing names the one that is asked about."""
+"""How often a decoy about another thing names the one asked about."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """A question for some facts of a thing; where each of them belongs, and its value."""
+    """A question for some facts about a thing, with the place of each."""
 
     question: str
     thing: Thing
@@ -96,7 +96,7 @@ class Query:
 
 
 def ask(world: Gazetteer, rng: Random, first: Place, facts: int) -> Query:
-    """Invent a thing, and ask for a fact and others of it; every value stands in a passage of the world, too."""
+    """Invent a thing, and ask for the first fact and others; every value also occurs in a passage of the world."""
     kind = forms()[first[0]].kind
     others = [one for one in clauses() if forms()[one[0]].kind == kind and one != first]
     for _ in count():
@@ -114,7 +114,7 @@ def ask(world: Gazetteer, rng: Random, first: Place, facts: int) -> Query:
 def whole(
     world: Gazetteer, rng: Random, kind: str, taken: Sequence[str] = (), years: tuple[int, int] | None = None
 ) -> Thing:
-    """Invent a thing of which every relation has a value that no other has; it begins in some `years`, if given."""
+    """Invent a thing whose relations all have values, all different; it begins in one of `years`, if given."""
     for _ in count():
         thing = world.invent(rng, kind, {}, taken, rng.randint(*years) if years else None)
         values = [value for form in kinds()[kind] for value in _completed(world, rng, thing, form)]
@@ -124,7 +124,7 @@ def whole(
 
 
 def _completed(world: Gazetteer, rng: Random, thing: Thing, form: Form) -> Iterator[str | None]:
-    """State all relations of a form, and yield what is stated; none where the world has nothing of the time."""
+    """Fill in all relations of a form, and yield their values; None if the world has nothing from that time."""
     known = thing.stated[form.name]
     for relation in form.relations:
         if relation.name not in known:
@@ -136,7 +136,7 @@ def _completed(world: Gazetteer, rng: Random, thing: Thing, form: Form) -> Itera
 
 
 def _clear(world: Gazetteer, asked: Query) -> bool:
-    """Return whether no value stands in the question or in another one, and all stand in the world."""
+    """Return whether no value is part of another or of the question, and all occur in the world."""
     values = [plain(one).lower() for one in asked.values]
     apart = not any(one in other for one in values for other in values if one is not other)
     return (
@@ -147,12 +147,12 @@ def _clear(world: Gazetteer, asked: Query) -> bool:
 
 
 def holding(world: Gazetteer, value: str) -> list[int]:
-    """Return the passages of the world that state or name a value, or are about it."""
+    """Return the world's passages that state a value, or are about it."""
     return sorted({*world.holding.get(value, ()), *world.about.get(value, ())})
 
 
 def in_words(rng: Random, thing: Thing, places: Sequence[Place]) -> str:
-    """Return a question for some facts of a thing, which is named once.
+    """Return a question for some facts about a thing, which it names once.
 
     >>> from pipeline.streams import stream
     >>> in_words(stream("one"), Thing("bridge", "the Walton Bridge"), [("bridge", "designer"), ("bridge", "paid")])
@@ -166,12 +166,12 @@ def in_words(rng: Random, thing: Thing, places: Sequence[Place]) -> str:
 
 
 def by_name(place: Place) -> list[str]:
-    """Return the clauses for a fact in which a long name reads well, since it stands in no genitive."""
+    """Return the clauses for a fact in which a long name reads well, as it is not in the genitive."""
     return [one for one in clauses()[place] if slots(one)[0] != "its"]
 
 
 def _clause(said: str, name: str, pronouns: Mapping[str, str]) -> str:
-    """Return a clause with a name in the first of its slots, if one is given, and pronouns in the others."""
+    """Return a clause with a name, if given, in its first slot, and pronouns in the others."""
     own = "'" if name.endswith("s") else "'s"
     first = iter([name] if name else [])
 
@@ -183,7 +183,7 @@ def _clause(said: str, name: str, pronouns: Mapping[str, str]) -> str:
 
 
 def part(rng: Random, thing: Thing, form: str, stated: Sequence[str], but: Sequence[Place]) -> Thing:
-    """Return a thing of which little is told: its lead, what is to be `stated`, and some of the rest `but` places."""
+    """Return a thing with few facts: the leading one, what is to be `stated`, and some others outside of `but`."""
     known, (lead, *others) = thing.stated[form], forms()[form].relations
     rest = [one.name for one in others if (form, one.name) not in but and one.name not in stated]
     told = {lead.name, *stated, *rng.sample(rest, min(len(rest), rng.choice(MORE) - len(stated)))}
@@ -192,10 +192,10 @@ def part(rng: Random, thing: Thing, form: str, stated: Sequence[str], but: Seque
 
 
 def golds(writer: Writer, rng: Random, asked: Query) -> tuple[list[Passage], list[int]]:
-    """Write the documents that state what is asked, and tell which fact each one states; half of them stand in two.
+    """Write the relevant documents, and return them with the index of the fact that each states.
 
-    No document states two of the facts, so that there must be as many documents as facts. Each speaks beside that of
-    one of the facts with a value for which it does not hold.
+    Half of the facts are in two documents. No document states two facts, so that at least as many documents as facts
+    are needed. Each also mentions its fact's relation with a value that does not apply.
     """
     facts = range(len(asked.places))
     told = [*facts, *rng.sample(facts, len(facts) // 2)]
@@ -203,23 +203,23 @@ def golds(writer: Writer, rng: Random, asked: Query) -> tuple[list[Passage], lis
     for fact in told:
         form, relation = asked.places[fact]
         own = forms()[form]
-        said, beside = masked(rng, own, own.relation(relation), asked.question, BESIDES)
-        told_of, wanted = part(rng, asked.thing, form, [relation], asked.places), [(one, "") for one in beside]
+        said, asides = masked(rng, own, own.relation(relation), asked.question, ASIDES)
+        told_of, wanted = part(rng, asked.thing, form, [relation], asked.places), [(one, "") for one in asides]
         passages.append(writer.write(told_of, form, wanted, {relation: said}))
     return passages, told
 
 
 def _beside(rng: Random, form: str, asked: Query) -> list[tuple[str, str]]:
-    """Return what asks for sentences of a form that speak of one or two of the facts that are asked for."""
-    known = [BESIDE + relation for place, relation in asked.places if place == form]
+    """Return requests for sentences of a form that mention one or two of the asked facts without stating them."""
+    known = [ASIDE + relation for place, relation in asked.places if place == form]
     return [(one, "") for one in rng.sample(known, min(2, len(known)))]
 
 
 def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: Query, wanted: int) -> Iterator[Passage]:
-    """Yield decoys: half are about the thing itself and state nothing that is asked, four at the most.
+    """Yield decoys: half, but at most four, are about the thing itself and state nothing that is asked.
 
-    Those are by the same `writer` as all other documents about it. The others are about further things of its kind, two
-    about each, which state what is asked and name the thing twice.
+    These are by the same `writer` as all other documents about the thing. The others are about further things of its
+    kind, two about each. They state what is asked, and name the thing twice.
     """
     own = min(OWN_DECOYS, wanted // 2)
     for _ in range(own):
@@ -233,18 +233,18 @@ def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: Query, wan
             writer = Writer(rng, world.cast, settled=True, out=other.facts.values())
         form, relation = asked.places[number % len(asked.places)]
         told = part(rng, other, form, [relation], asked.places)
-        yield writer.write(told, form, [("other", asked.thing.name)] * MENTIONS + [(BESIDE + relation, "")])
+        yield writer.write(told, form, [("other", asked.thing.name)] * MENTIONS + [(ASIDE + relation, "")])
 
 
 def years_near(thing: Thing, most: int) -> tuple[int, int]:
-    """Return the years near the first one of a thing in which things of its kind can begin."""
+    """Return the first and last year at most `most` from a thing's beginning in which its kind can begin."""
     known = next(filter(None, map(era_of, kinds()[thing.kind])), None)
     first, last = known.span if known and known.span else YEARS
     return max(first, thing.era - most), min(last, thing.era + most)
 
 
 def _other(world: Gazetteer, rng: Random, asked: Query, taken: Sequence[str]) -> Thing:
-    """Invent another thing of the kind and the time, with another value for each fact that is asked."""
+    """Invent another thing of the same kind and time, with another value for each asked fact."""
     for turn in count(NEAR):
         years = years_near(asked.thing, turn)
         other = whole(world, rng, asked.thing.kind, taken, years)

@@ -1,4 +1,4 @@
-"""Repositories that nobody has seen: what code does, what it returns, what calls what, and how it came to be so."""
+"""Questions about invented repositories: what code does and returns, what calls it, and how it changed."""
 
 from pipeline.tasks.code.call import Call
 from pipeline.tasks.code.callers import Callers

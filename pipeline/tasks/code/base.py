@@ -1,4 +1,4 @@
-"""The frame of all tasks of `code`: from what a row asks to files of its own among those of the world."""
+"""The base of all tasks of `code`: a row's own files among those of the world."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ from pipeline.worlds.forge import (
 )
 
 ROWS = 1024
-"""Rows of which what is written is kept: a shard is sampled, packed and proven in turn."""
+"""Rows whose texts are cached, as a shard is sampled, packed and proven in turn."""
 SPARES = 32
 
 
 class Written(NamedTuple):
-    """A file or commit that is written for a row, with its role."""
+    """A file or commits written for a row, with their role."""
 
     text: str
     role: Role
@@ -59,7 +59,7 @@ class Written(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a row asks and what is written for it; `shown` is published, with ``guesses`` of naive readers."""
+    """What a row asks and what is written for it; `shown` is published, with the ``guesses`` of guessers."""
 
     question: str
     key: Key
@@ -68,7 +68,7 @@ class Drawn:
 
 
 class Packages:
-    """The packages of a row: no file of the pool has their names, or those of functions in them."""
+    """The packages of a row. Their names and those of their functions do not occur in the pool."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
@@ -76,7 +76,7 @@ class Packages:
         self._functions: set[str] = set()
 
     def new(self, domain: Domain | None = None) -> tuple[str, Namer]:
-        """Return the name of a new package, and what names things in it: no two functions of a row have one name."""
+        """Return the name of a new package, and a namer for it that never repeats a function's name in a row."""
         domain = domain or self.rng.choice(domains())
         while (name := package_name(self.rng, domain, of_row=True)) in self._taken:
             domain = self.rng.choice(domains())
@@ -98,7 +98,7 @@ def spec_of(tier: str, docs: str) -> PoolSpec:
 
 
 class CodeTask(Task):
-    """A question about files or commits. `complexity` is how many steps, functions or commits its answer needs."""
+    """A question about files or commits. `complexity` is the number of steps, functions or commits that it needs."""
 
     __slots__ = ()
 
@@ -107,9 +107,9 @@ class CodeTask(Task):
     scorer = "exact"
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({})
     reply: str = text.NAME
-    """How the prompt asks for the reply."""
+    """The prompt's request for the form of the reply."""
     fits: Mapping[int, int] = MappingProxyType({})
-    """The shortest length at which a complexity fits, where that is not 4,096."""
+    """The shortest length at which a complexity fits, unless it is 4,096."""
 
     def golden_stratum(self, complexity: int) -> Stratum:
         """Return a stratum of one row, at the shortest length at which the complexity fits."""
@@ -126,17 +126,17 @@ class CodeTask(Task):
         return Sample("", stratum, index, drawn.shown, relevant, drawn.question, drawn.key)
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
-        """Return what was written for the row, but for files that only import: they are short."""
+        """Return what was written for the row, without the short files that only import."""
         return tuple(text for text in sample.relevant if "/__init__.py" not in text[: text.index("\n")])
 
 
 class FilesTask(CodeTask):
-    """A question about files, among those of the world."""
+    """A question about files."""
 
     __slots__ = ()
 
     def docs(self, stratum: Stratum) -> str:
-        """Return what docstrings of functions over lists say."""
+        """Return what docstrings of functions over lists state: the value of the knob ``docs``, if there is one."""
         return str(self.knob(stratum, "docs")) if "docs" in self.knobs else DOCS[0]
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
@@ -160,7 +160,7 @@ class FilesTask(CodeTask):
         )
 
     def filler(self, stratum: Stratum, row_streams: Streams) -> Filler:
-        """Return files of the world in random order: those that enter are a beginning of packages, so that all run."""
+        """Return the world's files in random order; a prompt takes whole packages or their first files, so all run."""
         world = forge(row_streams, stratum.tier)
         spares = world.units + Shuffled(row_streams.of("spares"), world.lone).take(SPARES)
         units = world.units + world.lone
@@ -173,7 +173,7 @@ class FilesTask(CodeTask):
         """Return the accepted answers to the question about some files.
 
         Raises:
-            ReadError: if there is none, or more than one.
+            ReadError: if there is not exactly one.
         """
 
     def answers(self, text: str) -> tuple[str, ...]:
@@ -181,11 +181,11 @@ class FilesTask(CodeTask):
         return self.solved(read(text))
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that each marked file that is needed is, that no other is, and that all that is imported is there."""
+        """Prove that relevant files are needed, that decoys are not, and that all imports can be resolved."""
         return solve.faults(row, self.solved)
 
 
 @lru_cache(maxsize=ROWS)
 def plan_row(task: CodeTask, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Drawn:
-    """Return what a row asks and shows; remembers the rows of a shard."""
+    """Return what a row asks and what is written for it; cached for the rows of a shard."""
     return task.drawn(Dealer(stratum, index, row_streams, stratum_streams))

@@ -1,4 +1,4 @@
-"""code.call: what a call returns, through functions of as many files."""
+"""code.call: what a call returns, through functions in several files."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pipeline.tasks.code.solve import asked_call, same_named
 from pipeline.tasks.lines import Dealer
 from pipeline.worlds.forge import (
     Called,
+    IntFunction,
     Module,
-    Number,
     beside,
     finish,
     import_one,
@@ -31,29 +31,29 @@ from pipeline.worlds.forge import (
 SAME = 3
 """Functions of each name, each in a package of its own."""
 SHOWN = 0.35
-"""The share of packages that give the function out themselves."""
+"""The share of packages that re-export the function."""
 GIVEN = range(3, 60)
 SMALLEST, LARGEST = 2, 600
 TRIED = 243
-"""Combinations of functions of the right names that are tried out, at most."""
+"""The most combinations of functions with the right names to try."""
 
 
 @dataclass(eq=False)
 class Link:
-    """A function on the way, or one of its name: where it stands, what it does, and what it calls.
+    """A function on the path of a call, or another of the same name.
 
-    `calls` holds one function, which can be exchanged for another.
+    `calls` contains at most one function, which can be exchanged for another.
     """
 
     module: Module
     name: str
     given_out: bool
-    value: Number = abs
+    value: IntFunction = abs
     calls: list[Link] = field(default_factory=list)
 
 
 class Call(FilesTask):
-    """A value that functions of several files work out. `complexity` is how many functions."""
+    """A value computed by functions in several files. `complexity` is the number of functions."""
 
     __slots__ = ()
 
@@ -66,7 +66,7 @@ class Call(FilesTask):
     fits = MappingProxyType({8: 8192})
 
     def drawn(self, dealer: Dealer) -> Drawn:
-        """Draw functions that call one another, and for each two others of its name."""
+        """Draw functions that call one another, and two others with the name of each."""
         rng = dealer.rng("functions")
         while True:
             levels, number = chain(rng, dealer.stratum.complexity), rng.choice(GIVEN)
@@ -90,13 +90,13 @@ class Call(FilesTask):
         return (str(Machine(repository).call(name, number)),)
 
     def faults(self, row: Published) -> Iterator[str]:
-        """Prove also that each function on the way is needed: with another of its name the answer is another."""
+        """Prove also that each function on the path matters: with another of its name the answer changes."""
         yield from super().faults(row)
         yield from same_named(row, row.metadata["latent"]["path"], self.solved)
 
 
 def chain(rng: Random, size: int) -> list[list[Link]]:
-    """Write functions that call one another, the last ones first; those that are asked about are the first of each."""
+    """Write functions that call one another, the last level first; the first of each level is on the path."""
     packages, levels = Packages(rng), list[list[Link]]()
     for _ in range(size):
         _, namer = packages.new()
@@ -132,7 +132,7 @@ def _path(levels: Sequence[Sequence[Link]]) -> Iterator[Link]:
 
 
 def is_sound(levels: Sequence[Sequence[Link]], own: Sequence[Link], number: int) -> bool:
-    """Return whether numbers stay small, and no other function of any name on the way leads to the same value."""
+    """Return whether numbers stay small, and no other function with a name on the path leads to the same value."""
     at = number
     for link in reversed(own):
         if not SMALLEST <= abs(link.value(at)) <= LARGEST:
@@ -153,7 +153,7 @@ def is_sound(levels: Sequence[Sequence[Link]], own: Sequence[Link], number: int)
 
 
 def by_name_alone(rng: Random, levels: Sequence[Sequence[Link]], own: Sequence[Link], number: int) -> float:
-    """Return how often the value is right if every function is one of those that have its name, by lot."""
+    """Return how often the value is right if every function is drawn at random from those with its name."""
     right, hits = own[0].value(number), 0
     every = [*product(range(SAME), repeat=len(levels))] if SAME ** len(levels) <= TRIED else None
     tried = every or [tuple(rng.choices(range(SAME), k=len(levels))) for _ in range(TRIED)]
@@ -169,7 +169,7 @@ def by_name_alone(rng: Random, levels: Sequence[Sequence[Link]], own: Sequence[L
 
 
 def written(link: Link, own: Sequence[Link]) -> Iterator[Written]:
-    """Yield the file of a function, and that of its package where it is given out by that."""
+    """Yield the file of a function, and the package's own file if it re-exports the function."""
     role: Role = "relevant" if link in own else "decoy"
     yield Written(link.module.text, role)
     if link.given_out:

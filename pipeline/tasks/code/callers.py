@@ -1,4 +1,4 @@
-"""code.callers: all functions that call one, by whatever name it is imported."""
+"""code.callers: all functions that call a given one, by whatever name it is imported."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from pipeline.worlds.forge import (
 SAME, NO_ROOT = 3, -1
 """Functions of one name, each in a package of its own."""
 SHOWN = 0.35
-"""The share of packages that give the function out themselves."""
+"""The share of packages that re-export the function."""
 WITHIN = (1, 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A function that others call, by its package too if `given_out`; `root` is the first one that it leads to."""
+    """A function that others call, also through its package if `given_out`; `root` is the target that it leads to."""
 
     module: Module
     name: str
@@ -48,14 +48,14 @@ class Target:
 
 @dataclass(frozen=True, eq=False)
 class Caller(Target):
-    """A function that calls another, by its package where `by_package`, and by the name `spelled`."""
+    """A function that calls another by the name `spelled`, imported from its package if `by_package`."""
 
     by_package: bool = False
     spelled: str = ""
 
 
 class Callers(FilesTask):
-    """The functions that call one. `complexity` is how many."""
+    """The functions that call a given one. `complexity` is their number."""
 
     __slots__ = ()
 
@@ -69,7 +69,7 @@ class Callers(FilesTask):
     fits = MappingProxyType({4: 8192, 16: 16384})
 
     def drawn(self, dealer: Dealer) -> Drawn:
-        """Draw a function and its callers, as many of two others of its name, and texts that name it."""
+        """Draw a function and its callers, as many callers of two others of its name, and files that only name it."""
         rng, size, within = dealer.rng("functions"), dealer.stratum.complexity, self.knob(dealer.stratum, "within")
         packages = Packages(rng)
         targets = same_named(packages)
@@ -110,7 +110,7 @@ class Callers(FilesTask):
         return Drawn(question, Key.accepting(", ".join(key)), files, shown)
 
     def solved(self, repository: Repository) -> tuple[str, ...]:
-        """Go through all calls, and return who calls what is asked; order does not matter."""
+        """Return the callers, found among all calls; order does not matter."""
         return solve.callers_asked(repository)
 
     def faults(self, row: Published) -> Iterator[str]:
@@ -120,7 +120,7 @@ class Callers(FilesTask):
 
 
 def same_named(packages: Packages) -> list[Target]:
-    """Write functions of one name, each in a package of its own: the first is the one that is asked about."""
+    """Write functions of one name, each in a package of its own; the first is the one asked about."""
     _, namer = packages.new()
     name, found = namer.function(), list[Target]()
     for root in range(SAME):
@@ -131,19 +131,19 @@ def same_named(packages: Packages) -> list[Target]:
 
 
 def sibling_of(module: Module) -> str:
-    """Write another function into a module: other files import that of the one that is asked about."""
+    """Write another function into a module, for other files to import."""
     name = module.namer.function()
     scalar_function(module, name)
     return name
 
 
 def of_root(rng: Random, callers: Sequence[Caller], root: int, count: int) -> Sequence[Caller]:
-    """Draw as many callers of one function as are to be called in turn."""
+    """Draw `count` callers of one root, to be called in turn."""
     return rng.choices([one for one in callers if one.root == root], k=count)
 
 
 def call_all(packages: Packages, targets: Sequence[Target]) -> list[Caller]:
-    """Write a caller of each of some functions, in modules of one to three, which import what they call."""
+    """Write a caller of each function, in modules of one to three callers, which import what they call."""
     rng, found = packages.rng, list[Caller]()
     left = rng.sample(targets, len(targets))
     while left:
@@ -166,7 +166,7 @@ def call_all(packages: Packages, targets: Sequence[Target]) -> list[Caller]:
 
 
 def mention(packages: Packages, name: str) -> Module:
-    """Write a module that names a function and does not call it."""
+    """Write a module that names a function but does not call it."""
     module = started(*packages.new())
     if packages.rng.random() < 0.5:
         any_function(module, [], NONE)
@@ -182,6 +182,6 @@ def mention(packages: Packages, name: str) -> Module:
 
 
 def finished(module: Module) -> Module:
-    """Return a module without what it does not use."""
+    """Remove from a module what it does not use, and return it."""
     finish(module)
     return module

@@ -1,4 +1,4 @@
-"""code.changed: which commit gave a constant its present value, behind all reverts and reapplied commits."""
+"""code.changed: which commit gave a constant its present value, despite reverts and reapplied commits."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ from pipeline.worlds.forge import (
 )
 
 FILES = 3
-"""Files in which the same constant stands, with changes of the same kind."""
+"""Files with a constant of the same name, and changes of the same kind."""
 NEEDED = {1: (1,), 5: (5,), 20: (19, 21)}
-"""How many commits decide, by complexity: the one that is asked for, and pairs behind it."""
+"""How many commits are needed, by complexity: the one that is asked for, and pairs after it."""
 VALUES = range(2, 90)
 SHARE = (False, True, True)
-"""How often the last value is set once more and reverted, and how often the commit that counts is reapplied."""
+"""What is dealt for whether the last value is set again and reverted, and whether the right commit is reapplied."""
 BETWEEN = 0.2
-"""How much nearer the next change is to the one that counts, or to where all is taken back again, than by chance."""
+"""The factor by which the gap after the right commit, and after each point where all is reverted, is shortened."""
 FEW = 4
-"""Values that a constant goes through: each comes again."""
+"""Values that a constant takes, each more than once."""
 
 
 class Told(NamedTuple):
-    """Commits about a constant as units in order, the code of the one that counts, and all of them in order."""
+    """Commits about a constant: their units in order, the code of the right one, and all commits in order."""
 
     units: Sequence[Written]
     answer: str
@@ -62,7 +62,7 @@ class Told(NamedTuple):
 
 
 class Changed(CodeTask):
-    """Where the value of a constant comes from. `complexity` is about how many commits decide it."""
+    """The origin of a constant's value. `complexity` is roughly the number of commits needed."""
 
     __slots__ = ()
 
@@ -109,12 +109,12 @@ class Changed(CodeTask):
         return Drawn(question, Key.accepting(own.answer), files, shown)
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Mingle the histories of a row, each in its order, among commits of the world."""
+        """Interleave the histories of a row, each in order, among commits of the world."""
         stratum = sample.stratum
         files = iter(plan_row(self, stratum, sample.index, row_streams, stratum_streams).files)
         wanted = sorted(depths(stratum_streams, row_streams, stratum.rows, sample.index, len(sample.relevant)))
         rng, lines = row_streams.of("decoys"), list[tuple[float, Written]]()
-        for at in range(0, len(wanted) - 1, 2):  # who stops early seldom stops where all before is taken back
+        for at in range(0, len(wanted) - 1, 2):  # a reader who stops early rarely stops where all is reverted
             wanted[at] += (1 - BETWEEN) * (wanted[at + 1] - wanted[at])
         for count in sample.latent["histories"]:
             some = [next(files) for _ in range(count)]
@@ -134,11 +134,11 @@ class Changed(CodeTask):
         )
 
     def answers(self, text: str) -> tuple[str, ...]:
-        """Go through the commits about the constant."""
+        """Replay the commits about the constant."""
         return log.answers(log.read_log(text))
 
     def faults(self, row: Published) -> Iterator[str]:
-        """Prove that each commit that is needed is, that no other is, and that values follow from one another."""
+        """Prove that relevant commits are needed, that decoys are not, and that values are consistent."""
         return log.faults(row)
 
 
@@ -148,9 +148,9 @@ def make_log(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
 
 
 class Telling:
-    """Writes how a constant came to its value, and what was changed, tried and taken back before and behind that.
+    """Writes the history of a constant: how it got its value, and what was changed and reverted before and after that.
 
-    Each of few values comes again: the last one may have been set before, and behind by a commit that is reverted.
+    Its few values recur: the last one may also be set before, and after by a commit that is reverted.
     """
 
     def __init__(self, rng: Random, codes: Codes, place: Setting, values: Sequence[int]) -> None:
@@ -159,10 +159,10 @@ class Telling:
         self.units, self.commits = list[Written](), list[Commit]()
 
     def told(self, needed: int, *, again: bool, reapplied: bool) -> Told:
-        """Write all commits, of which so many are needed: the one that counts, and pairs that take one another back.
+        """Write all commits, of which `needed` are needed: the right one, and pairs that cancel out.
 
-        With `reapplied` one pair reverts the commit that counts and reapplies it; with `again` the last value is set
-        once more, and reverted. What is not needed stands in one unit, so that it can be left out.
+        With `reapplied`, one pair reverts and reapplies the right commit. With `again`, the last value is set once more
+        and reverted. Commits that are not needed form one unit, so that they can be left out together.
         """
         rng = self.rng
         self.before()
@@ -186,7 +186,7 @@ class Telling:
         self.units.append(Written("".join(one.text for one in some), "relevant" if needed else "decoy"))
 
     def set(self, old: int, new: int) -> Commit:
-        """Return a commit that sets the constant."""
+        """Return a commit that changes the constant."""
         return set_to(self.rng, self.codes, self.place, old, new)
 
     def back(self, commit: Commit) -> Commit:
@@ -194,7 +194,7 @@ class Telling:
         return taken_back(self.rng, self.codes, self.place, commit)
 
     def before(self) -> None:
-        """Write changes to values that do not stand, the last one among them."""
+        """Write earlier changes, some of them to the final value, that do not last."""
         rng, now = self.rng, self.rng.choice(self.others)
         for _ in range(rng.randrange(2, 5)):
             new = rng.choice([one for one in (self.final, self.final, *self.others) if one != now])
@@ -208,13 +208,13 @@ class Telling:
             self.write(one, self.back(one))
 
     def nested(self) -> list[Commit]:
-        """Return two changes, to another value and back to the last one, and their reverts, the last change first."""
+        """Return two changes, to another value and back to the final one, then their reverts in reverse order."""
         one = self.set(self.final, self.rng.choice(self.others))
         other = self.set(one.new, self.final)
         return [one, other, self.back(other), self.back(one)]
 
     def tried(self, left: int) -> list[Commit]:
-        """Return a change and its revert, or with them a revert of the revert that is reverted too."""
+        """Return a change and its revert, sometimes followed by a revert of the revert and its revert."""
         found = [self.set(self.final, self.rng.choice(self.others))]
         for _ in range(3 if left > 2 and self.rng.random() < 0.4 else 1):
             found.append(self.back(found[-1]))
@@ -222,7 +222,7 @@ class Telling:
 
 
 def guesses(own: Told) -> dict[str, float]:
-    """Return the scores of naive readers of the right file: the last commit that names the constant, or sets it."""
+    """Return the scores of guessers that know the right file, such as the last commit that sets the constant."""
     sets = [one for one in own.commits if one.new and not one.subject.startswith(("Revert ", "Reapply "))]
     final = next(one.new for one in sets if one.code == own.answer)
     to_it = [one.code for one in sets if one.new == final]

@@ -1,4 +1,4 @@
-"""code.find: which function does what is described in other words."""
+"""code.find: which function matches a description in other words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NEAR = (8, 0, 4)
 
 
 class Find(FilesTask):
-    """A function that is described by what it does. `complexity` is in how many steps."""
+    """A function that is described by what it does. `complexity` is the number of steps."""
 
     __slots__ = ()
 
@@ -41,7 +41,7 @@ class Find(FilesTask):
     reply = text.NAME
 
     def drawn(self, dealer: Dealer) -> Drawn:
-        """Draw steps, and functions that differ from them in one thing each, every one in a file of its own."""
+        """Draw steps, and near misses that each differ in one way, every function in a file of its own."""
         rng, stratum = dealer.rng("steps"), dealer.stratum
         wanted = self.knob(stratum, "near")
         near = list[Sequence[Step]]()
@@ -71,7 +71,7 @@ class Find(FilesTask):
         return Drawn(question, Key.accepting(names[0]), files, shown)
 
     def solved(self, repository: Repository) -> tuple[str, ...]:
-        """Run every function over a list, and return the one that does what is asked."""
+        """Run every function over lists, and return the one that does what is asked."""
         found = solve.matching(repository)
         if len(found) != 1:
             raise ReadError(f"{len(found)} functions do what is described")

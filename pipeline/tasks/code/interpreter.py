@@ -1,7 +1,7 @@
-"""Runs functions of a small part of Python: an interpreter of its own over the nodes that are listed here.
+"""An interpreter for a small subset of Python.
 
-A function is made into closures, one for each node; nothing is compiled or executed by Python itself. Whatever is not
-listed is refused: other nodes, builtins and methods, recursion, and loops beyond a number of steps.
+It turns each function into closures, one per node; Python itself compiles and executes nothing. It refuses whatever is
+not listed here (other nodes, builtins and methods), recursion, and too many loop steps.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pipeline.tasks.code.reading import File, Name, Repository
 from pipeline.tasks.solving import ReadError
 
 STEPS = 100_000
-"""Turns of loops that one call may take, with all that it calls."""
+"""The most loop steps that a call may take, with all that it calls."""
 LARGEST, LONGEST = 1 << 64, 10_000
-"""The largest number that is multiplied; characters of the longest text, or things in the longest list."""
+"""Bound of the numbers that may be multiplied; the longest string or collection."""
 FORM = re.compile(r"[<>0]?\d{1,2}d?")
 Do = Callable[["Frame"], Any]
 NEXT, SKIP = object(), object()
-"""What a statement comes to that returns nothing: go on, or go on with the next turn of the loop."""
+"""What a statement gives that does not return: go on, or continue the loop."""
 OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -63,7 +63,7 @@ METHODS: Mapping[type, frozenset[str]] = {
 
 @dataclass(slots=True)
 class Frame:
-    """A call that is running: its values, and the machine and file that it runs in."""
+    """A running call: its local values, its machine, and its file."""
 
     values: dict[str, Any]
     machine: Machine
@@ -72,7 +72,7 @@ class Frame:
 
 @dataclass(eq=False)
 class Machine:
-    """Calls functions of a repository; `path` is what was called, in order."""
+    """Calls functions of a repository; `path` lists the calls in order."""
 
     repository: Repository
     left: int = STEPS
@@ -83,7 +83,7 @@ class Machine:
         """Call a function.
 
         Raises:
-            ReadError: for what is not there, is not of this part of Python, fails, or does not end.
+            ReadError: if it does not exist, is outside the subset, fails, or takes too long.
         """
         found = self.repository.defined(name)
         if found is None:
@@ -104,17 +104,17 @@ class Machine:
         return None if value is NEXT else value
 
     def turn(self) -> None:
-        """Count a turn of a loop."""
+        """Count a loop step."""
         self.left -= 1
         if self.left < 0:
             raise ReadError("a call takes too many steps")
 
 
 def made(file: File, name: str) -> tuple[Sequence[str], Do]:
-    """Return the parameters of a function, and what it does; it is made once.
+    """Return the parameters and the cached closure of a function.
 
     Raises:
-        ReadError: for a node that is not of this part of Python.
+        ReadError: for a node outside the subset.
     """
     if name not in file.compiled:
         function = file.functions[name]
@@ -130,7 +130,7 @@ def made(file: File, name: str) -> tuple[Sequence[str], Do]:
 
 
 def block(nodes: Sequence[ast.stmt]) -> Do:
-    """Return what statements do one after the other."""
+    """Return the closure of consecutive statements."""
     parts = [statement(node) for node in nodes]
 
     def run(frame: Frame) -> Any:
@@ -144,7 +144,7 @@ def block(nodes: Sequence[ast.stmt]) -> Do:
 
 
 def statement(node: ast.stmt) -> Do:
-    """Return what a statement does."""
+    """Return the closure of a statement."""
     if isinstance(node, ast.Return) and node.value:
         return expression(node.value)
     if isinstance(node, ast.Continue):
@@ -201,7 +201,7 @@ def _assigning(target: ast.expr, do: Do) -> Do:
 
 
 def binding(target: ast.expr) -> Callable[[Frame, Any], None]:
-    """Return what puts a value where a target says: a name, names, or a place in a dictionary or list."""
+    """Return a function that assigns a value to a target: a name, a tuple, or an item of a dictionary or list."""
     if isinstance(target, ast.Name):
         name = target.id
 
@@ -228,7 +228,7 @@ def binding(target: ast.expr) -> Callable[[Frame, Any], None]:
 
 
 def expression(node: ast.expr) -> Do:
-    """Return what an expression comes to."""
+    """Return the closure of an expression."""
     maker = EXPRESSIONS.get(type(node))
     if maker is None:
         raise ReadError(f"{type(node).__name__} is not of this part of Python")
@@ -254,7 +254,7 @@ def _name(node: ast.Name) -> Do:
 
 
 def constant(machine: Machine, file: File, name: str) -> Any:
-    """Return the value of a constant of a module."""
+    """Return the value of a module's constant."""
     if name not in file.constants:
         raise ReadError(f"{file.module}: {name} has no value")
     return expression(file.constants[name])(Frame({}, machine, file))
@@ -275,7 +275,7 @@ def _binary(kind: type[ast.AST], left: Do, right: Do) -> Do:
 
 
 def small(value: Any) -> Any:
-    """Return a value, unless it is a text or list that has grown beyond what such functions make."""
+    """Return a value, or raise an error if it is longer than such functions can legitimately make it."""
     if isinstance(value, str | list | dict | range) and len(value) > LONGEST:
         raise ReadError(f"a {type(value).__name__} grows too long")
     return value
@@ -385,7 +385,7 @@ def _call(node: ast.Call) -> Do:
 
 
 def method(value: Any, name: str, given: Sequence[Any]) -> Callable[..., Any]:
-    """Return a method of a list, dictionary or text, if it is of this part of Python."""
+    """Return a method of a list, dictionary or string, if it is in the subset."""
     if name not in METHODS.get(type(value), ()) or (name == "replace" and max(map(len, given)) > 1):
         raise ReadError(f"{type(value).__name__}.{name} is not of this part of Python")
     found: Callable[..., Any] = getattr(value, name)
@@ -429,4 +429,4 @@ EXPRESSIONS: Mapping[type[ast.AST], Callable[[Any], Do]] = {
     ast.JoinedStr: _formatted,
     ast.FormattedValue: _filled,
 }
-"""The expressions that there are."""
+"""The expressions in the subset."""

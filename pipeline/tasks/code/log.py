@@ -1,4 +1,4 @@
-"""Reads the log of a repository from a prompt's text alone, and answers by going through its commits once more."""
+"""Reads the log of a repository from a prompt's text alone, and answers by replaying its commits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ASKED = re.compile(r"Which commit gave ([A-Z_]+) in (\S+) the value that it has 
 
 
 class Commit(NamedTuple):
-    """A commit as read: its code, the one that it reverts if any, and what it sets a constant of a file from and to."""
+    """A commit as read: its code, the commit it reverts, and the change of a constant in a file, each if any."""
 
     code: str
     reverts: str
@@ -33,7 +33,7 @@ class Commit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """All commits of a prompt in order, where each starts, and the question."""
+    """All commits of a prompt in order, their starts, and the question."""
 
     commits: Sequence[Commit]
     starts: Sequence[int]
@@ -45,7 +45,7 @@ def read_log(text: str) -> Log:
     """Read a prompt.
 
     Raises:
-        ReadError: if it does not consist of commits and a question.
+        ReadError: if it does not contain commits followed by a question.
     """
     start, end = text.find(COMMITS) + len(COMMITS), text.rfind(f"\n{END}") + 1
     asked = ASKS.search(text, max(0, text.rfind("\nQuestion: ")))
@@ -63,7 +63,7 @@ def read_commit(text: str) -> Commit:
     """Read one commit.
 
     Raises:
-        ReadError: if it has not the form of one, or its hunk has not as many lines as it says.
+        ReadError: if it is not a commit of this form, or the line numbers of its hunk are wrong.
     """
     head = COMMIT.match(text)
     hunk = HUNK.match(text, head.end()) if head else None
@@ -85,10 +85,10 @@ _commits = LINES.of_each(read_commit)
 
 
 def answers(log: Log, left_out: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """Return the commit whose change of a constant stands at the end; some commits may be left out.
+    """Return the commit whose change of a constant is in effect at the end; some commits may be left out.
 
     Raises:
-        ReadError: if none does, or a commit reverts what does not stand.
+        ReadError: if there is none, or a commit reverts one that is not in effect.
     """
     asked = ASKED.fullmatch(log.question)
     if not asked:
@@ -98,9 +98,9 @@ def answers(log: Log, left_out: frozenset[str] = frozenset()) -> tuple[str, ...]
 
 
 def standing(commits: Sequence[Commit]) -> Sequence[str]:
-    """Return the commits that stand behind one another after all commits about a constant.
+    """Return the stack of commits in effect after all commits about a constant, the last one on top.
 
-    A revert of the last one that stands takes it away; a revert of that revert brings it back.
+    A revert of the top commit removes it; a revert of that revert restores it.
     """
     found, gone, back = list[str](), dict[str, str](), dict[str, str]()
     for commit in commits:
@@ -120,7 +120,7 @@ def standing(commits: Sequence[Commit]) -> Sequence[str]:
 
 
 def faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row: codes, values that do not follow from one another, marks, and what is needed."""
+    """Yield what is wrong with a row: its question, duplicate codes, inconsistent values, and wrong marks."""
     log = read_log(row.text)
     if log.question != row.question:
         yield f"the prompt asks {log.question!r}"

@@ -18,7 +18,7 @@ MODULE_LEVEL = (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign, ast.FunctionDe
 
 
 class Name(NamedTuple):
-    """Something that a module has, by the dotted name of the module and its own; a module itself has no own name."""
+    """A module's dotted name and the name of something in it; "" for the module itself."""
 
     module: str
     own: str
@@ -26,7 +26,7 @@ class Name(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class File:
-    """A file as parsed: its functions and constants by name, and for each name that it imports what that is."""
+    """A parsed file: its functions and constants by name, and what each imported name refers to."""
 
     module: str
     text: str
@@ -34,24 +34,24 @@ class File:
     constants: Mapping[str, ast.expr]
     imports: Mapping[str, Name]
     compiled: dict[str, Any] = field(default_factory=dict)
-    """What the interpreter and others have made of functions, by name."""
+    """A cache for the interpreter and for solvers, by name."""
 
 
 @dataclass(frozen=True, eq=False)
 class Repository:
-    """All files of a prompt by the dotted name of their module, where each starts, and the question."""
+    """All files of a prompt and their starts, by the dotted name of the module, and the question."""
 
     files: Mapping[str, File]
     starts: Mapping[str, int]
     question: str
 
     def without(self, module: str, file: File | None = None) -> Repository:
-        """Return the same without a file, or with another one in its place."""
+        """Return the repository without a file, or with another in its place."""
         files = {name: one for name, one in self.files.items() if name != module}
         return Repository({**files, module: file} if file else files, self.starts, self.question)
 
     def defined(self, name: Name) -> Name | None:
-        """Return the function that a name stands for, through all imports; None if it is none of these files."""
+        """Return the function that a name refers to through all imports; None if it is not in these files."""
         seen = set[Name]()
         while name not in seen:
             seen.add(name)
@@ -66,7 +66,7 @@ class Repository:
         raise ReadError(f"{name.module}.{name.own} is imported in a circle")
 
     def called(self, file: File, node: ast.expr) -> Name | None:
-        """Return the function that a called expression of a file stands for: a name, or one of a module's."""
+        """Return the function that a called expression in a file refers to: a name, or an attribute of a module."""
         if isinstance(node, ast.Name):
             return self.defined(Name(file.module, node.id))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -83,7 +83,7 @@ def read(text: str) -> Repository:
     """Read a prompt.
 
     Raises:
-        ReadError: if it does not consist of files and a question, or a file cannot be parsed.
+        ReadError: if it does not contain files followed by a question, or a file cannot be parsed.
     """
     start, end = text.find(FILES) + len(FILES), text.rfind(f"\n{END}") + 1
     asked = ASKS.search(text, max(0, text.rfind("\nQuestion: ")))
@@ -103,7 +103,7 @@ def read(text: str) -> Repository:
 
 
 def parse(text: str) -> File:
-    """Parse one file, below its line with the path.
+    """Parse one file after the line with its path.
 
     Raises:
         ReadError: for anything but a docstring, imports, constants and functions.
@@ -150,13 +150,13 @@ def _imported(node: ast.stmt) -> Iterator[tuple[str, Name]]:
 
 
 def bound(function: ast.FunctionDef) -> frozenset[str]:
-    """Return the names that a function binds itself: parameters, and what it assigns."""
+    """Return the names that a function binds: its parameters and what it assigns."""
     stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return frozenset(stored | {one.arg for one in function.args.args})
 
 
 def calls(file: File, name: str) -> Sequence[ast.expr]:
-    """Return what a function calls by a name that it does not bind itself, as it is written."""
+    """Return the expressions that a function calls by names that it does not bind itself; cached."""
     place = f"{name} calls"
     if place not in file.compiled:
         function = file.functions[name]
@@ -171,7 +171,7 @@ def calls(file: File, name: str) -> Sequence[ast.expr]:
 
 
 def called_names(file: File) -> frozenset[str]:
-    """Return the last names of all that the functions of a file call, such as ``f`` of ``a.f(1)``; found once."""
+    """Return the last names of all that a file's functions call, such as ``f`` in ``a.f(1)``; cached."""
     if CALLED not in file.compiled:
         nodes = [node for name in file.functions for node in calls(file, name)]
         file.compiled[CALLED] = frozenset(

@@ -1,7 +1,7 @@
-"""Answers from a prompt's files alone: what does what is described, what a call returns, who calls; and what must hold.
+"""Answers questions about files from a prompt's text alone, and checks rows.
 
-Each subtask over files has a part: functions are run over lists, a call is interpreted, and calls are followed through
-imports to what they stand for. The log of commits has a solver of its own, in log.py.
+There is a part for each subtask: functions are run over lists, a call is interpreted, and calls are followed through
+imports to their functions. The solver for commits is in log.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pipeline.tasks.solving import ReadError, times
 
 DESCRIBED = re.compile(r"Which function takes a list of whole numbers and does this: it (.+)\?")
 LISTS, LISTED = 32, "of lists"
-"""How many lists functions are run on; where a file keeps which functions take one."""
+"""How many lists functions are run on; the cache key for the functions of a file that take one."""
 Act = Callable[[list[int], int], Any]
 
 
@@ -69,22 +69,22 @@ MEANINGS: Sequence[tuple[str, Act]] = (
         lambda some, _: max(some or [0]) - min(some or [0]),
     ),
 )
-"""Sentences, with ``#`` for a number, and what they mean."""
+"""Wordings of steps, with ``#`` for a number, and what they mean."""
 PATTERNS = tuple((re.compile(said.replace("#", r"(\d)")), act) for said, act in MEANINGS)
 
 
 @cache
 def lists() -> Sequence[list[int]]:
-    """Return the lists that functions are run on: other ones than the writer tries."""
+    """Return the lists that functions are run on, which are not those that the writer tries."""
     rng = stream("code.find", "proof")
     return [[rng.randrange(-5, 31) for _ in range(size)] for size in (0, 1, 3, *rng.choices(range(6, 17), k=LISTS - 3))]
 
 
 def wanted(question: str) -> Sequence[Any]:
-    """Return what the function that is asked for makes of each list.
+    """Return the results of the described function for all lists.
 
     Raises:
-        ReadError: for words that mean no step, or several.
+        ReadError: for words that do not mean exactly one step.
     """
     asked = DESCRIBED.fullmatch(question)
     if not asked:
@@ -101,12 +101,12 @@ def wanted(question: str) -> Sequence[Any]:
 
 
 def candidates(repository: Repository) -> Sequence[Name]:
-    """Return all functions that take one list of numbers."""
+    """Return all functions that take only a list of numbers."""
     return [Name(module, name) for module, file in repository.files.items() for name in of_lists(file)]
 
 
 def of_lists(file: File) -> Sequence[str]:
-    """Return the functions of a file that take one list of numbers; they are looked for once."""
+    """Return the functions of a file that take only a list of numbers; cached."""
     if LISTED not in file.compiled:
         file.compiled[LISTED] = [name for name, node in file.functions.items() if _takes(node) == ["list[int]"]]
     found: Sequence[str] = file.compiled[LISTED]
@@ -118,7 +118,7 @@ def _takes(node: ast.FunctionDef) -> Sequence[str]:
 
 
 def matching(repository: Repository) -> Sequence[Name]:
-    """Return the functions that do what the question says, as far as all lists tell."""
+    """Return the functions that give the described result for all lists."""
     results, found = wanted(repository.question), list[Name]()
     order = sorted(range(LISTS), key=lambda at: -len(lists()[at]))
     for name in candidates(repository):
@@ -131,7 +131,7 @@ def matching(repository: Repository) -> Sequence[Name]:
 
 
 def returned(repository: Repository, file: File, name: Name, at: int) -> Any:
-    """Return what a function makes of one of the lists; it is kept where its file alone tells."""
+    """Return a function's result for one of the lists; it is cached if it depends only on the function's file."""
     known: dict[int, Any] = file.compiled.setdefault(f"{name.own} returns", {})
     if at not in known:
         alone = Repository({file.module: file}, {}, "")
@@ -158,7 +158,7 @@ def asked_call(question: str) -> tuple[Name, int]:
 
 
 def same_named(row: Published, path: Sequence[str], solve: Callable[[Repository], tuple[str, ...]]) -> Iterator[str]:
-    """Yield what is wrong with the way that a call takes: each function on it has two others of its name."""
+    """Yield what is wrong with the path of a call: two others share the name of each function, and change the value."""
     repository = read(row.text)
     name, number = asked_call(repository.question)
     machine = Machine(repository)
@@ -190,10 +190,10 @@ CALLERS_ASKED = re.compile(
 
 
 def callers_asked(repository: Repository) -> tuple[str, ...]:
-    """Return the functions that call what a question asks about, in alphabetical order.
+    """Return the functions that call the one that a question is about, in alphabetical order.
 
     Raises:
-        ReadError: if it asks something else, the function is not there, or two callers have the same name.
+        ReadError: if it asks something else, the function does not exist, or callers do not have distinct names.
     """
     asked = CALLERS_ASKED.fullmatch(repository.question)
     if not asked:
@@ -221,7 +221,7 @@ def callers(repository: Repository, target: Name) -> Iterator[Name]:
 
 
 def known_as(repository: Repository, own: str) -> frozenset[str]:
-    """Return the names that functions of a name have in these files: its own, and those of imports of it."""
+    """Return the names under which functions called `own` may be known in these files, through imports."""
     names = frozenset({own})
     while True:
         more = names.union(
@@ -233,7 +233,7 @@ def known_as(repository: Repository, own: str) -> frozenset[str]:
 
 
 def named_elsewhere(row: Published) -> Iterator[str]:
-    """Yield files that name what is asked about and are not marked."""
+    """Yield unmarked files that contain the name of the function that is asked about."""
     repository = read(row.text)
     asked = CALLERS_ASKED.fullmatch(row.question)
     marked = {start for start, _ in row.spans("relevant", "decoy")}
@@ -246,7 +246,7 @@ Solve = Callable[[Repository], tuple[str, ...]]
 
 
 def faults(row: Published, solve: Solve) -> Iterator[str]:
-    """Yield what is wrong with a row: its question, marks, imports that lead nowhere, and what is needed."""
+    """Yield what is wrong with a row: its question, unresolved imports, and wrong marks."""
     repository = read(row.text)
     if repository.question != row.question:
         yield f"the prompt asks {repository.question!r}"
@@ -267,7 +267,7 @@ def faults(row: Published, solve: Solve) -> Iterator[str]:
 
 
 def lost(repository: Repository) -> Iterator[str]:
-    """Yield imports that lead to nothing in these files."""
+    """Yield imports that cannot be resolved in these files."""
     for file in repository.files.values():
         for alias, name in file.imports.items():
             module = name.module if not name.own else f"{name.module}.{name.own}"
@@ -276,7 +276,7 @@ def lost(repository: Repository) -> Iterator[str]:
 
 
 def answers_of(repository: Repository, solve: Solve) -> tuple[str, ...]:
-    """Return the answers from some files, none if they do not answer."""
+    """Return the answers from some files; empty if there are none."""
     try:
         return solve(repository)
     except ReadError:

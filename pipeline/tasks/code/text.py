@@ -1,4 +1,4 @@
-"""What prompts of `code` say around files and commits. All wording is Carrara's own."""
+"""The text around files and commits in prompts of `code`. All wording is Carrara's own."""
 
 from __future__ import annotations
 

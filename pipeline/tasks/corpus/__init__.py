@@ -1,4 +1,4 @@
-"""Subtasks of families asked about a user's own corpus, which the knob ``corpus`` names by its SHA-256."""
+"""Subtasks asked about a user's own corpus, which the knob ``corpus`` names by its SHA-256."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ __all__ = ["TASKS", "CorpusTask"]
 TASKS: dict[tuple[str, str], CorpusTask] = {
     (task.family, task.subtask): task for task in (Single(), Bridge(), Listed(), Facets(), Listing(), Best(), Labels())
 }
-"""The tasks over corpora by family and subtask; mrcr and recall choose theirs themselves."""
+"""The tasks over corpora, by family and subtask; mrcr and recall have their own."""

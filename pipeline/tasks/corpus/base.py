@@ -1,4 +1,4 @@
-"""What tasks over a user's corpus share: the corpus by its knob, and that no program solves their rows."""
+"""The base of tasks over a user's corpus, whose rows no program can solve."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.tasks.base import PoolSpec, Task
 
 @dataclass(frozen=True, slots=True)
 class CorpusTask(Task):
-    """A family's subtask asked about a user's own texts. Nobody can solve its rows by a program: they are checked."""
+    """A subtask asked about a user's own texts. No program can solve its rows, so they are only checked."""
 
     corpora: str = field(default="", kw_only=True)
     """The folder of frozen corpora."""
@@ -23,7 +23,7 @@ class CorpusTask(Task):
         return replace(self, corpora=corpora)
 
     def answers(self, text: str) -> tuple[str, ...]:
-        """Refuse: no program answers questions about any text.
+        """Refuse, as no program answers questions about arbitrary texts.
 
         Raises:
             ValueError: always.

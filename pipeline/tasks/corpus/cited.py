@@ -1,8 +1,8 @@
-"""cite.facets and cite.listing over a user's own questions with several answers, as ALCE's (HELMET, section B.2).
+"""cite.facets and cite.listing over a user's own questions with several answers, like ALCE's (HELMET, appendix B.2).
 
-A document supports an answer if it holds one of its forms as whole words: no program can tell whether it says so, and
-the metadata has ``"support": "string"``. Of the passages that hold an answer one or two of each answer stand in the
-prompt, and nothing else in it holds any.
+A document supports an answer if it contains one of its forms as whole words. No program can tell whether it states the
+answer, so the metadata has ``"support": "string"``. The prompt has one or two passages for each answer, and nothing
+else in it contains any answer.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from pipeline.tasks.corpus.questions import KNOBS
 from pipeline.tasks.documents.haystack import FACTS
 
 MOST = 12
-"""Answers of a question."""
+"""The most answers to a question."""
 SUPPORT, MOST_SUPPORT = 2, 3
-"""Passages that are chosen for an answer, and that hold it, at the most: the scorer counts three ids of a statement."""
+"""The most passages chosen for an answer, and that contain it; the scorer counts three ids in a statement."""
 LOOKED_AT = 60
-"""Passages with an answer that are looked at, the best first."""
+"""The most passages with an answer to look at, the best first."""
 LONGEST = 700
-"""Characters of a key: a reply has to hold it."""
+"""The most characters of a key, which must fit in a reply."""
 SHOWN, SHOWN_FACTS = 5, 3
-"""Documents of a demonstration, and its answers at the most."""
+"""Documents in a demonstration, and the most answers."""
 Held = Mapping[str, frozenset[int]]
-"""Passages by id, each with the numbers of the answers that it holds."""
+"""Passages by id, each with the numbers of the answers that it contains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facets(PassageTask):
-    """All answers to a question, with documents that hold them. `complexity` is how many answers there are."""
+    """All answers to a question, with documents that contain them. `complexity` is the number of answers."""
 
     family = "cite"
     subtask = "facets"
@@ -78,7 +78,7 @@ class Facets(PassageTask):
     def needed(
         self, corpus: Corpus, question: Question, stratum: Stratum, row_streams: Streams
     ) -> tuple[Sequence[str], Key]:
-        """Return the ids of the passages that are chosen for the answers, and the key."""
+        """Return the ids of the passages chosen for the answers, and the key."""
         held = chosen(corpus, question)
         names = row_streams.of("support").sample([*held], len(held))
         return names, _key(corpus, question, held, self.listing)
@@ -96,7 +96,7 @@ class Facets(PassageTask):
         return _key(corpus, question, chosen(corpus, question), self.listing).target
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
-        """Return how many documents are filler, and what says that a document supports an answer."""
+        """Return the number of documents that are filler, and what counts as support."""
         return {**PassageTask.filled(self, sample, units), "support": "string"}
 
     def tail(self, question: str) -> str:
@@ -129,7 +129,7 @@ class Facets(PassageTask):
 
 @dataclass(frozen=True, slots=True)
 class Listing(Facets):
-    """The same as a list."""
+    """The same, with the answers as a list."""
 
     subtask = "listing"
     reply = ITEMS
@@ -137,7 +137,7 @@ class Listing(Facets):
 
 
 def facts(question: Question) -> list[tuple[str, ...]]:
-    """Return the forms of each answer; an answer that is a form of one before it is left out."""
+    """Return the forms of each answer, without answers that are a form of an earlier one."""
     found, seen = list[tuple[str, ...]](), set[str]()
     for forms in question.answers:
         plain = {searched(form) for form in forms}
@@ -149,9 +149,9 @@ def facts(question: Question) -> list[tuple[str, ...]]:
 
 @lru_cache(maxsize=4096)
 def chosen(corpus: Corpus, question: Question) -> Held:
-    """Return passages that support the answers, one or two for each of them, the best first.
+    """Return passages that support the answers, one or two for each, the best first.
 
-    Answers that none holds are left out. No answer stands in more passages than the scorer counts.
+    Answers that no passage contains are left out. No answer is in more passages than the scorer counts.
     """
     wanted, found, times = facts(question), dict[str, frozenset[int]](), dict[int, int]()
     places = [corpus.places[name] for name in question.gold[:LOOKED_AT]]
@@ -170,7 +170,7 @@ def chosen(corpus: Corpus, question: Question) -> Held:
 
 
 def _key(corpus: Corpus, question: Question, held: Held, listing: bool) -> Key:  # noqa: FBT001
-    """Return the key: every answer that is held with the numbers of its documents, in all wordings."""
+    """Return the key: all answers with the numbers of their documents, in all wordings."""
     places, said = numbers(corpus), facts(question)
     ids = {
         fact: sorted(str(places[corpus.places[name]]) for name, some in held.items() if fact in some)
@@ -186,7 +186,7 @@ def _key(corpus: Corpus, question: Question, held: Held, listing: bool) -> Key: 
 
 @lru_cache(maxsize=32)
 def _askable(corpus: Corpus, count: int, *, listing: bool) -> Sequence[int]:
-    """Return the places of the questions with so many answers, whose keys score full marks."""
+    """Return the indices of the questions with `count` answers whose keys get the full score."""
     found = []
     for number, one in enumerate(corpus.questions):
         if not one.shown and len(one.answers) >= count:

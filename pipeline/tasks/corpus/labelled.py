@@ -1,8 +1,8 @@
-"""icl.intents over a user's own labelled texts, as TREC, NLU, BANKING77 and CLINC150 (HELMET, sections 2.1 and B.4).
+"""icl.intents over a user's own labelled texts, such as TREC, NLU, BANKING77 and CLINC150 (HELMET, 2.1 and B.4).
 
-Examples come in rounds of one of each label. No text comes twice, unlike in HELMET: a label whose texts are used up is
-left out of later rounds, and the metadata says how many examples labels have. What label a text has is the user's word:
-no program can tell, and rows are checked, not solved.
+Examples come in rounds of one of each label. Unlike in HELMET, no text is repeated: a label whose texts are used up is
+left out of later rounds, and the metadata states how many examples labels have. No program can verify the user's
+labels, so rows are checked, not solved.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LATE = 24
 
 
 def _order_faults(row: Published, shown: Examples) -> Iterator[str]:
-    """Hold examples to rounds of one of each label, or to blocks of one label."""
+    """Check that examples are in rounds of one of each label, or in blocks of one label."""
     if row.stratum.knob("rounds", "") == "blocked":
         if len(list(groupby(shown.labels))) != len({*shown.labels}):
             yield "examples of a label do not stand side by side"
@@ -47,16 +47,16 @@ def _order_faults(row: Published, shown: Examples) -> Iterator[str]:
 
 
 DOMAIN = "text"
-"""What is labelled, among the wordings of `text`."""
+"""The key of the wordings of `text`."""
 MOST = 999
-"""Labels of a corpus: more are numbers that the scorer does not read."""
+"""The most labels of a corpus; the scorer does not read larger numbers."""
 HELD_OUT, MOST_HELD_OUT = 5, 20
-"""Of so many texts of a label one is asked where the corpus keeps none for that; so many at the most."""
+"""One in this many texts of a label is asked if the corpus keeps none for that, and at most this many."""
 
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The labels of a corpus, its examples label by label, and what is asked, each in a fixed order."""
+    """The labels of a corpus, its examples by label, and the texts to ask about, each in a fixed order."""
 
     labels: tuple[str, ...]
     examples: tuple[Labelled, ...]
@@ -64,16 +64,16 @@ class Parts:
 
     @property
     def home(self) -> Indices:
-        """Return the place of each example's label."""
+        """The index of each example's label."""
         places = {label: place for place, label in enumerate(self.labels)}
         return np.array([places[one.label] for one in self.examples], dtype=np.int64)
 
 
 @lru_cache(maxsize=4)
 def parts(corpus: Corpus) -> Parts:
-    """Split a corpus into examples and what is asked; of labels without an example nothing is asked.
+    """Split a corpus into examples and texts to ask about; labels without an example are not asked about.
 
-    Where all texts are for examples, every fifth of a label is asked, in an order that does not hang on a seed.
+    If the corpus keeps none to ask about, a fifth of each label's texts are held out, whatever the seed of the release.
     """
     asked = {one.text for one in corpus.labelled if not one.shown} or _held_out(corpus.labelled)
     shown = sorted((one for one in corpus.labelled if one.text not in asked), key=lambda one: one.label)
@@ -101,7 +101,7 @@ def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 
 def _written(world: Streams, corpus: Corpus, digest: str, form: str, which: int) -> Mapping[str, str]:
-    """Return how each label is written: in the user's words, or as a number that is dealt."""
+    """Return how each label is written: in the user's words, or as a number drawn for the mapping."""
     labels = parts(corpus).labels
     if form == "words":
         return {label: label for label in labels}
@@ -111,7 +111,7 @@ def _written(world: Streams, corpus: Corpus, digest: str, form: str, which: int)
 
 @dataclass(frozen=True, slots=True)
 class Labels(CorpusTask):
-    """The label of a text of a user's. `complexity` is how many labels there are."""
+    """The label of a user's own text. `complexity` is the number of labels."""
 
     family = "icl"
     subtask = "intents"
@@ -130,10 +130,10 @@ class Labels(CorpusTask):
         return PoolSpec(name, 1, stratum.tier, f"corpus {digest}", make, self.corpora)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Deal a way of dealing labels, and a text that is no example; labels take turns.
+        """Deal a mapping of labels, and a text that is not an example; labels take turns.
 
         Raises:
-            PoolError: if the corpus has another number of labels, or nothing to ask.
+            PoolError: if the corpus has another number of labels, nothing to ask, or labels that are too similar.
         """
         corpus, digest = self.corpus(stratum), str(stratum.knob("corpus", ""))
         known = parts(corpus)
@@ -155,7 +155,7 @@ class Labels(CorpusTask):
         return Sample("", stratum, index, latent, (f"{one.text}\n",), one.text, Key.accepting(answer))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Fill the prompt with examples in rounds, or for the knob ``rounds`` with those of each label side by side."""
+        """Fill the prompt with examples in rounds, or with the knob ``rounds`` at ``blocked`` label by label."""
         stratum, home = sample.stratum, parts(self.corpus(sample.stratum)).home
         order = in_rounds(row_streams.of("filler"), home)
         ranks = np.empty(len(home), dtype=np.int64)
@@ -177,7 +177,7 @@ class Labels(CorpusTask):
         )
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
-        """Return how many labels have examples, and how many the rarest and the most frequent of them have."""
+        """Return the numbers of examples, of labels that have any, and of examples of the rarest and commonest."""
         counts = np.bincount(parts(self.corpus(sample.stratum)).home[units])
         there = counts[counts > 0]
         told = {"examples": len(units), "labels": len(there)}
@@ -212,12 +212,12 @@ class Labels(CorpusTask):
         return {"uniform": 1 / sample.stratum.complexity}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return in which way labels are dealt."""
+        """Return the mapping of labels."""
         return {"mapping": (sample.latent["mapping"], _mappings(sample.stratum))}
 
 
 def in_rounds(rng: Random, home: Indices) -> Indices:
-    """Return texts in rounds of one of each label, in random order; a label without any left is not in later ones."""
+    """Return texts in rounds of one of each label in random order; labels whose texts are used up drop out."""
     mixed = np.argsort(words(rng, len(home)), kind="stable")
     by_label = mixed[np.argsort(home[mixed], kind="stable")]
     counts = np.bincount(home)
@@ -226,7 +226,7 @@ def in_rounds(rng: Random, home: Indices) -> Indices:
 
 
 def _number(known: Parts, stratum_streams: Streams, stratum: Stratum, index: int) -> int:
-    """Return which text is asked: labels take turns, and texts come again when all were asked."""
+    """Return the index of the text to ask about: labels take turns, and texts recur once all were asked about."""
     places = {label: place for place, label in enumerate(known.labels)}
     home = np.array([places[one.label] for one in known.asked], dtype=np.int64)
     order = in_rounds(stratum_streams.of("texts"), home)

@@ -1,9 +1,9 @@
-"""Tasks about a user's own passages: HELMET's files and others, cut to the token at any length.
+"""Tasks about a user's own passages, such as HELMET's files, at any exact length.
 
-Nobody can solve such a row by a program. It is checked: the documents that are needed stand there once, at their
-depths, one of them holds an accepted answer, and no other document of the prompt does (HELMET drops such documents
-too). Documents that were ranked for the question come first; where they run out, others fill the prompt by the knob
-``beyond``, and the metadata says how many are the question's own.
+No program can solve such a row, so it is only checked: the needed documents occur once, at their depths, one of them
+contains an accepted answer, and no other document of the prompt does (HELMET drops such documents too). Documents
+ranked for the question come first. If they run out, the knob ``beyond`` decides whether others fill the prompt, and the
+metadata states how many documents are the question's own.
 """
 
 from __future__ import annotations
@@ -37,32 +37,32 @@ from pipeline.tasks.documents.text import START, example
 from pipeline.tasks.solving import ReadError
 
 BEYOND, NEGATIVES = ("others", "none"), ("hard", "random")
-"""What fills a prompt behind the ranked passages, and whether these come first at all."""
+"""What fills a prompt after the ranked passages, and whether these come first at all."""
 
 
 @lru_cache(maxsize=4)
 def numbers(corpus: Corpus) -> Sequence[int]:
-    """Return a number for each passage: of five digits, or of as many as leave most of them free, and in no order."""
+    """Return a random number for each passage, of at least five digits, so that most numbers stay unused."""
     digits = max(5, len(str(2 * len(corpus.passages))))
     first = 10 ** (digits - 1)
     return stream("corpora", "numbers", corpus.digest).sample(range(first, 10 * first), len(corpus.passages))
 
 
 def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Write every passage of a corpus under its number."""
+    """Write every passage of a corpus with its number."""
     corpus = corpus_of_pool(spec)
     told = zip(corpus.passages, numbers(corpus), strict=True)
     return (unit(document(passage, number)) for passage, number in told)
 
 
 def make_passages(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Write every passage of a corpus. They state no facts that a program could read."""
+    """Write every passage of a corpus, without facts, as no program can read them."""
     corpus = corpus_of_pool(spec)
     return (unit(document(passage)) for passage in corpus.passages)
 
 
 def spec(stratum: Stratum, corpora: str, *, numbered: bool = False) -> PoolSpec:
-    """Return the pool of all passages of a stratum's corpus, with their numbers or without."""
+    """Return the pool of all passages of a stratum's corpus, with or without numbers."""
     digest = str(stratum.knob("corpus", ""))
     name = f"{'numbered-' if numbered else ''}passages-{digest[:12]}-{stratum.tier}"
     make = make_numbered if numbered else make_passages
@@ -71,19 +71,19 @@ def spec(stratum: Stratum, corpora: str, *, numbered: bool = False) -> PoolSpec:
 
 @lru_cache(maxsize=16)
 def needing(corpus: Corpus, needed: int) -> Sequence[int]:
-    """Return the places of the questions that can be asked and need so many passages."""
+    """Return the indices of the questions that can be asked and need `needed` passages."""
     every = enumerate(corpus.questions)
     return [n for n, one in every if one.answers and not one.shown and len(one.gold) == needed]
 
 
 def for_demonstrations(every: Iterable[Question]) -> Sequence[Question]:
-    """Return the questions kept for demonstrations, or if there are none, all."""
+    """Return the questions kept for demonstrations, or all if there are none."""
     some = [*every]
     return [one for one in some if one.shown] or some
 
 
 class Answering:
-    """Which passages hold an answer to a question, as far as anybody asked."""
+    """A cache of which passages contain an answer to a question."""
 
     def __init__(self, corpus: Corpus, question: Question) -> None:
         self._corpus, self._forms = corpus, forms_of(question.answers)
@@ -91,7 +91,7 @@ class Answering:
         self._known = np.zeros(len(corpus.passages), dtype=np.bool_)
 
     def held(self, places: Indices) -> NDArray[np.bool_]:
-        """Return for some passages whether each holds an accepted answer."""
+        """Return for each of some passages whether it contains an accepted answer."""
         fresh = places[~self._known[places]]
         if len(fresh) and self._forms:
             self._held[self._corpus.holding(fresh.tolist(), self._forms)] = True
@@ -101,12 +101,12 @@ class Answering:
 
 @lru_cache(maxsize=64)
 def answering(corpus: Corpus, number: int) -> Answering:
-    """Return what is known of a question's answers."""
+    """Return the cache of a question's answers."""
     return Answering(corpus, corpus.questions[number])
 
 
 class Ranked:
-    """The passages ranked for a question and then others, without those that are out or hold an answer."""
+    """The passages ranked for a question and then others, without those that are out or contain an answer."""
 
     def __init__(self, first: Indices, others: Shuffled | None, held: Answering, out: Iterable[int]) -> None:
         self._held, self._others, self._drawn = held, others, 0
@@ -140,9 +140,9 @@ def filler(
     *,
     shuffled: bool,
 ) -> Filler:
-    """Return a row's filler without the passages that are `out`, by the knobs ``negatives`` and ``beyond``.
+    """Return a row's filler without the passages that are `out`, according to the knobs ``negatives`` and ``beyond``.
 
-    Hard ones stand in the text as they are ranked, the best first and others behind them, or `shuffled`.
+    Hard passages are in the text as ranked, best first and others after them, or `shuffled`.
     """
     question, size = corpus.questions[number], len(corpus.passages)
     hard = stratum.knob("negatives", "hard") == "hard"
@@ -159,7 +159,7 @@ def filler(
 
 
 MOST_SHOWN = 1_500
-"""Characters of a document of a demonstration."""
+"""The most characters of a document in a demonstration."""
 
 
 def is_short(corpus: Corpus, name: str) -> bool:
@@ -169,12 +169,12 @@ def is_short(corpus: Corpus, name: str) -> bool:
 
 
 def showing(corpus: Corpus, number: int, gone: Set[str]) -> Callable[[str], bool]:
-    """Return what says of a passage whether a demonstration may show it: it is free, short, and does not answer.
+    """Return a test of whether a demonstration may show a passage: it is unused, short, and has no answer.
 
     Args:
         corpus: the corpus.
-        number: the place of the question that is asked.
-        gone: the passages that stand elsewhere in the prompt.
+        number: the index of the row's question.
+        gone: the passages that are elsewhere in the prompt.
     """
     known = answering(corpus, number)
     return lambda name: (
@@ -184,30 +184,30 @@ def showing(corpus: Corpus, number: int, gone: Set[str]) -> Callable[[str], bool
 
 @dataclass(frozen=True, slots=True)
 class PassageTask(CorpusTask):
-    """A question of a user's about the user's passages. `complexity` is how many of them it needs."""
+    """A user's own question about the user's passages. `complexity` is the number of passages that it needs."""
 
     introduction = text.INTRODUCTION
     lacking = "the corpus has no question to ask that needs so many passages: leave it out"
     few_shown = "other questions can be shown: give shots = 0"
-    """What is said where too few questions can be shown as demonstrations."""
+    """The end of the error message if too few questions can be demonstrations."""
     numbered = False
     """Whether documents have numbers."""
     shuffled = True
-    """Whether hard documents stand in any order, and not as they are ranked."""
+    """Whether hard documents are in random order instead of ranked."""
     shots = 2
     most_shots = 2
 
     @abstractmethod
     def tail(self, question: str) -> str:
-        """Return what stands behind the documents."""
+        """Return the text after the documents."""
 
     @abstractmethod
     def askable(self, corpus: Corpus, needed: int) -> Sequence[int]:
-        """Return the places of the questions that a complexity can ask."""
+        """Return the indices of the questions for a complexity."""
 
     @abstractmethod
     def showable(self, corpus: Corpus) -> Sequence[Question]:
-        """Return the questions of demonstrations."""
+        """Return the questions for demonstrations."""
 
     @abstractmethod
     def needed(
@@ -219,9 +219,9 @@ class PassageTask(CorpusTask):
     def documents_shown(
         self, corpus: Corpus, rng: Random, asked: int, question: Question, gone: Set[str]
     ) -> Sequence[str]:
-        """Return the ids of a demonstration's documents; none where the question cannot be shown.
+        """Return the ids of a demonstration's documents; empty if the question cannot be shown.
 
-        `asked` is the place of the question that the row asks, and `gone` are the passages that stand elsewhere.
+        `asked` is the index of the row's question, and `gone` are the passages that are elsewhere in the prompt.
         """
 
     @abstractmethod
@@ -232,10 +232,10 @@ class PassageTask(CorpusTask):
         return (spec(stratum, self.corpora, numbered=self.numbered),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw a question, dealt over all that need as many passages.
+        """Deal a question from all that need as many passages.
 
         Raises:
-            PoolError: if the corpus has none.
+            PoolError: if the corpus has none, or too few for demonstrations.
         """
         corpus = self.corpus(stratum)
         some = self.askable(corpus, stratum.complexity)
@@ -258,7 +258,7 @@ class PassageTask(CorpusTask):
         return Sample("", stratum, index, latent, relevant, question.question, key)
 
     def _shown(self, corpus: Corpus, rng: Random, stratum: Stratum, number: int) -> list[dict[str, Any]]:
-        """Draw demonstrations: other questions, each with documents that stand nowhere else."""
+        """Draw demonstrations: other questions, each with documents that occur nowhere else."""
         wanted, found, gone = self.shots_of(stratum), list[dict[str, Any]](), {*corpus.questions[number].gold}
         some = self.showable(corpus)
         for place in rng.sample(range(len(some)), len(some)):
@@ -303,11 +303,11 @@ class PassageTask(CorpusTask):
         yield Piece(START, "instruction")
 
     def written(self, corpus: Corpus, place: int) -> str:
-        """Return a passage as prompts have it."""
+        """Return a passage as a prompt's document."""
         return document(corpus.passages[place], numbers(corpus)[place] if self.numbered else None)
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
-        """Return how many documents are filler, and how many of them were ranked for the question."""
+        """Return the number of documents that are filler, and of those ranked for the question among them."""
         corpus = self.corpus(sample.stratum)
         ranked = [corpus.places[name] for name in corpus.questions[sample.latent["number"]].ranked]
         return {"filler": {"documents": len(units), "own": int(np.isin(units, ranked).sum())}}
@@ -316,7 +316,7 @@ class PassageTask(CorpusTask):
         return faults(row)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the point of the grid that a single document stands at."""
+        """Return the point of the grid at which a single document is."""
         single = sample.stratum.complexity == 1
         return grid.dealt(sample.latent["depths"][0], sample.stratum) if single else {}
 
@@ -328,7 +328,7 @@ NUMBER = re.compile(r"^Document \[(\d+)\]", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A document of a prompt: where its line stands, and what it says."""
+    """A document of a prompt: the span of its line, its text without the newline, and its number, if any."""
 
     start: int
     end: int
@@ -381,7 +381,7 @@ def faults(row: Published) -> Iterator[str]:
 
 
 def numbered_faults(row: Published, wanted: Set[str], count: int) -> Iterator[str]:
-    """Yield what is wrong with a row whose key names `wanted` documents, which should be so many."""
+    """Yield what is wrong with a row whose key names the `wanted` documents; `count` of them should be marked."""
     found = read(row.text)
     numbers = [one.number for one in found]
     if question(row.text) != row.question:

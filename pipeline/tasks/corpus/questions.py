@@ -56,14 +56,14 @@ from pipeline.tasks.rag.text import ONE
 
 KNOBS: Mapping[str, tuple[Any, ...] | CorpusKnob] = {"corpus": ANSWERED, "beyond": BEYOND, "negatives": NEGATIVES}
 SHOWN = 3
-"""Documents of a demonstration; more where its answer needs more."""
+"""Documents in a demonstration, unless its answer needs as many or more."""
 FEW = 3
-"""Relevant passages of a demonstration at the most."""
+"""The most relevant passages in a demonstration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked(PassageTask):
-    """A question of a user's about the user's passages. `complexity` is how many of them it needs."""
+    """A user's own question about the user's passages. `complexity` is the number of passages that it needs."""
 
     family = "rag"
     title = "a question about a user's own passages"
@@ -87,7 +87,7 @@ class Asked(PassageTask):
     def documents_shown(
         self, corpus: Corpus, rng: Random, asked: int, question: Question, gone: Set[str]
     ) -> Sequence[str]:
-        """Return the documents that a demonstration needs and ranked ones."""
+        """Return the documents that a demonstration needs, and ranked ones."""
         fit = showing(corpus, asked, gone)
         if question.question == corpus.questions[asked].question or not all(map(fit, question.gold)):
             return ()
@@ -97,7 +97,7 @@ class Asked(PassageTask):
         return self.keyed(corpus, question).target
 
     def keyed(self, corpus: Corpus, question: Question) -> Key:
-        """Return the key of a question: every form of its answers is right."""
+        """Return the key of a question, which accepts every form of its answers."""
         return Key.accepting(*dict.fromkeys(form for group in question.answers for form in group))
 
     def tail(self, question: str) -> str:
@@ -119,7 +119,7 @@ class Single(Asked):
     shuffled = False
 
     def for_stratum(self, stratum: Stratum) -> Task:
-        """Return the task over a corpus, by what surrounds the passage that is needed."""
+        """Return the task for what surrounds the needed passage."""
         return Running() if stratum.knob("negatives", NEGATIVES[0]) == "running" else self
 
 
@@ -134,7 +134,7 @@ class Bridge(Asked):
 
 @dataclass(frozen=True, slots=True)
 class Listed(Asked):
-    """The documents that were judged relevant to a question. `complexity` is how many they are."""
+    """The documents judged relevant to a question. `complexity` is their number."""
 
     subtask = "list"
     complexities = (1, 2, 3, 4, 5, 6, 7, 8)
@@ -150,7 +150,7 @@ class Listed(Asked):
         return _few_judged(corpus)
 
     def keyed(self, corpus: Corpus, question: Question) -> Key:
-        """Return the numbers of the passages that are relevant."""
+        """Return the key: the numbers of the relevant passages."""
         at = numbers(corpus)
         return Key.accepting(MEMBERS.join(str(at[corpus.places[name]]) for name in question.gold))
 
@@ -172,14 +172,14 @@ def _few_judged(corpus: Corpus) -> Sequence[Question]:
 
 
 def make_running(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Write every paragraph of a corpus as it stands, without its title."""
+    """Write every paragraph of a corpus as it is, without its title."""
     corpus = corpus_of_pool(spec)
     return (unit(passage.text + "\n") for passage in corpus.passages)
 
 
 @dataclass(frozen=True, slots=True)
 class Running(Single):
-    """A question about a paragraph of a user's documents, which stands in its context."""
+    """A question about a paragraph of a user's documents, in its original context."""
 
     shots = 0
     most_shots = 0
@@ -193,11 +193,11 @@ class Running(Single):
         return text.RUNNING_TAIL.format(question=question)
 
     def written(self, corpus: Corpus, place: int) -> str:
-        """Return a paragraph as prompts have it."""
+        """Return a paragraph as a line of a prompt."""
         return corpus.passages[place].text + "\n"
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the paragraph at its place in the text, and around it as much as there is room for."""
+        """Put the paragraph at its depth, with as much of its context and other documents as fits."""
         corpus, (depth,) = self.corpus(sample.stratum), sample.latent["depths"]
         if not corpus.documents:
             raise PoolError(f"{sample.stratum}: negatives = 'running' needs a corpus of documents: give 'hard'")
@@ -212,7 +212,7 @@ class Running(Single):
         )
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
-        """Return how many paragraphs are filler, and how many of them are of the same document or hold an answer."""
+        """Return the number of paragraphs of filler, and how many are of the same document or contain an answer."""
         corpus, number = self.corpus(sample.stratum), sample.latent["number"]
         home = corpus.passages[corpus.places[corpus.questions[number].gold[0]]].title
         own = sum(corpus.passages[place].title == home for place in units.tolist())
@@ -230,7 +230,7 @@ class Running(Single):
 
 
 def _around(corpus: Corpus, gold: int, depth: float, row_streams: Streams) -> tuple[Indices, Indices]:
-    """Return all paragraphs but one in the order in which they enter, and the place of every one in the text."""
+    """Return all paragraphs but `gold` in the order in which they enter, and every paragraph's rank in the text."""
     starts, counts, sizes, home = _outline(corpus)
     others = Shuffled(row_streams.of("filler"), len(starts), frozenset({int(home[gold])})).take(len(starts) - 1)
     lengths = np.add.reduceat(sizes, starts)[others]
@@ -248,7 +248,7 @@ def _around(corpus: Corpus, gold: int, depth: float, row_streams: Streams) -> tu
 
 @lru_cache(maxsize=4)
 def _outline(corpus: Corpus) -> tuple[Indices, Indices, Indices, NDArray[np.int64]]:
-    """Return first paragraph and number of paragraphs of each document, all their sizes, and whose each is."""
+    """Return each document's first paragraph and number of paragraphs, and each paragraph's size and document."""
     titles = [passage.title for passage in corpus.passages]
     starts = [place for place, title in enumerate(titles) if place == 0 or titles[place - 1] != title]
     counts = np.diff([*starts, len(titles)])

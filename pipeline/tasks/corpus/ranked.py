@@ -1,8 +1,8 @@
-"""rerank.conditions over a user's own graded passages, as MS MARCO's (HELMET, section 2.1 and appendix B.3).
+"""rerank.conditions over a user's own graded passages, such as MS MARCO's (HELMET, section 2.1 and appendix B.3).
 
-It asks for the ten documents that answer a question best. Of the passages with a grade as many are drawn as the
-complexity says, grades in turn, and the others are left out: so the key is the same at every length, while HELMET's
-longer prompts have more of each grade. Grades are the user's word: no program can tell them.
+It asks for the ten documents that answer a question best. The complexity is the number of passages drawn from those
+with a grade above 0, all grades in turn; the others are left out. So the key is the same at every length, while
+HELMET's longer prompts have more of each grade. No program can verify the user's grades.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from pipeline.tasks.rerank.chance import guesses
 from pipeline.tasks.rerank.text import TAIL, TEN, best, key_of
 
 MOST = 300
-"""Documents of a row that are worth anything."""
+"""The most documents of a row with a grade above 0."""
 SHOWN, BESIDE = 4, 2
-"""Documents of a demonstration that have a grade, and others."""
+"""Documents in a demonstration with a grade above 0, and others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Best(PassageTask):
-    """The ten documents that answer a question best. `complexity` is how many have a grade above 0."""
+    """The ten documents that answer a question best. `complexity` is the number of documents with a grade above 0."""
 
     family = "rerank"
     subtask = "conditions"
@@ -95,7 +95,7 @@ class Best(PassageTask):
 
 
 def in_turn(rng: Random, graded: Mapping[str, int], count: int) -> dict[str, int]:
-    """Return some passages with their grades, drawn from all grades in turn, the best first."""
+    """Return `count` passages with their grades, drawn from all grades in turn, the best grade first."""
     by_grade = [rng.sample(some, len(some)) for some in _by_grade(graded)]
     turns = [(turn, place, name) for place, some in enumerate(by_grade) for turn, name in enumerate(some)]
     return {name: graded[name] for _, _, name in sorted(turns)[:count]}
@@ -106,10 +106,9 @@ def _by_grade(graded: Mapping[str, int]) -> list[list[str]]:
 
 
 def _every(question: Question) -> dict[str, int]:
-    """Return the grades of all passages that were ranked for a question.
+    """Return the grades of all passages ranked for a question.
 
-    HELMET's files grade every ranked passage. BEIR's grade those that are needed, and the ones that a search finds
-    beside them are worth nothing.
+    HELMET's files grade every ranked passage. BEIR's grade only the needed ones; others that a search finds get 0.
     """
     if not question.grades:
         return {}
@@ -119,7 +118,7 @@ def _every(question: Question) -> dict[str, int]:
 
 
 def _grades(question: Question) -> dict[str, int]:
-    """Return the passages of a grade above 0, with their grades."""
+    """Return the passages with a grade above 0, and their grades."""
     return {name: grade for name, grade in _every(question).items() if grade > 0}
 
 

@@ -1,4 +1,4 @@
-"""What prompts about a user's own passages say around them. All wording is Carrara's own."""
+"""The text around a user's own passages in prompts. All wording is Carrara's own."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ number > number > number.\
 
 
 def document(passage: Passage, number: int | None = None) -> str:
-    """Return a passage as prompts have it: a line whose first word is fixed, so that no text can begin one."""
+    """Return a passage as a line of a prompt. Its first word is fixed, so that no user's text can begin a line."""
     opening = "Document" if number is None else f"Document [{number}]"
     return f"{opening} (title: {passage.title}) {passage.text}\n" if passage.title else f"{opening}: {passage.text}\n"

@@ -1,1 +1,1 @@
-"""Documents about an invented land: the haystack, the text and the reader that rag, cite and rerank share."""
+"""Documents about an invented land: the haystack, text and reader shared by rag, cite and rerank."""

@@ -1,4 +1,4 @@
-"""Questions of which no two in a cell, a subtask at a length, are the same: each row is a question more."""
+"""Draws questions so that no two rows of a cell (a subtask at a length) ask the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.streams import Streams
 
 Q = TypeVar("Q")
 TRIES = 60
-"""Draws before a question is asked again after all: the world holds no other."""
+"""Draws before a question is repeated after all, as the world has no other."""
 
 
 def unlike(
@@ -25,16 +25,16 @@ def unlike(
 ) -> tuple[Q, Streams]:
     """Return a question that no other row of the cell asks, and the streams that it was drawn from.
 
-    The rows that are dealt the same kind of question stand in turns, those of each complexity between those of the
-    others; a question is drawn again as long as it is that of a turn before.
+    The rows that are dealt one kind of question take turns, complexity by complexity in each round. A question is
+    drawn again while it equals that of an earlier turn.
 
     Args:
-        stratum: the row's, one of those of its cell, which differ in complexity.
-        complexities: what these can be.
-        stratum_streams: those that all rows of the stratum share.
-        dealt: the kind of question, and in which round it was dealt to the row.
-        draw: draws a question for a complexity.
-        said: what no two questions may have in common.
+        stratum: the row's stratum. The strata of a cell differ in complexity.
+        complexities: the complexities of these strata.
+        stratum_streams: the streams that all rows of the stratum share.
+        dealt: the kind of question, and the round in which it was dealt to the row.
+        draw: draws a question of a complexity.
+        said: returns what no two questions may have in common.
     """
     kind, rounds = dealt
     cell = Streams(stratum_streams.path[:-1])
@@ -54,5 +54,5 @@ def unlike(
 
 @lru_cache(maxsize=256)
 def _asked(cell: Streams, kind: str, knobs: object) -> tuple[list[tuple[Any, Streams]], set[Hashable]]:
-    """Return the questions of a cell and kind so far, turn by turn: a row need not draw those before it again."""
+    """Return the questions of a cell and kind so far, turn by turn, so that no row draws earlier ones again."""
     return [], set()

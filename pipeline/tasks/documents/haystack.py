@@ -1,4 +1,4 @@
-"""Documents about an invented land as a haystack: pools of passages, and filler that a search has ranked."""
+"""Documents about an invented land as a haystack: pools of passages, and filler ranked by a search."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.worlds.ranking import Index
 
 NEGATIVES, TITLES = ("hard", "random"), (True, False)
 LEAST, SPARE = 64, 400
-"""Fewer tokens than any passage has, and passages that are kept to close gaps and for those that are left out."""
+"""Fewer tokens than any passage has; and extra passages, to close gaps and to replace those that are left out."""
 STORED = np.dtype("<i4")
 
 
@@ -44,7 +44,7 @@ def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 
 def stated(passage: Passage) -> tuple[str, ...]:
-    """Return the facts of a passage: kind, subject, relation and value, with bars between them."""
+    """Return the facts of a passage, each as ``kind|subject|relation|value``."""
     told = (passage.thing.kind, passage.thing.name)
     return tuple("|".join((*told, relation, value)) for relation, value in passage.facts.items())
 
@@ -73,7 +73,7 @@ def _index(streams: Streams, tier: str) -> Index:
 def ranking(row_streams: Streams, stratum: Stratum, question: str) -> bytes:
     """Return the passages that a search for a question ranks first, as many as a prompt may need.
 
-    There are none where the knob ``negatives`` is random.
+    Empty if the knob ``negatives`` is ``random``.
     """
     if stratum.knob("negatives", NEGATIVES[0]) == "random":
         return b""
@@ -89,10 +89,10 @@ def places(ranked: bytes) -> Indices:
 def filler(
     row_streams: Streams, stratum: Stratum, ranked: bytes, out: Iterable[int], *, shuffled: bool, pool: str = ""
 ) -> Filler:
-    """Return a row's filler without the passages that are `out`, from the stratum's own `pool` unless one is named.
+    """Return a row's filler without the passages that are `out`; `pool` is by default the stratum's own.
 
-    The order, who enters, is that of a search as it was `ranked`, or random by the knob ``negatives``. Hard ones stand
-    in the text as the search ranks them, the best first, or `shuffled`.
+    Passages enter the prompt as a search `ranked` them, and in random order if nothing is ranked. Ranked passages are
+    in the text best first, or `shuffled`.
     """
     gone, name, size = frozenset(out), pool or spec(stratum).name, len(gazetteer(row_streams, stratum.tier).passages)
     if not ranked:
@@ -109,4 +109,4 @@ ANSWERED = CorpusKnob("a corpus's SHA-256", frozenset({"passages", "questions", 
 JUDGED = CorpusKnob("a corpus's SHA-256", frozenset({"passages", "questions"}))
 FACTS = CorpusKnob("a corpus's SHA-256", frozenset({"passages", "questions", "answers", "facts"}))
 GRADED = CorpusKnob("a corpus's SHA-256", frozenset({"passages", "questions", "grades"}))
-"""What a corpus must hold to be asked about, see `pipeline.tasks.corpus`."""
+"""The tables that a corpus must have for each kind of task, see `pipeline.tasks.corpus`."""

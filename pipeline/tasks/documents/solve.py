@@ -1,7 +1,7 @@
 """Reads passages of the gazetteer from a prompt's text alone.
 
-What sentences look like is not proven independently: their patterns are compiled by `pipeline.worlds.wording` from the
-wordings that the writer fills. All that follows from them is worked out by code of this module's own.
+The form of sentences is not proven independently: `pipeline.worlds.wording` compiles their patterns from the writer's
+own wordings. What follows from the sentences is worked out by separate code in this module.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ WHO = {
     "surname": {"It": r"(?:She|He|[A-Z]\w+)", "it": r"(?:she|he|[A-Z]\w+)", "him": r"(?:her|him|[A-Z]\w+)",
                 "Its": r"(?:Her|His|[A-Z]\w+'s)", "its": r"(?:her|his|[A-Z]\w+'s)"},
 }  # fmt: skip
-"""How sentences name a person who is known from the first one."""
+"""How later sentences refer to a person whom the first one names."""
 
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A document as read: where it stands, its form, whom or what it is about, what it states, and its id, if any."""
+    """A document as read: its span, form, subject, facts and text, and its id, if any."""
 
     start: int
     end: int
@@ -40,7 +40,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A sentence as a pattern: the relation that it states and the type of its values, or none where it is colour."""
+    """A sentence as a pattern, with the relation it states and the type of its values, both "" for a mere detail."""
 
     pattern: re.Pattern[str]
     relation: str
@@ -48,13 +48,13 @@ class Wording:
 
 
 def plain(name: str) -> str:
-    """Return a name as it is compared: names begin sentences, and titles have no article."""
+    """Return a name without its article, for comparison: titles have none, and sentences capitalize it."""
     return name[4:] if name[:4] in ("the ", "The ") else name
 
 
 @PROMPT.of
 def read(text: str) -> Sequence[Entry]:
-    """Return every document of a prompt, in order; remembers the last prompt it read."""
+    """Return every document of a prompt, in order."""
     start = text.find(DOCUMENTS) + len(DOCUMENTS)
     end = text.rfind(END) + 1
     if start < len(DOCUMENTS) or end <= start:
@@ -63,7 +63,7 @@ def read(text: str) -> Sequence[Entry]:
 
 
 def entries(body: str, start: int = 0) -> Iterator[Entry]:
-    """Yield the documents of some lines, which begin at a place."""
+    """Yield the documents in some lines, which begin at `start` in the prompt."""
     lines = body.splitlines(keepends=True)
     for line, (form, name, facts, number) in zip(lines, _taken_apart(lines), strict=True):
         stop = start + len(line)
@@ -78,7 +78,7 @@ def _taken_apart(line: str) -> tuple[Form, str, dict[str, str], str]:
 
 
 def take_apart(line: str) -> tuple[str, str, dict[str, str], str]:
-    """Return the form of a document, the name of its thing, its facts, and its id or nothing."""
+    """Return the form of a document, the name of its subject, its facts, and its id or ""."""
     found = LINE.fullmatch(line)
     if not found:
         raise ReadError(f"no document: {line[:80]!r}")
@@ -102,7 +102,7 @@ def take_apart(line: str) -> tuple[str, str, dict[str, str], str]:
 
 
 def _uncapitalised(value: str, kind: str) -> str:
-    """Return a value without the capital that it has at the start of a sentence, if it is a word of a list."""
+    """Return a value without the capital that begins a sentence, if it is a word of its type's list."""
     small = value[0].lower() + value[1:]
     return small if small in words_of().get(kind, ()) else value
 
@@ -117,7 +117,7 @@ def _lead(sentence: str) -> tuple[str, str, str, str]:
 
 @cache
 def _leads() -> list[tuple[str, str, str, re.Pattern[str]]]:
-    """Return the first sentences of all forms, each with words that none is without."""
+    """Return form, relation, fixed words and pattern of every first sentence; a quick test looks for the words."""
     found = []
     for form in forms().values():
         for said in form.relations[0].lines["-"]:
@@ -127,7 +127,7 @@ def _leads() -> list[tuple[str, str, str, re.Pattern[str]]]:
 
 @cache
 def _sentences(form: str) -> tuple[re.Pattern[str], list[Wording]]:
-    """Return one pattern for all sentences of a form but the first, and the wordings by the number of its groups."""
+    """Return one pattern for all later sentences of a form, and their wordings in the order of its groups."""
     one = forms()[form]
     said = [(text, relation.name, relation.type) for relation in one.relations[1:] for text in relation.lines["-"]]
     said += [(text, "", "") for text in one.colour]
@@ -137,7 +137,7 @@ def _sentences(form: str) -> tuple[re.Pattern[str], list[Wording]]:
 
 
 def _pattern(said: str, form: Form) -> str:
-    """Return a pattern of a sentence; its slots take any words."""
+    """Return a sentence's pattern; its slots take any words."""
     return pattern(parse(said), lambda slot: _slot(slot.name, form), articles=True)
 
 

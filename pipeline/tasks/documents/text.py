@@ -1,4 +1,4 @@
-"""What prompts say around documents, and how these are written. All wording is Carrara's own."""
+"""The text of documents and around them. All wording is Carrara's own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pipeline.worlds.gazetteer import Passage
 
 DOCUMENT = {True: "Document (title: {title}) {text}\n", False: "Document: {text}\n"}
-"""A passage as prompts have it, with and without its title."""
+"""A passage in a prompt, with and without its title."""
 NUMBERED = "Document [{number}] (title: {title}) {text}\n"
 """A passage with its id, for replies that name documents."""
 EXAMPLE = "Example {number}, with documents of its own:\n{documents}Question: {question}\nAnswer: {answer}\n"
@@ -20,12 +20,12 @@ Answer:"""
 
 
 def document(passage: Passage, *, titled: bool) -> str:
-    """Return a passage as prompts have it."""
+    """Return a passage as a prompt's document."""
     return DOCUMENT[titled].format(title=passage.title, text=passage.text)
 
 
 def numbered(passage: Passage, number: str) -> str:
-    """Return a passage with an id."""
+    """Return a passage as a document with an id."""
     return NUMBERED.format(number=number, title=passage.title, text=passage.text)
 
 
@@ -35,7 +35,7 @@ def example(number: int, documents: Iterable[str], question: str, answer: str) -
 
 
 def plain(value: str) -> str:
-    """Return a value without its article: as the key has it, since replies may have it or not.
+    """Return a value without its article, as in the key, since replies may have it or not.
 
     >>> plain("the Breck")
     'Breck'
@@ -44,7 +44,7 @@ def plain(value: str) -> str:
 
 
 def accepted(value: str) -> tuple[str, ...]:
-    """Return every accepted form of a value, the target first: the names of firms may be said in words.
+    """Return every accepted form of a value, the target first: "&" may be written as "and".
 
     >>> accepted("Walton & Sons")
     ('Walton & Sons', 'Walton and Sons')

@@ -1,4 +1,4 @@
-"""Reads a prompt's last graph and answers its question, by code that shares nothing with what drew it."""
+"""Reads a prompt's last graph and answers its question, with code that shares nothing with what drew it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ ANSWER = re.compile(rf"\nFinal Answer: \[({NODE}(?:, {NODE})*)\]\n")
 NAMED_GRAPH = re.compile(r"^--- [^\d\n]+ \d+ ---\n", re.MULTILINE)
 NAMED_END = re.compile(r"^--- [^\d\n]+ ---\n", re.MULTILINE)
 NAMED_ANSWER = re.compile(rf"\n<answer>\[({NODE}(?:, {NODE})*)\]</answer>\n")
-"""The same in other languages, of which no word is read: what is asked is known by its node and its number."""
+"""The same in other languages, without reading a word: a question is understood by its node and its number."""
 Edge = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question: what kind it is, the node that it names, and a distance or number of steps (0 for parents)."""
+    """A question: its kind, the node that it names, and a distance or number of steps (0 for parents)."""
 
     kind: str
     node: str
@@ -44,7 +44,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Listed:
-    """A graph as it was read: where its edges begin in the text, and the edges in order."""
+    """A graph as read: where its edges begin in the text, the edges in order, and the question."""
 
     begins: int
     edges: Sequence[Edge]
@@ -52,12 +52,12 @@ class Listed:
 
     @cached_property
     def children(self) -> Mapping[str, Sequence[str]]:
-        """The nodes that edges lead to from each node."""
+        """The nodes to which edges lead from each node."""
         return gathered(self.edges)
 
     @cached_property
     def answer(self) -> str:
-        """The answer as keys state it."""
+        """The answer in the form of a key."""
         asked = self.asked
         if asked.kind == "route":
             return ", ".join(way(self.children, asked.node, asked.count))
@@ -70,7 +70,7 @@ class Listed:
 
 
 def gathered(pairs: Iterable[Edge]) -> dict[str, list[str]]:
-    """Return the second names of pairs by the first."""
+    """Group the second names of pairs by the first."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for one, other in pairs:
         found[one].append(other)
@@ -78,7 +78,7 @@ def gathered(pairs: Iterable[Edge]) -> dict[str, list[str]]:
 
 
 def distances(graph: Listed) -> dict[str, int]:
-    """Return the distance of every node that is no further than asked."""
+    """Return the distance of every node within the asked distance."""
     found = {graph.asked.node: 0}
     queue = [graph.asked.node]
     for node in queue:
@@ -102,7 +102,7 @@ def way(children: Mapping[str, Sequence[str]], node: str, steps: int) -> list[st
 
 @PROMPT.of
 def read(text: str, kind: str = "") -> Listed:
-    """Read the last graph of a prompt, and the question about it; in another language `kind` is what is asked."""
+    """Read the last graph of a prompt, and the question about it; `kind` is needed in languages other than English."""
     starts = [mark.end() for mark in _starts(text, kind)]
     end = next(whole_lines(NAMED_END, "--- ", text) if kind else whole_lines(END, "--- End of graph ", text), None)
     if not starts or not end:
@@ -117,7 +117,7 @@ def read(text: str, kind: str = "") -> Listed:
 
 
 def demonstrations(text: str, kind: str = "") -> list[tuple[Listed, str]]:
-    """Return the graphs before the last one, each with the answer that is shown; `kind` is that of `read`."""
+    """Return the graphs before the last one, each with its stated answer; `kind` is as in `read`."""
     found = []
     for one, other in pairwise(_starts(text, kind)):
         said = text[one.end() : other.start()]
@@ -136,7 +136,7 @@ def _starts(text: str, kind: str) -> list[re.Match[str]]:
 
 
 def _named(line: str, kind: str) -> Question:
-    """Read a question in any language: it names one node, and a number where it asks for a distance or for steps."""
+    """Read a question in any language: it names one node, and a number if it asks for a distance or for steps."""
     nodes = re.findall(NODE, line)
     numbers = re.findall(r"\d+", re.sub(NODE, "", line))
     if len(nodes) != 1 or len(numbers) != (kind != "parents"):
@@ -163,7 +163,7 @@ def _edges(body: str) -> list[Edge]:
 
 
 def solve(text: str, kind: str = "") -> tuple[str, ...]:
-    """Return the one answer of a prompt; `kind` is that of `read`."""
+    """Return the one answer of a prompt; `kind` is as in `read`."""
     graph = read(text, kind)
     if graph.answer == NO_MEMBERS and graph.asked.node not in graph.children:
         raise ReadError(f"no node is the answer to {graph.asked}, since no edge leads to that node or from it")
@@ -171,11 +171,11 @@ def solve(text: str, kind: str = "") -> tuple[str, ...]:
 
 
 MOST, TRAPPED = 40, 3
-"""Nodes that an answer has at most; the distance from which on to forget where one has been is always to be misled."""
+"""The most nodes in an answer; the distance from which on a walker without memory is always misled."""
 
 
 def faults(row: Published, subtask: str, shots: int, *, named: bool = False) -> Iterator[str]:
-    """Yield what is wrong with a row; a `named` one is in a language that is named."""
+    """Yield what is wrong with a row; a `named` one is in a language other than English."""
     kind = subtask if named else ""
     graph = read(row.text, kind)
     asked = graph.asked
@@ -194,7 +194,7 @@ def faults(row: Published, subtask: str, shots: int, *, named: bool = False) -> 
 
 
 def _not_plain(graph: Listed) -> Iterator[str]:
-    """Find loops and double edges, and an asked node that is not there."""
+    """Find loops, duplicate edges, and an answer that contains the asked node."""
     loops = [source for source, target in graph.edges if source == target]
     if loops:
         yield f"an edge leads from node {loops[0]} to itself"
@@ -231,7 +231,7 @@ def _wrong_size(row: Published, subtask: str) -> Iterator[str]:
 
 
 def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
-    """Take each edge away that the question's walk meets: the answer changes without those that are relevant alone."""
+    """Remove each edge of the question's walk in turn: the answer must change only for relevant ones."""
     met, right = _met(graph), graph.answer
     marked: dict[str, list[Edge]] = {"relevant": [], "decoy": []}
     for needle in row.needles:
@@ -256,9 +256,9 @@ def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
 
 
 def _met(graph: Listed) -> list[Edge]:
-    """Return the edges that the question leads over: those out of nodes before the last step, or into the asked.
+    """Return the edges of the question's walk: those out of nodes before the last step, or into the asked node.
 
-    Where none leads into the asked node, they are those that lead out of it.
+    If a question for parents has no answer, they are the edges out of the asked node.
     """
     if graph.asked.kind == "parents":
         end = 0 if graph.answer == NO_MEMBERS else 1
@@ -271,7 +271,7 @@ def _met(graph: Listed) -> list[Edge]:
 
 
 def _without(graph: Listed, met: Sequence[Edge], edge: Edge) -> str:
-    """Return the answer that is left without an edge: no distance gets shorter, so no other edges can matter."""
+    """Return the answer without an edge, "" if there is none. No distance gets shorter, so no other edges matter."""
     try:
         return replace(graph, edges=[each for each in met if each != edge]).answer
     except ValueError:
@@ -279,7 +279,7 @@ def _without(graph: Listed, met: Sequence[Edge], edge: Edge) -> str:
 
 
 def _forgetful(graph: Listed) -> set[str]:
-    """Return where as many steps lead as are asked, but for the asked node: replies that name it are not punished."""
+    """Return the nodes that a walker without memory reaches, without the asked node, which the scorer ignores."""
     level = {graph.asked.node}
     for _ in range(graph.asked.count):
         level = {child for node in level for child in graph.children.get(node, ())}

@@ -35,7 +35,7 @@ from pipeline.tasks.base import (
 from pipeline.tasks.graph import solve as solver
 from pipeline.tasks.graph import text
 from pipeline.tasks.graph.walks import Walk, alone, drawn_route, drawn_search, reach
-from pipeline.worlds.graphs import WORLD, Graph, Shape, graph
+from pipeline.worlds.graphs import WORLD, Graph, GraphShape, graph
 
 BRANCHES = {"branch": (1.5, 2.0, 3.0)}
 """Mean numbers of edges out of a node."""
@@ -45,12 +45,12 @@ Degrees = tuple[int, ...]
 
 
 def _degrees(*nodes: int) -> Degrees:
-    """Return the degrees of a block that has so many nodes of degree 0, of degree 1 and so on."""
+    """Return the degrees in a block, given the numbers of nodes of degree 0, 1 and so on."""
     return tuple(degree for degree, count in enumerate(nodes) for _ in range(count))
 
 
 EVEN = {1.5: _degrees(0, 12, 6, 2), 2.0: _degrees(0, 6, 8, 6), 3.0: _degrees(0, 0, 6, 8, 6)}
-"""Degrees of twenty nodes, in and out."""
+"""In- and out-degrees of twenty nodes."""
 HUBS = {
     1.5: (*_degrees(7, 40, 12, 0, 4), 16),
     2.0: (*_degrees(0, 30, 25, 0, 8), 16),
@@ -59,19 +59,19 @@ HUBS = {
 """Numbers of parents of 64 nodes."""
 CHILDREN = {1.5: _degrees(0, 38, 20, 6), 2.0: _degrees(0, 19, 26, 19), 3.0: _degrees(0, 0, 19, 26, 19)}
 """Numbers of children of 64 nodes."""
-WAY = Shape(_degrees(0, 5), _degrees(1, 3, 1), blur=3, ahead=3)
-"""One way on from every node, and two ways into one of five."""
+WAY = GraphShape(_degrees(0, 5), _degrees(1, 3, 1), blur=3, ahead=3)
+"""Five nodes: one edge leads out of each, and two lead into one of them."""
 SHAPES = {
-    **{("bfs", branch): Shape(even, even, BLUR) for branch, even in EVEN.items()},
-    **{("parents", branch): Shape(HUBS[branch], CHILDREN[branch], BLUR, turned=True) for branch in HUBS},
+    **{("bfs", branch): GraphShape(even, even, BLUR) for branch, even in EVEN.items()},
+    **{("parents", branch): GraphShape(HUBS[branch], CHILDREN[branch], BLUR, turned=True) for branch in HUBS},
     **{("route", branch): WAY for branch in EVEN},
 }
 SPARES = slice(24, 25)
-"""The place in the order of the edge that is a spare: only one, so that gaps are closed by the edges that come next."""
+"""The place of the spare edge in the order. There is only one, so that the next edges close gaps."""
 PARTS = 16
-"""A whole number of these parts of the nodes beside the core stands before it."""
+"""The share of the other nodes that come before the core is a whole number of these parts."""
 TIES = 16
-"""Bits that order the edges that enter together."""
+"""Bits that order edges that enter together."""
 
 
 def spec_of(stratum: Stratum) -> PoolSpec:
@@ -81,7 +81,7 @@ def spec_of(stratum: Stratum) -> PoolSpec:
 
 
 def kind_of(stratum: Stratum) -> str:
-    """Return what a stratum asks, in whatever language."""
+    """Return the subtask of a stratum, without its language."""
     return stratum.subtask.partition("-")[0]
 
 
@@ -102,7 +102,7 @@ def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 
 def filler(stratum: Stratum, core: Sequence[int], without: Collection[int], row_streams: Streams) -> Filler:
-    """Return the filler round a stretch of nodes, the `core`; some edges are not filler."""
+    """Return the filler around the `core`, a stretch of nodes, without some edges."""
     known, rng = graph_of(row_streams, stratum), row_streams.of("filler")
     ranks = (_drawn(len(known.far)) * np.uint32(rng.getrandbits(32) | 1)).astype(np.int64)
     order = Around(known, core, without, rng.randrange(1, PARTS), ranks)
@@ -116,10 +116,7 @@ def _drawn(size: int) -> NDArray[np.uint32]:
 
 
 class Around:
-    """The edges among the nodes of a stretch, then those among more and more nodes on both sides of it.
-
-    One edge is left to be a spare.
-    """
+    """The edges among the nodes of a stretch, then among more and more nodes on both sides of it, without a spare."""
 
     def __init__(self, known: Graph, core: Sequence[int], without: Collection[int], share: int, ranks: Indices) -> None:
         self._graph, self._core, self._share, self._ranks = known, core, share, ranks
@@ -136,7 +133,7 @@ class Around:
         return np.delete(self._grown(count + SPARES.stop), SPARES)[:count]
 
     def _grown(self, count: int) -> Indices:
-        """Return `count` edges or more, in order, or all there are."""
+        """Return at least `count` edges, in order, or all there are."""
         nodes = self._graph.nodes
         while len(self._found) < count and self._steps < PARTS * nodes:
             missing = (count - len(self._found)) * nodes // len(self._graph.far)
@@ -145,7 +142,7 @@ class Around:
         return self._found
 
     def _entered(self) -> Indices:
-        """Return the edges whose ends have both entered, in the order in which they have."""
+        """Return the edges both of whose ends have entered, in the order in which they did."""
         drawn = self._reached()
         entered = np.maximum(self._step(self._graph.near[drawn]), self._step(self._graph.far[drawn]))
         drawn, entered = drawn[entered <= self._steps], entered[entered <= self._steps]
@@ -160,14 +157,14 @@ class Around:
         return np.asarray(drawn[~np.isin(drawn, self._without)], dtype=np.int64)
 
     def _step(self, ends: Indices) -> Indices:
-        """Return the step with which nodes enter: those of the core at once, then some on either side."""
+        """Return the step at which nodes enter: those of the core at 0, then some on either side."""
         before, ahead = self._core[0] - ends, ends - self._core[1]
         steps = np.maximum(-(-before * PARTS // self._share), -(-ahead * PARTS // (PARTS - self._share)))
         return np.asarray(np.maximum(steps, 0), dtype=np.int64)
 
 
 TOKENS_PER_NODE = 24
-"""Tokens of a prompt for each of its nodes, about: at 15 tokens an edge, three edges for two nodes."""
+"""About the number of a prompt's tokens per node: 15 tokens an edge, and three edges for two nodes."""
 
 
 def baselines(sample: Sample) -> dict[str, float]:
@@ -178,7 +175,7 @@ def baselines(sample: Sample) -> dict[str, float]:
 
 
 def guessers(subtask: str, graph: Graph, walk: Walk) -> dict[str, float]:
-    """Return the scores of those who know what lies around the asked node."""
+    """Return the scores of guessers that know the surroundings of the asked node."""
     right = {*walk.answers}
     if subtask == "route":
         return {"one_step": round(1 / len(right), 6)}
@@ -207,17 +204,17 @@ SIZES = {
     (3.0, 2): range(5, 12),
     (3.0, 4): range(17, 33),
 }
-"""How many nodes an answer has that are dealt, by branch and distance."""
+"""The dealt sizes of answers, by branch and distance."""
 
 
 ROOMS = {256: 4096, 512: 8192}
-"""Tokens for the reply of routes with so many steps."""
+"""Tokens for the reply, for routes with this many steps."""
 FITS = {256: 16_384, 512: 32_768}
 """The shortest lengths at which these routes fit."""
 
 
 class GraphTask(Task):
-    """A graph of which a prompt holds a part, with all that the answer depends on."""
+    """A question about a part of a graph that contains all that the answer depends on."""
 
     family = "graph"
     scorer = "members"
@@ -227,17 +224,17 @@ class GraphTask(Task):
     shortest = 8192
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType(BRANCHES)
     said: text.Wording = text.ENGLISH
-    """What its prompts say."""
+    """The wording of its prompts."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (spec_of(stratum),)
 
     @abstractmethod
     def walk(self, graph: Graph, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Walk:
-        """Draw what is asked, and all that is relevant."""
+        """Draw a question's walk."""
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw a node anywhere in the graph, and look up what the answer depends on."""
+        """Draw a node anywhere in the graph, and find what the answer depends on."""
         graph = graph_of(row_streams, stratum)
         walk = self.walk(graph, stratum, index, row_streams, stratum_streams)
         latent = {
@@ -254,7 +251,7 @@ class GraphTask(Task):
         return Sample("", stratum, index, latent, tuple(map(graph.text, walk.relevant)), asked, Key.accepting(target))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put relevant edges at depths that are uniform over the stratum, and decoys anywhere."""
+        """Put relevant edges at depths that are uniform over the stratum, and decoys at random."""
         stratum, latent, graph = sample.stratum, sample.latent, graph_of(row_streams, sample.stratum)
         anywhere, shots = row_streams.of("decoys"), self.shots_of(stratum)
         wanted = depths(stratum_streams, row_streams, stratum.rows, sample.index, len(sample.relevant))
@@ -282,16 +279,16 @@ class GraphTask(Task):
 
 
 class Searching(GraphTask):
-    """A graph of which nodes are tried until one fits, none twice in a stratum while there are others.
+    """A task that tries nodes until one fits, none twice in a stratum while there are others.
 
-    So each row depends on the nodes of the rows before it, which are drawn again where it is made alone.
+    So each row depends on the nodes of the rows before it, which are drawn again if it is made alone.
     """
 
     version = 2
 
     @abstractmethod
     def search(self, graph: Graph, stratum: Stratum, index: int, streams: Streams, taken: AbstractSet[int]) -> Walk:
-        """Draw what row `index` asks, from a node that is not taken, with the streams that the stratum's rows share.
+        """Draw the walk of row `index` from a node that is not taken, with streams that the stratum's rows share.
 
         Raises:
             ValueError: if no node fits.
@@ -302,7 +299,7 @@ class Searching(GraphTask):
 
 
 class InTurn:
-    """The walks of the rows of a stratum, drawn one after the other as far as they are asked for."""
+    """The walks of a stratum's rows, drawn in order as far as needed."""
 
     def __init__(self, task: Searching, stratum: Stratum, streams: Streams) -> None:
         self._task, self._stratum, self._streams = task, stratum, streams
@@ -325,7 +322,7 @@ class InTurn:
         except ValueError:
             if not self._taken:
                 raise
-            self._taken.clear()  # every node that fits was asked about
+            self._taken.clear()  # every fitting node was asked about
             return self._task.search(*drawn, self._taken)
 
 
@@ -342,10 +339,10 @@ class Bfs(Searching):
     complexities = (1, 2, 4, 8)
 
     def search(self, graph: Graph, stratum: Stratum, index: int, streams: Streams, taken: AbstractSet[int]) -> Walk:
-        """Deal the size of the answer, and draw any node that has such an answer.
+        """Deal the size of the answer, and draw any node with such an answer.
 
         Raises:
-            RecipeError: where nodes have too many edges for the distance.
+            RecipeError: if nodes have too many edges for the distance.
         """
         sizes = _sizes(stratum)
         size = sizes[deal(streams.of("size"), stratum.rows, index, len(sizes))]
@@ -364,10 +361,10 @@ class Parents(GraphTask):
     complexities = (1, 4, 16, 0)
 
     def walk(self, graph: Graph, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Walk:
-        """Draw any node with so many parents, none twice in a stratum while there are others.
+        """Draw any node with as many parents, none twice in a stratum while there are others.
 
         Raises:
-            RecipeError: where no node has so many.
+            RecipeError: if no node has as many.
         """
         nodes = graph.of_degree(stratum.complexity)
         if not len(nodes):
@@ -388,7 +385,7 @@ class Route(Searching):
     knobs = MappingProxyType({})
 
     def room_of(self, stratum: Stratum) -> int:
-        """Return more room for the longest routes."""
+        """Return the tokens for the reply, more for the longest routes."""
         return ROOMS.get(stratum.complexity, self.max_new_tokens)
 
     def golden_stratum(self, complexity: int) -> Stratum:
@@ -401,7 +398,7 @@ class Route(Searching):
 
 
 def in_language(plain: GraphTask) -> Callable[[str, str], GraphTask]:
-    """Return what makes a task of the language of its question; it raises `RecipeError` for two: edges have none."""
+    """Return a function that makes the task in a language; it raises `RecipeError` for two, as edges have none."""
 
     def form(one: str, other: str) -> GraphTask:
         made, asked = copy(plain), only(plain.subtask, one, other)

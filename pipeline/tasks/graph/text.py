@@ -1,4 +1,4 @@
-"""The text of a prompt about graphs: an instruction, small graphs as demonstrations, the graph itself, the question."""
+"""The text of a prompt about graphs: an instruction, small graphs as demonstrations, the graph, and the question."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.worlds.graphs import line
 NODES, EDGES, TRIES = 8, 11, 1000
 """Nodes and edges of a demonstration."""
 FURTHEST = 3
-"""Greatest distance, or number of parents or steps, that a demonstration asks for."""
+"""The greatest distance, or number of parents or steps, in a demonstration."""
 
 FORM = (
     "A directed graph is given as a list of its edges, in random order. Each line is one edge: `a -> b` leads from "
@@ -50,12 +50,12 @@ QUESTIONS = {
 
 
 class Wording:
-    """What a prompt says in English, and how a key says that there are no nodes."""
+    """The English wording of a prompt, and a key's form for no nodes."""
 
     none = NO_MEMBERS
 
     def instruction(self, subtask: str, shots: int) -> str:
-        """Return what stands before all graphs."""
+        """Return the text before all graphs."""
         examples = [EXAMPLES[shots]] if shots else []
         return "\n\n".join([" ".join([FORM, RULES[subtask]]), " ".join([*examples, REPLY])]) + "\n"
 
@@ -64,7 +64,7 @@ class Wording:
         return f"--- Graph {number} ---\n"
 
     def ending(self, number: int, question: str) -> str:
-        """Return what stands behind the edges of the last graph."""
+        """Return the text after the edges of the last graph."""
         return f"--- End of graph {number} ---\n{REPLY}\n\n{self.asked(question)}"
 
     def question(self, subtask: str, node: str, count: int) -> str:
@@ -72,19 +72,19 @@ class Wording:
         return QUESTIONS[subtask].format(node=node, count=count)
 
     def asked(self, question: str) -> str:
-        """Return a question behind its heading."""
+        """Return a question after its heading."""
         return f"Question: {question}"
 
     def answer(self, nodes: str) -> str:
-        """Return the line that shows the answer of a demonstration."""
+        """Return the line with the answer of a demonstration."""
         return f"Final Answer: [{nodes}]"
 
 
 class InLanguage(Wording):
-    """What a prompt says in a language: the same, with the answer between tags instead of behind English words."""
+    """The wording in another language, with the answer between tags instead of after English words."""
 
     def __init__(self, code: str) -> None:
-        """Keep the language."""
+        """Set the language by its code."""
         self.none = EMPTY_LIST
         self._language = language(code)
 
@@ -117,7 +117,7 @@ ENGLISH = Wording()
 def head(
     subtask: str, count: int, shots: int, names: Sequence[str], rng: Random, wording: Wording = ENGLISH
 ) -> tuple[Piece, ...]:
-    """Return all that stands before the edges. Demonstrations have nodes of the given names, which no other has."""
+    """Return all that precedes the edges. Nodes of demonstrations have some of the given names, each used once."""
     drawn = rng.sample(names, shots * NODES)
     own = (drawn[place * NODES : (place + 1) * NODES] for place in range(shots))
     demos = (_demo(subtask, _shown(subtask, count, rng), nodes, rng, wording) for nodes in own)
@@ -129,17 +129,17 @@ def head(
 
 
 def tail(question: str, shots: int, wording: Wording = ENGLISH) -> tuple[Piece, ...]:
-    """Return what stands behind the edges."""
+    """Return all that follows the edges."""
     return (Piece(wording.ending(shots + 1, question), "question"),)
 
 
 def _shown(subtask: str, count: int, rng: Random) -> int:
-    """Return a distance or number of steps for a demonstration; a number of parents tells nothing of the one asked."""
+    """Return the count for a demonstration; a number of parents is random, so that it reveals nothing."""
     return rng.randint(1, FURTHEST) if subtask == "parents" else min(count, FURTHEST)
 
 
 def _demo(subtask: str, count: int, names: Sequence[str], rng: Random, wording: Wording) -> str:
-    """Draw a small graph with a question about its first node that has between one and three answers."""
+    """Draw a small graph with a question about its first node that has one to three answers."""
     for _ in range(TRIES):
         edges = _edges(subtask, rng)
         found = ANSWERS[subtask](edges, count)
@@ -167,7 +167,7 @@ Edges = Sequence[tuple[int, int]]
 
 
 def _far(edges: Edges, distance: int) -> list[int]:
-    """Return the nodes at a distance from node 0; none if they are too many, or if none leads back."""
+    """Return the nodes at a distance from node 0; empty if they are too many, or if no edge leads back."""
     reached, level = {0}, {0}
     for _ in range(distance):
         level = {target for source, target in edges if source in level}
@@ -177,13 +177,13 @@ def _far(edges: Edges, distance: int) -> list[int]:
 
 
 def _parents(edges: Edges, count: int) -> list[int]:
-    """Return the parents of node 0, if there are so many."""
+    """Return the parents of node 0; empty unless there are `count`."""
     found = [source for source, target in edges if target == 0]
     return found if len(found) == count else []
 
 
 def _route(edges: Edges, steps: int) -> list[int]:
-    """Return the way on from node 0; none if it comes back to where it was."""
+    """Return the route from node 0; empty if it comes to a node twice."""
     leads, nodes = dict(edges), [0]
     for _ in range(steps):
         nodes.append(leads[nodes[-1]])

@@ -1,4 +1,4 @@
-"""What is relevant of a graph: the edges that lead to the nodes at a distance, or along a route."""
+"""Finds the relevant edges of a graph: those that lead to the nodes at a distance, or along a route."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from random import Random
 from pipeline.worlds.graphs import Graph
 
 SPAN = 16 * 24
-"""Nodes of the world between the first and the last that are relevant, at most."""
+"""The most nodes of the world from the first relevant one to the last."""
 SPAN_OF_STEP = 4
 """The same for each step of a long route."""
 TRIES, TRAPPED = 20_000, 3
-"""Nodes that are tried; the distance from which on every answer is another than that of who walks without memory."""
+"""Nodes to try; the distance from which on the answer must differ from that of a walker without memory."""
 THINNED = {False: 0.7, True: 0.85}
-"""How often an edge is left out where one can be, by whether the graph is turned: so half of those too many go."""
+"""How often an edge is left out if one can be, by whether the graph is turned; this removes half of the surplus."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Where a question leads: from a node to its `answers`, over `relevant` edges.
+    """The walk of a question, from a `root` to its `answers`, over `relevant` edges.
 
-    `decoys` are the other edges out of the same nodes: they lead back, or to dead ends. Of edges that lead to one node
-    at the same distance all but one are `left_out`, so that it is needed.
+    `decoys` are the other edges out of the same nodes, which lead back or to dead ends. If several edges lead to a node
+    at the same distance, all but one are `left_out`, so that this one is needed.
     """
 
     root: int
@@ -33,29 +33,29 @@ class Walk:
     left_out: tuple[int, ...]
     nodes: tuple[int, ...]
     forgetful: tuple[int, ...]
-    """The other nodes to which so many steps lead that may lead back."""
+    """The nodes, without the root, that a walker without memory reaches in as many steps."""
 
     @property
     def core(self) -> tuple[int, int]:
-        """The first and last node of the world that are reached."""
+        """The first and the last node of the world that are reached."""
         return min(self.nodes), max(self.nodes)
 
     @property
     def trapped(self) -> bool:
-        """Whether a walker without memory gets elsewhere."""
+        """Whether a walker without memory ends elsewhere."""
         return {*self.forgetful} != {*self.answers}
 
     @property
     def near(self) -> bool:
-        """Whether all of it lies near together."""
+        """Whether all its nodes are close together in the world."""
         first, last = self.core
         return last - first <= SPAN
 
     def thinned(self, graph: Graph, rng: Random) -> list[int]:
-        """Draw edges into the answers from elsewhere that are to be left out.
+        """Draw edges from elsewhere into the answers, to be left out.
 
-        A node with more edges is reached more often: in twice as many cases if it has two instead of one. Without
-        half of the edges that are too many, answers have as many edges as other nodes.
+        A node with two such edges is reached twice as often as a node with one. Leaving out half of the surplus edges
+        gives answers as many edges as other nodes have.
         """
         found = list[int]()
         for node in self.answers:
@@ -68,10 +68,10 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """All nodes that are no further from a node than some distance, in the order in which they are reached.
+    """All nodes within a distance from a node, in the order in which they are reached.
 
-    `by` is the edge by which each is reached, `level` are the nodes at the distance. `others` are the edges that lead
-    to nodes reached before, and `left_out` those that lead to a node at the same step as the edge by which it is.
+    `by` maps each node to the edge that reaches it, and `level` are the nodes at the distance. `others` are edges to
+    nodes reached at an earlier step, and `left_out` edges to nodes reached at the same step.
     """
 
     graph: Graph
@@ -83,7 +83,7 @@ class Reach:
     left_out: list[int]
 
     def walk(self) -> Walk:
-        """Separate the edges that are needed from the others."""
+        """Separate the needed edges from the others."""
         known = {*self.by.values(), *self.others}
         relevant = self._on_the_way()
         relevant |= {
@@ -101,7 +101,7 @@ class Reach:
         )
 
     def _on_the_way(self) -> set[int]:
-        """Return the edges by which the nodes of the level were reached: no other edges lead there as quickly."""
+        """Return the edges on the ways to the nodes of the level; no other edges lead there as quickly."""
         found: set[int] = set()
         todo = [self.by[node] for node in self.level]
         while todo:
@@ -113,7 +113,7 @@ class Reach:
         return found
 
     def _at(self, known: set[int]) -> list[int]:
-        """Return the nodes at the distance over some edges, in order if they are the same."""
+        """Return the nodes at the distance if only some edges are known, in the order of `by`."""
         reached, level = {self.root}, {self.root}
         for _ in range(self.distance):
             level = self._ahead(level, known) - reached
@@ -121,7 +121,7 @@ class Reach:
         return [node for node in self.by if node in level]
 
     def _forgetful(self, known: set[int]) -> set[int]:
-        """Return where as many steps lead that may lead back."""
+        """Return the nodes that a walker without memory reaches in as many steps."""
         level = {self.root}
         for _ in range(self.distance):
             level = self._ahead(level, known)
@@ -132,7 +132,7 @@ class Reach:
 
 
 def reach(graph: Graph, root: int, distance: int) -> Reach:
-    """Return all nodes that are no further from a node than some distance."""
+    """Return all nodes within a distance from a node."""
     steps, found = {root: 0}, Reach(graph, root, distance, {}, [root], [], [])
     for step in range(1, distance + 1):
         here = found.level[:]
@@ -148,15 +148,15 @@ def reach(graph: Graph, root: int, distance: int) -> Reach:
 
 
 def alone(graph: Graph, root: int) -> Walk:
-    """Return the walk from a node that is the near end of no edge: there are no answers.
+    """Return the walk from a node that is not the near end of any edge, so that there are no answers.
 
-    Decoys are the edges of which it is the far end, all that a prompt says of it.
+    Decoys are the edges whose far end it is, which are all that a prompt says about it.
     """
     return Walk(root, (), (), tuple(graph.entering(root)), (), (root,), ())
 
 
 def follow(graph: Graph, root: int, steps: int) -> Walk | None:
-    """Return the route of `steps` steps from a node, or None if it comes back to where it was."""
+    """Return the route of `steps` steps from a node, or None if it comes to a node twice."""
     nodes, edges = [root], list[int]()
     for _ in range(steps):
         (edge,) = graph.leaving(nodes[-1])
@@ -168,7 +168,7 @@ def follow(graph: Graph, root: int, steps: int) -> Walk | None:
 
 
 def drawn_search(graph: Graph, distance: int, size: int, rng: Random, taken: AbstractSet[int]) -> Walk:
-    """Draw a node that is not taken with `size` nodes at a distance from it; from three steps on with a trap.
+    """Draw the walk of a node, not taken, with `size` nodes at a distance; from `TRAPPED` on it must be trapped.
 
     Raises:
         ValueError: if there is none.
@@ -184,7 +184,7 @@ def drawn_search(graph: Graph, distance: int, size: int, rng: Random, taken: Abs
 
 
 def drawn_route(graph: Graph, steps: int, rng: Random, taken: AbstractSet[int]) -> Walk:
-    """Draw a node that is not taken from which a route of `steps` steps leads.
+    """Draw the walk of a node, not taken, from which a route of `steps` steps leads.
 
     Raises:
         ValueError: if there is none.

@@ -1,4 +1,4 @@
-"""Haystacks that several families may hide their texts in, each with a reader that takes it out again."""
+"""Haystacks that several families share, each with a reader that removes it again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SPARES = 64
 
 
 def in_runs(starts: Indices, counts: Indices) -> Indices:
-    """Return the indices of runs one after another: `counts` of them from each of `starts` on.
+    """Return the indices of consecutive runs: `counts` of them from each of `starts` on.
 
     >>> in_runs(np.array([7, 2]), np.array([3, 2])).tolist()
     [7, 8, 9, 2, 3]

@@ -1,6 +1,6 @@
-"""The haystack of addresses: whole State of the Union addresses one after another, of which none comes twice.
+"""The shared haystacks: State of the Union addresses, essays, a user's documents, and repeated noise.
 
-The first begins at any of its paragraphs, so that no two prompts begin alike.
+Whole addresses and documents follow one another, none twice. The first begins at a random paragraph.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from pipeline.worlds.essays import paragraphs as essays_paragraphs
 from pipeline.worlds.essays import source_digest as essays_source_digest
 
 SHORT, MIDDLING = range(240), range(500, 900)
-"""Sizes of spares: those of middling length take most of a gap, short ones (up to 60 tokens) the rest."""
+"""Characters of spares: middling ones take most of a gap, short ones (up to 60 tokens) the rest."""
 MIDDLE = 16
 """Spares of middling length."""
 
 
 def make_addresses(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Write every paragraph. They state no facts, and are the same for every seed and tier."""
+    """Write every paragraph of the addresses; they are the same for every seed and tier."""
     return Plain(paragraph + "\n" for paragraph in paragraphs())
 
 
 def addresses_spec(stratum: Stratum) -> PoolSpec:
-    """Return the pool of all paragraphs."""
+    """Return the pool of all paragraphs of the addresses."""
     return PoolSpec(f"addresses-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_addresses)
 
 
 def addresses(row_streams: Streams, stratum: Stratum, *, shuffled: bool = False) -> Filler:
     """Return filler of whole addresses in random order, or of all their paragraphs in random order.
 
-    Spares are paragraphs of the last addresses of that order, which are left out otherwise: there is still more
-    than enough text for a window of 1M tokens.
+    Spares are paragraphs of the last addresses in that order, which are otherwise left out. What remains is more than
+    enough for a window of 1M tokens.
     """
     starts, counts, sizes, joints = _outline()
     order = Shuffled(row_streams.of("filler"), len(starts)).take(len(starts))
@@ -61,7 +61,7 @@ def addresses(row_streams: Streams, stratum: Stratum, *, shuffled: bool = False)
 
 
 def _set_aside(order: Indices, fit: Sequence[Mapping[range, list[int]]]) -> tuple[Indices, Indices]:
-    """Return an order of addresses without its last ones, and spares out of these: those of middling length first."""
+    """Return an order of addresses without its last ones, and spares taken from these, middling ones first."""
     found, last = {MIDDLING: list[int](), SHORT: list[int]()}, len(order)
     while len(found[MIDDLING]) < MIDDLE or len(found[SHORT]) < SPARES - MIDDLE:
         last -= 1
@@ -73,7 +73,7 @@ def _set_aside(order: Indices, fit: Sequence[Mapping[range, list[int]]]) -> tupl
 
 @cache
 def _outline() -> tuple[Indices, Indices, Sequence[Mapping[range, list[int]]], Joints]:
-    """Return of every address the first paragraph, their number and which may be spares; and where addresses begin."""
+    """Return each address's first paragraph, number of paragraphs and possible spares; and where addresses begin."""
     every = all_addresses()
     starts = np.array([one.start for one in every], dtype=np.int64)
     counts = np.array([len(one.sizes) for one in every], dtype=np.int64)
@@ -90,7 +90,7 @@ def _outline() -> tuple[Indices, Indices, Sequence[Mapping[range, list[int]]], J
 
 
 def make_documents(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Write every paragraph of a corpus. They state no facts that a program could read."""
+    """Write every paragraph of a corpus, without facts, as no program can read them."""
     corpus = corpus_of(spec.corpora, spec.source.rsplit(" ", 1)[1])
     return (unit(line + "\n") for one in corpus.documents for line in one.text.split("\n"))
 
@@ -118,7 +118,7 @@ def documents(row_streams: Streams, stratum: Stratum, corpora: str, *, shuffled:
 
 @lru_cache(maxsize=4)
 def outline(corpus: Corpus) -> tuple[Indices, Indices]:
-    """Return the first paragraph of every document, and how many it has."""
+    """Return the first paragraph and the number of paragraphs of every document."""
     counts = np.array([one.text.count("\n") + 1 for one in corpus.documents], dtype=np.int64)
     return np.cumsum(counts) - counts, counts
 
@@ -130,38 +130,38 @@ SENTENCES = (
     "There is bread on the table, and the door is shut.",
     "Nobody is in a hurry.",
 )
-"""What noise says. The sentences differ in length, so that sums of lines that stop early leave no gap."""
+"""The noise. The sentences differ in length, so that lines cut after one of them can close any gap."""
 WHOLE = 3
-"""Whole lines among the spares: as many as a gap is wide."""
+"""Whole lines among the spares: as many as fit in a gap."""
 
 
 def lines() -> tuple[str, ...]:
-    """Return the paragraph, then what is left of it with fewer and fewer sentences."""
+    """Return the whole paragraph, then the same with fewer and fewer sentences."""
     return tuple(" ".join(SENTENCES[:stop]) for stop in range(len(SENTENCES), 0, -1))
 
 
 def make_noise(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Write every line once; a prompt repeats them. They state no facts."""
+    """Write every line of noise once; a prompt repeats them."""
     return (unit(line + "\n") for line in lines())
 
 
 def noise_spec(stratum: Stratum) -> PoolSpec:
-    """Return the pool of lines."""
+    """Return the pool of lines of noise."""
     return PoolSpec(f"noise-{stratum.tier}", 1, stratum.tier, f"noise@1:{_digest()}", make_noise)
 
 
 def noise(row_streams: Streams, stratum: Stratum) -> Filler:
-    """Return filler that repeats the paragraph without end; lines of all lengths are its spares, many times each."""
+    """Return filler that repeats the paragraph without end; its spares are lines of all lengths, each many times."""
     early = 1 + np.arange(SPARES - WHOLE) % (len(SENTENCES) - 1)
     spares = np.concatenate([np.zeros(WHOLE, dtype=np.int64), early])
     return Filler(noise_spec(stratum).name, _Repeated(), spares)
 
 
 class _Repeated:
-    """The first unit of the pool, as often as it is asked for."""
+    """An order that repeats the first unit of the pool."""
 
     def take(self, count: int) -> Indices:
-        """Return as many first units."""
+        """Return the first unit `count` times."""
         return np.zeros(count, dtype=np.int64)
 
 
@@ -171,19 +171,19 @@ def _digest() -> str:
 
 
 def make_essays(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Write every paragraph of a tier. They state no facts."""
+    """Write every paragraph of a tier's essays."""
     return Plain(paragraph + "\n" for paragraph in essays_paragraphs(streams, spec.tier))
 
 
 def essays_spec(stratum: Stratum) -> PoolSpec:
-    """Return the pool of paragraphs of a tier."""
+    """Return the pool of paragraphs of a tier's essays."""
     return PoolSpec(f"essays-{stratum.tier}", 1, stratum.tier, f"{ESSAYS_WORLD}:{essays_source_digest()}", make_essays)
 
 
 def prose(row_streams: Streams, stratum: Stratum, *, shuffled: bool = False) -> Filler:
     """Return filler of whole essays in random order, or of all their paragraphs in random order.
 
-    Spares are notes: between essays, or anywhere.
+    Spares are notes (texts of one paragraph), placed between essays, or anywhere among shuffled paragraphs.
     """
     every = essays(row_streams, stratum.tier)
     whole, notes, joints = _kinds(every)
@@ -195,7 +195,7 @@ def prose(row_streams: Streams, stratum: Stratum, *, shuffled: bool = False) -> 
 
 @lru_cache(maxsize=4)
 def _kinds(every: Sequence[Essay]) -> tuple[Indices, Indices, Joints]:
-    """Return first paragraph and number of paragraphs of every essay, the notes, and where a text begins."""
+    """Return each essay's first paragraph and number of paragraphs; the notes; and where essays or notes begin."""
     whole = np.array([(essay.start, essay.count) for essay in every if essay.count > 1], dtype=np.int64)
     joints = np.zeros(every[-1].start + every[-1].count, dtype=np.bool_)
     joints[[essay.start for essay in every]] = True
@@ -203,7 +203,7 @@ def _kinds(every: Sequence[Essay]) -> tuple[Indices, Indices, Joints]:
 
 
 class _Essays:
-    """Paragraphs in the order of their essays, and essays in random order."""
+    """The paragraphs of whole essays, the essays in random order."""
 
     def __init__(self, row_streams: Streams, whole: Indices) -> None:
         self._order, self._whole = Shuffled(row_streams.of("filler"), len(whole)), whole
@@ -216,7 +216,7 @@ class _Essays:
 
 @dataclass(frozen=True, slots=True)
 class Haystack:
-    """What fills the prompts of a stratum: its pool, and the filler of a row, by the row's streams."""
+    """What fills the prompts of a stratum: its pool, and the filler of a row, drawn from the row's streams."""
 
     pool: Callable[[Stratum], PoolSpec]
     filler: Callable[[Streams, Stratum], Filler]
@@ -227,4 +227,4 @@ ESSAYS, ADDRESSES, NOISE = (
     Haystack(addresses_spec, addresses),
     Haystack(noise_spec, noise),
 )
-"""Whole essays, whole addresses, or one paragraph again and again."""
+"""Whole essays, whole addresses, or one repeated paragraph."""

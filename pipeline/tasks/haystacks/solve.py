@@ -1,4 +1,4 @@
-"""Readers that tell lines of a haystack from all others, by code that shares nothing with what writes them."""
+"""Readers that tell the lines of a haystack from all others, with code that shares nothing with the writers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pipeline.tasks.haystacks.filler import SENTENCES
 from pipeline.tasks.solving import LINES, PROMPT, ReadError
 
 TELLS = re.compile(r"[0-9]|[A-Za-z,;] [A-Z][a-z]")
-"""What prose never has: numbers, and names within sentences."""
+"""What prose never contains: digits, and names within sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parted:
-    """A prompt in parts: its text without the prose, and the paragraphs of that.
+    """A prompt in two parts: its text without the prose, and the paragraphs of prose.
 
-    `places` tells for each line of the body that is not prose, by its start and end in the prompt, where it now starts.
+    `places` maps the span of each body line that is not prose, in the prompt, to its start in `text`.
     """
 
     text: str
@@ -34,10 +34,7 @@ class Parted:
 
 @PROMPT.of
 def part(text: str, heading: str, end: str, plain: str) -> Parted:
-    """Part a prompt whose body stands between `heading` and `end`; without prose, `plain` is its heading.
-
-    Remembers the last one.
-    """
+    """Split a prompt whose body is between `heading` and `end`; in the text without prose, `plain` is the heading."""
     at, stop = text.find(heading), text.rfind("\n" + end) + 1
     if at < 0 or stop <= at:
         raise ReadError(f"the prompt has no body between {heading.strip()!r} and {end!r}")
@@ -56,23 +53,23 @@ def part(text: str, heading: str, end: str, plain: str) -> Parted:
 
 
 def is_prose(line: str) -> bool:
-    """Return whether a line is prose, by its looks."""
+    """Return whether a line looks like prose."""
     return not TELLS.search(line)
 
 
 are_prose = LINES.of_each(is_prose)
-"""The same of many lines, most of which were read before."""
+"""The same for many lines, most of which were read before."""
 
 
 Span = tuple[int, int]
 FILED = re.compile(r"(?:The|One) [a-z]+ (?:code|number) filed under .+ is [0-9a-f-]+\.\n")
-"""What no line of a user's documents may look like."""
+"""A form that no line of a user's documents may have."""
 
 
 def foreign_spans(text: str, start: int, stop: int, haystack: str) -> list[Span]:
-    """Return where in a text, from `start` to `stop`, lines stand that are none of a haystack's: start and end of each.
+    """Return the spans of lines between `start` and `stop` that do not belong to a haystack, newlines included.
 
-    `haystack` is a name in HAYSTACKS; the end of a line is behind its newline.
+    `haystack` is a name in HAYSTACKS.
     """
     lines = text[start:stop].splitlines(keepends=True)
     edges = accumulate(map(len, lines), initial=start)
@@ -80,23 +77,23 @@ def foreign_spans(text: str, start: int, stop: int, haystack: str) -> list[Span]
 
 
 def is_noise(line: str) -> bool:
-    """Return whether a line is the first sentences of the noise, or all of them."""
+    """Return whether a line is the noise, or its first sentences."""
     return line.endswith(".\n") and f"{' '.join(SENTENCES)} ".startswith(line.replace("\n", " "))
 
 
 def is_own(line: str) -> bool:
-    """Return whether a line may be of a user's own documents: it does not state what is filed under something."""
+    """Return whether a line may come from a user's documents: anything but a statement of what is filed where."""
     return not FILED.fullmatch(line)
 
 
 def is_address(line: str) -> bool:
-    """Return whether a line is a paragraph of an address, letter by letter."""
+    """Return whether a line is exactly a paragraph of an address."""
     return _digest(line) in _address_lines()
 
 
 @cache
 def _address_lines() -> frozenset[bytes]:
-    """Return digests of all lines of the file but titles, which stand first and behind empty lines."""
+    """Return digests of all lines of the file except titles, which are first or follow an empty line."""
     packed = (resources.files("pipeline.worlds") / "pools" / "addresses.txt.xz").read_bytes()
     found, title = set[bytes](), True
     for line in lzma.decompress(packed).decode("ascii").splitlines(keepends=True):
@@ -113,7 +110,7 @@ def _digest(line: str) -> bytes:
 HAYSTACKS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
     {"noise": is_noise, "essay": is_prose, "addresses": is_address, "own": is_own}
 )
-"""The haystacks by name, each with a test of single lines."""
+"""The haystacks by name, each with a test for single lines."""
 
 EACH: Mapping[str, Callable[[Sequence[str]], list[bool]]] = MappingProxyType(
     {
@@ -121,4 +118,4 @@ EACH: Mapping[str, Callable[[Sequence[str]], list[bool]]] = MappingProxyType(
         **{name: LINES.of_each(test) for name, test in HAYSTACKS.items() if test is not is_prose},
     }
 )
-"""The same tests of many lines, most of which were read before."""
+"""The same tests for many lines, most of which were read before."""

@@ -1,4 +1,4 @@
-"""Reads a prompt of examples, answers it by the intents of its messages, and tells what is wrong with a row."""
+"""Reads a prompt of examples, answers it by the intents of its messages, and checks rows."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LAST = re.compile(r"(.+)\nlabel:")
 STATED = re.compile(r"There are (\d+) labels, (the whole numbers from 0 to (\d+)|all of them (?:in )?words)")
 START, END, CUE = "\nExamples:\n", "This is the end of the examples.", "label: "
 ACTS_ALONE, SLACK = 6, 3
-"""How many labels there are where they stand for acts alone; by how many examples labels differ at most."""
+"""The number of labels that stand for acts alone; the most by which labels' numbers of examples differ."""
 
 Intent = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """A prompt as read: messages with their labels, the last message and its place, and how many labels there are."""
+    """A prompt as read: messages with their labels, the last message and its start, and the stated number of labels."""
 
     messages: Sequence[str]
     labels: Sequence[str]
@@ -36,7 +36,7 @@ class Examples:
     numbered: bool
 
     def told(self, intent: Intent) -> Intent:
-        """Return an intent as far as labels tell it from others."""
+        """Return the part of an intent that labels distinguish."""
         return (intent[0], "") if self.count == ACTS_ALONE else intent
 
 
@@ -68,7 +68,7 @@ def solve(text: str) -> str:
 
 @PROMPT.of
 def _labels(text: str) -> Mapping[Intent, set[str]]:
-    """Return the labels that messages of each intent have."""
+    """Return the labels of the messages of each intent."""
     shown, found = read(text), dict[Intent, set[str]]()
     for intent, label in sorted({*zip(intents_of(shown.messages), shown.labels, strict=True)}):
         found.setdefault(shown.told(intent), set()).add(label)
@@ -76,7 +76,7 @@ def _labels(text: str) -> Mapping[Intent, set[str]]:
 
 
 def faults(row: Published) -> Iterator[str]:
-    """Yield what is wrong with a row, judged from its text and its marks."""
+    """Yield what is wrong with a row, from its text and its marks."""
     shown, found = read(row.text), _labels(row.text)
     if shown.count != row.stratum.complexity:
         yield f"the prompt says that there are {shown.count} labels"

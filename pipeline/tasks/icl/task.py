@@ -1,10 +1,10 @@
-"""icl.intents: the label of a message, by what examples show (HELMET, sections 2.1 and B.4; Li et al. 2024).
+"""icl.intents: the label of a message, learned from examples (HELMET, sections 2.1 and B.4; Li et al. 2024).
 
 HELMET writes the labels of TREC, NLU, BANKING77 and CLINC150 as integers, puts examples in rounds of one of each label
-and asks for a message that is not among them. Here the numbers of labels are the same, 6, 50, 68, 77 and 151; intents
-and messages are our own. On purpose unlike HELMET: which label stands for what is dealt in eight ways for a tier, and
-not again for each row, as numbers of as many digits differ in tokens. There is a pool of examples for
-each way; all pools have the same texts.
+and asks for a message that is not among them. Here the numbers of labels are the same (6, 50, 68, 77 and 151), but
+intents and messages are our own. Unlike in HELMET, a tier has eight mappings of labels to intents instead of one for
+each row, as numbers with the same number of digits differ in tokens. Each mapping has its own pool of examples; all
+pools have the same texts.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from pipeline.typed import TIERS
 from pipeline.worlds.utterances import Intent, chosen, domain, fresh, source_digest, texts
 
 MAPPINGS, EACH = 8, 3
-"""Ways in which labels are dealt in a tier: a pool for each, as numbers of as many digits differ in tokens.
+"""The most mappings of labels to intents in a tier, each with its own pool.
 
-A stratum has one for every three rows, or fewer: pools take longer to count than such rows.
+A stratum has at most one for every three rows, as a pool takes longer to count than these rows.
 """
 COARSE = 6
-"""The labels that stand for acts alone."""
+"""The number of labels that stand for acts alone."""
 TOKENS = 28
-"""Of so many tokens of the longest prompt there is an example, at most."""
+"""A pool has one example for this many tokens of the longest prompt."""
 SPARES = 24
-"""Examples that close gaps, of different labels; where there are few labels, half as many, two of each."""
+"""Examples that close gaps, of different labels; if there are few labels, two of each."""
 SHORTEST = {6: 2048, 50: 4096, 68: 4096, 77: 8192, 151: 16384}
-"""The shortest length that holds a round of so many labels, in every vocabulary."""
+"""The shortest length, in every vocabulary, that has room for a round of this many labels."""
 FORMS = ("integers", "words")
 ROUNDS = ("balanced", "blocked")
 KNOBS: Mapping[str, tuple[Any, ...] | CorpusKnob] = {
@@ -50,7 +50,7 @@ KNOBS: Mapping[str, tuple[Any, ...] | CorpusKnob] = {
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """A set of labels: for each, in order, the intents that it stands for, and how it is written."""
+    """A set of labels: for each, in order, the intents that it stands for, and its written form."""
 
     domain: str
     intents: tuple[tuple[Intent, ...], ...]
@@ -58,13 +58,13 @@ class Labels:
 
 
 def domain_of(count: int) -> str:
-    """Return what so many labels are labels of."""
+    """Return the domain of messages for a number of labels."""
     return "question" if count <= 50 else "request"
 
 
 @lru_cache(maxsize=64)
 def labels(world: Streams, tier: str, count: int, which: int, form: str) -> Labels:
-    """Return a set of labels of a tier; `world` are the streams of any path below the seed without one."""
+    """Return a set of labels of a tier; `world` are the streams of the seed without a path."""
     name = domain_of(count)
     if count == COARSE:
         acts = world.world("icl@2", tier).of("coarse", which).sample(domain(name).acts, count)
@@ -87,12 +87,12 @@ def form_of(stratum: Stratum) -> str:
 
 
 def mappings(stratum: Stratum) -> int:
-    """Return in how many ways labels are dealt in a stratum."""
+    """Return the number of mappings of labels in a stratum."""
     return min(MAPPINGS, -(-stratum.rows // EACH))
 
 
 def size_of(stratum: Stratum) -> str:
-    """Return the smallest tier that holds prompts of a stratum: pools of a tier come in its sizes too."""
+    """Return the smallest tier that includes a stratum's length; pools come in these sizes."""
     return next(tier for tier, limit in TIERS.items() if stratum.length <= limit)
 
 
@@ -108,7 +108,7 @@ def specs(stratum: Stratum) -> tuple[PoolSpec, ...]:
 
 
 def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Write all examples of a pool: as many of each label, one label after the other."""
+    """Write all examples of a pool, label by label, equally many of each."""
     _, form, count, which, size, tier = spec.name.split("-")
     known = labels(streams.world(), tier, int(count), int(which), form)
     labelled = zip(known.written, pool_messages(streams, tier, size, known), strict=True)
@@ -122,12 +122,12 @@ def pool_messages(streams: Streams, tier: str, size: str, known: Labels) -> Sequ
 
 
 def each(size: str, known: Labels) -> int:
-    """Return how many examples a pool of a size has of each label."""
+    """Return the number of examples of each label in a pool of a size."""
     return -(-TIERS[size] // (TOKENS * len(known.intents)))
 
 
 def _mixed(parts: Sequence[Sequence[str]], count: int) -> list[str]:
-    """Return `count` messages, as many of each part."""
+    """Return `count` messages, about equally many from each part."""
     size = -(-count // len(parts))
     if size > len(parts[0]):
         raise ValueError(f"{size} messages of each intent are needed, but there are {len(parts[0])}")
@@ -135,7 +135,7 @@ def _mixed(parts: Sequence[Sequence[str]], count: int) -> list[str]:
 
 
 class Rounds:
-    """Rounds of one example of each label, each in a random order; a pool has `size` examples of each label."""
+    """Rounds of one example of each label, each in random order; a pool has `size` examples of each label."""
 
     def __init__(self, rng: Random, count: int, size: int) -> None:
         self._count = count
@@ -144,14 +144,14 @@ class Rounds:
         self._order = (turns * size + mixed.T[np.arange(size)[:, None], turns]).ravel()
 
     def split(self, spares: int) -> tuple[Indices, Indices]:
-        """Return the examples of the last rounds, as many as spares are wanted, and the order without these rounds."""
+        """Return `spares` examples from the last rounds, and the order without these rounds."""
         last = -(-spares // self._count) * self._count
         return self._order[-last:][:spares], self._order[:-last]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Listed:
-    """An order that is known to its end."""
+    """An order that is already complete."""
 
     indices: NDArray[np.int64]
 
@@ -161,7 +161,7 @@ class Listed:
 
 
 def filler(stratum: Stratum, which: int, known: Labels, row_streams: Streams) -> Filler:
-    """Return the filler of a row: rounds of examples, or for the knob ``rounds`` those of each label side by side."""
+    """Return the filler of a row: examples in rounds, or with the knob ``rounds`` at ``blocked`` label by label."""
     count, size = len(known.intents), each(size_of(stratum), known)
     spares, order = Rounds(row_streams.of("filler"), count, size).split(min(SPARES, 2 * count))
     name, listed = name_of(stratum, which), Listed(order)
@@ -173,7 +173,7 @@ def filler(stratum: Stratum, which: int, known: Labels, row_streams: Streams) ->
 
 
 class Intents(Task):
-    """Labels of intents; `complexity` is how many labels there are."""
+    """Labels of intents; `complexity` is the number of labels."""
 
     family = "icl"
     subtask = "intents"
@@ -186,14 +186,14 @@ class Intents(Task):
     shortest = 16_384
 
     def golden_stratum(self, complexity: int) -> Stratum:
-        """Return a stratum of one row, at the shortest length that holds a round of all labels."""
+        """Return a stratum of one row, at the shortest length that has room for a round of all labels."""
         return Stratum(self.family, self.subtask, "32k", max(4096, SHORTEST[complexity]), complexity, 1)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return specs(stratum)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Deal a way of dealing labels and a label, and draw a message of it that stands in no pool."""
+        """Deal a mapping and a label, and draw a message with it that is in no pool."""
         which = deal(stratum_streams.of("mapping"), stratum.rows, index, mappings(stratum))
         label = deal(stratum_streams.of("label"), stratum.rows, index, stratum.complexity)
         known = labels_of(row_streams, stratum, which)
@@ -216,16 +216,16 @@ class Intents(Task):
         )
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return which label is the answer, and in which way labels are dealt."""
+        """Return the label that is the answer, and the mapping."""
         latent, count, ways = sample.latent, sample.stratum.complexity, mappings(sample.stratum)
         return {f"label of {count}": (latent["label"], count), "mapping": (latent["mapping"], ways)}
 
     def answers(self, text: str) -> tuple[str, ...]:
-        """Read what all messages are for, and return the label of those that are for the same as the last one."""
+        """Read the intents of all messages, and return the label of those with the last one's intent."""
         return (reader.solve(text),)
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that labels and intents go together, labels are balanced, and the asked message is new."""
+        """Prove that labels match intents, that they are balanced, and that the asked message is new."""
         return reader.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The text of a prompt: what is asked, examples of two lines each, and a last message without its label."""
+"""The text of a prompt: an instruction, examples of two lines each, and a last message without its label."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ CUE = "label:"
 
 
 def head(domain: str, form: str, count: int) -> tuple[Piece, ...]:
-    """Return what stands before the examples."""
+    """Return the text before the examples."""
     told = INTRODUCTION[domain].format(count=count, form=FORMS[form].format(last=count - 1))
     return (Piece(f"{told}\n\n{START}", "instruction"),)
 
 
 def tail(domain: str, message: str) -> tuple[Piece, ...]:
-    """Return what stands behind the examples."""
+    """Return the text after the examples."""
     what = WHAT[domain]
     end = END.format(what=what, name=f"Last {what}")
     return (Piece(end, "instruction"), Piece(f"{message}\n", "relevant"), Piece(CUE, "question"))
 
 
 def example(message: str, label: str) -> str:
-    """Return a finished example."""
+    """Return an example: a message and its label."""
     return f"{message}\n{CUE} {label}\n"
 
 

@@ -1,4 +1,4 @@
-"""Michelangelo's IDK: a detail of an invented story, which may never give it."""
+"""IDK (Michelangelo): a detail of an invented story, which may not state it."""
 
 from pipeline.tasks.idk.task import TASKS
 

@@ -1,4 +1,4 @@
-"""What a row gives to guessers, and to solvers that look at words and do not read."""
+"""What guessers score, some of which look at a story's words without reading it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ WORD = re.compile(r"\d+:\d+|\w+")
 
 
 def baselines(sample: Sample, key: Key) -> dict[str, float]:
-    """Return the expected score of each naive solver on one row.
+    """Return the expected score of each guesser on one row.
 
-    Those that choose by words take the only choice, the first, the last or the most frequent one that the story holds,
-    or (`lexical`) the one that stands nearest to the asked thing.
+    Those that look at words take the only choice in the story, the first, the last or the most frequent one, or
+    (`lexical`) the one nearest to the asked thing.
     """
     story, choices = sample.relevant[0], (key.choices or ())[:-1]
     right = "ABC".find(key.target)
@@ -32,20 +32,20 @@ def baselines(sample: Sample, key: Key) -> dict[str, float]:
 
 
 def share(right: int, chosen: Sequence[int]) -> float:
-    """Return the expected score of taking one of the chosen choices at random; (D) if there are none."""
+    """Return the expected score of one of the `chosen` choices at random, or of (D) if there are none."""
     if not chosen:
         return float(right < 0)
     return (right in chosen) / len(chosen)
 
 
 def most_frequent(places: Sequence[Sequence[int]]) -> list[int]:
-    """Return the choices that the story holds most often."""
+    """Return the choices that are most frequent in the story."""
     most = max(map(len, places))
     return [choice for choice, found in enumerate(places) if len(found) == most]
 
 
 def nearest(places: Sequence[Sequence[int]], asked: Sequence[int]) -> list[int]:
-    """Return the choices that stand nearest, in words, to a mention of the asked thing."""
+    """Return the choices nearest, in words, to a mention of the asked thing."""
     gaps = {
         choice: min(abs(place - noun) for place in found for noun in asked)
         for choice, found in enumerate(places)
@@ -55,13 +55,13 @@ def nearest(places: Sequence[Sequence[int]], asked: Sequence[int]) -> list[int]:
 
 
 def positions(story: str, phrase: str) -> list[int]:
-    """Return at which words of a story a phrase begins, without its article."""
+    """Return the indices of the words in a story at which a phrase, without its article, begins."""
     words = WORD.findall(story.lower())
     wanted = WORD.findall(phrase.lower().removeprefix("a ").removeprefix("an "))
     return [place for place in range(len(words)) if words[place : place + len(wanted)] == wanted]
 
 
 def noun_positions(story: str, noun: str) -> list[int]:
-    """Return at which words of a story a noun stands; of a noun of several words, its last."""
+    """Return the indices of a noun's last word in a story."""
     words = noun.removeprefix("the ").split()
     return [place + len(words) - 1 for place in positions(story, " ".join(words))]

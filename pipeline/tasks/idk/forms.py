@@ -1,4 +1,4 @@
-"""The letters of the choices and their accepted forms: facts that writer and reader share."""
+"""The letters of the choices and their accepted forms, shared by writer and reader."""
 
 from __future__ import annotations
 

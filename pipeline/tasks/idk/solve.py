@@ -1,6 +1,6 @@
-"""Reads prompts: finds who is asked about, and whether that story tells what is asked.
+"""Reads prompts: finds the person asked about, and whether the story states what is asked.
 
-The patterns of sentences are compiled by `pipeline.worlds.wording` from the plots that the writer fills.
+`pipeline.worlds.wording` compiles the patterns of sentences from the writer's own plots.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ CAPITALISED = re.compile(r"\b[A-Z][a-z]+\b")
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A story as read: whom it is about, its plot, what it states of which noun, and what else it mentions.
+    """A story as read: its person, its plot, the detail that it states of each noun, and what else it mentions.
 
-    `near` holds for every noun of a sentence about a pair the detail that it states, whichever of the two has it.
+    `near` maps both nouns of each sentence about a pair to the detail in it, whichever of the two has it.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Told:
 
 
 def pattern_of(phrase: Phrase, groups: Mapping[str, str]) -> re.Pattern[str]:
-    """Return the pattern of a text with slots; those not in `groups` stand for any few words."""
+    """Return the pattern of a text with slots; those not in `groups` match any few words."""
 
     def takes(slot: Slot) -> str:
         return f"(?P<{slot.name}>{groups[slot.name]})" if slot.name in groups else "[A-Za-z ]+?"
@@ -53,7 +53,7 @@ def of_side(form: str, side: int) -> Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What a plot's stories are made of: its `statements` each with the name of the group whose detail it states."""
+    """The patterns of a plot's stories; each of the `statements` has the name of the group that has the detail."""
 
     plot: Plot
     openings: tuple[re.Pattern[str], ...]
@@ -85,7 +85,7 @@ def _grammar(plot: Plot) -> Grammar:
 
 @lru_cache(maxsize=1 << 16)
 def read_story(line: str) -> Told:
-    """Take a story apart."""
+    """Read a story."""
     for grammar in _grammars():
         for opening in grammar.openings:
             match = opening.match(line)
@@ -117,7 +117,7 @@ def _read(grammar: Grammar, name: str, rest: str) -> Told:
 
 
 def _statement(grammar: Grammar, first: str, sentence: str) -> tuple[str, str, set[str]]:
-    """Return whose detail a sentence states, the detail, and whom it names."""
+    """Return the noun that a sentence gives a detail to, the detail, and both nouns."""
     for statement, owner in grammar.statements:
         match = statement.fullmatch(sentence)
         if match and match["v"] in grammar.values and match.groupdict().get("first", first) == first:
@@ -126,7 +126,7 @@ def _statement(grammar: Grammar, first: str, sentence: str) -> tuple[str, str, s
 
 
 def _clause(first: str, clause: str) -> str:
-    """Return a clause as its plot has it, if it has."""
+    """Return a clause in the form in which plots have it."""
     return _small(CAPITALISED.sub(lambda word: "{first}" if word[0] == first else word[0], clause))
 
 
@@ -143,7 +143,7 @@ BLOCK = re.compile(r"Question: (.+)\nChoices:\n\(A\) (.+)\n\(B\) (.+)\n\(C\) (.+
 
 
 class Line(NamedTuple):
-    """A line of the body: the story that it tells, or None if it is random letters."""
+    """A line of the body: its span, its text, and its story as read, or None for random letters."""
 
     start: int
     end: int
@@ -153,7 +153,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question as read: about whom, of which plot and noun; its choices, and the letter that follows it, if any."""
+    """A question as read: its person, plot, noun and choices, and the letter that follows it, or ""."""
 
     name: str
     plot: str
@@ -186,7 +186,7 @@ def answer(asked: Query, stories: list[Told]) -> str:
 
 @PROMPT.of
 def read_body(text: str) -> tuple[Line, ...]:
-    """Return every line of the body; remembers the last prompt it read."""
+    """Return every line of the body."""
     start = text.find("\n" + START) + 1 + len(START)
     end = text.rfind("\n" + END) + 1
     if start <= len(START) or end <= start:
@@ -213,7 +213,7 @@ def read_question(text: str) -> Query:
 
 
 def read_blocks(text: str) -> list[Query]:
-    """Return every question of a text, with the letter that follows it."""
+    """Return every question in a text."""
     return [Query(*_understood(found[1]), found.groups()[1:5], found[6] or "") for found in BLOCK.finditer(text)]
 
 
@@ -263,7 +263,7 @@ def _filler_faults(lines: tuple[Line, ...], own: list[Line], subtask: str) -> It
 
 
 def _choice_faults(row: Published, asked: Query, own: list[Line]) -> Iterator[str]:
-    """Hold the choices to the story: the answer is there just where the row says so, and as many lures as it says."""
+    """Check the choices against the story: it answers only if the row says so, and states as many as the row says."""
     *others, last = asked.choices
     if last != UNKNOWN or len(set(asked.choices)) != len(LETTERS):
         yield f"the choices are {asked.choices}"
@@ -284,7 +284,7 @@ def _choice_faults(row: Published, asked: Query, own: list[Line]) -> Iterator[st
 
 
 def _namesake_faults(row: Published, asked: Query, lines: tuple[Line, ...]) -> Iterator[str]:
-    """Hold the asked to one namesake of each kind, marked, who is told another of the choices; none among letters."""
+    """Check that there is a marked namesake of each kind, who has one of the wrong choices; none among letters."""
     found = [_with(lines, place, name, asked) for place, name in enumerate(asked.name.split(" "))]
     if row.stratum.subtask == "stories" and [len(each) for each in found] != [1, 1]:
         yield f"expected one namesake of each kind for {asked.name}, found {len(found[0])} and {len(found[1])}"
@@ -299,7 +299,7 @@ def _namesake_faults(row: Published, asked: Query, lines: tuple[Line, ...]) -> I
 
 
 def _with(lines: tuple[Line, ...], place: int, name: str, asked: Query) -> list[Line]:
-    """Return the stories of others whose first or last name is a name."""
+    """Return the stories of others with `name` as their first (0) or last (1) name."""
     told = [line for line in lines if line.told and line.told.name != asked.name]
     return [line for line in told if line.told and line.told.name.split(" ")[place] == name]
 

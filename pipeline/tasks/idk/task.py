@@ -1,4 +1,4 @@
-"""The two tasks of the family: a story among random letters, as in the paper, or among other people's stories."""
+"""The two tasks of the family: a story among random letters, as in the paper, or among other stories."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ from pipeline.worlds.stories import (
 
 ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 FAIR = len(ALPHABET) * (256 // len(ALPHABET))
-"""Bytes from here on are dropped, so that every letter is equally likely."""
+"""Bytes from this value on are dropped, so that every letter is equally likely."""
 TABLE = bytes(ALPHABET[byte % len(ALPHABET)] for byte in range(256))
 SHORTEST, LONGEST = 8, 64
-"""Letters of a line. The mean is 36, and a letter is about a token."""
+"""The fewest and most letters of a line. The mean is 36, and a letter is about a token."""
 LETTERS_PER_TOKEN = 1.5
 SPARES = 64
 
@@ -66,12 +66,12 @@ def specs(subtask: str, tier: str) -> tuple[PoolSpec, ...]:
 
 
 def lines_of(tier: str) -> int:
-    """Return how many lines of letters a tier has."""
+    """Return the number of lines of letters in a tier."""
     return int(TIERS[tier] * LETTERS_PER_TOKEN) // ((SHORTEST + LONGEST) // 2)
 
 
 def make_letters(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Make lines of random letters, no two equal."""
+    """Make different lines of random letters."""
     return Plain(_letters(streams, spec))
 
 
@@ -100,7 +100,7 @@ def facts(story: Story) -> tuple[str, ...]:
 
 
 def filler(subtask: str, tier: str, row_streams: Streams, taken: frozenset[int]) -> Filler:
-    """Return a row's filler. People who are `taken` are in the row already, so their stories in the pool stay out."""
+    """Return a row's filler, without the pool's stories about people who are `taken`."""
     size, without = (
         (lines_of(tier), frozenset[int]()) if subtask == "letters" else (len(names(row_streams, tier)), taken)
     )
@@ -109,7 +109,7 @@ def filler(subtask: str, tier: str, row_streams: Streams, taken: frozenset[int])
 
 
 class _Rest:
-    """An order behind its first `skip` indices, which are spares."""
+    """An order without its first `skip` indices, which are spares."""
 
     def __init__(self, order: Shuffled, skip: int) -> None:
         self._order, self._skip = order, skip
@@ -120,15 +120,15 @@ class _Rest:
 
 
 STATED = (1, 1, 2, 2, 3)
-"""How many of the three choices a story states, each in its share of the rows of either class."""
+"""How many of the three choices a story states, dealt in these proportions in either class."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionPlan:
     """What is dealt over the rows of a stratum.
 
-    Of the asked thing: the number of its `pair`, and its `side`, which of the two it is. Of the choices: how many are
-    `stated`, and at which `place` the one stands that the sentence about the pair states.
+    The asked thing is on one `side` of the sentence about a `pair` of things. `stated` is the number of choices that
+    the story states, and `place` the index of the choice in that sentence.
     """
 
     plot: Plot
@@ -141,7 +141,7 @@ class QuestionPlan:
 
 @dataclass(frozen=True, slots=True)
 class DrawnQuestion:
-    """A story, the noun whose detail is asked, and the four choices, `letter` being the right one."""
+    """A story, the noun whose detail is asked for, and the four choices, of which `letter` is right."""
 
     story: Story
     noun: str
@@ -151,7 +151,7 @@ class DrawnQuestion:
 
 
 def plan_question(stratum_streams: Streams, rows: int, index: int, *, answerable: bool) -> QuestionPlan:
-    """Deal row `index` of a stratum its plot, its counts and its places."""
+    """Deal what row `index` of a stratum asks."""
 
     def dealt(name: str, kinds: Sequence[int]) -> int:
         return kinds[deal(stratum_streams.of(name), rows, index, len(kinds))]
@@ -162,7 +162,7 @@ def plan_question(stratum_streams: Streams, rows: int, index: int, *, answerable
 
 
 def _plot(stratum_streams: Streams, rows: int, index: int) -> Plot:
-    """Deal a plot in rounds of all, each in runs that hold every kind once."""
+    """Deal a plot, in rounds of all plots that consist of runs with every kind once."""
     block, place = divmod(index, rows)
     turn, nth = divmod(block * rows + Permutation(stratum_streams.of("plots", block), rows)[place], len(plots()))
     place, nth = divmod(nth, len(KINDS))
@@ -171,13 +171,13 @@ def _plot(stratum_streams: Streams, rows: int, index: int) -> Plot:
 
 
 def plan_any_question(rng: Random, *, answerable: bool) -> QuestionPlan:
-    """Draw what a row of a stratum is dealt."""
+    """Draw freely what a row of a stratum is dealt, for demonstrations."""
     plot, stated, place = rng.choice(plots()), rng.choice(STATED), rng.randrange(3)
     return QuestionPlan(plot, stated, place, rng.randrange(PAIRS), rng.randrange(2), answerable)
 
 
 def draw(rng: Random, name: str, wished: QuestionPlan) -> DrawnQuestion:
-    """Draw a story about `name`, and ask for a detail that it states, or mentions without stating it."""
+    """Draw a story about `name`, and ask for the detail of a thing, which it states or not."""
     owner = wished.side if wished.answerable else 1 - wished.side
     story = draw_story(rng, name, wished.plot, {wished.pair: owner})
     pair = story.pairs[wished.pair]
@@ -191,7 +191,7 @@ def draw(rng: Random, name: str, wished: QuestionPlan) -> DrawnQuestion:
 
 
 def _unstated(rng: Random, story: Story, count: int) -> list[str]:
-    """Draw values of the kind that is asked which the story does not hold, in whatever role."""
+    """Draw values of the asked kind that do not occur in the story."""
     found: list[str] = []
     while len(found) < count:
         (value,) = drawn(rng, story.plot.values, 1, found)
@@ -201,7 +201,7 @@ def _unstated(rng: Random, story: Story, count: int) -> list[str]:
 
 
 def holds(text: str, value: str) -> bool:
-    """Return whether a text holds a value, as whole words and without its article."""
+    """Return whether a text contains a value, as whole words and without its article."""
     bare = value.removeprefix("a ").removeprefix("an ")
     return re.search(rf"(?<![\w:]){re.escape(bare)}(?![\w:])", text, re.IGNORECASE) is not None
 
@@ -210,12 +210,12 @@ def holds(text: str, value: str) -> bool:
 class Idk(Task):
     """A question about one story. `complexity` is the number of clauses that answer it: one, or none.
 
-    What tells an answerable row from another is only of which of two things a sentence states the detail. The words of
-    the story and their places, and how many of the three choices it states and where, are drawn alike in both. On
-    purpose unlike the paper, the story stands anywhere in the text unless the knob `depth` is ``first``.
+    Answerable rows differ from others only in which of two things a sentence gives a detail to. The story's words and
+    their places, and how many of the three choices it states and where, are drawn alike in both. Unlike in the paper,
+    the story may be anywhere in the text unless the knob `depth` is ``first``.
 
-    Among stories stand those of two namesakes, one with the same first and one with the same last name. In either class
-    both are of the same plot and state what is asked, each another of the choices that are wrong in any case.
+    The subtask `stories` adds stories of two namesakes, one with the same first and one with the same last name. Both
+    have the same plot and state the asked detail, each as one of the two choices that are wrong in either class.
     """
 
     family = "idk"
@@ -232,7 +232,7 @@ class Idk(Task):
         return specs(self.subtask, stratum.tier)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw a story about a person who is in no other row of the stratum, and a question that it answers or not."""
+        """Draw a story about a person whom no other row asks about, and a question that it answers or not."""
         everybody = names(row_streams, stratum.tier)
         shots = self.shots if stratum.shots is None else stratum.shots
         person = Permutation(stratum_streams.of("person"), len(everybody))[index % len(everybody)]
@@ -256,7 +256,7 @@ class Idk(Task):
         return Sample("", stratum, index, latent, (said,), asked.question, _key(asked))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put the story at a stratified depth of the filler, or before it."""
+        """Put the story at a stratified depth of the filler, or first."""
         stratum = sample.stratum
         first = stratum.knob("depth", "uniform") == "first"
         depth = 0.0 if first else spread(stratum_streams.of("depth"), stratum.rows, sample.index)
@@ -271,13 +271,13 @@ class Idk(Task):
         )
 
     def _taken(self, sample: Sample, row_streams: Streams) -> frozenset[int]:
-        """Return whose stories are not filler: those in the text already, and all namesakes of the asked."""
+        """Return the people whose stories are not filler: those placed or shown, and all namesakes of the asked one."""
         latent = sample.latent
         first, last = namesakes(row_streams, sample.stratum.tier, latent["person"])
         return frozenset({latent["person"], *latent["shown"], *first, *last})
 
     def _namesakes(self, sample: Sample, row_streams: Streams) -> Iterator[Placed]:
-        """Yield the stories of a namesake of each kind, anywhere: nobody who is shown, or named as a choice is."""
+        """Yield the stories of a namesake of each kind, at random depths; none is shown or has a choice's name."""
         latent, tier = sample.latent, sample.stratum.tier
         everybody, rng = names(row_streams, tier), row_streams.of("namesakes")
         wrong = [choice for place, choice in enumerate((sample.key.choices or ())[:-1]) if place != latent["place"]]
@@ -289,7 +289,7 @@ class Idk(Task):
             yield Placed.line(story.text, "decoy", rng.random())
 
     def _examples(self, sample: Sample, row_streams: Streams) -> list[str]:
-        """Return the demonstrations, answerable ones and others by turns, about people who are not in the text."""
+        """Return the demonstrations, alternately answerable and not, about people who are not in the text."""
         everybody = names(row_streams, sample.stratum.tier)
         rng = row_streams.of("examples")
         start = rng.randrange(2)
@@ -315,7 +315,7 @@ class Idk(Task):
         }
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return what guessers score, and solvers that look at words and do not read."""
+        """Return what guessers score."""
         return chance.baselines(sample, key)
 
 

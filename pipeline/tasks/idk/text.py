@@ -1,4 +1,4 @@
-"""What prompts of the family say around their stories. All wording is Carrara's own."""
+"""The text around stories in prompts of `idk`. All wording is Carrara's own."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ INSTRUCTION = f"""\
 
 
 def question(plot: Plot, noun: str, name: str) -> str:
-    """Return the question for the detail of a noun."""
+    """Return the question about the detail of a noun."""
     return plot.ask.format(it=noun, name=name)
 
 
 def asking(question: str, choices: Sequence[str]) -> str:
-    """Return a question with its choices, up to where the answer follows."""
+    """Return a question with its choices, up to the answer."""
     listed = "".join(f"({letter}) {choice}\n" for letter, choice in zip(LETTERS, choices, strict=True))
     return f"Question: {question}\nChoices:\n{listed}Answer:"
 
 
 def example(number: int, story: str, question: str, choices: Sequence[str], letter: str) -> str:
-    """Return one finished question, with a short text of its own."""
+    """Return one whole demonstration, with its own story."""
     return f"Example {number}: {story}{asking(question, choices)} {letter}\n"

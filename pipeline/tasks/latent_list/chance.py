@@ -1,9 +1,9 @@
-"""What guessers score without following the program, in the spirit of Michelangelo's appendix B.1.
+"""What guessers score without following the program, in the spirit of Michelangelo, appendix B.1.
 
-``uniform`` knows the numbers that the relevant operations name and those that the list starts with, but not what became
-of them. It guesses a length that the list could have; the least or greatest value is any of the numbers; for print and
-sum it keeps each number with probability one half, shuffles them and takes one of the slices of what it has. The
-expectation is exact, for sums over slices a mean of 64 draws.
+``uniform`` knows the list's initial numbers and those that relevant operations add, but not what becomes of them. For
+``len`` it guesses any length that is asked for, and for ``min`` and ``max`` any of the numbers. For ``print`` and
+``sum`` it keeps each number with probability one half, shuffles the kept ones and takes a random slice. The expectation
+is exact, except that for ``sum`` it is a mean of 64 draws.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DRAWS = 64
 
 
 def baselines(name: str, sample: Sample) -> dict[str, float]:
-    """Return the scores of guessers: `uniform`, the view of the initial list, the last number that is written in."""
+    """Return the scores of guessers: ``uniform``, the view of the initial list, and the last number added."""
     target = sample.key.target
     numbers = named(sample.latent["operations"])
     span = sample.latent["slice"]
@@ -72,7 +72,7 @@ def uniform(name: str, sample: Sample, numbers: Sequence[int]) -> float:
 
 
 def _printed(target: Sequence[int], numbers: Sequence[int]) -> float:
-    """Return the chance that a slice is the target: that it is as wide, times that it holds these numbers in order."""
+    """Return the chance that the slice is the target: that it is as wide, times that its numbers are the same."""
     have, want = Counter(numbers), Counter(target)
     ways = prod(perm(have[value], times) for value, times in want.items())
     return _widths(len(numbers))[len(target)] * ways / perm(len(numbers), len(target)) if ways else 0.0
@@ -86,7 +86,7 @@ def _sums(operations: Sequence[str], numbers: Sequence[int]) -> list[int]:
 
 @lru_cache(maxsize=64)
 def _widths(count: int) -> tuple[float, ...]:
-    """Return the chance of each width of a slice of a random part of `count` numbers; 0 if nothing was kept."""
+    """Return the chance of each width of a slice of a random part of `count` numbers; it is 0 if none is kept."""
     chances = [0.0] * (count + 1)
     for kept in range(count + 1):
         share = comb(count, kept) / 2**count

@@ -1,11 +1,10 @@
 """The smallest part of a program that still gives its answer.
 
-Every relevant operation is needed by all others; some of them together may be left out and the answer stays, as a
-number that is added and taken away again. What is counted here is the smallest subsequence of the relevant operations
-that runs and shows the same. The search is exhaustive over the lists that subsequences leave: line by line, it drops
-what provably cannot reach the answer with as few operations as are allowed, and allows more until the answer is
-reached. Lists count as one that nothing that follows can tell apart. Where more than `STATES` lists have to be kept
-there is no result, and no row is drawn.
+No single relevant operation can be left out, but several together may be, such as adding a number and taking it out
+again. What is counted here is the smallest subsequence of the relevant operations that runs and shows the same answer.
+The search is exhaustive over the lists that subsequences leave. Line by line, it drops lists that provably cannot reach
+the answer with as few operations as are allowed, and allows more until the answer is reached. Lists that nothing later
+can tell apart count as one. If more than `STATES` lists must be kept, there is no result, and no row is drawn.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from pipeline.caches import lru_cache
 from pipeline.worlds.programs import START, Operation, View, run
 
 STATES = 3000
-"""Lists that are kept of a line, at most."""
+"""The most lists to keep after a line."""
 ADDS, TAKES = ("append", "insert"), ("pop", "remove")
 SURPLUS = sum(START)
-"""What the numbers that the list starts with can add to a sum, at most."""
+"""The most that the list's initial numbers can add to a sum."""
 NEVER = 1 << 20
 """More operations than any program has."""
 Items = tuple[int, ...]
@@ -32,7 +31,7 @@ States = dict[Items, int]
 
 @lru_cache(maxsize=1 << 14)
 def effective(operations: tuple[Operation, ...], view: View) -> int | None:
-    """Return how many operations the smallest answer-preserving subsequence has, or None if that cannot be told.
+    """Return the number of operations in the smallest answer-preserving subsequence; None if there are too many lists.
 
     Raises:
         IndexError, ValueError: if the program itself fails.
@@ -52,7 +51,7 @@ def effective(operations: tuple[Operation, ...], view: View) -> int | None:
 
 
 class Search:
-    """What is known of a program before its parts are tried."""
+    """A search over the parts of a program, with what is known before any is tried."""
 
     def __init__(self, operations: Sequence[Operation], view: View) -> None:
         final = run(operations)
@@ -74,17 +73,17 @@ class Search:
         self._fewest: dict[tuple[int, int, int], int] = {}
 
     def _shortest(self, final: Sequence[int]) -> int:
-        """Return the length that a list must have to show the answer."""
+        """Return the least length at which a list can show the answer."""
         start = self._span[0]
         if self._view.name == "print":
             return start + len(final[slice(*self._span)])
         return start + 1 if self._view.name in ("min", "max") else 0
 
     def _alike(self, later: Sequence[Operation], final: Sequence[int]) -> Mapping[int, int]:
-        """Return for each number one that stands for it: what follows treats the two alike.
+        """Return a representative of each number, which everything later treats alike.
 
-        A number is told from others where it is removed by name, or shown. Of the rest only the order counts, among
-        those and as far as a sort follows or a least or greatest number is asked; so a sum alone tells all apart.
+        Numbers that are later removed by value, or shown, represent themselves. For the rest only their order among
+        those matters, and only if a sort follows or a minimum or maximum is asked for. A sum tells all apart.
         """
         numbers = sorted({*START, *(operation.args[-1] for operation in self._operations if operation.name in ADDS)})
         if self._view.name == "sum":
@@ -104,7 +103,7 @@ class Search:
             return False
 
     def reached(self, allowed: int) -> States | None:
-        """Return the lists that parts of at most so many operations leave, with the fewest that leave each."""
+        """Return the lists that parts of at most `allowed` operations leave, with the fewest operations for each."""
         states: States = {tuple(map(self._faces[0].__getitem__, START)): 0}
         for place, operation in enumerate(self._operations):
             after = {} if place in self._needed else states.copy()
@@ -115,7 +114,7 @@ class Search:
         return states
 
     def _taken(self, states: States, operation: Operation, faces: Mapping[int, int], into: States) -> None:
-        """Add the lists on which an operation was run to those on which it was not."""
+        """Add to `into` the lists that an operation leaves."""
         method, args, kept = getattr(list, operation.name), operation.args, self._kept
         if operation.name == "remove" and args[0] in kept:
             return
@@ -132,7 +131,7 @@ class Search:
                 into[after] = used + 1
 
     def _kept_of(self, states: States, place: int, allowed: int) -> States:
-        """Return the lists that can reach the answer from a place on, those that differ no more taken as one."""
+        """Return the lists that can still reach the answer from a place on, and merge those that no longer differ."""
         face, fewest, rivals = self._faces[place].__getitem__, self._fewest, self._rivals
         changes, kept = self._faces[place] != self._faces[place - 1], States()
         for items, used in states.items():
@@ -146,9 +145,9 @@ class Search:
         return kept
 
     def _counted(self, place: int, size: int, rivals: int) -> int:
-        """Return how many additions and removals make a list of such a size, with so many rivals, show the answer.
+        """Return a lower bound of the additions and removals after which a list of this size can show the answer.
 
-        Numbers that may not be shown are removed, or stand before the slice or behind it.
+        Rivals, which may not be shown, must be removed or be outside the slice.
         """
         name, (start, stop) = self._view.name, self._span
         fewest = NEVER
@@ -164,7 +163,7 @@ class Search:
 
 
 def needed(operations: Sequence[Operation], view: View, final: Sequence[int]) -> frozenset[int]:
-    """Return the places of additions that every answer-preserving part holds, as nothing else brings their numbers."""
+    """Return the places of additions in every answer-preserving part, as nothing else supplies their numbers."""
     added = [(place, operation.args[-1]) for place, operation in enumerate(operations) if operation.name in ADDS]
     times = Counter([*START, *(value for _, value in added)])
     shown = set(visible(view, final, [value for _, value in added]))
@@ -174,8 +173,7 @@ def needed(operations: Sequence[Operation], view: View, final: Sequence[int]) ->
 def visible(view: View, final: Sequence[int], added: Sequence[int]) -> list[int]:
     """Return numbers without which a view cannot show what it shows.
 
-    A sum is that of some of the numbers added, and of some that the list starts with: the numbers that all such sums
-    hold are told by adding all subsets up.
+    For a sum, these are the added numbers that belong to every subset whose sum, with some initial numbers, is right.
     """
     if view.name == "len":
         return []

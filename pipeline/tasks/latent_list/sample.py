@@ -1,4 +1,4 @@
-"""Draws programs in which every operation is proven to be relevant, and of which little can be left out at once."""
+"""Draws programs in which every operation is provably relevant, and few can be left out together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Lists = list[list[int]]
 
 
 def after(name: str, args: tuple[int, ...], lists: Sequence[list[int]]) -> Lists:
-    """Return new lists: what ``getattr(list, name)`` with these arguments makes of each that it does not fail on.
+    """Return new lists: the results of ``getattr(list, name)`` with these arguments, without those on which it fails.
 
     >>> after("pop", (2,), [[1, 2], [1, 2, 3, 4]])
     [[1, 2, 4]]
@@ -64,19 +64,19 @@ _AFTER: Mapping[str, Callable[..., Lists]] = {
 
 
 KEEPING = ("append", "insert", "reverse")
-"""Kinds that leave any two lists as different as they were."""
+"""Kinds that turn different lists into different lists."""
 STARTING = frozenset(START)
 LENGTHENS, SHORTENS = ("append", "insert"), ("pop", "remove")
 Weights = Mapping[str, int]
 LEAST = 0.05
-"""What a kind weighs of which there are enough."""
+"""The weight of a kind of which there are enough already."""
 FIRST = 0.95
-"""How often a number that the list starts with is taken out, if there is one: to add a number and take it out again is
-work that can be left undone."""
+"""How often one of the list's initial numbers is taken out, if any is left: a number that is added and taken out again
+could be left out."""
 NEAR = (7, 4, 2)
-"""What indices weigh by their distance from the nearer end, as in filler."""
+"""Weights of indices by their distance from the nearer end, as in filler."""
 ATTEMPTS = 40
-"""Operations at one place that are tried before a draft is given up."""
+"""Operations tried at one place before a draft is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +88,19 @@ class Program:
     final: tuple[int, ...]
     output: str
     by_failure: int
-    """Operations without which the program fails, and that are proven only by that."""
+    """Operations that are proven relevant only because the program fails without them."""
 
 
 @dataclass(slots=True)
 class Draft:
-    """A program in the making: its list, and the lists of all that leave one operation out and do not fail."""
+    """An unfinished program: its list, and the lists of its variants that lack one operation and do not fail."""
 
     true: list[int] = field(default_factory=lambda: list(START))
     others: Lists = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
 
     def add(self, name: str, args: tuple[int, ...]) -> bool:
-        """Append an operation if it and all before it stay provable; tell whether it was."""
+        """Append an operation if it and all before it stay provable; return whether it was appended."""
         true = next(iter(after(name, args, [self.true])), [])
         if not true or true == self.true:
             return False
@@ -113,17 +113,17 @@ class Draft:
         return True
 
     def seen(self, view: View) -> Program:
-        """Return the program that ends with a view."""
+        """Return the finished program, with a view as its end."""
         failed = len(self.operations) - sum(_shows(view, other) for other in self.others)
         return Program(tuple(self.operations), view, tuple(self.true), view.output(self.true), failed)
 
     def stretches(
         self, weights: Weights, ways: Sequence[int], size: int, rng: Random, *, quotas: bool
     ) -> Iterator[Draft | None]:
-        """Yield the draft with `size` operations more, which are drawn again each time, or None where it is stuck.
+        """Yield the draft with `size` more operations, drawn anew each time, or None if nothing fits at some place.
 
-        `ways` tells for each operation of the whole program whether it lengthens the list (1), shortens it (-1) or may
-        do either (0). With `quotas` a kind weighs as much as it is still wanting of its share of the whole.
+        `ways` states for each operation of the whole program whether it lengthens the list (1), shortens it (-1) or may
+        do either (0). With `quotas`, the weight of a kind is what it still lacks of its share of the whole.
         """
         done = len(self.operations)
         coming = ways[done : done + size]
@@ -151,7 +151,7 @@ class Draft:
         return longer
 
     def wanting(self, shares: Weights, size: int) -> dict[str, float]:
-        """Return how many operations of each kind a program of some size wants yet: less than none of some."""
+        """Return how many operations of each kind a program of some size still lacks; negative for a surplus."""
         have = [operation.name for operation in self.operations]
         whole = sum(shares.values())
         return {kind: share * size / whole - have.count(kind) for kind, share in shares.items()}
@@ -170,13 +170,13 @@ def _sums(kinds: Sequence[str], wanted: Mapping[str, float]) -> Sequence[float]:
 
 
 def one_of(rng: Random, sums: Sequence[float]) -> int:
-    """Draw a place by the running sums of weights, as ``rng.choices`` does."""
+    """Draw an index by the running sums of weights, as ``rng.choices`` does."""
     return bisect(sums, rng.random() * (sums[-1] + 0.0), 0, len(sums) - 1)
 
 
 @cache
 def _kinds(way: int, reversed_last: bool, short: bool) -> Sequence[str]:  # noqa: FBT001
-    """Return the kinds that may come next: no reverse right after a reverse, which would look like filler."""
+    """Return the kinds that may come next: no second reverse in a row, which would look like filler."""
     if way:
         return LENGTHENS if way > 0 else SHORTENS
     kinds = (*LENGTHENS, *SHORTENS, "reverse", "sort")
@@ -184,7 +184,7 @@ def _kinds(way: int, reversed_last: bool, short: bool) -> Sequence[str]:  # noqa
 
 
 def draw_arguments(rng: Random, kind: str, items: Sequence[int]) -> tuple[int, ...]:
-    """Draw the arguments of an operation of a kind, in the forms and with the indices that filler has too."""
+    """Draw the arguments of an operation of a kind, in the same forms and from the same indices as in filler."""
     if kind == "append":
         return (number(rng),)
     if kind == "insert":
@@ -201,7 +201,7 @@ def draw_arguments(rng: Random, kind: str, items: Sequence[int]) -> tuple[int, .
 
 @cache
 def _within(places: tuple[int, ...], least: int, most: int) -> tuple[int, ...]:
-    """Return those of some places that lie between two."""
+    """Return the places from `least` to `most`."""
     return tuple(at for at in places if least <= at <= most)
 
 
@@ -216,19 +216,19 @@ def _nearness(places: tuple[int, ...]) -> Sequence[int]:
 
 Table = NDArray[np.int64]
 GONE = 1 << 20
-"""Stands where a list has ended, for maxima as a negative: no value of a list is as large, so nothing equals it."""
+"""Padding after the end of a list, negative for maxima. No value of a list is as large, so nothing equals it."""
 WIDEST = 16
-"""Of printed slices, so that every answer fits with margin."""
+"""The widest printed slice, so that every answer fits with a margin."""
 CLIPPED = {"print": 2, "sum": 1}
-"""How many additions of a long program a slice may leave unshown, and numbers of the list a sum may leave out."""
+"""How many additions of a long program may be unneeded; for sums, also how many numbers may be left out."""
 MANY, LOOSE = 6, 2
-"""Operations, or additions, with more of which a program is long; by how many operations the slice of a least or
-greatest number may need fewer than the hardest."""
+"""With more than `MANY` operations, or additions, a program is long. The slice of a minimum or maximum may need `LOOSE`
+operations fewer than the hardest."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramPlan:
-    """What the answers of a stratum need for balance: the sign and size of a number, the width of a slice."""
+    """A wish that balances a stratum's answers: the sign and size of a number, or the width of a slice."""
 
     sign: int = 1
     size: int = 1
@@ -236,12 +236,12 @@ class ProgramPlan:
     wide: bool = False
 
     def beyond(self, name: str) -> bool:
-        """Return whether a minimum is wished above, or a maximum below, most numbers that the list starts with."""
+        """Return whether the wish is a minimum above, or a maximum below, the list's initial numbers."""
         return name in ("min", "max") and (self.sign > 0) == (name == "min") and self.size > START[-1]
 
 
 def proven(name: str, true: Sequence[int], others: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
-    """Return at ``[i, j]`` whether the view of ``[i:j+1]`` tells the true list from every other."""
+    """Return at ``[i, j]`` whether the view of ``[i:j+1]`` distinguishes the true list from every other."""
     lists = _matrix([true, *others], len(true), -GONE if name == "max" else GONE)
     if name == "print":
         return _differs(lists)
@@ -251,7 +251,7 @@ def proven(name: str, true: Sequence[int], others: Sequence[Sequence[int]]) -> N
 
 
 def shows_all(draft: Draft, view: View) -> bool:
-    """Return whether a view of a slice tells the true list from all others."""
+    """Return whether a view of a slice distinguishes the true list from all others."""
     start, stop = view.span or (0, 0)
     return bool(proven(view.name, draft.true, draft.others)[start, stop - 1])
 
@@ -262,7 +262,7 @@ def _upper(width: int) -> NDArray[np.bool_]:
 
 
 def choose(name: str, draft: Draft, wish: ProgramPlan, rng: Random) -> View | None:
-    """Return a view that tells the true list from all others, as near to the wish as there is, or None."""
+    """Return the view nearest to the wish that distinguishes the true list from all others, or None."""
     true, others = draft.true, draft.others
     if name == "len":
         return View("len") if all(len(other) != len(true) for other in others) else None
@@ -282,14 +282,14 @@ def choose(name: str, draft: Draft, wish: ProgramPlan, rng: Random) -> View | No
 
 
 def _suits(name: str, part: Sequence[int], wish: ProgramPlan) -> bool:
-    """Return whether a slice may be shown: it is not too wide to print, nor too narrow, and its number is not zero."""
+    """Return whether a slice may be shown: not too wide to print; or wide enough, with a nonzero value."""
     if name == "print":
         return len(part) <= WIDEST
     return len(part) > wish.wide and VALUES[name](part) != 0
 
 
 def _enough(draft: Draft, view: View) -> bool:
-    """Return whether a sum leaves out little, and a long program surely needs most of its additions."""
+    """Return whether a sum leaves out little, and a long program provably needs most of its additions."""
     start, stop = view.span or (0, 0)
     if view.name == "sum" and len(draft.operations) > 1 and stop - start < len(draft.true) - CLIPPED["sum"]:
         return False
@@ -298,7 +298,7 @@ def _enough(draft: Draft, view: View) -> bool:
 
 
 def _hardest(views: Sequence[View], draft: Draft, wish: ProgramPlan) -> list[View]:
-    """Return the views that need about as many operations as any, if a long program is to be taken with so many."""
+    """Return the views that need about as many operations as any, and enough for a long program."""
     leasts = [least(view, draft.true) for view in views]
     count = len(draft.operations)
     enough = 0 if count <= MANY else count * 3 // 20 if views and wish.beyond(views[0].name) else count * 9 // 20
@@ -306,7 +306,7 @@ def _hardest(views: Sequence[View], draft: Draft, wish: ProgramPlan) -> list[Vie
 
 
 def least(view: View, true: Sequence[int]) -> int:
-    """Return how many operations a least or greatest number takes at least: to fill the list, or to clear the slice."""
+    """Return a lower bound of the operations that a minimum or maximum needs, to fill the list or clear the slice."""
     (start, stop), value = view.span or (0, 0), view.value(true)
     rivals = sum(item > value if view.name == "max" else item < value for item in START)
     to_clear = min(stop, rivals - start - max(0, len(START) - stop) + 1)
@@ -314,7 +314,7 @@ def least(view: View, true: Sequence[int]) -> int:
 
 
 def miss(view: View, true: Sequence[int], wish: ProgramPlan) -> int:
-    """Return how far a view is from the wish, at least 0; less is nearer."""
+    """Return how far a view is from the wish; 0 is as wished."""
     if view.name == "len":
         return 0
     if view.name == "print":
@@ -337,7 +337,7 @@ def _matrix(lists: Sequence[Sequence[int]], width: int, gone: int) -> Table:
 
 
 def _slice_sums(lists: Table) -> Table:
-    """Return the sum of ``[i:j+1]`` at ``[list, i, j]``; a slice ends where its list does."""
+    """Return the sum of ``[i:j+1]`` at ``[list, i, j]``; slices stop at the end of their list."""
     sums = np.cumsum(np.where(lists == GONE, 0, lists), axis=1)
     before = np.concatenate([np.zeros_like(sums[:, :1]), sums[:, :-1]], axis=1)
     shown: Table = sums[:, None, :] - before[:, :, None]
@@ -345,7 +345,7 @@ def _slice_sums(lists: Table) -> Table:
 
 
 def _extremes(name: str, lists: Table) -> Table:
-    """Return the least or greatest number of ``[i:j+1]`` at ``[list, i, j]``; below the diagonal it is beyond all."""
+    """Return the minimum or maximum of ``[i:j+1]`` at ``[list, i, j]``; below the diagonal it is beyond all numbers."""
     pick, beyond = (np.minimum, GONE) if name == "min" else (np.maximum, -GONE)
     shown: Table = pick.accumulate(np.where(_upper(lists.shape[1]), lists[:, None, :], beyond), axis=2)
     return shown
@@ -361,29 +361,29 @@ def _differs(lists: Table) -> NDArray[np.bool_]:
 
 
 WEIGHTS = {"append": 19, "insert": 19, "pop": 20, "remove": 19, "reverse": 18, "sort": 21}
-"""How often a kind is tried. Kinds are not refused equally often: what stays is flatter."""
+"""How often a kind is tried. Some kinds are refused more often, so that the accepted ones are more evenly spread."""
 GROWING = {"append": 72, "insert": 70, "pop": 9, "remove": 11, "reverse": 28, "sort": 13}
 SHRINKING = {"append": 33, "insert": 31, "pop": 43, "remove": 44, "reverse": 30, "sort": 23}
-"""How many operations of a program of 200 are of each kind, about: a kind is tried as often as it is still wanting.
+"""About how many of 200 operations are of each kind; a kind is tried in proportion to what is still lacking.
 
-The least or greatest number of a slice is easily told by few operations. It takes many to make a list so long that the
-slice begins where it does, and many to take out all numbers that the list starts with where they would be shown: so
-programs grow, or shrink and show a minimum above those numbers or a maximum below them.
+Few operations are enough to determine most minima and maxima of a slice. It takes many to make a list long enough for
+the slice to begin where it does, or to take out all initial numbers that would be shown. So programs grow, or they
+shrink and show a minimum above those numbers or a maximum below them.
 """
 GOALS = {"print": (7, 10), "sum": (7, 10), "min": (3, 10), "max": (3, 10), "len": (0, 1)}
-"""The effective complexity with which a program is taken at once, as a share of its operations."""
+"""The effective complexity at which a program is accepted at once, as a fraction of its operations."""
 TRIES, SHORT = 2, 5
-"""Last stretches of a program from which the nearest to the wish is taken; what counts as few operations."""
+"""Finished programs among which the nearest to the wish is chosen; the most operations that count as few."""
 PATIENCE, STRETCHES, CANDIDATES = 12, 20, 12
-"""Stretches that are tried at one place, and in all, before a draft is given up; programs from which the hardest is
-taken if none is enough."""
+"""Stretches tried at one place, and in all, before a draft is given up; programs among which the hardest is chosen if
+none is hard enough."""
 STRETCH = {False: 3, True: 6}
-"""Operations in a stretch, without quotas and with them: least and greatest numbers show few drafts, but of those that
-grow or shrink for longer at once, more."""
+"""Operations in a stretch, without and with quotas. Few drafts are shown by a minimum or maximum; more are if they grow
+or shrink for longer at a time."""
 
 
 def draw(name: str, complexity: int, wish: ProgramPlan, rng: Random) -> Program:
-    """Draw some programs of a view and return the nearest to the wish; with few operations there are few to choose."""
+    """Draw a program of a view; with few operations, the nearest to the wish of up to five, as near ones are rare."""
     drawn = []
     for _ in range(1 if complexity > SHORT or name == "len" else 5):
         drawn.append(_hard(name, complexity, wish, rng))
@@ -393,9 +393,9 @@ def draw(name: str, complexity: int, wish: ProgramPlan, rng: Random) -> Program:
 
 
 def _hard(name: str, complexity: int, wish: ProgramPlan, rng: Random) -> Program:
-    """Return the first program of the wished sign of which enough is needed, or of some the one that needs most.
+    """Return the first program with the wished sign and enough effective complexity, or else the best of several.
 
-    A program of the other sign counts only until there is one: to tell what it needs costs as much as to draw it.
+    Programs with the other sign count only until a best one is known: to measure one costs as much as to draw it.
     """
     share, of = GOALS[name]
     best, most = None, (False, -1)
@@ -411,7 +411,7 @@ def _hard(name: str, complexity: int, wish: ProgramPlan, rng: Random) -> Program
 
 
 def _fitted(program: Program, wish: ProgramPlan) -> Program:
-    """Return the program with another least or greatest number, that which is wished, if all stays proven then."""
+    """Return the program with the wished minimum or maximum instead of its own, if all operations stay proven."""
     view = program.view
     if view.name not in ("min", "max"):
         return program
@@ -435,9 +435,9 @@ def _draw(name: str, complexity: int, wish: ProgramPlan, rng: Random) -> Program
 
 
 def _drafted(name: str, ways: Sequence[int], wish: ProgramPlan, rng: Random) -> Program | None:
-    """Draw a stretch again until a slice shows all operations so far; where that fails, draw the one before it again.
+    """Redraw each stretch until a slice shows all operations so far; if none does, redraw the stretch before it.
 
-    Without that, one draft in fifty of twenty operations has a slice that shows them all by its minimum.
+    Without this, only one draft of twenty operations in fifty has a slice that shows them all by its minimum.
     """
     quotas = name in ("min", "max") and len(ways) > SHORT
     weights = WEIGHTS if name not in ("min", "max") else SHRINKING if wish.beyond(name) else GROWING
@@ -456,7 +456,7 @@ def _drafted(name: str, ways: Sequence[int], wish: ProgramPlan, rng: Random) -> 
 
 
 def provable(draft: Draft, name: str) -> bool:
-    """Return whether a slice tells the true list from all others."""
+    """Return whether any slice distinguishes the true list from all others."""
     return bool(proven(name, draft.true, draft.others).any())
 
 
@@ -468,21 +468,21 @@ def _finished(drafts: Iterator[Draft], name: str, wish: ProgramPlan, rng: Random
 
 
 def reachable(complexity: int) -> range:
-    """Return the lengths that so many operations, each changing it by one, can leave: their parity is fixed."""
+    """Return the lengths possible after operations that each change the length by one, so that its parity is fixed."""
     most = len(START) + complexity
     return range(max(2 - most % 2, len(START) - complexity), most + 1, 2)
 
 
 def lengths(complexity: int) -> list[int]:
-    """Return the lengths that are asked for: at least three from that of the list at the start, if so many can be.
+    """Return the lengths that are asked for: at least three from the initial length, or `complexity` if that is less.
 
-    Each operation changes the length by one, so that its distance from the first is what cannot be left out.
+    Each operation changes the length by one, so at least as many operations as the distance are needed.
     """
     return [size for size in reachable(complexity) if abs(size - len(START)) >= min(3, complexity)]
 
 
 def _ways(complexity: int, length: int, rng: Random) -> list[int]:
-    """Order growth and loss so that the list ends with a length and is never empty."""
+    """Order additions (1) and removals (-1) so that the list ends with a length and is never empty."""
     grown = (complexity + length - len(START)) // 2
     ways = [1] * grown + [-1] * (complexity - grown)
     while True:

@@ -1,4 +1,4 @@
-"""Reads a prompt's last program and runs it on a real list, by code that shares nothing with what drew it."""
+"""Reads a prompt's last program and runs it on a real list, with code that shares nothing with what drew it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ ASKED = re.compile(r">> (?:(print|sum|min|max)\(a\[([0-9]{1,4}):([0-9]{1,4})\]\)
 PRINTS = '>> print("Do nothing.")'
 MEMO = 200_000
 KEPT = 64
-"""After so many steps of a program the list is kept, so that it need not be run again from its first line."""
+"""Steps between copies of the list, from which a program is run again instead of from its first line."""
 Step = tuple[Callable[..., object], tuple[int, ...]]
 
 
 class Steps(dict[str, Step | None]):
-    """Remembers what each distinct line does: a list method with its arguments, or nothing."""
+    """Remembers what each distinct line does: a list method with its arguments, or None for nothing."""
 
     def __missing__(self, line: str) -> Step | None:
-        """Read a line that is new."""
+        """Read a new line."""
         if len(self) > MEMO:
             self.clear()
         self[line] = step = _step(line)
@@ -63,7 +63,7 @@ class Ask:
     stop: int = 0
 
     def shows(self, items: list[Any]) -> str:
-        """Return what Python shows."""
+        """Return what Python prints."""
         if self.name == "len":
             return repr(len(items))
         part = items[self.start : self.stop]
@@ -74,7 +74,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A program as it was read: where its operations begin in the prompt, their lines and steps, and what is asked."""
+    """A program as read: where its operations begin in the prompt, their lines and steps, and what is asked."""
 
     begins: int
     initial: tuple[int, ...]
@@ -85,7 +85,7 @@ class Session:
     """The list before every `KEPT`-th step, as far as the program was run."""
 
     def at(self, place: int) -> list[int]:
-        """Return the list before a step (from 0), or behind the last. What was run once is not run again."""
+        """Return the list before a step (from 0), or after the last, starting from the nearest kept copy."""
         if not self.kept:
             self.kept.append(list(self.initial))
         for begin in range((len(self.kept) - 1) * KEPT, place // KEPT * KEPT, KEPT):
@@ -93,12 +93,12 @@ class Session:
         return advanced(self.kept[place // KEPT], self.steps[place // KEPT * KEPT : place])
 
     def runs(self) -> str:
-        """Return what the program outputs at last."""
+        """Return the program's final output."""
         return self.ask.shows(self.at(len(self.steps)))
 
 
 def advanced(items: Iterable[int], steps: Iterable[Step | None]) -> list[int]:
-    """Return what steps make of a list."""
+    """Return a copy of a list after some steps."""
     left = list(items)
     try:
         for method, args in filter(None, steps):
@@ -122,7 +122,7 @@ def read(text: str) -> Session:
 
 
 def demonstrations(text: str) -> list[tuple[Session, str]]:
-    """Return the programs before the last one, each with the output that is shown."""
+    """Return the programs before the last one, each with its stated output."""
     before = text[: text.rfind(f"\n{OPENING}") + 1]
     found = []
     for program in before.split(f"\n{OPENING}")[1:]:
@@ -159,17 +159,17 @@ Between = tuple[str, str, str]
 IDLE = "idle"
 CLASSES = {"append": "addition", "insert": "addition", "pop": "removal", "remove": "removal", "reverse": "reverse"}
 KINDS = ("", "sort", "addition", "removal", "reverse", IDLE)
-"""Kinds of lines by their number; the first is that of no line, beyond either end of a program."""
+"""Kinds of lines by their number; the first stands for no line, beyond either end of a program."""
 BETRAYS = 1e-9
-"""Chance below which neighbours betray what is relevant: a release of a million rows is wrongly refused once in 250."""
+"""Chance below which neighbors betray what is relevant. A release of a million rows is wrongly refused once in 250."""
 
 
 def betrayed(lines: Sequence[str], places: Sequence[int]) -> Iterator[str]:
-    """Find neighbours that tell the relevant operations, at `places` among the lines of a program, from filler.
+    """Find neighbors that distinguish the relevant operations, at `places` among a program's lines, from filler.
 
-    Behind an addition and before a removal nothing can tell, as a line that does nothing stands there, always. Of the
-    rest, the number of relevant operations of a kind between lines of two kinds is binomial where neighbours tell
-    nothing; the share of filler is smoothed by one operation more of either sort.
+    The lines after an addition and before a removal cannot, as they always do nothing. Otherwise, if neighbors betray
+    nothing, the number of relevant operations of a kind between lines of two kinds is binomial. Its probability is the
+    share among filler, smoothed by one more operation of either sort.
     """
     kinds = bytes([0, *map(NUMBERS.__getitem__, lines), 0])
     every = _counted(kinds)
@@ -193,7 +193,7 @@ class Numbers(dict[str, int]):
     """Remembers the number of the kind of each distinct line."""
 
     def __missing__(self, line: str) -> int:
-        """Return the kind of a line that is new."""
+        """Return the number of the kind of a new line."""
         if len(self) > MEMO:
             self.clear()
         step = STEPS[line]
@@ -205,13 +205,13 @@ NUMBERS = Numbers()
 
 
 def _between(kinds: bytes, place: int) -> Between:
-    """Return the kinds of a line and of those before and behind it; `kinds` begin before the first line."""
+    """Return the kinds of the lines before, at and after a place; `kinds` begins one before the first line."""
     before, kind, behind = kinds[place : place + 3]
     return KINDS[before], KINDS[kind], KINDS[behind]
 
 
 def _counted(kinds: bytes) -> Counter[Between]:
-    """Count lines by their own kind and those of their neighbours."""
+    """Count lines by their own kind and those of their neighbors."""
     size, numbers = len(KINDS), np.frombuffer(kinds, dtype=np.uint8).astype(np.intp)
     counts = np.bincount((numbers[:-2] * size + numbers[1:-1]) * size + numbers[2:])
     found = Counter[Between]()
@@ -223,7 +223,7 @@ def _counted(kinds: bytes) -> Counter[Between]:
 
 
 def _parted(before: str, kind: str, behind: str) -> bool:
-    """Return whether a line that does nothing stands behind an addition, and before a removal."""
+    """Return whether a line that does nothing follows an addition, and precedes a removal."""
     return behind == IDLE if kind == "addition" else before == IDLE if kind == "removal" else True
 
 
@@ -270,7 +270,7 @@ def _wrong_demonstrations(text: str, subtask: str, shots: int) -> Iterator[str]:
 
 
 def _is_line(text: str, needle: Needle, session: Session) -> bool:
-    """Return whether a mark is exactly one operation of the program, its newline with it."""
+    """Return whether a mark is exactly one operation of the program, newline included."""
     start, end = needle.char_start, needle.char_end
     line = text[start : end - 1]
     known = "\n" not in line and text[end - 1 : end] == "\n" and start >= session.begins and text[start - 1] == "\n"
@@ -278,7 +278,7 @@ def _is_line(text: str, needle: Needle, session: Session) -> bool:
 
 
 def _places(text: str, marked: Sequence[Needle], session: Session) -> list[int]:
-    """Return the number of the line of each mark in the program."""
+    """Return the line number in the program of each mark."""
     places, line, here = [], 0, session.begins
     for needle in marked:
         line += text.count("\n", here, needle.char_start)
@@ -305,7 +305,7 @@ def _outcome(session: Session, steps: Sequence[Step | None]) -> str | None:
 
 
 def _not_idle(session: Session, places: Sequence[int]) -> Iterator[str]:
-    """Look at each stretch between relevant operations: it must leave the list as it was."""
+    """Find stretches between relevant operations that do not leave the list as it was."""
     before, begin = list(session.initial), 0
     for place in (*places, len(session.steps)):
         try:
@@ -320,7 +320,7 @@ def _not_idle(session: Session, places: Sequence[int]) -> Iterator[str]:
 
 
 def _touching(text: str, session: Session, marked: Sequence[Needle]) -> Iterator[str]:
-    """Find reverses next to a relevant one, with which filler could not be told from it, and filler that sorts."""
+    """Find reverses next to a relevant one, which could not be told from it, and filler that sorts."""
     lines = [text[needle.char_start : needle.char_end - 1] for needle in marked]
     for line, needle in zip(lines, marked, strict=True):
         if line == REVERSES and REVERSES in _beside(text, needle):
@@ -330,7 +330,7 @@ def _touching(text: str, session: Session, marked: Sequence[Needle]) -> Iterator
 
 
 def _beside(text: str, needle: Needle) -> tuple[str, str]:
-    """Return the nearest lines before and behind a mark that do something."""
+    """Return the nearest lines before and after a mark that do something."""
     start, end = needle.char_start, needle.char_end
     while text.endswith(f"\n{PRINTS}\n", 0, start):
         start -= len(PRINTS) + 1
@@ -340,7 +340,7 @@ def _beside(text: str, needle: Needle) -> tuple[str, str]:
 
 
 def _overstated(row: Published, session: Session, steps: Sequence[Step | None]) -> Iterator[str]:
-    """Search for the smallest answer-preserving part again."""
+    """Compare the stated effective complexity with that of the marked operations."""
     ask = session.ask
     view = View(ask.name, None if ask.name == "len" else (ask.start, ask.stop))
     operations = tuple(Operation(method.__name__, args) for method, args in filter(None, steps))

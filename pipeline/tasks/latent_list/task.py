@@ -37,19 +37,19 @@ from pipeline.tasks.latent_list.text import spaced, surroundings
 from pipeline.worlds.programs import START, Block, cancels, draw_block
 
 SHAPES = ("rart", "rarartrt", "rraratrt", "raratrrt", "rrarartt", "ararrtrt", "raaattrt")
-"""The steps of units: `a` adds a number, `t` takes one out, `r` reverses. Most operations stand between two reverses,
-as relevant ones do; the last shape adds three numbers in a row, which lets indices lie far from the ends."""
+"""The steps of units: `a` adds a number, `t` takes one out, `r` reverses. Like relevant operations, most are between
+two reverses. The last shape adds three numbers in a row, so that indices can be far from the ends."""
 QUOTAS = (592, 800, 600, 600, 600, 600, 600)
-"""How many units there are of each shape."""
+"""The number of units of each shape."""
 STANDS = (1, 5, 4, 4, 2, 2, 1)
-"""How often each of them stands on the wheel: of all lines a third does nothing, a third reverses the list, and a third
-adds or takes out numbers."""
+"""How often a unit of each shape is on the wheel, so that a third of all lines does nothing, a third reverses the list,
+and a third adds or takes out numbers."""
 BLOCKS = sum(QUOTAS)
 SMALL_POOL = QUOTAS[0]
 LONGEST = 265
-"""Characters of a unit: the shortest windows hold little more than five."""
+"""The most characters of a unit: the shortest windows have room for little more than five such units."""
 MIXED, MORE = 40, 64
-"""Spares: units as the wheel has them, then the smallest, for the variety of their token counts."""
+"""Spares: units drawn from the wheel, then units of the smallest shape, for a variety of token counts."""
 
 
 def specs(tier: str) -> tuple[PoolSpec, ...]:
@@ -58,7 +58,7 @@ def specs(tier: str) -> tuple[PoolSpec, ...]:
 
 
 def make(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
-    """Make the units of a pool, each block proven and no two equal.
+    """Make the units of a pool, all different and proven to cancel.
 
     Raises:
         ValueError: for a block that does not cancel at every state.
@@ -70,7 +70,7 @@ def make(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
 
 
 def _fresh(seen: set[Block], draw: Callable[[], Block], rng: Random) -> Unit:
-    """Return a block that is new, and not so long that the shortest windows have no room for a choice of units."""
+    """Return a new block, short enough to leave even the shortest windows a choice of units."""
     while True:
         block = draw()
         made = block_unit(block, rng)
@@ -97,28 +97,28 @@ def wheel() -> Indices:
 
 
 def filler(tier: str, row_streams: Streams) -> Filler:
-    """Return a row's filler: an order off the wheel, and spares, some as the wheel has them and some pairs."""
+    """Return a row's filler: an order drawn from the wheel, and spares of all shapes and of the smallest."""
     mixed = Wheel(row_streams.of("spares", "mixed"), wheel()).take(MIXED)
     more = np.array(row_streams.of("spares", "more").sample(range(SMALL_POOL), MORE), dtype=np.int64)
     return Filler(f"blocks-{tier}", Wheel(row_streams.of("filler"), wheel()), np.concatenate([np.unique(mixed), more]))
 
 
 SIZES = {"sum": range(1, 15), "min": range(7, 13), "max": range(7, 13)}
-"""Bits of the numbers that a view is wished to show. Least and greatest values are often small unwished."""
+"""Bits of the wished values. Minima and maxima are often small anyway."""
 ONE = {**SIZES, "max": range(1, 13)}
-"""The same for a single operation, so that it is not always one that adds a large number."""
+"""The same for a single operation, so that it does not always add a large number."""
 SIGNS = {"sum": (-1, 1), "min": (-1, -1, 1, 1, 1), "max": (1, 1, -1, -1, -1)}
-"""Signs in their shares: three fifths of minima and maxima lie beyond the numbers that the list starts with."""
+"""Signs in proportion: three fifths of minima and maxima are beyond the list's initial numbers."""
 SMALL = {1: 1.0, 5: 0.5}
-"""How often a positive minimum is wished to be one of the first numbers: with few operations it can be little else."""
+"""By complexity, how often a positive minimum is to be an initial number, as few operations allow little else."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatentList(Task):
-    """A short list that many operations change, most of them in vain; the last line views it.
+    """A short list that many operations change, most without lasting effect; the last line views it.
 
     Every relevant operation is proven, and every unit of filler cancels at any state. Relevant operations have the
-    forms, indices and values of filler, but for ``sort``, which nothing can undo.
+    forms, indices and values of filler, except for ``sort``, which nothing can undo.
     """
 
     family = "latent_list"
@@ -134,18 +134,18 @@ class LatentList(Task):
 
     @property
     def view(self) -> str:
-        """How the list is viewed, in whatever language that is asked."""
+        """The name of the view: the subtask without its language."""
         return self.subtask.partition("-")[0]
 
     def instruction(self, shots: int) -> str:
-        """Return what stands before all programs."""
+        """Return the text before all programs."""
         return prompt.instruction(shots)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return specs(stratum.tier)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw a program, near to what balances the answers of its stratum."""
+        """Draw a program near the wish that balances its stratum's answers."""
         program = draw(
             self.view,
             stratum.complexity,
@@ -164,7 +164,7 @@ class LatentList(Task):
         return Sample("", stratum, index, latent, lines, program.view.text, key)
 
     def _wish(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> ProgramPlan:
-        """Deal lengths, or signs and sizes, evenly over the rows of a stratum; where rows are few, any of them."""
+        """Deal lengths, or signs and sizes, evenly over the rows of a stratum; printed widths are random."""
         rng = row_streams.of("wish")
         if self.view == "len":
             return ProgramPlan(size=_dealt(stratum_streams, "length", stratum.rows, index, lengths(stratum.complexity)))
@@ -180,7 +180,7 @@ class LatentList(Task):
         return ProgramPlan(sign, size, wide=wide)
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Spread the operations over the body, operation j of c somewhere in the j-th part of c."""
+        """Spread the operations over the body, operation j of c at random in the j-th of c equal parts."""
         stratum = sample.stratum
         shots = self.shots_of(stratum)
         placed = []
@@ -210,7 +210,7 @@ class LatentList(Task):
 
 @dataclass(frozen=True, slots=True)
 class Instructed(LatentList):
-    """The same, with the instruction in another language: a program has none."""
+    """The same with the instruction in another language; the program has none."""
 
     version: int = LatentList.version
     twin: str = ""
@@ -225,7 +225,7 @@ class Instructed(LatentList):
 
 
 def in_language(plain: LatentList) -> Callable[[str, str], Instructed]:
-    """Return what makes a task of the language of its instruction; it raises `RecipeError` for two."""
+    """Return a function that makes the task in a language; it raises `RecipeError` for two different ones."""
 
     def form(one: str, other: str) -> Instructed:
         asked = only(plain.subtask, one, other)
@@ -243,7 +243,7 @@ def method(line: str) -> str:
 
 
 def _relevant(line: str, before: str, behind: str) -> Unit:
-    """Return a relevant line with what stands round it."""
+    """Return a relevant line with the filler around it."""
     texts: tuple[tuple[str, Role], ...] = ((before, "filler"), (f"{line}\n", "relevant"), (behind, "filler"))
     return Unit(tuple(Piece(text, role) for text, role in texts if text))
 

@@ -1,4 +1,4 @@
-"""The text of a latent list: an instruction, demonstrations with the view that is asked, then the program itself."""
+"""The text of a latent list: an instruction, demonstrations with the same view, and the program."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pipeline.tasks.latent_list.sample import Program, ProgramPlan, draw, length
 from pipeline.worlds.programs import DO_NOTHING, REVERSE, START_LINE, Operation, draw_block
 
 CLASS = {"append": "add", "insert": "add", "pop": "take", "remove": "take", "reverse": "reverse", "sort": "reverse"}
-"""What decides the lines beside an operation; a sort, which filler does not have, is surrounded as a reverse is."""
+"""The class that decides the lines beside an operation. A sort, which filler lacks, is surrounded like a reverse."""
 IDLE = f"{DO_NOTHING}\n"
 AROUND: Mapping[str, Mapping[str, int]] = {
     "add": {"rr.-": 76, "artr.-": 12, ".-": 5, "-.-": 7},
     "take": {"rr-.": 56, "rr-.-": 4, "artr-.": 12, "-.": 25, "-.-": 3},
     "reverse": {".at": 20, ".-at": 29, "-.at": 30, "-.-at": 21},
 }
-"""What stands before and behind a relevant operation, the dot, and how often of a hundred: the steps of a block, and
+"""What is before and after a relevant operation (the dot), and in what percentage of cases: the steps of a block, and
 `-` for a line that does nothing. No other reverse may touch a relevant one, so it comes before a pair."""
 LOOSE = 0.05
-"""How often a line that does nothing stands where it need not: behind a removal, or between reverse and addition."""
+"""How often an optional line that does nothing is added: after a removal, or between a reverse and an addition."""
 
 
 def parted(before: Operation, after: Operation, rng: Random) -> bool:
-    """Return whether a line that does nothing stands between two operations of a block."""
+    """Return whether to put a line that does nothing between two operations of a block."""
     left, right = CLASS[before.name], CLASS[after.name]
     if left == "add" or right == "take" or left == right == "reverse":
         return True
@@ -45,7 +45,7 @@ def spaced(block: Iterable[Operation], rng: Random) -> str:
 
 
 def surroundings(rng: Random, name: str) -> tuple[str, str]:
-    """Draw the lines before and behind a relevant operation."""
+    """Draw the lines before and after a relevant operation."""
     around = AROUND[CLASS[name]]
     before, _, behind = rng.choices(list(around), list(around.values()))[0].partition(".")
     return (
@@ -64,7 +64,7 @@ EXAMPLES = {1: "One program with its output comes first, as an example; the one 
 MANY = "{count} programs with their outputs come first, as examples; the one after them is yours to run."
 COUNTS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 STOCKED, STOCK = "latent_list.demonstrations@2", 32
-"""Demonstrations are drawn once in a process, so many of each kind: to draw them for each row would cost too much."""
+"""Demonstrations of each kind, drawn once in a process: to draw them for each row would take too long."""
 BLOCKS = ("aatt", "atat", "rart")
 """The steps of the block in a demonstration."""
 Chunk = tuple[Operation, ...]
@@ -73,7 +73,7 @@ Chunk = tuple[Operation, ...]
 def head(
     name: str, complexity: int, shots: int, target: str, row_streams: Streams, instruct: Callable[[int], str]
 ) -> tuple[Piece, ...]:
-    """Return all that stands before the relevant operations and their filler; `instruct` what begins it."""
+    """Return all that precedes the relevant operations and their filler; `instruct` returns the instruction."""
     demos = _demos(name, complexity, shots, target, row_streams)
     told = [Piece(instruct(shots), "instruction")]
     told += [Piece(f"--- Program {place} ---\n{demo}", "demo") for place, demo in enumerate(demos, 1)]
@@ -82,7 +82,7 @@ def head(
 
 
 def tail(view: str) -> tuple[Piece, ...]:
-    """Return the question: the program's last line, and the word that its output follows."""
+    """Return the question: the program's last line, and a label for its output."""
     return (Piece(f"{view}\nOutput:", "question"),)
 
 
@@ -95,7 +95,7 @@ def instruction(shots: int) -> str:
 
 
 def _demos(name: str, complexity: int, shots: int, target: str, row_streams: Streams) -> list[str]:
-    """Choose demonstrations. None shows the key's answer; none of `len` could: their lengths have the other parity."""
+    """Choose demonstrations that do not show the key's answer; for `len` none does, as the parity differs."""
     counts = (3,) if complexity % 2 == 0 else (2, 4)
     stock = [demo for count in counts for demo in _stock(row_streams.world(STOCKED), name, count)]
     fit = [text for text, output in stock if output != target]
@@ -121,7 +121,7 @@ def _demo(program: Program, rng: Random) -> str:
 
 
 def _interleave(operations: Sequence[Operation], rng: Random) -> str:
-    """Put filler of each kind between relevant operations, with lines that do nothing: no reverse touches one."""
+    """Put two pieces of filler among relevant operations, so that no reverse touches that of another piece."""
     while True:
         chunks: list[Chunk] = [(operation,) for operation in operations]
         for filler in ((REVERSE, REVERSE), draw_block(rng, rng.choice(BLOCKS))):

@@ -1,4 +1,4 @@
-"""Longqa: questions about the annals of a town (HELMET, section 2.1: long-document question answering)."""
+"""Questions about the annals of a town (HELMET, section 2.1: long-document question answering)."""
 
 from pipeline.tasks.longqa.kin import Kin
 from pipeline.tasks.longqa.pairs import Unanswerable

@@ -1,4 +1,4 @@
-"""The frame of all tasks of `longqa`: from what is told for a row to a prompt in order of date."""
+"""The base of all tasks of `longqa`: a row's own entries among those of the world, in order of date."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, happenings, l
 from pipeline.worlds.chronicle.entries import LAST_DAY, ON_ROLL
 
 ROWS = 1024
-"""Rows of which what is told is kept: a shard is sampled, packed and proven in turn."""
+"""Rows whose entries are cached, as a shard is sampled, packed and proven in turn."""
 ROLL, MOST_ON_ROLL = "jury", 5
-"""The kind of entry in which people are named once more, and how many of them in one."""
+"""The kind of entry that names people once more, and the most of them in one."""
 TOGETHER, NEARBY = 15 * 365, 8 * 365
-"""Days within which people are told of who are named together, and how far off another entry about somebody is."""
+"""The most days between the entries of people who are named together, and before a person is named again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """What a row asks, and all entries that are written for it.
 
-    `props` are the properties of which no entry of the world may enter; `shown` stands in the metadata.
+    No entry of the world about the `props` may enter the prompt; `shown` is for the metadata.
     """
 
     question: str
@@ -40,7 +40,7 @@ class Drawn:
 
 
 def make_annals(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Return every entry of a tier, in order of date."""
+    """Write every entry of a tier, in order of date."""
     for one in chronicle(streams, spec.tier).entries:
         yield unit(one.text, "filler", one.facts)
 
@@ -51,7 +51,7 @@ def spec(tier: str) -> PoolSpec:
 
 
 class LongQa(Task):
-    """A question about the annals of a town. `complexity` is how many entries its answer needs."""
+    """A question about the annals of a town. `complexity` is the number of entries that its answer needs."""
 
     __slots__ = ()
 
@@ -66,7 +66,7 @@ class LongQa(Task):
     def drawn(
         self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> Drawn:
-        """Draw what a row asks, and what is told for it."""
+        """Draw what a row asks, and plan its entries."""
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw what is asked, and write the entries that its answer needs."""
@@ -76,7 +76,7 @@ class LongQa(Task):
         return Sample("", stratum, index, drawn.shown, relevant, drawn.question, drawn.key)
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put every entry that was written for the row where its date falls among those of the world."""
+        """Place the row's entries by date among those of the world."""
         world = chronicle(row_streams, sample.stratum.tier)
         drawn, placed = plan_entry(self, sample.stratum, sample.index, row_streams, stratum_streams)
         return Layout(
@@ -87,12 +87,12 @@ class LongQa(Task):
         )
 
     def placed(self, world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[Placed]:
-        """Return what is told for a row as it stands in the prompt."""
+        """Return a row's own entries, written and placed."""
         told = written(world, row_streams, drawn)
         return [dated(world, one, said) for one, said in told]
 
     def asking(self, sample: Sample) -> str:
-        """Return the question as the prompt has it."""
+        """Return the question as written in the prompt."""
         return sample.question
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
@@ -103,14 +103,14 @@ class LongQa(Task):
 def plan_entry(
     task: LongQa, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
 ) -> tuple[Drawn, tuple[Placed, ...]]:
-    """Return what a row asks, and what is told for it as it stands in the prompt; remembers the rows of a shard."""
+    """Return what a row asks, and its own entries as placed; cached for the rows of a shard."""
     world = chronicle(row_streams, stratum.tier)
     drawn = task.drawn(world, stratum, index, row_streams, stratum_streams)
     return drawn, tuple(task.placed(world, row_streams, drawn))
 
 
 def written(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[tuple[PlannedEntry, str]]:
-    """Return what is told for a row with its text."""
+    """Return a row's own entries, each with its text."""
     return [
         (one, world.write(row_streams.of("text", number), one.day, one.kind, one.about).text)
         for number, one in enumerate(drawn.told)
@@ -118,12 +118,12 @@ def written(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[tuple[
 
 
 def scattered(world: Chronicle, rng: Random, count: int) -> list[int]:
-    """Draw days anywhere, in order, no two the same."""
+    """Draw different days anywhere in the annals, in order."""
     return days_at(world, sorted(rng.random() for _ in range(count)))
 
 
 def quiet(rng: Random, count: int, but: Iterable[str] = ()) -> list[str]:
-    """Draw kinds of happenings that change no owner, no kind twice as far as there are enough."""
+    """Draw kinds of happenings, which do not change the owner, all different if there are enough."""
     kinds = [kind for kind in happenings() if kind not in but]
     found: list[str] = []
     while len(found) < count:
@@ -132,7 +132,7 @@ def quiet(rng: Random, count: int, but: Iterable[str] = ()) -> list[str]:
 
 
 def rolls(world: Chronicle, rng: Random, days: Mapping[str, int]) -> list[PlannedEntry]:
-    """Return entries that name everybody of some people once more, on the days of some of them or later."""
+    """Return entries that name each of some people once more, at or after their `days`."""
     groups = list[list[str]]()
     for name in sorted(days, key=lambda one: (days[one], one)):
         if groups and len(groups[-1]) < MOST_ON_ROLL and days[name] - days[groups[-1][0]] < TOGETHER:
@@ -143,12 +143,12 @@ def rolls(world: Chronicle, rng: Random, days: Mapping[str, int]) -> list[Planne
 
 
 def _later_roll(world: Chronicle, rng: Random, some: Sequence[str], first: int) -> PlannedEntry:
-    """Return an entry that names some people, in the years from a day on."""
+    """Return an entry that names some people, in the years from day `first` on."""
     return PlannedEntry(*roll(world, rng, some, rng.randrange(first, min(first + NEARBY, LAST_DAY) + 1)), "anchor")
 
 
 def roll(world: Chronicle, rng: Random, some: Sequence[str], day: int) -> tuple[int, str, Mapping[str, str]]:
-    """Return the day, the kind and the slots of an entry that names some people, with others of the time."""
+    """Return the day, kind and slots of an entry that names some people, with others of the time."""
     more = [one for one in rng.sample(world.living(day), max(ON_ROLL) + len(some)) if one not in some]
     every = [*some, *more[: max(0, rng.choice(ON_ROLL) - len(some))]]
     return day, ROLL, {"names": listed(rng.sample(every, len(every)))}

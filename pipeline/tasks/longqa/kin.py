@@ -1,6 +1,6 @@
-"""longqa.kin: who was a relative of somebody, two to four steps away, as births, marriages and deaths tell.
+"""longqa.kin: a person's relative, two to four steps away, from entries about births, marriages and deaths.
 
-Two other families of the same form and partly the same surnames are told beside the one that is asked about.
+Besides the asked family there are two others of the same form and with partly the same surnames.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from pipeline.worlds.chronicle.world import STONES, YEAR, Names, parents, sex
 
 FATHER, MOTHER, SPOUSE = "father", "mother", "spouse"
 TOLD_AT = ("birth", "marriage", "burial")
-"""Where it is told who somebody's parents are."""
+"""The entries that may state a person's parents."""
 TRIES = 4000
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A line of ancestors: everybody's entry, the last one's name, who else is named, and a birth to the last."""
+    """A line of ancestors: its entries, first and last person, others, and the birthday of the last one's child."""
 
     told: Sequence[PlannedEntry]
     first: str
@@ -41,7 +41,7 @@ class Family:
 
 
 def paths(steps: int) -> list[tuple[str, ...]]:
-    """Return every line of so many steps: ancestors of somebody, or of somebody's husband or wife."""
+    """Return every path of `steps` steps to an ancestor of a person, or of a person's husband or wife."""
     lines: list[tuple[str, ...]] = [()]
     for _ in range(steps - 1):
         lines = [(*line, step) for line in lines for step in (FATHER, MOTHER)]
@@ -49,9 +49,9 @@ def paths(steps: int) -> list[tuple[str, ...]]:
 
 
 def schedule(rng: Random, path: Sequence[str], day: int) -> tuple[list[int], list[str], int]:
-    """Draw days of the entries of a line, one of which is `day`, where each step is told, and the last birth.
+    """Draw the days of a line's entries, one of which is `day`, and the kind of entry for each step.
 
-    The last birth is that of the child of whoever ends the line.
+    The third result is the birthday of the last person's child.
 
     Raises:
         ValueError: if the line does not fit into the annals.
@@ -82,7 +82,7 @@ def schedule(rng: Random, path: Sequence[str], day: int) -> tuple[list[int], lis
 def family(
     rng: Random, names: Names, path: Sequence[str], day: int, role: Role, like: Sequence[str] = (), *, woman: bool
 ) -> Family:
-    """Draw a line and tell it; one of its entries is of a day. `like` are names with whose surnames it begins."""
+    """Draw a line and plan its entries, one of them on `day`; it begins with a surname of one of the names `like`."""
     days, told_at, bore = schedule(rng, path, day)
     surname = rng.choice(like).split(" ")[1] if like else ""
     first = now = names.new(surname, woman=woman)
@@ -114,17 +114,17 @@ def _couple(one: str, other: str, *, woman: bool) -> dict[str, str]:
 
 
 YOUNG, OLD, DEAD = 2 * YEAR, 18 * YEAR, 68 * YEAR
-"""Days before and after the birth of a child in which the parents live, and after which both are dead."""
+"""Days before and after the birth of a child within which its parents are alive, and after which both are dead."""
 FAMILIES = 2
-"""Other families that are told."""
+"""The number of other families."""
 GRAND = {(FATHER, FATHER): "paternal grandfather", (FATHER, MOTHER): "paternal grandmother",
          (MOTHER, FATHER): "maternal grandfather", (MOTHER, MOTHER): "maternal grandmother",
          (SPOUSE, FATHER): "father-in-law", (SPOUSE, MOTHER): "mother-in-law"}  # fmt: skip
-"""Two steps in one word or two."""
+"""Names for two steps at once."""
 
 
 class Kin(LongQa):
-    """A relative. `complexity` is the number of steps, each told in an entry of its own."""
+    """A relative. `complexity` is the number of steps, each stated in an entry of its own."""
 
     __slots__ = ()
 
@@ -136,7 +136,7 @@ class Kin(LongQa):
     def drawn(
         self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> Drawn:
-        """Draw the family that is asked about, with one of its entries at the depth of the row, and two others."""
+        """Draw the asked family, with one of its entries at the depth of the row, and two others."""
         every = paths(stratum.complexity)
         path = every[deal(stratum_streams.of("path"), stratum.rows, index, len(every))]
         woman = bool(deal(stratum_streams.of("sex"), stratum.rows, index, 2))
@@ -159,20 +159,20 @@ class Kin(LongQa):
         return (reading.relative(text)[0],)
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that each step needs its entry, and that no other entry tells it."""
+        """Prove that each step needs its entry, and that no other entry states it."""
         return proof.kin_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the score of who names any end of a family that is told, or any parent told in its entries."""
+        """Return the scores of any person in the families' entries, and of any last person or their partner."""
         return {"uniform": 1 / (2 * (FAMILIES + 1) * sample.stratum.complexity), "any_end": 1 / (2 * (FAMILIES + 1))}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the steps that are asked for."""
+        """Return the path that is asked for."""
         return {"path": (sample.latent["asked"], len(paths(sample.stratum.complexity)))}
 
 
 def _parents_again(world: Chronicle, rng: Random, of: Family) -> PlannedEntry:
-    """Return an entry that names whoever ends a line, and the other parent, once more: of age, or long dead."""
+    """Return an entry that names the last person of a line and their partner once more, when alive or long dead."""
     two = [of.last, of.others[-1]]
     first, last = max(of.bore - YOUNG, FIRST_DAY), min(of.bore + OLD, LAST_DAY)
     if first <= last:
@@ -183,7 +183,7 @@ def _parents_again(world: Chronicle, rng: Random, of: Family) -> PlannedEntry:
 
 
 def _families(world: Chronicle, row_streams: Streams, path: Sequence[str], day: int, *, woman: bool) -> list[Family]:
-    """Draw the asked family, and others whose first people have surnames of it."""
+    """Draw the asked family, and others whose first people have surnames from it."""
     for turn in count():
         names = world.newcomers(row_streams.of("names", turn))
         rng = row_streams.of("families", turn)
@@ -199,7 +199,7 @@ def _families(world: Chronicle, row_streams: Streams, path: Sequence[str], day: 
 
 
 def phrase(rng: Random, path: Sequence[str], of: Family) -> str:
-    """Return the relative at the end of a path in words: two steps may be one word, such as mother-in-law."""
+    """Return the relative at the end of a path in words; two steps may become one word, such as mother-in-law."""
     said, at, woman = of.first, 0, of.first_is_woman
     while at < len(path):
         two = tuple(path[at : at + 2])

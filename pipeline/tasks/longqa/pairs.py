@@ -1,8 +1,8 @@
-"""longqa.unanswerable: who owned a property on a day, in pairs of rows, where the buyer's name was written down or not.
+"""longqa.unanswerable: who owned a property on a day, in pairs of rows with and without the buyer's name.
 
-Both forms tell the same history, of the same steps on the same days, and in both one sale is told without its buyer. In
-form b it is the sale that stands on the day; in form a it is another. So only whoever follows the history can tell
-whether the owner is named: there are as many sales, as many set aside and as many restored in both.
+Both forms have the same history, with the same steps on the same days, and in both one sale does not name its buyer. In
+form b it is the sale that is valid on the day; in form a it is another. So only a reader who follows the history can
+tell whether the owner is named.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ SIZES = Sizes(SHAPES[5], AHEAD[5], range(1, 3))
 
 
 def other_sale(rng: Random, found: Past, *but: int) -> int:
-    """Draw a step that is a sale, but none of some: before the day if there is one."""
+    """Draw a step that is a sale, other than those in `but`, and before the day if possible."""
     sales = [at for at, (kind, _) in enumerate(found.steps) if kind == SALE and at not in but]
     return rng.choice([at for at in sales if at < found.needed.stop] or sales)
 
 
 class Unanswerable(LongQa):
-    """Pairs of rows: the owner's name was written down (`complexity` 1) or was not (0)."""
+    """Pairs of rows: the annals name the owner (`complexity` 1) or do not (0)."""
 
     __slots__ = ()
 
@@ -56,13 +56,13 @@ class Unanswerable(LongQa):
     paired = True
     version = 4
     drawn_as = "unanswerable@3"
-    """Its histories are those of version 3: since then the words of the annals alone have changed."""
+    """Histories are those of version 3, since which only the words of the annals have changed."""
     reply = text.MAY_LACK
 
     def drawn(
         self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> Drawn:
-        """Draw a history, and leave out the name of one buyer."""
+        """Draw a history, and leave out one buyer's name."""
         prop, twin = asked_property(world, index, row_streams, stratum_streams)
         shape = shape_of(stratum_streams, stratum.rows, index, SIZES)
         whole = past(world, row_streams.of("history"), SIZES, SIZES.shapes[shape])
@@ -81,19 +81,19 @@ class Unanswerable(LongQa):
         return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read whose the property was, or find that the name was not written down."""
+        """Return the owner, or refusals if the annals do not name them."""
         found = reading.owned(turns[-1][1], known=False)
         return (found,) if found else text.REFUSALS
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that the sale that stands names its buyer, or does not, and that each entry needed is."""
+        """Prove that the valid sale names its buyer only in form a, and that relevant entries are needed."""
         return proof.pair_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of those who name any buyer, and always refuse; no reply is right in both forms.
+        """Return the scores of any buyer, and of a constant refusal; no constant reply is right in both forms.
 
-        `last_before` takes the last sale before the day, `last_step` what the last step alone says, and `no_restoring`
-        follows the history but for sales that are restored: each names the buyer, or refuses where there is no name.
+        ``last_before`` takes the last sale before the day, ``last_step`` reads only the last step, and ``no_restoring``
+        ignores that sales are restored. Each names the buyer, or refuses if there is no name.
         """
         start, stop = sample.latent["needed"]
         kinds = sample.latent["steps"][:stop]
@@ -109,5 +109,5 @@ class Unanswerable(LongQa):
         }
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return how many entries decide, and how many sales come behind the owner's among them."""
+        """Return the shape: the number of needed entries, and of sales among them after the owner's."""
         return {"shape": (sample.latent["shape"], len(SIZES.shapes))}

@@ -1,4 +1,4 @@
-"""What must hold of a prompt of `longqa`, judged from the published row alone."""
+"""Reads chats and checks rows of `longqa`, from the published row alone."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from pipeline.tasks.base import Published, Turns
 from pipeline.tasks.solving import ReadError
 
 UNNAMED = "unnamed"
-"""The kind of a sale that is told without its buyer."""
+"""The kind of a sale whose buyer is not named."""
 FAMILIES = 2
-"""Other families whose lines are told."""
+"""The number of other families."""
 
 
 def body_faults(row: Published, found: Sequence[Line]) -> Iterator[str]:
-    """Hold entries to be in order of date and all different, and the question to be the row's."""
+    """Check that entries are in order of date and different, and that question and options are the row's."""
     if any(one.day > other.day for one, other in pairwise(found)):
         yield "the entries are not in order of date"
     if len({(one.day, one.text) for one in found}) != len(found):
@@ -50,7 +50,7 @@ def body_faults(row: Published, found: Sequence[Line]) -> Iterator[str]:
 
 
 NEEDED = {1: range(1, 2), 5: range(3, 10), 20: range(17, 24)}
-"""How many entries decide, by complexity."""
+"""The number of needed entries, by complexity."""
 
 
 def state_faults(row: Published) -> Iterator[str]:
@@ -78,7 +78,7 @@ def pair_faults(row: Published) -> Iterator[str]:
 
 
 def name_known_faults(row: Published, told: Sequence[Event], day: int) -> Iterator[str]:
-    """Hold one sale to be told without its buyer, and that to be the one that stands in form b alone."""
+    """Check that one sale does not name its buyer, which is the valid one only in form b."""
     right = whose([event for event in told if event.line.day <= day])
     if right is None or (right.kind == UNNAMED) == (row.stratum.complexity == 1):
         yield "the sale that stands names its buyer in form b, or does not in form a"
@@ -89,7 +89,7 @@ def name_known_faults(row: Published, told: Sequence[Event], day: int) -> Iterat
 def _title_faults(
     row: Published, found: Sequence[Line], told: Sequence[Event], day: int, promised: range
 ) -> Iterator[str]:
-    """Hold as many entries as promised to decide whose a property is on a day, and those to be marked."""
+    """Check the number and marks of the entries that decide a property's owner on a day, and those of its twin."""
     steps = [event for event in told if event.kind in ESTATE]
     earlier = [event for event in steps if event.line.day <= day]
     needed = deciding(earlier)
@@ -107,7 +107,7 @@ def _title_faults(
 
 
 def deciding(steps: Sequence[Event]) -> list[Event]:
-    """Return the steps without which another sale stands in the end, or one of the steps cannot be taken."""
+    """Return the steps without which another sale is valid in the end, or a later step is impossible."""
     right = whose(steps)
     return [event for at, event in enumerate(steps) if _matters(steps, at, right)]
 
@@ -158,7 +158,7 @@ def kin_faults(row: Published) -> Iterator[str]:
 
 
 def _matters(steps: Sequence[Event], without: int, right: Event | None) -> bool:
-    """Return whether another sale stands, or none, without one of the steps."""
+    """Return whether the valid sale changes, or there is none, without one of the steps."""
     try:
         return whose([*steps[:without], *steps[without + 1 :]]) != right
     except ValueError:
@@ -166,7 +166,7 @@ def _matters(steps: Sequence[Event], without: int, right: Event | None) -> bool:
 
 
 def twin_faults(row: Published, found: Sequence[Line], told: Sequence[Event]) -> Iterator[str]:
-    """Hold another property to share a word of the name, and to be mentioned as often for the same sorts of things."""
+    """Check that the twin shares a word of the property's name, and has as many entries, steps and offers."""
     prop, twin = (str(row.metadata["latent"][one]) for one in ("property", "twin"))
     near = history(found, twin)
     if not set(prop.split(" ")[1:]) & set(twin.split(" ")[1:]):
@@ -181,7 +181,7 @@ def _vain(told: Sequence[Event]) -> int:
 
 
 def name_faults(found: Sequence[Line], sales: Sequence[Event]) -> Iterator[str]:
-    """Hold every buyer to be one person, who is named in other entries too."""
+    """Check that buyers are different people, who are named in other entries too."""
     buyers = [event.values["buyer"] for event in sales]
     if len(set(buyers)) != len(buyers):
         yield "somebody bought the property twice"
@@ -216,7 +216,7 @@ class Asked:
 
 
 def read(turns: Turns) -> list[Line]:
-    """Return every entry of a chat, each with the place in `prompt` of the message that it stands in."""
+    """Return every entry of a chat, each with the span in `prompt` of its message."""
     if [role for role, _ in turns] != ["user", "assistant"] * (len(turns) // 2) + ["user"]:
         raise ReadError("users' turns and replies do not alternate")
     found, at = [], len(USER) + len(turns[0][1]) + 2 + len(MODEL) + len(turns[1][1]) + 2
@@ -245,7 +245,7 @@ def chat_question(said: str) -> Asked:
 
 
 def answer(turns: Turns) -> tuple[str, list[Line]]:
-    """Return what is asked for, empty where it was not told, and the entries that decide."""
+    """Return the answer, "" if it was not told, and the needed entries."""
     return _answered(read(turns), chat_question(turns[-1][1]))
 
 
@@ -268,7 +268,7 @@ def _answered(found: Sequence[Line], what: Asked) -> tuple[str, list[Line]]:
 
 
 def _next_buyer(told: Sequence[Event], name: str) -> tuple[str, list[Line]]:
-    """Return who bought a property next after somebody, and the entries of the two sales."""
+    """Return the next buyer of a property after a person, and the entries of the two sales."""
     sales = [event for event in told if event.kind in SALES]
     place = next((at for at, sale in enumerate(sales) if sale.values.get("buyer") == name), len(sales))
     if place + 1 >= len(sales):
@@ -297,7 +297,7 @@ def faults(row: Published) -> Iterator[str]:
 
 
 def _told_faults(row: Published, found: Sequence[Line], told: Sequence[Event], what: Asked) -> Iterator[str]:
-    """Hold what is asked to have been told in form a alone, in sessions that are all needed."""
+    """Check that the answer was told only in form a, in sessions that are all needed."""
     name, used = _answered(found, what)
     if bool(name) != (row.stratum.complexity == 1):
         yield f"what is asked was {'told' if name else 'not told'}"

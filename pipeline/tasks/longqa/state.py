@@ -1,7 +1,7 @@
 """longqa.state and longqa.choice: who owned a property on a day.
 
-What decides is the last sale that still stood: sales are set aside and restored, so that each of 1, about 5 or about 20
-entries is needed. Another property that shares a word of the name has a history of its own, with as many entries.
+The owner is the buyer in the last sale that was still valid. Sales are set aside and restored, so that 1, about 5 or
+about 20 entries are all needed. Another property that shares a word of the name has its own history of as many entries.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from pipeline.worlds.chronicle.world import SALE
 
 
 class State(LongQa):
-    """Who owned a property. `complexity` is about how many entries decide it; how many is in the metadata."""
+    """Who owned a property. `complexity` is roughly the number of needed entries; the metadata has the exact one."""
 
     __slots__ = ()
 
@@ -50,7 +50,7 @@ class State(LongQa):
     def drawn(
         self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> Drawn:
-        """Draw a history in which there is a day to ask about, and one of a property of a like name."""
+        """Draw a history with a day to ask about, and one of a property with a similar name."""
         prop, twin = asked_property(world, index, row_streams, stratum_streams)
         found, shape = self.past(world, stratum, index, row_streams.of("history"), stratum_streams)
         rng, near = row_streams.of("asked"), row_streams.of("near")
@@ -66,7 +66,7 @@ class State(LongQa):
     def past(
         self, world: Chronicle, stratum: Stratum, index: int, rng: Random, stratum_streams: Streams
     ) -> tuple[Past, int]:
-        """Draw a history of the shape that is dealt, and return which that is."""
+        """Draw a history of a dealt shape, and return it with the shape's index."""
         some = sizes(stratum.complexity)
         shape = shape_of(stratum_streams, stratum.rows, index, some)
         return past(world, rng, some, some.shapes[shape]), shape
@@ -76,18 +76,18 @@ class State(LongQa):
         return Key(found.owner, (found.owner,))
 
     def answers(self, text: str) -> tuple[str, ...]:
-        """Read what befell the property, and say whose it was."""
+        """Read the property's history, and return its owner."""
         return (reading.owned(text),)
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that each entry needed is, that no other is, and that the other property is mentioned as often."""
+        """Prove that relevant entries are needed, that no others are, and that the twin is mentioned as often."""
         return proof.state_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of those who name any buyer, or one by place: the first, the last, the last before the day.
+        """Return the scores of any buyer, and of the first, the last, and the last before the day.
 
-        `last_step` takes the last step before the day as if all before it stood, and `no_restoring` follows the history
-        but for sales that are restored.
+        ``last_step`` reads only the last step before the day, as if all earlier sales were valid, and ``no_restoring``
+        ignores that sales are restored.
         """
         told, owner = steps_of(sample), key.answers[-1]
         before = told[: sample.latent["needed"][1]]
@@ -102,22 +102,22 @@ class State(LongQa):
         }
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return how many entries decide, and how many sales come behind the owner's among them."""
+        """Return the shape: the number of needed entries, and of sales among them after the owner's."""
         return {"shape": (sample.latent["shape"], len(sizes(sample.stratum.complexity).shapes))}
 
 
 def steps_of(sample: Sample) -> list[tuple[str, str]]:
-    """Return the steps of a row, with the buyers' names."""
+    """Return the steps of a row, with the names of buyers."""
     names = iter(sample.latent["buyers"])
     return [(kind, next(names) if kind == SALE else "") for kind in sample.latent["steps"]]
 
 
 FEWEST = 4
-"""Options."""
+"""The number of options, and so the fewest buyers."""
 
 
 class Choice(State):
-    """The same, with four to choose from, all of whom bought it at some time."""
+    """The same with four options, all of whom bought the property at some time."""
 
     __slots__ = ()
 
@@ -131,10 +131,10 @@ class Choice(State):
     def past(
         self, world: Chronicle, stratum: Stratum, index: int, rng: Random, stratum_streams: Streams
     ) -> tuple[Past, int]:
-        """Draw a history with as many buyers before and after the owner as options are to have.
+        """Draw a history with enough buyers before and after the owner for the options.
 
-        How many options bought it later is dealt. If none did, nobody bought it between the owner and the day; else
-        somebody did, who is an option: so the last option to buy before the day is right in a quarter of the rows.
+        The number of options who bought later is dealt. If it is 0, nobody bought between the owner and the day; else
+        an option did. So the last option to buy before the day is right in a quarter of the rows.
         """
         some, later = sizes(stratum.complexity), self.later(stratum_streams, stratum, index)
         able = [at for at, (_, behind) in enumerate(some.shapes) if behind < 0 or (behind == 0) == (later == 0)]
@@ -147,7 +147,7 @@ class Choice(State):
         raise AssertionError
 
     def keyed(self, found: Past, row_streams: Streams, stratum_streams: Streams, stratum: Stratum, index: int) -> Key:
-        """Return the key: a letter, dealt evenly, of four who bought it one after the other."""
+        """Return the key: a dealt letter, among four consecutive buyers."""
         rng, letter = row_streams.of("options"), self.letter(stratum_streams, stratum, index)
         place = found.buyers.index(found.owner) + self.later(stratum_streams, stratum, index)
         others = [one for one in found.buyers[place + 1 - FEWEST : place + 1] if one != found.owner]
@@ -163,7 +163,7 @@ class Choice(State):
 
     @staticmethod
     def later(stratum_streams: Streams, stratum: Stratum, index: int) -> int:
-        """Return how many of the options bought the property later than the owner."""
+        """Return the number of options who bought the property later than the owner."""
         return deal(stratum_streams.of("later"), stratum.rows, index, FEWEST)
 
     def asking(self, sample: Sample) -> str:
@@ -171,11 +171,11 @@ class Choice(State):
         return sample.question + text.options(sample.key.choices or ())
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read whose the property was, and say by which letter that is offered."""
+        """Find the owner, and return the letter of that option."""
         return text.accepted(*reading.lettered(turns[-1][1]))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return what the task without options gives, and the last of the options to buy, at all or before the day."""
+        """Return the baselines of the task without options, and of the last option to buy, at all or before the day."""
         told, owner = steps_of(sample), key.answers[-1]
         before = [one for one in sold(told[: sample.latent["needed"][1]]) if one in (key.choices or ())]
         options = [one for one in sold(told) if one in (key.choices or ())]
@@ -187,7 +187,7 @@ class Choice(State):
         }
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the right letter, and how many of the options bought the property later."""
+        """Return the right letter, and the number of options who bought the property later."""
         bought = [one for one in sample.latent["buyers"] if one in (sample.key.choices or ())]
         return {
             "letter": (sample.key.target, len(text.LETTERS)),

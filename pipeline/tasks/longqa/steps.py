@@ -1,8 +1,8 @@
-"""Steps of a title: sales are made, set aside and restored, so that several of them decide who owns it in the end.
+"""Draws the steps of a property's history: sales, set aside and restored, several of which decide the final owner.
 
 A history has steps none of which matters once the property is sold again, the owner's purchase, and steps that are all
-needed. They are drawn by counting: each step as often as it stands among the ways to reach what is wanted, so that no
-draw is in vain and the end of a history looks like its middle.
+needed. Each step is drawn in proportion to the number of ways to complete the history after it, so that no draw fails,
+and the end of a history looks like its middle.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pipeline.worlds.chronicle.world import REDO, SALE, UNDO, UNDO2, UNNAMED, St
 TRIED = {SALE: 5, UNDO: 4, REDO: 3, UNDO2: 1}
 """How often each step is tried."""
 LAST, TRIES = (SALE, SALE, SALE, UNDO, REDO), 20
-"""What is tried as the last step before the owner's purchase, and how often: not all are possible."""
+"""Candidates for the last step before the owner's purchase, and tries for each, as not all are possible."""
 COUNTS = 0.25
-"""The share of histories in which counting may find the owner, beside those with one sale before."""
+"""The share of histories in which counting sales may find the owner, besides those with one earlier sale."""
 
 
 class Rules(NamedTuple):
-    """How many sales must stand, or be set aside, before each step, and how many may stand at the end.
+    """How many sales must be valid, or restorable, before each step, and how many may be valid at the end.
 
     Attributes:
-        sale, undo, undo2: sales that stand before such a step, at the least.
-        redo: sales that can be restored, at the least.
-        most: sales that stand at the end, at the most; one does at the least.
+        sale, undo, undo2: the fewest valid sales before such a step.
+        redo: the fewest restorable sales before such a step.
+        most: the most valid sales at the end; there is at least one.
     """
 
     sale: int
@@ -41,9 +41,9 @@ class Rules(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a history has come to: sales that stand or can be restored, those to come (-1 for any), and steps to come.
+    """The state of a history: valid and restorable sales, sales to come (-1 for any number), and steps to come.
 
-    `last` is the kind of the last step; any if it is empty.
+    `last` is the kind of the last step, or "" for any.
     """
 
     standing: int
@@ -54,11 +54,11 @@ class Place(NamedTuple):
 
 
 SPARE = Rules(sale=0, undo=2, undo2=3, redo=2, most=99)
-"""Steps of which any one can be left out, and all others can still be taken."""
+"""Rules for steps any one of which can be left out without making others impossible."""
 
 
 def _onward(rules: Rules, place: Place) -> Iterator[tuple[str, Place]]:
-    """Yield the steps that can be taken from a place, each with the place behind it."""
+    """Yield the steps that are possible at a place, each with the place after it."""
     standing, undone, sales, left, last = place
     for kind in TRIED if left > 1 or not last else (last,):
         if kind == SALE and sales and standing >= rules.sale:
@@ -73,7 +73,7 @@ def _onward(rules: Rules, place: Place) -> Iterator[tuple[str, Place]]:
 
 @lru_cache(maxsize=1 << 16)
 def _ways(rules: Rules, place: Place) -> int:
-    """Return in how many ways the end can be reached from a place, each step as often as it is tried."""
+    """Return the number of ways from a place to the end, each step weighted as in `TRIED`."""
     if not place.left:
         return int(place.sales <= 0 and 1 <= place.standing <= rules.most)
     return sum(TRIED[kind] * _ways(rules, then) for kind, then in _onward(rules, place))
@@ -81,13 +81,13 @@ def _ways(rules: Rules, place: Place) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def _choices(rules: Rules, place: Place) -> tuple[Sequence[tuple[str, Place]], Sequence[int]]:
-    """Return the steps from a place by which the end can be reached, and the running sum of their ways."""
+    """Return the steps from a place from which the end can be reached, and the running sums of their ways."""
     found = [(kind, then) for kind, then in _onward(rules, place) if _ways(rules, then)]
     return found, [*accumulate(TRIED[kind] * _ways(rules, then) for kind, then in found)]
 
 
 def _drawn(rng: Random, rules: Rules, place: Place) -> list[str]:
-    """Draw the kinds of all steps to come; none if the end cannot be reached."""
+    """Draw the kinds of all steps to come; empty if the end cannot be reached."""
     kinds = list[str]()
     while place.left:
         found, sums = _choices(rules, place)
@@ -99,18 +99,18 @@ def _drawn(rng: Random, rules: Rules, place: Place) -> list[str]:
 
 
 def named(kinds: Sequence[str], first: int = 0) -> list[Step]:
-    """Return steps whose buyers are numbers, in order from one on."""
+    """Return steps whose buyers are numbers, in order from `first` on."""
     buyers = iter(range(first, first + len(kinds)))
     return [(kind, str(next(buyers)) if kind == SALE else "") for kind in kinds]
 
 
 def sold(steps: Sequence[Step]) -> list[str]:
-    """Return everybody who buys, in order."""
+    """Return all buyers, in order."""
     return [buyer for kind, buyer in steps if kind == SALE]
 
 
 def changes(steps: Sequence[Step], without: int, right: str = "") -> bool:
-    """Return whether the owner is another, or there is none, without one of the steps; `right` owns it with all."""
+    """Return whether the owner changes, or there is none, if one step is left out; `right` is the owner with all."""
     try:
         return owner([*steps[:without], *steps[without + 1 :]]) != (right or owner(steps))
     except ValueError:
@@ -119,9 +119,9 @@ def changes(steps: Sequence[Step], without: int, right: str = "") -> bool:
 
 @cache
 def cores(needed: int, behind: int) -> Sequence[Sequence[str]]:
-    """Return the kinds of so many steps that all decide, with so many sales behind the first, whose buyer owns it.
+    """Return the kinds of `needed` steps, `behind` of them later sales, that are all needed for the first to count.
 
-    Those that the last step alone gives away, or that need no sale restored, are left out where there are others.
+    Those that the last step alone gives away, or in which no sale is restored, are left out if there are others.
     """
     found = [named((SALE, *kinds)) for kinds in _every(_deciding(1), Place(1, 0, behind, needed - 1, ""))]
     found = [steps for steps in found if owner(steps) == "0" and all(changes(steps, at, "0") for at in range(needed))]
@@ -131,16 +131,16 @@ def cores(needed: int, behind: int) -> Sequence[Sequence[str]]:
 
 
 def _deciding(below: int) -> Rules:
-    """Return the rules of steps behind the owner's purchase, below which so many sales stand.
+    """Return the rules of steps after the owner's purchase, before which `below` sales are valid.
 
-    Places count from there: while it is set aside it can be lost for good, so nothing is sold, and in the end it is the
-    last that stands.
+    Places count from that purchase. While it is set aside it could be lost for good, so nothing is sold, and in the end
+    it is the last valid sale.
     """
     return Rules(sale=1, undo=2 - below, undo2=3, redo=1, most=1)
 
 
 def _every(rules: Rules, place: Place) -> Iterator[tuple[str, ...]]:
-    """Yield the kinds of all ways to reach the end from a place."""
+    """Yield the kinds of steps of all ways from a place to the end."""
     if not place.left:
         yield ()
         return
@@ -149,13 +149,13 @@ def _every(rules: Rules, place: Place) -> Iterator[tuple[str, ...]]:
 
 
 def by_last_step(steps: Sequence[Step]) -> str:
-    """Return whose a property seems to be if the last step is read alone, with those who bought before it."""
+    """Return the apparent owner if only the last step is read, and all sales before it count as valid; "" for none."""
     buyers, back = sold(steps), {SALE: 1, REDO: 1, UNDO: 2, UNDO2: 3}[steps[-1][0]]
     return buyers[-back] if back <= len(buyers) else ""
 
 
 def without_restoring(kinds: Sequence[str]) -> int:
-    """Return which step is the sale that seems to stand if sales are set aside and none is restored; -1 for none."""
+    """Return the index of the sale that seems valid if steps that restore sales are ignored; -1 for none."""
     left = list[int]()
     for at, kind in enumerate(kinds):
         if kind in (SALE, UNNAMED):
@@ -166,10 +166,10 @@ def without_restoring(kinds: Sequence[str]) -> int:
 
 
 def forgotten(rng: Random, ahead: int, length: int = 0) -> list[Step]:
-    """Draw steps with so many sales, no single one of which matters once the property is sold again.
+    """Draw steps with `ahead` sales, no single one of which matters once the property is sold again.
 
-    In most of them some sales were set aside, so that the owner is not found by counting those that stand. `length` is
-    how many steps there are; any number if it is 0.
+    In most cases some sales are set aside, so that counting valid sales does not find the owner. `length` is the number
+    of steps, or 0 for any.
     """
     counts = rng.random() < COUNTS or ahead in (1, length)
     for turn in count():
@@ -182,22 +182,22 @@ def forgotten(rng: Random, ahead: int, length: int = 0) -> list[Step]:
 
 
 def net(kinds: Sequence[str]) -> int:
-    """Return how many sales stand after some steps."""
+    """Return the number of valid sales after some steps."""
     return sum({SALE: 1, UNNAMED: 1, UNDO: -1, UNDO2: -2, REDO: 1}[kind] for kind in kinds)
 
 
 def fits(ahead: int, length: int) -> bool:
-    """Return whether there can be so many steps before the owner's purchase, with so many sales among them."""
+    """Return whether `length` steps, with `ahead` sales among them, can precede the owner's purchase."""
     return any(_ways(SPARE, Place(0, 0, ahead, length, last)) for last in LAST)
 
 
 def history(
     rng: Random, ahead: int, needed: int, after: int, behind: int = -1, length: int = 0
 ) -> tuple[list[Step], range]:
-    """Draw a history, and which of its steps decide who owns it behind them: so many, and no step before or after.
+    """Draw a history, and return its steps with the range of those that are `needed` to decide the owner after them.
 
-    Buyers are numbers, in order. `ahead` is how many sales come before the owner's, in `length` steps, and `behind` how
-    many of the needed ones after it; negative for any number.
+    Buyers are numbers, in order. `ahead` sales come before the owner's, in `length` steps (0 for any number). `behind`
+    of the needed steps after it are sales (negative for any number). `after` more steps follow.
     """
     first, mine = forgotten(rng, ahead, length), str(ahead)
     rules, start = _deciding(net([kind for kind, _ in first])), Place(1, 0, -1, needed - 1, "")
@@ -209,7 +209,7 @@ def history(
 
 
 def _sold_on(rng: Random, steps: Sequence[Step], after: int) -> list[Step]:
-    """Return steps of which the first is a sale: the owner asked for is not the last who is named."""
+    """Draw later steps, the first of which is a sale, so that the owner asked for is not the last buyer."""
     if not after:
         return []
     kinds = _drawn(rng, Rules(sale=0, undo=1, undo2=2, redo=1, most=99), Place(2, 0, -1, after - 1, ""))

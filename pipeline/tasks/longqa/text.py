@@ -1,4 +1,4 @@
-"""What prompts of `longqa` say around their annals. All wording is Carrara's own."""
+"""The text around annals in prompts of `longqa`. All wording is Carrara's own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAY_LACK = """\
 Reply with the full name alone, and not as a full sentence. If the annals do not name the owner, reply with these \
 two words alone: Not stated"""
 REFUSALS = ("Not stated", "Not known", "Unknown", "The annals do not tell.", "The annals do not say.")
-"""Accepted wordings of a refusal, the target first; scorers know more of them."""
+"""Accepted wordings of a refusal, the target first; scorers accept more."""
 OWNED = (
     "Who owned {prop} {when}?",
     "To whom did {prop} belong {when}?",

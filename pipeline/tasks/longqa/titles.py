@@ -1,10 +1,9 @@
-"""Histories of a property: sales are made, set aside and restored, so that several entries decide whose it is on a day.
+"""Histories of a property: sales are made, set aside and restored, so that several entries decide its owner on a day.
 
-The owner's purchase and each step from there to the day are needed: without one of them somebody else owns the
-property. Steps before and after are not. Where the owner's purchase stands among the others must not be told by a rule,
-so how many steps are needed, and how many sales come behind the owner's, is dealt (`SHAPES`), and days are drawn alike
-for all steps. Beside them stand offers that came to nothing. Another property has a history of its own with as many
-entries.
+The owner's purchase and each step from there to the day are needed: without any one of them somebody else owns the
+property. Earlier and later steps are not. So that no rule finds the owner's purchase among the others, the numbers of
+needed steps and of sales after the owner's are dealt (`SHAPES`), and days are drawn alike for all steps. There are also
+offers that came to nothing. Another property has its own history with as many entries.
 """
 
 from __future__ import annotations
@@ -27,20 +26,21 @@ FEW = (
     (3, 0), (3, 0), (5, 0), (7, 0), (9, 0), (3, 1), (5, 1), (5, 1), (7, 1), (9, 1),
     (4, 2), (5, 2), (5, 2), (6, 2), (8, 2), (6, 3), (6, 3), (6, 3), (7, 3), (8, 3),
 )  # fmt: skip
-"""Steps needed, and sales among them behind the owner's, about five: no count, last or first of them is often right."""
+"""Shapes with about five needed steps: their number, and that of sales among them after the owner's. They are chosen so
+that no fixed place, such as the first or last sale, is often right."""
 SHAPES = {1: ((1, 0),), 5: FEW, 20: tuple((needed, -1) for needed in range(17, 24))}
-"""What is dealt by complexity; -1 is any number of sales."""
+"""The dealt shapes by complexity; -1 stands for any number of sales."""
 AHEAD = {1: (1, 2), 5: (1, 2, 3, 3, 4, 4, 5, 5), 20: (1, 2, 3, 3, 4, 4, 5, 5)}
-"""How many sales come before the owner's, by complexity: each as often as it stands here."""
+"""Numbers of sales before the owner's, by complexity, in proportion to how often they are listed."""
 AFTER = 3
-"""Steps after those needed, at most; there is one at the least."""
+"""The most steps after the needed ones; there is at least one."""
 OFFER, OFFERS, HAPPENED = "bid", 2, 1
-"""Offers that came to nothing, how many there are, and how many other things that befell the property."""
+"""The kind and number of offers that came to nothing, and the number of happenings at the property."""
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A history on its days: kinds and buyers, and which steps are needed."""
+    """A history: its steps, their days, and the range of needed steps."""
 
     steps: Sequence[Step]
     days: Sequence[int]
@@ -48,27 +48,27 @@ class Past:
 
     @property
     def owner(self) -> str:
-        """Who owns the property behind the steps needed."""
+        """The owner after the needed steps."""
         return self.steps[self.needed.start][1]
 
     @property
     def buyers(self) -> list[str]:
-        """Everybody who bought it, in order."""
+        """All buyers, in order."""
         return sold(self.steps)
 
     @property
     def asked(self) -> range:
-        """The days on which the answer is as it is asked."""
+        """The days on which the owner after the needed steps owns the property."""
         last = self.needed.stop
         return range(self.days[last - 1] + 1, self.days[last] if last < len(self.days) else LAST_DAY)
 
     def unnamed(self, at: int) -> Past:
-        """Return the same history, but that the buyer of one step is not named."""
+        """Return the same history without the name of one step's buyer."""
         steps = [(UNNAMED, "") if place == at else step for place, step in enumerate(self.steps)]
         return Past(steps, self.days, self.needed)
 
     def told(self, prop: str, relevant: Collection[int] = ()) -> list[PlannedEntry]:
-        """Return what is told of it; all but the steps that are relevant is a decoy."""
+        """Return its entries; all but the `relevant` steps are decoys."""
         return [
             PlannedEntry(
                 day,
@@ -81,7 +81,7 @@ class Past:
 
     @property
     def shown(self) -> dict[str, object]:
-        """What stands of it in the metadata."""
+        """What the metadata contains of it."""
         return {
             "steps": [kind for kind, _ in self.steps],
             "needed": [self.needed.start, self.needed.stop],
@@ -91,7 +91,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many steps a history may have: what is dealt of those needed, sales before the owner's, and steps after."""
+    """The sizes of histories: the dealt shapes, numbers of sales before the owner's, and numbers of later steps."""
 
     shapes: tuple[tuple[int, int], ...]
     ahead: tuple[int, ...]
@@ -104,18 +104,18 @@ def sizes(complexity: int) -> Sizes:
 
 
 def past(world: Chronicle, rng: Random, some: Sizes, shape: tuple[int, int], taken: Sequence[str] = ()) -> Past:
-    """Draw a history of a shape, with a day to ask about, whose buyers are not taken."""
+    """Draw a history of a shape, with buyers who are not `taken`."""
     return on_days(world, rng, *of_shape(rng, some, shape), some, taken)
 
 
 def of_shape(rng: Random, some: Sizes, shape: tuple[int, int]) -> tuple[list[Step], range]:
-    """Draw the steps of a history of a shape, and which of them are needed."""
+    """Draw the steps of a history of a shape, and the range of needed ones."""
     needed, behind = shape
     return history(rng, rng.choice(some.ahead), needed, rng.choice(some.after), behind)
 
 
 def like(world: Chronicle, rng: Random, other: Past, some: Sizes, taken: Sequence[str]) -> Past:
-    """Draw a history of as many steps as another has, as many of them before the owner's purchase."""
+    """Draw a history with as many steps as another before, in and after the needed range."""
     length, after = other.needed.start, len(other.steps) - other.needed.stop
     ahead = rng.choice([one for one in some.ahead if fits(one, length)])
     steps, wanted = history(rng, ahead, len(other.needed), after, length=length)
@@ -125,7 +125,7 @@ def like(world: Chronicle, rng: Random, other: Past, some: Sizes, taken: Sequenc
 def on_days(
     world: Chronicle, rng: Random, steps: Sequence[Step], wanted: range, some: Sizes, taken: Sequence[str] = ()
 ) -> Past:
-    """Return a history on days that are drawn alike for all steps, with people of the time as buyers."""
+    """Draw the days of a history, alike for all steps, and its buyers from people of the time."""
     while True:
         days = days_at(world, sorted(even(rng.random(), some) for _ in steps))
         if days[-1] < LAST_DAY:
@@ -133,13 +133,13 @@ def on_days(
 
 
 GRID, SAMPLED = 32, 200
-"""Uniform numbers that are tabled, and histories that they are tabled for."""
+"""The number of intervals in the table of `even`, and the histories sampled for it."""
 
 
 def even(share: float, some: Sizes) -> float:
-    """Return a depth for a uniform number, the same rising function for all steps: those needed are uniform.
+    """Map a uniform number to a depth, by one increasing function for all steps that makes needed steps uniform.
 
-    Those needed stand in the middle of their histories, so they would be rare at both ends of the annals.
+    Needed steps are in the middle of their histories, and would otherwise be rare at both ends of the annals.
     """
     table, at = _table(some), int(share * GRID)
     return table[at] + (share * GRID - at) * (table[at + 1] - table[at])
@@ -147,10 +147,10 @@ def even(share: float, some: Sizes) -> float:
 
 @lru_cache(maxsize=16)
 def _table(some: Sizes) -> Sequence[float]:
-    """Return the share of steps needed that stand below each of some uniform numbers.
+    """Return the share of needed steps below each of some uniform numbers.
 
-    The k-th lowest of n uniform numbers is below x if k of them are: a sum over binomial chances. There are no calls of
-    a library of mathematics: its last digits differ between machines.
+    The k-th lowest of n uniform numbers is below x if at least k are, which is a sum of binomial probabilities. No
+    functions of a math library are used, as their last digits differ between machines.
     """
     rng, mixed = Random(0), list[tuple[int, int, int]]()
     for turn in range(SAMPLED):
@@ -170,7 +170,7 @@ def _table(some: Sizes) -> Sequence[float]:
 
 
 def _at_least(count: int, share: float) -> list[float]:
-    """Return for each number how likely as many of some uniform numbers, or more, are below a share."""
+    """Return for each k the probability that at least k of `count` uniform numbers are below `share`."""
     exact = [1.0]
     for _ in range(count):
         exact = [
@@ -187,7 +187,7 @@ def _at_least(count: int, share: float) -> list[float]:
 def _named(
     world: Chronicle, rng: Random, steps: Sequence[Step], days: Sequence[int], taken: Sequence[str]
 ) -> list[Step]:
-    """Return the steps with people of the time as buyers, nobody twice."""
+    """Return the steps with different people of the time as buyers."""
     gone, found = set(taken), list[Step]()
     for (kind, buyer), day in zip(steps, days, strict=True):
         if buyer:
@@ -200,7 +200,7 @@ def _named(
 def beside(
     world: Chronicle, rng: Random, prop: str, taken: Sequence[str], offers: int = OFFERS, happened: int = HAPPENED
 ) -> list[PlannedEntry]:
-    """Return offers for a property that came to nothing, and other things that befell it, at any time."""
+    """Return offers for a property that came to nothing, and happenings at it, at any time."""
     days, gone = scattered(world, rng, offers + happened), set(taken)
     kinds = rng.sample([*(OFFER,) * offers, *quiet(rng, happened)], len(days))
     found = list[PlannedEntry]()
@@ -214,22 +214,22 @@ def beside(
 
 
 def buyers(told: Iterable[PlannedEntry]) -> dict[str, int]:
-    """Return everybody who buys something in what is told, with the day."""
+    """Return all buyers in some entries, with the day."""
     return {one.about["buyer"]: one.day for one in told if "buyer" in one.about}
 
 
 def named(told: Iterable[PlannedEntry]) -> list[str]:
-    """Return everybody who is named in what is told, beside a property."""
+    """Return all names in some entries, except those of properties."""
     return [name for one in told for slot, name in one.about.items() if slot != "prop"]
 
 
 def shape_of(stratum_streams: Streams, rows: int, index: int, some: Sizes) -> int:
-    """Return which of the shapes a row is dealt."""
+    """Return the index of the shape that a row is dealt."""
     return deal(stratum_streams.of("shape"), rows, index, len(some.shapes))
 
 
 def when(rng: Random, days: range) -> str:
-    """Return words for one of some days: the end of a year, in half of the cases where one is among them."""
+    """Return words for one of some days; if a year ends on one of them, in half of the cases for that end."""
     ends = [now for now in range(year(days.start), year(days.stop)) if new_year(now + 1) - 1 in days]
     if ends and rng.random() < 0.5:
         return text.END_OF.format(year=rng.choice(ends))

@@ -1,8 +1,8 @@
 """longqa.turns: what a user has told in dated sessions of a chat, as real turns (after LongMemEval, Wu et al. 2025).
 
-Four abilities are asked for in equal shares: what came next (`information`), the latest state, the state on a day, and
-a fact about whoever that is. All of them join several sessions. The fifth, to abstain, is form b of each pair: the name
-that would tell is left out, or told of somebody else, and in form a another name is.
+Four abilities are asked for equally often: what came next (`information`), the latest state (`update`), the state on a
+day (`temporal`), and a fact about its owner (`sessions`). All need several sessions. The fifth, to abstain, is form b
+of each pair: the decisive name is left out or replaced, as another name is in form a.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from pipeline.worlds.chronicle.entries import talk as wording_talk
 from pipeline.worlds.chronicle.world import SALE, UNNAMED
 
 ENTRIES = 2
-"""Entries of a session."""
+"""Entries in a session."""
 LATER, WEEK = 14, 7
-"""A session is held on a Sunday, so many days after its last entry or later: what its entries tell of is over."""
+"""A session is on a Sunday, at least this many days after its last entry, so that what the entries state is past."""
 
 
 def session(rng: Random, day: int, entries: Sequence[str], role: Role = "filler", facts: tuple[str, ...] = ()) -> Unit:
-    """Return a session: what is dictated some time after the day of its last entry, and what is replied."""
+    """Return a session: a user's turn with entries, some time after the last one's day, and a reply."""
     held = -(-(day + LATER) // WEEK) * WEEK
     opening, reply = (talked(rng, name, held) for name in ("opening", "reply"))
     said = "\n".join([f"{dated(held)}. {opening}", *(entry.rstrip("\n") for entry in entries)])
@@ -63,7 +63,7 @@ def opening() -> tuple[Piece, Piece]:
 
 
 def make_sessions(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Return the entries of a tier in sessions, in order of date."""
+    """Write the entries of a tier in sessions, in order of date."""
     world, rng = chronicle(streams, spec.tier), streams.world("sessions@1", spec.tier).of("talk")
     for start in range(0, len(world.entries), ENTRIES):
         some = world.entries[start : start + ENTRIES]
@@ -82,7 +82,7 @@ def _days(world: Chronicle) -> Indices:
 
 
 def filler(world: Chronicle, tier: str, row_streams: Streams, props: Sequence[str], told: Iterable[int]) -> Filler:
-    """Return sessions in order of date, but those with an entry about some properties or one that is told already."""
+    """Return sessions in order of date, without those that contain an entry about `props` or one in `told`."""
     about = [number for prop in props for number in world.about.get(prop, ())]
     out = frozenset(number // ENTRIES for number in (*about, *told))
     days = _days(world)
@@ -91,23 +91,23 @@ def filler(world: Chronicle, tier: str, row_streams: Streams, props: Sequence[st
 
 KINDS = ("information", "update", "temporal", "sessions")
 SIZES = {kind: Sizes(SHAPES[5], AHEAD[5], range(1, 3) if kind == "temporal" else range(1)) for kind in KINDS}
-"""What histories may have: none has steps after those that decide, but where it is asked for a day."""
+"""The sizes of histories; only those for questions about a day have steps after the needed ones."""
 REACH = 60
-"""How many entries before and behind one may share its session."""
+"""How far before and after an entry those that share its session may be, in entries."""
 WEDDING = "wedding"
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What is told of the asked property, and what is asked.
+    """The entries about the asked property, and the answer.
 
     Attributes:
-        past: its history, as it is told.
+        past: its history, as told.
         told: entries about it, and about weddings of its buyers.
-        right: the step whose buyer tells the answer.
-        answer: who is asked for, where it is told.
-        after: the buyer whom the question names, if it does.
-        wives: who is told to have married buyers, with the day.
+        right: the index of the step whose buyer leads to the answer.
+        answer: the person who is asked for, in form a.
+        after: the buyer whom the question names, or "".
+        wives: the buyers' wives who are named, each with the day of the wedding.
     """
 
     past: Past
@@ -119,7 +119,7 @@ class Plot:
 
 
 class ChatTurns(LongQa):
-    """What has been told in sessions. `complexity` is 1 where the answer was told, else 0."""
+    """What has been told in sessions. `complexity` is 1 if the answer was told, else 0."""
 
     __slots__ = ()
 
@@ -137,7 +137,7 @@ class ChatTurns(LongQa):
     def drawn(
         self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> Drawn:
-        """Draw what is told of a property and its twin, by the ability that is asked for."""
+        """Draw the histories of a property and its twin for a dealt ability."""
         kind = KINDS[deal(stratum_streams.of("kind"), stratum.rows, index, len(KINDS))]
         shape = shape_of(stratum_streams, stratum.rows, index, SIZES[kind])
         prop, twin = asked_property(world, index, row_streams, stratum_streams)
@@ -158,7 +158,7 @@ class ChatTurns(LongQa):
         return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
 
     def placed(self, world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[Placed]:
-        """Return what is told for a row, each entry in a session with entries of the world about its day."""
+        """Return a row's own entries, each in a session with entries of the world from about the same day."""
         around, found = _companions(world, row_streams, drawn), []
         for number, (one, said) in enumerate(written(world, row_streams, drawn)):
             entries = [(world.entries[at].day, world.entries[at].text) for at in around[number]]
@@ -169,7 +169,7 @@ class ChatTurns(LongQa):
         return found
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
-        """Put each entry that was written for the row into a session of its day, among others."""
+        """Place the row's sessions by date among those of the world."""
         tier = sample.stratum.tier
         world = chronicle(row_streams, tier)
         drawn, placed = plan_entry(self, sample.stratum, sample.index, row_streams, stratum_streams)
@@ -181,16 +181,16 @@ class ChatTurns(LongQa):
         )
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read every session, and answer from what they tell."""
+        """Read every session, and answer from their entries."""
         found = talk.answer(tuple(turns))[0]
         return (found,) if found else text.REFUSALS
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that what is asked was told, by several sessions that are all needed, or was not."""
+        """Prove that several sessions, all needed, state the answer in form a, and that none does in form b."""
         return talk.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of those who name any buyer, always refuse, or take the last sale, or restore none."""
+        """Return the scores of any buyer, a constant refusal, the last sale, and a reader who restores no sales."""
         stated, latent = sample.stratum.complexity == 1, sample.latent
         told = latent["steps"] if latent["asked"] == "information" else latent["steps"][: latent["needed"][1]]
         sales = [at for at, kind in enumerate(told) if kind in (SALE, UNNAMED)]
@@ -202,15 +202,15 @@ class ChatTurns(LongQa):
         }
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the ability that is asked for."""
+        """Return the dealt ability."""
         return {"kind": (sample.latent["asked"], len(KINDS))}
 
 
 def _companions(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[list[int]]:
-    """Return for each entry that is written for a row the entries of the world that share its session.
+    """Return, for each of a row's own entries, the entries of the world that share its session.
 
-    They are the nearest before and behind it that tell nothing of the properties, and none shares two sessions. None is
-    of a later day than the next entry that is written: sessions and what they tell have one order.
+    They are the nearest before and after it that are not about the properties, and none is in two sessions. None is
+    later than the row's next own entry, so that sessions have the same order as their entries.
     """
     shut = {number for prop in drawn.props for number in world.about.get(prop, ())}
     found, days = [], sorted({one.day for one in drawn.told})
@@ -229,9 +229,9 @@ def _companions(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[li
 
 
 def _plot(world: Chronicle, rng: Random, kind: str, prop: str, shape: int, *, stated: bool) -> Plot:
-    """Draw what is told of the asked property: in both forms of a pair the same, but for one name.
+    """Draw the entries about the asked property, which are the same in both forms of a pair except for one name.
 
-    That is a buyer's name, of which the other form has another left out, or a husband's.
+    Each form leaves out another buyer's name, or names another husband.
     """
     while True:
         whole = past(world, rng, SIZES[kind], SHAPES[5][shape])
@@ -254,7 +254,7 @@ def _plot(world: Chronicle, rng: Random, kind: str, prop: str, shape: int, *, st
 
 
 def _married(world: Chronicle, rng: Random, whole: Past, prop: str, *, stated: bool) -> Plot:
-    """Draw weddings of two buyers, of whom the owner is one where it is stated. All of them are new to the town."""
+    """Draw weddings of two buyers, one of them the owner if the answer is `stated`. All people are new to the town."""
     fresh = world.newcomers(rng)
     men = {old: fresh.new(woman=False) for old in whole.buyers}
     found = Past([(kind, men.get(buyer, "")) for kind, buyer in whole.steps], whole.days, whole.needed)

@@ -1,7 +1,7 @@
 """longqa.when: the year in which something befell a property, asked in other words than those of the annals.
 
-The property is named and what befell it is described. Other things befell it too, another property that shares a word
-of the name had the same and as many others, and so had two more.
+The question names the property and describes the happening. Other things befell the property too; the same and as many
+others befell another property that shares a word of its name; and the same befell two more.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pipeline.worlds.chronicle import Chronicle, happenings, year
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
 
 OTHERS = 5
-"""Other things that befell the property, and as many its twin."""
+"""Other happenings at the property, and at its twin."""
 SAME = 2
-"""Further properties that the same befell."""
+"""Further properties with the same happening."""
 
 
 class When(LongQa):
@@ -38,7 +38,7 @@ class When(LongQa):
     def drawn(
         self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> Drawn:
-        """Draw what befell a property and others."""
+        """Draw happenings at a property and at others."""
         prop, twin = asked_property(world, index, row_streams, stratum_streams)
         kinds, rng = list(happenings()), row_streams.of("told")
         kind = kinds[deal(stratum_streams.of("kind"), stratum.rows, index, len(kinds))]
@@ -49,7 +49,7 @@ class When(LongQa):
         others += [(one, twin) for one in (kind, *quiet(rng, OTHERS, (kind,)))]
         others += [(kind, one) for one in same]
         years = {year(day)}
-        for other, place in others:  # each in a year of its own, or a year with more entries than others would tell
+        for other, place in others:  # each in a different year, as a year with more entries would be a tell
             while year(at := world.day_at(rng.random())) in years:
                 pass
             years.add(year(at))
@@ -60,17 +60,17 @@ class When(LongQa):
         return Drawn(question, Key.accepting(answer), told, (prop, twin, *same), shown)
 
     def answers(self, text: str) -> tuple[str, ...]:
-        """Read what befell the property, and say when it was what is asked."""
+        """Find the happening at the property, and return its year."""
         return (reading.year_of(text),)
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that one entry tells, and that the others tell of other things or of other properties."""
+        """Prove that exactly one entry answers, and that decoys are about other happenings or other properties."""
         return proof.when_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of any year of the annals, and of any year in which something befell the property."""
+        """Return the scores of any year of the annals, and of any year with a happening at the property."""
         return {"uniform": 1 / (year(LAST_DAY) - year(FIRST_DAY) + 1), "any_event": 1 / (OTHERS + 1)}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return what is asked about."""
+        """Return the kind of happening."""
         return {"happening": (sample.latent["asked"], len(happenings()))}
