@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import click
 
 from carrara import open_scores
-from pipeline.artifacts.asked import note_path, read_requested
+from pipeline.artifacts.asked import read_asked, record_path
 from pipeline.rows import kilo
 from pipeline.score.lengths import difference
 from pipeline.score.results import Record, Scored
@@ -80,7 +80,7 @@ def read_result(folder: Path) -> Result:
         ResultError: if a file is missing, or files disagree.
     """
     about, replies, scores_at = folder / "about.toml", folder / "replies.jsonl", folder / "scores.json"
-    for path in (about, replies, note_path(replies), scores_at):
+    for path in (about, replies, record_path(replies), scores_at):
         if not path.is_file():
             raise ResultError(f"{folder.name}: {path.name} is missing")
     said = tomllib.loads(about.read_text(encoding="utf-8"))
@@ -89,7 +89,7 @@ def read_result(folder: Path) -> Result:
         raise ResultError(f"{folder.name}: replies.jsonl has {replies.stat().st_size:,} bytes, more than {LARGEST:,}")
     scores = json.loads(scores_at.read_text(encoding="utf-8"))
     lines = [json.loads(line) for line in replies.read_text(encoding="utf-8").splitlines()]
-    asked = read_requested(note_path(replies)).asked
+    asked = read_asked(record_path(replies)).asked
     if sorted(asked.tags.values()) != sorted(_tags(scores)):
         raise ResultError(f"{folder.name}: replies.asked.json and scores.json are of different rows: score again")
     for name in ("temperature", "date"):

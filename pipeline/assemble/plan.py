@@ -484,7 +484,7 @@ def stale_shards(plan: Plan, profile: Profile) -> Iterator[Path]:
                 yield path
 
 
-def owned_folders(plan: Plan, profile: Profile) -> list[Path]:
+def owned_files(plan: Plan, profile: Profile) -> list[Path]:
     """Return every file that a recipe makes for a profile."""
     files = [recipe_path(plan.out, plan.recipe.tier), manifest_path(plan.out, profile.name)]
     for family in plan.recipe.families:
