@@ -34,7 +34,7 @@ MODEL = rf"^[A-Za-z0-9][A-Za-z0-9._:/+@-]{{0,127}}{END}"
 ROW_ID = rf"^[A-Za-z0-9._-]{{1,64}}{END}"
 SHARD = rf"^[a-z][a-z0-9_]{{0,63}}/({'|'.join(TIERS)})/test-[0-9]{{5}}-of-[0-9]{{5}}{END}"
 LINE = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]{0,2000}" + END
-SAID = {
+ALPHABETS = {
     IDENTIFIER: "lower-case letters, digits and underscores",
     SUBTASK: "lower-case letters, digits, underscores and dashes",
     TIER: "32k, 128k or 1m",
@@ -170,7 +170,7 @@ def _told(said: str, place: str, table: Any) -> str:
 def _in_words(said: str) -> str:
     """Return msgspec's message as a hint, such as "give a string"."""
     if pattern := re.search(r"matching regex (.*)$", said):
-        return f"give {next((words for known, words in SAID.items() if repr(known) == pattern[1]), pattern[1])}"
+        return f"give {next((words for known, words in ALPHABETS.items() if repr(known) == pattern[1]), pattern[1])}"
     if not said.startswith("Expected"):
         return said
     wanted = re.sub("^Expected |, got .*|`", "", said)

@@ -15,7 +15,7 @@ FULL = frozenset(
 """Finish reasons and error codes for a request that does not fit the model's window."""
 HELD = frozenset({"content_filter", "refusal", "safety"})
 """Finish reasons of a reply that was filtered or refused."""
-SAID = 200
+LONGEST_MESSAGE = 200
 """Characters of a server's message that are kept."""
 
 FITS_NOT = re.compile(
@@ -75,4 +75,4 @@ def error_words(raw: str) -> tuple[str, str]:
 def _line(words: Any) -> str:
     """Return a message as one line, shortened."""
     text = words if isinstance(words, str) else json.dumps(words)
-    return " ".join(text.split())[:SAID]
+    return " ".join(text.split())[:LONGEST_MESSAGE]

@@ -22,7 +22,7 @@ from pipeline.typed import (
     TIERS,
 )
 
-MARKED = ("demo", "relevant", "match", "decoy", "anchor")
+NEEDLE_ROLES = ("demo", "relevant", "match", "decoy", "anchor")
 """Roles of segments that a row marks as needles."""
 LABELS = {"system": "System", "user": "User", "assistant": "Model", "call": "Call", "tool": "Result"}
 
@@ -90,7 +90,7 @@ class Joined:
     def _fixed(self, pieces: Sequence[Piece], depth: float | None) -> None:
         for piece in pieces:
             tokens = self.tokens_of((piece,), opens=not self.parts)
-            if piece.role in MARKED:
+            if piece.role in NEEDLE_ROLES:
                 self.needles.append(self._needle(piece, self._said(piece, tokens), depth))
             self._add(piece)
             self.tokens += tokens
@@ -157,7 +157,7 @@ class JoinedCalls(Joined):
 
     def _fixed(self, pieces: Sequence[Piece], depth: float | None) -> None:
         tokens = 0 if depth is None else self.tokens_of(pieces)
-        start, role = self.chars, next((piece.role for piece in pieces if piece.role in MARKED), None)
+        start, role = self.chars, next((piece.role for piece in pieces if piece.role in NEEDLE_ROLES), None)
         for piece in pieces:
             self._add(piece)
         if role:

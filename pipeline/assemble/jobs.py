@@ -19,7 +19,7 @@ from pipeline.assemble.cache import DRAWN, LAYOUTS, layout_of
 from pipeline.assemble.cutter import Cutter, Stock, cutter
 from pipeline.assemble.packing import Counts
 from pipeline.assemble.plan import Cut, Home, Plan, RowPlan, Shard, row_streams
-from pipeline.assemble.pools import BUDGET, SAID, UNIT_SCHEMA, Pool, PoolCache
+from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, UNIT_TEXT, Pool, PoolCache
 from pipeline.caches import lru_cache, register
 from pipeline.errors import CorruptError
 from pipeline.profiles import Profile
@@ -223,7 +223,7 @@ def read_pool(plan: Plan, spec: PoolSpec) -> Pool:
 
 
 def _opened_pool(path: Path) -> Pool:
-    return Pool(read_input(path, SAID), lambda: read_input(path, ["facts"]))
+    return Pool(read_input(path, UNIT_TEXT), lambda: read_input(path, ["facts"]))
 
 
 @lru_cache(maxsize=8)

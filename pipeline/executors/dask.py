@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from pipeline.errors import BuildError, RecipeError, adding, first_line
 from pipeline.executors.run import IN_FLIGHT, MonitoredExecutor
-from pipeline.executors.shared_folder import Marked, found
+from pipeline.executors.shared_folder import MarkedFolder, existing_mark
 from pipeline.executors.worker import (
     Failed,
     FolderMark,
@@ -45,7 +45,7 @@ Worker = Mapping[str, Any]
 """A scheduler's info on a worker."""
 
 
-def held_up(workers: Mapping[str, Worker]) -> str:
+def blocking_worker(workers: Mapping[str, Worker]) -> str:
     """Return a message about a worker that holds jobs up, with advice; "" if all jobs can end.
 
     A paused worker ends its job. So it holds jobs up only if it runs none, and jobs wait in it or all are paused.
@@ -150,7 +150,7 @@ async def _kind(address: str, wait: float) -> str:
             comm.abort()
 
 
-def hush() -> None:
+def silence_logs() -> None:
     """Keep Dask's own logs off the terminal, since our errors report what matters."""
     for name in ("distributed", "tornado", "asyncio", *sorted(logging.root.manager.loggerDict)):
         if name.split(".")[0] in ("distributed", "tornado", "asyncio"):
@@ -185,7 +185,7 @@ def dask(address: str, folder: Path, wait: float = WAIT, *others: Path, writes: 
         import distributed  # noqa: F401
     except ImportError:
         raise RecipeError(f"--dask needs the package distributed: {adding('dask')}") from None
-    hush()
+    silence_logs()
     return Cluster(scheduler_at(address, min(wait, WAIT)), (folder, *others), wait, writes)
 
 
@@ -234,11 +234,11 @@ class OnDask(MonitoredExecutor):
         self.pulse = max(0.2, min(2.0, wait / 4))
         self.most_threads = 1
         self._client = connected(address, self._reply if again else 2 * self._reply)
-        self._marked: list[Marked] = []
+        self._marked_folders: list[MarkedFolder] = []
         try:
-            self._charge = JobContext(inspect_environment(), *self._marks(folders, writes=writes))
-            self._sent = pickle.dumps(self._charge)
-            refuse_unfit(self._first_workers(), self._charge.here)
+            self._context = JobContext(inspect_environment(), *self._marks(folders, writes=writes))
+            self._sent = pickle.dumps(self._context)
+            refuse_unfit(self._first_workers(), self._context.here)
         except BaseException:
             self.shutdown()
             raise
@@ -246,8 +246,10 @@ class OnDask(MonitoredExecutor):
     def _marks(self, folders: Sequence[Path], *, writes: bool) -> tuple[FolderMark, tuple[FolderMark, ...]]:
         """Mark the folders, or, if jobs do not write, find a file in each; folders without files are left out."""
         for folder in folders if writes else ():
-            self._marked.append(Marked(folder))
-        marks = [each.mark for each in self._marked] if writes else list(filter(None, map(found, folders)))
+            self._marked_folders.append(MarkedFolder(folder))
+        marks = (
+            [each.mark for each in self._marked_folders] if writes else list(filter(None, map(existing_mark, folders)))
+        )
         if not marks:
             raise BuildError(f"{str(folders[0])!r} holds no file to read: give the folder of a split")
         return marks[0], tuple(marks[1:])
@@ -292,14 +294,14 @@ class OnDask(MonitoredExecutor):
 
     def _looked(self) -> dict[str, WorkerEnvironment]:
         """Return the environment of each worker; a worker that has just gone is left out."""
-        seen = self._run_on_workers(inspect_environment, self._charge.mark, *self._charge.others)
+        seen = self._run_on_workers(inspect_environment, self._context.mark, *self._context.others)
         lacking = [name for name, each in seen.items() if isinstance(each, Exception)]
         if lacking:
             hosts = self._run_on_workers(platform.node, workers=lacking)
             versions = self._run_on_workers(resolve_name, "pipeline:__version__", workers=lacking)
             for name in lacking:
                 host = str(hosts.get(name, "?"))
-                seen[name] = missing_environment(seen[name], host, versions.get(name), self._charge.here)
+                seen[name] = missing_environment(seen[name], host, versions.get(name), self._context.here)
         return seen
 
     def _run_on_workers(self, fn: Callable[..., Any], *args: object, **chosen: object) -> dict[str, Any]:
@@ -350,7 +352,7 @@ class OnDask(MonitoredExecutor):
         if isinstance(fault, ImportError | AttributeError | TypeError):
             return BuildError(
                 f"a worker that joined {self._address} late cannot run jobs ({first_line(fault)}): install Carrara "
-                f"{self._charge.here.version} wherever workers start"
+                f"{self._context.here.version} wherever workers start"
             )
         said = f"{type(fault).__name__} at {self._address}"
         return BrokenExecutor(f"{said}: {first_line(fault)}" if isinstance(fault, RuntimeError) else said)
@@ -363,7 +365,7 @@ class OnDask(MonitoredExecutor):
             BuildError: if all workers are gone, or one holds jobs up, for longer than the time to wait.
         """
         gone = "" if self._threads() else f"all workers of {self._address} are gone, and none came"
-        held = gone or held_up(self._asked(self._client.scheduler.identity)["workers"])
+        held = gone or blocking_worker(self._asked(self._client.scheduler.identity)["workers"])
         now = time.monotonic()
         began = self._since.get(held, now)
         self._since = {held: began} if held else {}
@@ -373,7 +375,7 @@ class OnDask(MonitoredExecutor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
         """Cancel jobs that have not ended, and disconnect from the cluster, which keeps running."""
-        for marked in self._marked:
+        for marked in self._marked_folders:
             marked.remove()
         with suppress(Exception):
             self._client.cancel(list(self._flying.values()), force=True)

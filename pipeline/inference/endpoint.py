@@ -103,18 +103,19 @@ OF_REQUEST = frozenset({400, 413, 422})
 """HTTP statuses that may concern one request only, such as a prompt that is too long."""
 HOPELESS = (ssl.SSLError, ssl.SSLCertVerificationError)
 """Errors that no retry will mend: a bad certificate, or no TLS. Other subclasses of SSLError are broken connections."""
-LONGEST_WAIT, TOLD_WAIT = 60.0, 5.0
+LONGEST_WAIT, REPORTED_WAIT = 60.0, 5.0
 """The longest wait between tries, and the shortest that is reported, in seconds."""
 MESSAGE = 600
 """The most characters of an error with a server's message."""
 LARGEST = 8 * 1024 * 1024
 """The most bytes of a reply."""
-SAID = {
+STATUS_MESSAGES = {
     401: "the server rejected the API key: set CARRARA_API_KEY or OPENAI_API_KEY",
     403: "the key may not use this model",
     404: "no such address or model: give the address without /chat/completions, and a model that is served there",
     413: "the request is too large for the server",
 }
+"""Messages by HTTP status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class Endpoint:
         tries: how often one request is sent at most.
         options: further fields of each request; None removes a field.
         pause: a function that sleeps.
-        on_wait: called with a message before a wait of TOLD_WAIT seconds or more.
+        on_wait: called with a message before a wait of REPORTED_WAIT seconds or more.
     """
 
     url: str
@@ -231,7 +232,7 @@ class Endpoint:
                     kind: type[EndpointError] = RequestError if fault.again or fault.alone else EndpointError
                     kind = RefusedError if fault.final else kind
                     raise kind(_line(f"{address}: {words}{later}")) from None
-                if wait >= TOLD_WAIT:
+                if wait >= REPORTED_WAIT:
                     self.on_wait(_line(f"{address}: {words}: trying again in {wait:.0f} s"))
                 waited += wait
                 self.pause(wait)
@@ -336,7 +337,7 @@ def _refused(fault: urllib.error.HTTPError, key: str) -> _TryError:
         detail, words = error_words(hidden(fault.read(1 << 14).decode(errors="replace"), key))
     except (OSError, http.client.HTTPException):
         detail = words = ""
-    said = SAID.get(fault.code) or detail or str(fault.reason)
+    said = STATUS_MESSAGES.get(fault.code) or detail or str(fault.reason)
     if fault.code in (403, 404) and detail:
         said += f" ({detail})"
     if 300 <= fault.code < 400:

@@ -136,7 +136,7 @@ def _told_apart(strata: Iterable[StratumRecord]) -> Iterator[str]:
 WITHHELD = ("complexity", "target", "answers", "needles")
 """Columns that no public file has. Complexity is among them since it can be the class of the answer."""
 
-TOLD = ("canary", "prompt_sha256", "proof")
+PUBLIC_METADATA = ("canary", "prompt_sha256", "proof")
 """The fields of a row's metadata that stay public."""
 
 INDEX = pa.schema([field for field in KEYS_SCHEMA if field.name not in WITHHELD])
@@ -212,7 +212,7 @@ def _named(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
 def _shown(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return the columns of `schema`, with only the public fields of metadata."""
     kept = (json.loads(each) for each in column(table, "metadata"))
-    plain = [plain_json({name: metadata[name] for name in TOLD if name in metadata}) for metadata in kept]
+    plain = [plain_json({name: metadata[name] for name in PUBLIC_METADATA if name in metadata}) for metadata in kept]
     return _put(table, "metadata", plain).select(schema.names).cast(schema)
 
 

@@ -27,7 +27,7 @@ from pipeline.errors import CorruptError, FrozenError
 from pipeline.recipe import Recipe
 from pipeline.rows import Row
 from pipeline.tasks.base import Layout, Sample
-from pipeline.training.evidence import ASKS, MARK
+from pipeline.training.evidence import ASKS, ID_MARK
 from pipeline.verify.lock import find_lock, first_faults, plan_faults, read_lock
 from pipeline.worlds.people import NAMES
 from pipeline.worlds.words import pool
@@ -56,7 +56,7 @@ class Known:
         """Return the first kind of content that a row shares with a release, or ""."""
         text = row["prompt"]
         if row.get("evidence_form"):
-            text = MARK.sub("", text.removesuffix(ASKS[row["evidence_form"]]))
+            text = ID_MARK.sub("", text.removesuffix(ASKS[row["evidence_form"]]))
         for kind, found in zip(KINDS, _row_texts(row, text), strict=True):
             if _among(self.digests[kind], hashed(found)):
                 return kind

@@ -15,7 +15,7 @@ from pipeline.artifacts.journal import UNREADABLE
 from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.cache import LAYOUTS
 from pipeline.assemble.cutter import (
-    MARKED,
+    NEEDLE_ROLES,
     bucket,
     conversation,
     cutter,
@@ -157,7 +157,7 @@ def layout_faults(
 
 def _marked_pieces(layout: Layout) -> list[Piece]:
     placed = [piece for item in in_order(layout.placed) for piece in item.unit.pieces]
-    return [piece for piece in (*layout.head, *placed, *layout.tail) if piece.role in MARKED]
+    return [piece for piece in (*layout.head, *placed, *layout.tail) if piece.role in NEEDLE_ROLES]
 
 
 def _metadata_faults(row: Row, sample: Sample) -> Iterator[str]:
@@ -226,17 +226,17 @@ def _depths(
         return
     room = row["context_tokens"] - row["max_new_tokens"] - knife.fixed_tokens(layout)
     other = profile.gaps(("user",), plan.recipe.frame)[0] + knife.tokens(layout.head, opens=True)
-    yield from (None for piece in layout.head if piece.role in MARKED)
-    starts = iter([start for start, _ in spans][sum(piece.role in MARKED for piece in layout.head) :])
+    yield from (None for piece in layout.head if piece.role in NEEDLE_ROLES)
+    starts = iter([start for start, _ in spans][sum(piece.role in NEEDLE_ROLES for piece in layout.head) :])
     closing = profile.gaps(("user", "assistant", "user"), plan.recipe.frame)[2] if row["messages"] else 0
     for item in in_order(layout.placed):
         before = 0
         for piece in item.unit.pieces:
-            if piece.role in MARKED:
+            if piece.role in NEEDLE_ROLES:
                 yield (next(starts) - (before - (closing if piece.turn == "assistant" else 0)) - other) / room
             before += knife.tokens((piece,))
         other += before
-    yield from (None for piece in layout.tail if piece.role in MARKED)
+    yield from (None for piece in layout.tail if piece.role in NEEDLE_ROLES)
 
 
 STRATUM = ("family", "subtask", "length", "complexity")
