@@ -344,7 +344,7 @@ class Cutter:
 
 
 @lru_cache(maxsize=3)
-def cutter(profile: Profile, frame: str, canary: str = CANARY) -> Cutter:
+def cutter_for(profile: Profile, frame: str, canary: str = CANARY) -> Cutter:
     """Return this process's cutter for a profile, a frame and a canary."""
     return Cutter(profile, frame, canary)
 

@@ -35,10 +35,10 @@ def job_spans(row: Row, turns: Sequence[Turn], profile: Profile) -> list[tuple[i
 
 
 def job_depths(
-    row: Row, layout: Layout, spans: Sequence[tuple[int, int]], knife: Cutter, profile: Profile
+    row: Row, layout: Layout, spans: Sequence[tuple[int, int]], cutter: Cutter, profile: Profile
 ) -> Iterator[float]:
     """Yield the depth of each marked job."""
-    room = row["context_tokens"] - row["max_new_tokens"] - knife.fixed_tokens(layout)
+    room = row["context_tokens"] - row["max_new_tokens"] - cutter.fixed_tokens(layout)
     units = [item.unit.pieces for item in in_order(layout.placed)]
     other, starts = profile.opening_tokens(turns_in(layout.head)), iter(start for start, _ in spans)
     for pieces, count in zip(units, profile.job_tokens(map(turns_in, units)), strict=True):

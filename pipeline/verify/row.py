@@ -18,7 +18,7 @@ from pipeline.assemble.cutter import (
     NEEDLE_ROLES,
     bucket,
     conversation,
-    cutter,
+    cutter_for,
     in_order,
     reading,
     rounded,
@@ -220,12 +220,12 @@ def _depths(
     row: Row, layout: Layout, spans: Sequence[tuple[int, int]], plan: Plan, profile: Profile
 ) -> Iterator[float | None]:
     """Yield each needle's depth: the filler before it (all tokens before it less the fixed ones) over all filler."""
-    knife = cutter(profile, plan.recipe.frame)
+    cutter = cutter_for(profile, plan.recipe.frame)
     if layout.has_calls:
-        yield from job_depths(row, layout, spans, knife, profile)
+        yield from job_depths(row, layout, spans, cutter, profile)
         return
-    room = row["context_tokens"] - row["max_new_tokens"] - knife.fixed_tokens(layout)
-    other = profile.gaps(("user",), plan.recipe.frame)[0] + knife.tokens(layout.head, opens=True)
+    room = row["context_tokens"] - row["max_new_tokens"] - cutter.fixed_tokens(layout)
+    other = profile.gaps(("user",), plan.recipe.frame)[0] + cutter.tokens(layout.head, opens=True)
     yield from (None for piece in layout.head if piece.role in NEEDLE_ROLES)
     starts = iter([start for start, _ in spans][sum(piece.role in NEEDLE_ROLES for piece in layout.head) :])
     closing = profile.gaps(("user", "assistant", "user"), plan.recipe.frame)[2] if row["messages"] else 0
@@ -234,7 +234,7 @@ def _depths(
         for piece in item.unit.pieces:
             if piece.role in NEEDLE_ROLES:
                 yield (next(starts) - (before - (closing if piece.turn == "assistant" else 0)) - other) / room
-            before += knife.tokens((piece,))
+            before += cutter.tokens((piece,))
         other += before
     yield from (None for piece in layout.tail if piece.role in NEEDLE_ROLES)
 

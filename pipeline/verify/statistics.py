@@ -11,7 +11,7 @@ from math import fsum, sqrt
 from typing import Any
 
 from pipeline.artifacts.manifest import DEPTH_BINS, PORTIONS, Chance, Portions
-from pipeline.assemble.cutter import cutter
+from pipeline.assemble.cutter import cutter_for
 from pipeline.assemble.jobs import draw_sample, pool_of, samples_of
 from pipeline.assemble.plan import Home, Plan, RowPlan, row_streams
 from pipeline.metrics import NORMALISED, PART, SOURCED, TOKEN, dated, listed, points_of, score, worth_of
@@ -252,10 +252,10 @@ def _weighed(
     plan: Plan, cell: Stratum, profile: Profile, sample: Sample, layout: Layout, filler: Sequence[Unit]
 ) -> tuple[float, float, float | None]:
     """Return tokens per unit of filler, units in the prompt, and distractors among them."""
-    knife = cutter(profile, plan.recipe.frame)
+    cutter = cutter_for(profile, plan.recipe.frame)
     max_new = profile.reply_tokens(plan.recipe.reserve, task_of(cell).room_of(cell))
-    mean = float(knife.unit_tokens(filler).mean())
-    count = (profile.window(cell.length) - max_new - knife.fixed_tokens(layout)) / mean
+    mean = float(cutter.unit_tokens(filler).mean())
+    count = (profile.window(cell.length) - max_new - cutter.fixed_tokens(layout)) / mean
     kinds = sample.kinds
     stating = sum(any(fact.partition("(")[0] in kinds for fact in unit.facts) for unit in filler)
     return (
