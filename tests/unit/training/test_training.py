@@ -321,7 +321,7 @@ def test_what_an_evaluation_has_is_found_in_a_row(tmp_path: Path) -> None:
     keyed = replace(known, digests={**known.digests, "key": apart.hashed(["6419d58e-e96b-4de1-a54d-b68d80914b01"])})
     assert keyed.touched({**row, "target": "6419d58e-e96b-4de1-a54d-b68d80914b01"}) == "key"
 
-    asked = apart.hashed([apart.asked(row["question"], row["target"])])
+    asked = apart.hashed([apart.question_key(row["question"], row["target"])])
     planted = replace(known, digests={**known.digests, "question": asked})
     taken = iter(rows_of(known=planted))
     assert next(taken)["id"] == rows_of()[1]["id"]
