@@ -92,8 +92,8 @@ def typed(shape: type[T], table: object, where: str, error: type[CarraraError]) 
     try:
         return msgspec.convert(table, shape)
     except msgspec.ValidationError as fault:
-        said, _, place = str(fault).partition(" - at `$")
-        raise error(f"{where}: {_told(said, place.strip('`.'), table)}") from None
+        message, _, place = str(fault).partition(" - at `$")
+        raise error(f"{where}: {_describe(message, place.strip('`.'), table)}") from None
 
 
 LARGEST_TOML = 1 << 20
@@ -132,8 +132,8 @@ def read_json(text: bytes | str, shape: type[T]) -> T:
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     except msgspec.ValidationError as fault:
-        said, _, place = str(fault).partition(" - at ")
-        raise ValueError(f"{place.replace('`', '') or 'it'}: {_in_words(said)}") from None
+        message, _, place = str(fault).partition(" - at ")
+        raise ValueError(f"{place.replace('`', '') or 'it'}: {_in_words(message)}") from None
     except UnicodeError:
         raise ValueError("it is not text in UTF-8") from None
 
@@ -161,19 +161,19 @@ def _hints(shape: Any) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(shape)}
 
 
-def _told(said: str, place: str, table: Any) -> str:
-    if missing := re.fullmatch("Object missing required field `(.*)`", said):
+def _describe(message: str, place: str, table: Any) -> str:
+    if missing := re.fullmatch("Object missing required field `(.*)`", message):
         return f"{f'{place} ' if place else ''}lacks {missing[1]!r}, which is required"
-    return f"{_given(place, table)}: {_in_words(said)}"
+    return f"{_show_value(place, table)}: {_in_words(message)}"
 
 
-def _in_words(said: str) -> str:
+def _in_words(message: str) -> str:
     """Return msgspec's message as a hint, such as "give a string"."""
-    if pattern := re.search(r"matching regex (.*)$", said):
+    if pattern := re.search(r"matching regex (.*)$", message):
         return f"give {next((words for known, words in ALPHABETS.items() if repr(known) == pattern[1]), pattern[1])}"
-    if not said.startswith("Expected"):
-        return said
-    wanted = re.sub("^Expected |, got .*|`", "", said)
+    if not message.startswith("Expected"):
+        return message
+    wanted = re.sub("^Expected |, got .*|`", "", message)
     for name, words in KINDS.items():
         wanted = re.sub(rf"\b{name}\b", words, wanted)
     for mark, words in MARKS.items():
@@ -181,7 +181,7 @@ def _in_words(said: str) -> str:
     return f"give {wanted}"
 
 
-def _given(place: str, table: Any) -> str:
+def _show_value(place: str, table: Any) -> str:
     """Return the place of a value, and the value itself if the place identifies one."""
     value = table
     for name, at in re.findall(r"(\w+)|\[(.*?)\]", place):

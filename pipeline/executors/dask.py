@@ -56,7 +56,7 @@ def blocking_worker(workers: Mapping[str, Worker]) -> str:
     paused = [name for name, each in workers.items() if each["status"] == "paused" and not _has(each, "executing")]
     holding = [name for name in paused if _has(workers[name], "ready")]
     name = min(holding or (paused if len(paused) == len(workers) else []), default="")
-    return f"worker {name} {_said(workers[name])}" if name else ""
+    return f"worker {name} {_explain_pause(workers[name])}" if name else ""
 
 
 def _has(worker: Worker, state: str) -> int:
@@ -64,7 +64,7 @@ def _has(worker: Worker, state: str) -> int:
     return int(worker.get("metrics", {}).get("task_counts", {}).get(state, 0))
 
 
-def _said(worker: Worker) -> str:
+def _explain_pause(worker: Worker) -> str:
     limit = (worker.get("memory_limit") or 0) >> 20
     return f"is paused for lack of memory, and jobs wait: start workers with more than {limit:,} MiB (--memory-limit)"
 
@@ -77,21 +77,21 @@ class UnreachableError(BuildError):
     """No scheduler answers."""
 
 
-def scheduler_at(given: str, wait: float = 0) -> str:
+def scheduler_at(address: str, wait: float = 0) -> str:
     """Return the address of a scheduler, given as such or as the JSON file that it writes at its start.
 
     Raises:
         RecipeError: if it is not an address, or the file cannot be read within `wait` seconds.
     """
-    if given.endswith(".json"):
-        given = _written(Path(given), time.monotonic() + wait)
-    found = ADDRESS.fullmatch(given)
-    if not found or not 0 < int(found["port"]) < 65536:
+    if address.endswith(".json"):
+        address = _written(Path(address), time.monotonic() + wait)
+    match = ADDRESS.fullmatch(address)
+    if not match or not 0 < int(match["port"]) < 65536:
         raise RecipeError(
-            f"--dask {given!r} is not the address of a scheduler: give one such as tcp://host:8786, or the .json file "
-            "that `dask scheduler --scheduler-file` wrote"
+            f"--dask {address!r} is not the address of a scheduler: give one such as tcp://host:8786, or the .json "
+            "file that `dask scheduler --scheduler-file` wrote"
         )
-    return given.rstrip("/") if "://" in given else f"tcp://{given.rstrip('/')}"
+    return address.rstrip("/") if "://" in address else f"tcp://{address.rstrip('/')}"
 
 
 def _written(path: Path, end: float) -> str:
@@ -260,7 +260,7 @@ class OnDask(MonitoredExecutor):
         Raises:
             BuildError: if there are none.
         """
-        while not (seen := self._looked() if self._threads() else {}):
+        while not (seen := self._inspect_workers() if self._threads() else {}):
             if time.monotonic() > self._end:
                 raise BuildError(
                     f"no workers at {self._address} within {plain(self._wait)} s: start some with `dask worker "
@@ -275,13 +275,13 @@ class OnDask(MonitoredExecutor):
         Raises:
             BrokenExecutor: if the scheduler does not answer.
         """
-        found: Mapping[str, int] = self._asked(self._client.scheduler.ncores)
+        threads: Mapping[str, int] = self._ask_scheduler(self._client.scheduler.ncores)
         self._counted = time.monotonic()
-        self.window = max(IN_FLIGHT, 2 * len(found))
-        self.most_threads = max([1, *found.values()])
-        return found
+        self.window = max(IN_FLIGHT, 2 * len(threads))
+        self.most_threads = max([1, *threads.values()])
+        return threads
 
-    def _asked(self, ask: Callable[[], Any]) -> Any:
+    def _ask_scheduler(self, ask: Callable[[], Any]) -> Any:
         """Return the scheduler's answer.
 
         Raises:
@@ -292,7 +292,7 @@ class OnDask(MonitoredExecutor):
         except Exception as fault:
             raise BrokenExecutor(f"the scheduler at {self._address} does not answer") from fault
 
-    def _looked(self) -> dict[str, WorkerEnvironment]:
+    def _inspect_workers(self) -> dict[str, WorkerEnvironment]:
         """Return the environment of each worker; a worker that has just gone is left out."""
         seen = self._run_on_workers(inspect_environment, self._context.mark, *self._context.others)
         lacking = [name for name, each in seen.items() if isinstance(each, Exception)]
@@ -308,13 +308,13 @@ class OnDask(MonitoredExecutor):
         """Return what a function returns or raises on each worker; the scheduler does not unpickle it."""
         left = max(self._end - time.monotonic(), CLOSING)
         try:
-            said = self._client.run(fn, *args, **chosen, on_error="return", callback_timeout=min(left, WAIT))
+            results = self._client.run(fn, *args, **chosen, on_error="return", callback_timeout=min(left, WAIT))
         except Exception as fault:
             raise BuildError(
                 f"not all workers at {self._address} say in time what is installed there ({first_line(fault)}): "
                 f"restart them, and {CONTINUE}"
             ) from fault
-        return {name: each for name, each in sorted(said.items()) if not isinstance(each, OSError)}
+        return {name: each for name, each in sorted(results.items()) if not isinstance(each, OSError)}
 
     def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
         """Send a call to the cluster.
@@ -340,22 +340,22 @@ class OnDask(MonitoredExecutor):
         try:
             result = pickle.loads(await inner)
         except BaseException as fault:
-            outer.set_exception(self._told(fault))
+            outer.set_exception(self._job_error(fault))
         else:
             outer.set_exception(result.fault) if isinstance(result, Failed) else outer.set_result(result)
         finally:
             self._since = {}
             self._flying.pop(outer, None)
 
-    def _told(self, fault: BaseException) -> Exception:
+    def _job_error(self, fault: BaseException) -> Exception:
         """Return the error for a job that the cluster did not run to its end."""
         if isinstance(fault, ImportError | AttributeError | TypeError):
             return BuildError(
                 f"a worker that joined {self._address} late cannot run jobs ({first_line(fault)}): install Carrara "
                 f"{self._context.here.version} wherever workers start"
             )
-        said = f"{type(fault).__name__} at {self._address}"
-        return BrokenExecutor(f"{said}: {first_line(fault)}" if isinstance(fault, RuntimeError) else said)
+        place = f"{type(fault).__name__} at {self._address}"
+        return BrokenExecutor(f"{place}: {first_line(fault)}" if isinstance(fault, RuntimeError) else place)
 
     def check(self) -> None:
         """Check that there are workers, and that they work.
@@ -365,13 +365,13 @@ class OnDask(MonitoredExecutor):
             BuildError: if all workers are gone, or one holds jobs up, for longer than the time to wait.
         """
         gone = "" if self._threads() else f"all workers of {self._address} are gone, and none came"
-        held = gone or blocking_worker(self._asked(self._client.scheduler.identity)["workers"])
+        held = gone or blocking_worker(self._ask_scheduler(self._client.scheduler.identity)["workers"])
         now = time.monotonic()
         began = self._since.get(held, now)
         self._since = {held: began} if held else {}
         if held and now - began > self._wait:
-            said = f"{held} within {plain(self._wait)} s: start some" if gone else held
-            raise BuildError(f"{said}, and {CONTINUE}")
+            why = f"{held} within {plain(self._wait)} s: start some" if gone else held
+            raise BuildError(f"{why}, and {CONTINUE}")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
         """Cancel jobs that have not ended, and disconnect from the cluster, which keeps running."""

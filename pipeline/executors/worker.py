@@ -203,10 +203,10 @@ def call(work: bytes, context: bytes) -> bytes:
             return pickle.dumps(Failed(_portable(fault)))
 
 
-def _done(fn: Callable[..., Any], *given: Any) -> Any:
+def _done(fn: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function; errors that may be this machine's fault get its name."""
     try:
-        return fn(*given)
+        return fn(*arguments)
     except (BuildError, ProfileError) as fault:
         fault.args = (f"worker on {socket.gethostname()!r}: {fault}",)
         raise
