@@ -204,8 +204,8 @@ def row_text(row: Mapping[str, Any]) -> bytes:
 def text_bytes(row: Row) -> int:
     """Return the size of a row's prompt and messages in bytes of UTF-8."""
     turns = row.get("messages") or ()
-    said = (turn["content"] + (turn.get("tool_calls") or "") for turn in turns)
-    return sum(len(text.encode()) for text in (row.get("prompt", ""), *said))
+    contents = (turn["content"] + (turn.get("tool_calls") or "") for turn in turns)
+    return sum(len(text.encode()) for text in (row.get("prompt", ""), *contents))
 
 
 def kilo(length: float) -> str:

@@ -136,8 +136,8 @@ def read_asked(path: Path) -> AskedFile:
     try:
         return AskedFile(path, read_record(path, AskedRecord, PredictionsError))
     except (OSError, ValueError) as fault:
-        said = getattr(fault, "strerror", None) or fault
-        raise PredictionsError(f"{str(path)!r} does not say what was asked ({said}): export or run again") from None
+        why = getattr(fault, "strerror", None) or fault
+        raise PredictionsError(f"{str(path)!r} does not say what was asked ({why}): export or run again") from None
 
 
 def read_asked_in(folder: Path) -> AskedFile:

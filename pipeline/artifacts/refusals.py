@@ -64,11 +64,11 @@ def error_words(raw: str) -> tuple[str, str]:
     if not isinstance(body, Mapping):
         return "", ""
     error = next((body[name] for name in ("error", "message", "detail") if body.get(name)), None)
-    told = error if isinstance(error, Mapping) else body
+    source = error if isinstance(error, Mapping) else body
     words = error.get("message") or error.get("code") if isinstance(error, Mapping) else error
     if not words:
         return "", ""
-    more = [str(told[name]) for name in ("code", "type", "error_type") if isinstance(told.get(name), str | int)]
+    more = [str(source[name]) for name in ("code", "type", "error_type") if isinstance(source.get(name), str | int)]
     return _line(words), " ".join([_line(words), *more])
 
 

@@ -91,11 +91,11 @@ class Joined:
         for piece in pieces:
             tokens = self.tokens_of((piece,), opens=not self.parts)
             if piece.role in NEEDLE_ROLES:
-                self.needles.append(self._needle(piece, self._said(piece, tokens), depth))
+                self.needles.append(self._needle(piece, self._text_tokens(piece, tokens), depth))
             self._add(piece)
             self.tokens += tokens
 
-    def _said(self, piece: Piece, tokens: int) -> int:
+    def _text_tokens(self, piece: Piece, tokens: int) -> int:
         """Return the tokens of a piece's text alone; `tokens` of a request include what the template adds for it."""
         return self.tokens_of((replace(piece, turn="assistant"),)) if piece.turn else tokens
 
@@ -285,14 +285,14 @@ class Cutter:
             key, prompt = layout.numbering.key(key, places), layout.numbering.prompt(prompt, places)
         self._assert_answerable(sample, key, max_new)
         self.profile.check_calls(sum(role == CALL for role, _ in joined.messages), f"{sample.stratum}, row {sample.id}")
-        told = {**task.packed_metadata(sample, places), **task.filled(sample, packing.units)}
+        packed = {**task.packed_metadata(sample, places), **task.filled(sample, packing.units)}
         row = {
             **labels(task, sample, self.profile.name, self.frame),
             **self._tokens(joined, context, max_new),
             "question": sample.question,
             "answer_prefix": "",
             **key.columns(),
-            **_text_columns(joined, prompt, task, sample, key, {**told, "canary": self.canary}),
+            **_text_columns(joined, prompt, task, sample, key, {**packed, "canary": self.canary}),
         }
         self._assert_exact(row, joined.messages)
         return row
@@ -383,10 +383,10 @@ def rounded(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, 6) for name, value in values.items()}
 
 
-def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, told: Mapping[str, Any]) -> Row:
-    """Return the columns of text and metadata; `told` is metadata that depends on the packed prompt."""
+def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, packed: Mapping[str, Any]) -> Row:
+    """Return the columns of text and metadata; `packed` is metadata that depends on the packed prompt."""
     metadata = {
-        **told,
+        **packed,
         **({} if task.proof == "solved" else {"proof": task.proof}),
         "knobs": dict(sample.stratum.knobs),
         "latent": dict(sample.latent),

@@ -98,8 +98,8 @@ class Pool:
     def texts(self, places: Indices) -> list[str]:
         """Return the texts of the units at some places, with their pieces joined."""
         if self._is_small:
-            found: list[str] = self._texts[places].tolist()
-            return found
+            texts: list[str] = self._texts[places].tolist()
+            return texts
         return self._gathered(places)
 
     @cached_property
@@ -118,8 +118,8 @@ class Pool:
     def turns(self, places: Indices) -> list[list[tuple[str, str]]]:
         """Return the role and text of each turn of the units at some places, for a pool that is `spoken`."""
         if self._is_small:
-            found: list[list[tuple[str, str]]] = self._turns[places].tolist()
-            return found
+            turns: list[list[tuple[str, str]]] = self._turns[places].tolist()
+            return turns
         return self._spoken_at(places)
 
     @cached_property

@@ -189,11 +189,11 @@ class Epoch(Plan):
         PROMPT.clear()
         if faults:
             short = row["length"] < (least := self.task(sample.stratum).shortest)
-            said = f"give a length of {least} tokens or more" if short else "the task must be fixed"
-            raise BuildError(f"row {row['id']}: {'; '.join(faults)}: {said}")
+            advice = f"give a length of {least} tokens or more" if short else "the task must be fixed"
+            raise BuildError(f"row {row['id']}: {'; '.join(faults)}: {advice}")
         if self.spec.form == "ids":
-            said = f"<evidence>{', '.join(row['evidence'])}</evidence><answer>{row['target']}</answer>"
-            if (wanted := self.profile.counter().count(said)) > row["max_new_tokens"]:
+            reply = f"<evidence>{', '.join(row['evidence'])}</evidence><answer>{row['target']}</answer>"
+            if (wanted := self.profile.counter().count(reply)) > row["max_new_tokens"]:
                 raise FitError(f"row {row['id']}: its reply takes {wanted} tokens: give reserve={wanted + 32} or more")
 
 

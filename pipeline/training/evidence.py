@@ -78,11 +78,11 @@ class Ids:
 
 
 def _spelled(number: int) -> str:
-    found = ""
+    spelled = ""
     for _ in range(LENGTH):
         number, letter = divmod(number, len(LETTERS))
-        found += LETTERS[letter]
-    return found
+        spelled += LETTERS[letter]
+    return spelled
 
 
 def marked_units(units: Iterable[Unit], ids: Iterator[str]) -> Iterable[Unit]:
@@ -120,8 +120,8 @@ def evidence_of(row: Row, form: str) -> list[str]:
     relevant = [needle for needle in row["needles"] if needle["role"] == "relevant"]
     if form != "ids":
         return [_place(row["prompt"], needle["char_start"], needle["char_end"]) for needle in relevant]
-    found = (ID_MARK.match(row["prompt"], needle["char_start"]) for needle in relevant)
-    return [mark[1] for mark in found if mark]
+    marks = (ID_MARK.match(row["prompt"], needle["char_start"]) for needle in relevant)
+    return [mark[1] for mark in marks if mark]
 
 
 def _place(prompt: str, start: int, end: int) -> str:
