@@ -88,7 +88,7 @@ def check_licence(split: Split, licence: str) -> None:
     Raises:
         StageError: if it is missing, not one line of text, or not needed.
     """
-    own = sorted({str(found) for cell in split.strata if (found := (cell.knobs or {}).get("corpus"))})
+    own = sorted({str(corpus) for cell in split.strata if (corpus := (cell.knobs or {}).get("corpus"))})
     if own and not licence.strip():
         raise StageError(
             f"{split.title} contains your own texts (corpus {', '.join(each[:12] for each in own)}): give their "
@@ -153,17 +153,17 @@ def part(split: Split, public: Path, private: Path) -> tuple[Manifest, Manifest]
         The public manifest, which has no answers and nothing to derive them from, and the private one.
     """
     names = _names(split)
-    told: dict[str, TierManifest] = {}
-    kept: dict[str, TierManifest] = {}
+    public_tiers: dict[str, TierManifest] = {}
+    private_tiers: dict[str, TierManifest] = {}
     for tier, made in split.manifest.tiers.items():
         columns = _columns(made, withheld=True)
         pairs = [_shard(split, shard, public, private, names, columns) for shard in made.shards]
         totals = replace(made.totals, bytes=sum(shown.data_bytes for shown, _ in pairs))
-        told[tier] = public_tier(made, totals, tuple(shown for shown, _ in pairs))
-        kept[tier] = replace(made, totals=totals, shards=tuple(hidden for _, hidden in pairs))
-    whole = replace(split.manifest.totals, bytes=sum(made.totals.bytes for made in told.values()))
-    shown = replace(split.manifest, withheld=WITHHELD, tiers=told, totals=whole)
-    return shown, replace(split.manifest, tiers=kept, totals=whole)
+        public_tiers[tier] = public_tier(made, totals, tuple(shown for shown, _ in pairs))
+        private_tiers[tier] = replace(made, totals=totals, shards=tuple(hidden for _, hidden in pairs))
+    whole = replace(split.manifest.totals, bytes=sum(made.totals.bytes for made in public_tiers.values()))
+    shown = replace(split.manifest, withheld=WITHHELD, tiers=public_tiers, totals=whole)
+    return shown, replace(split.manifest, tiers=private_tiers, totals=whole)
 
 
 def _columns(made: TierManifest, *, withheld: bool) -> pa.Schema:
@@ -197,8 +197,8 @@ def _shard(
     write_table(index, _shown(own, INDEX), NO_KEY)
     write_table(keys, own, str(shard.key))
     at = _digests("data", data)
-    told = ShardRecord(**{name: getattr(shard, name) for name in SHARD}, **at, **_digests("index", index))
-    return told, replace(shard, **at, row_digest=row_digest(own.to_pylist()), **_digests("keys", keys))
+    public_record = ShardRecord(**{name: getattr(shard, name) for name in SHARD}, **at, **_digests("index", index))
+    return public_record, replace(shard, **at, row_digest=row_digest(own.to_pylist()), **_digests("keys", keys))
 
 
 def _digests(kind: str, path: Path) -> dict[str, Any]:
@@ -347,11 +347,11 @@ def stage(
     private = folder.with_name(folder.name + KEYS_SUFFIX)
     _cleared(private)
     with atomic_folder(folder) as aside, atomic_folder(private, secret=True) as hidden:
-        told, kept = part(split, aside, hidden)
+        public_manifest, private_manifest = part(split, aside, hidden)
         _copy_profile(split, aside)
-        write_lite(Split(aside, told))
-        _finish(Split(aside, told), shown, keys)
-        _finish_keys(Split(hidden, kept), shown)
+        write_lite(Split(aside, public_manifest))
+        _finish(Split(aside, public_manifest), shown, keys)
+        _finish_keys(Split(hidden, private_manifest), shown)
     return Staged(folder, version, private)
 
 

@@ -51,8 +51,8 @@ def turns_of(row: Row) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=1)
 def _parse_metadata(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    return found
+    metadata: dict[str, Any] = json.loads(text)
+    return metadata
 
 
 def metadata_of(row: Row) -> dict[str, Any]:
@@ -173,17 +173,17 @@ def _metadata_faults(row: Row, sample: Sample) -> Iterator[str]:
 
 def _token_faults(row: Row, layout: Layout, plan: Plan, profile: Profile) -> Iterator[str]:
     if layout.has_calls:
-        found = job_spans(row, turns_of(row), profile)
+        spans = job_spans(row, turns_of(row), profile)
     else:
-        found = _turn_spans(row, profile) if row["messages"] else _text_spans(row, plan, profile)
-    for needle, (start, end) in zip(row["needles"], found, strict=True):
+        spans = _turn_spans(row, profile) if row["messages"] else _text_spans(row, plan, profile)
+    for needle, (start, end) in zip(row["needles"], spans, strict=True):
         if (needle["token_start"], needle["token_end"]) != (start, end):
             yield (
                 f"a needle's tokens are {needle['token_start']} to {needle['token_end']}, but counting gives "
                 f"{start} to {end}"
             )
     depths = [needle["depth"] for needle in row["needles"]]
-    if depths != list(_depths(row, layout, found, plan, profile)):
+    if depths != list(_depths(row, layout, spans, plan, profile)):
         yield f"the depths of its needles are not those counted: {depths}"
 
 
@@ -203,17 +203,17 @@ def _turn_spans(row: Row, profile: Profile) -> list[tuple[int, int]]:
     """Return each needle's start and end in tokens, counting turns and template up to the last needle."""
     counter, gaps = profile.counter(), profile.gaps([turn["role"] for turn in row["messages"]], "chat")
     starts = {needle["char_start"] for needle in row["needles"]}
-    found, chars, tokens = {}, 0, 0
+    spans, chars, tokens = {}, 0, 0
     for gap, turn in zip(gaps, row["messages"], strict=False):
-        said = reading(Piece(turn["content"], "filler", turn["role"]))
-        start, chars = chars + said.rindex(turn["content"]), chars + len(said)
+        shown = reading(Piece(turn["content"], "filler", turn["role"]))
+        start, chars = chars + shown.rindex(turn["content"]), chars + len(shown)
         count = counter.count(turn["content"])
         if start in starts:
-            found[start] = (tokens + gap, tokens + gap + count)
+            spans[start] = (tokens + gap, tokens + gap + count)
         tokens += gap + count
-        if len(found) == len(starts):
+        if len(spans) == len(starts):
             break
-    return [found.get(needle["char_start"], (-1, -1)) for needle in row["needles"]]
+    return [spans.get(needle["char_start"], (-1, -1)) for needle in row["needles"]]
 
 
 def _depths(
@@ -428,11 +428,11 @@ class ShardReader:
 
     def _template_tokens(self, row: Row) -> int:
         """Return the template's tokens; with tool calls, all tokens of the window but the reply's and the contents'."""
-        said = turns_of(row)
-        if not has_calls(said):
-            return self.profile.overhead([role for role, _ in said], self.plan.recipe.frame)
+        turns = turns_of(row)
+        if not has_calls(turns):
+            return self.profile.overhead([role for role, _ in turns], self.plan.recipe.frame)
         counter = self.profile.counter()
-        contents = sum(counter.count(text) for role, text in said if role != CALL)
+        contents = sum(counter.count(text) for role, text in turns if role != CALL)
         return int(row["context_tokens"] - row["max_new_tokens"] - contents)
 
     def _count_faults(self, row: Row) -> Iterator[str]:
