@@ -6,8 +6,8 @@ write::
 
     python tools/copy_upstream.py UNPACKED LLAMA_CPP tests/golden/upstream
 
-The interpreter needs tokenizers, tiktoken, jinja2, and what mistral_common imports. Templates under a free license are
-copied; of MiniMax's, which has its own license, only renderings are stored.
+The interpreter needs tokenizers, tiktoken, jinja2, and what mistral_common imports. Templates under a free licence are
+copied; of MiniMax's, which has its own licence, only renderings are stored.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ COPIES = {
     "qwen3.5-small": (TRL, "chat_templates/qwen3_5_nothink.jinja", "Apache-2.0"),
     "qwen3.6": (TRL, "chat_templates/qwen3_6.jinja", "Apache-2.0"),
 }
-"""For each copy: the package, the path inside it, and the license of the vendor's repository."""
+"""For each copy: the package, the path inside it, and the licence of the vendor's repository."""
 REFERENCES = {
     "deepseek-v3": ("deepseek-ai/DeepSeek-V3", [0]),
     "glm4": ("THUDM/glm-4-9b-hf", []),

@@ -34,7 +34,7 @@ def chances(scores: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Scaled:
-    """A linear model over features standardized as in training."""
+    """A linear model over features standardised as in training."""
 
     means: Floats
     widths: Floats

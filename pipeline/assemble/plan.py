@@ -84,7 +84,7 @@ class Rows(Sequence[RowPlan]):
 def numbered(recipe: Recipe, cells: Sequence[Stratum]) -> Rows:
     """Return the rows of a family's strata by length and subtask, mixed over complexities.
 
-    Rows are numbered in this order. Both rows of a pair have the pair's number and are neighbors in random order.
+    Rows are numbered in this order. Both rows of a pair have the pair's number and are neighbours in random order.
     """
     return Rows(recipe, cells, _ordered(recipe, cells))
 

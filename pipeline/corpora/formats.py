@@ -1,4 +1,4 @@
-"""Readers of BEIR and DPR folders, labeled texts, and documents.
+"""Readers of BEIR and DPR folders, labelled texts, and documents.
 
 BEIR folders (Thakur et al. 2021) have corpus.jsonl, queries.jsonl and qrels/*.tsv, and passages are ranked by Carrara's
 own BM25. Queries may have answers (`answers` or `answer`, also below `metadata`), or only judged passages.
@@ -171,7 +171,7 @@ LONGEST, LONGEST_LABEL = 4_000, 80
 
 
 def labelled(source: Source) -> Iterator[tuple[str, Corpus]]:
-    """Yield the labeled texts of a folder."""
+    """Yield the labelled texts of a folder."""
     paths = sorted((*source.files("*.jsonl"), *source.files("*.csv")))
     by_text: dict[str, Labelled] = {}
     for path in paths:

@@ -29,7 +29,7 @@ POPULAR = 3.0
 FEW = 3
 """The most passages per row in HELMET's files of demonstrations."""
 MOVED = 4
-"""The most needed passages that can be recognized by their changing places."""
+"""The most needed passages that can be recognised by their changing places."""
 
 
 def helmet(source: Source) -> Iterator[tuple[str, Corpus]]:

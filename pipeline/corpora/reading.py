@@ -58,7 +58,7 @@ def text_fault(text: str, longest: int = LONGEST) -> str:
 
 
 def searched(text: str) -> str:
-    """Return a text normalized for `holds`: lower case, no punctuation or articles, with a space at both ends."""
+    """Return a text normalised for `holds`: lower case, no punctuation or articles, with a space at both ends."""
     return f" {normalised(text)} "
 
 

@@ -64,7 +64,7 @@ def _parts(key: str, part: int) -> frozenset[str]:
     """Return all parts of a key, also reversed or encoded, in lower-case letters and digits."""
     raw = key.encode()
     forms = [key, key[::-1], raw.hex()]
-    for before in range(3):  # its offset modulo 3 bytes; characters that depend on neighboring bytes are cut off
+    for before in range(3):  # its offset modulo 3 bytes; characters that depend on neighbouring bytes are cut off
         coded = b64encode(b"\0" * before + raw).decode()
         forms.append(coded[4 if before else 0 : -4])
     plain = [APART.sub("", form).lower() for form in forms]

@@ -83,7 +83,7 @@ def _check_proven(split: Split, tier: str, made: TierManifest) -> None:
 
 
 def check_licence(split: Split, licence: str) -> None:
-    """Check that a license is given if, and only if, there are users' texts.
+    """Check that a licence is given if, and only if, there are users' texts.
 
     Raises:
         StageError: if it is missing, not one line of text, or not needed.
@@ -238,7 +238,7 @@ def public_tier(made: TierManifest, totals: Totals, shards: tuple[ShardRecord, .
 def _merged(strata: Iterable[StratumRecord]) -> Iterator[StratumRecord]:
     """Yield strata merged where public columns cannot tell them apart, with the sum of their rows.
 
-    Of their knobs only the corpus stays, since the license of the rows depends on it.
+    Of their knobs only the corpus stays, since the licence of the rows depends on it.
     """
     rows: Counter[tuple[Any, ...]] = Counter()
     for cell in strata:

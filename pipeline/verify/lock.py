@@ -182,7 +182,7 @@ def save_lock(out: Path, lock: Lock, copy: Path | None = None, before: Lock | No
     """Write the lock of a release folder, and a `copy`, unless they exist; return it, and whether it is new.
 
     Raises:
-        FrozenError: if an older lock (in these places, in a neighboring folder, or `before`) demands a higher version.
+        FrozenError: if an older lock (in these places, in a neighbouring folder, or `before`) demands a higher version.
     """
     beside = [read_lock(path) for path in _neighbour_locks(out)]
     same = [each for each in beside if (each.release, each.variant) == (lock.release, lock.variant)]
@@ -202,7 +202,7 @@ def save_lock(out: Path, lock: Lock, copy: Path | None = None, before: Lock | No
 
 
 def _neighbour_locks(out: Path) -> list[Path]:
-    """Return the locks of neighboring folders; empty if a store does not allow listing the parent."""
+    """Return the locks of neighbouring folders; empty if a store does not allow listing the parent."""
     try:
         return sorted(out.resolve().parent.glob(f"*/{LOCK_NAME}"))
     except StoreError as fault:

@@ -174,7 +174,7 @@ def _score_bound(reply: str, row: Mapping[str, Any]) -> float:
 
 @lru_cache(maxsize=1 << 14)
 def _stated_words(answers: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Return the words of each value that answers state with sources, normalized as by scorers."""
+    """Return the words of each value that answers state with sources, normalised as by scorers."""
     values = (NORMALISED(match[1]) for answer in answers for match in SOURCED.finditer(answer))
     return tuple(tuple(map(_letters, value.split())) for value in values)
 

@@ -1,4 +1,4 @@
-"""Untrusted input: splits, locks and recipes, harmful values, and checks of the command's behavior on them."""
+"""Untrusted input: splits, locks and recipes, harmful values, and checks of the command's behaviour on them."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def lists_of(facts: Facts) -> str:
 
 
 def _slug(licence: str) -> str:
-    """Return a license as a name for the Hub's `license_name`."""
+    """Return a licence as a name for the Hub's `license_name`."""
     return re.sub(r"[^a-z0-9.]+", "-", licence.lower()).strip("-.") or "see-card"
 
 

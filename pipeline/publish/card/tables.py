@@ -71,12 +71,12 @@ def papers_of(families: Iterable[str]) -> list[Paper]:
 
 
 def license_text() -> str:
-    """Return the text of the license."""
+    """Return the text of the licence."""
     return _text("LICENSE")
 
 
 def sources_text() -> str:
-    """Return the sources of the word pools, with their licenses."""
+    """Return the sources of the word pools, with their licences."""
     return (resources.files("pipeline") / "worlds" / "pools" / "SOURCES.md").read_text(encoding="utf-8")
 
 
@@ -262,7 +262,7 @@ class Facts:
 
     @property
     def own_corpus(self) -> bool:
-        """Whether the rows contain texts of the maintainer's own, whose license Carrara does not know."""
+        """Whether the rows contain texts of the maintainer's own, whose licence Carrara does not know."""
         return bool(self.own_families)
 
     @property
