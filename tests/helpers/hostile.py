@@ -61,7 +61,7 @@ def lock(path: Path, rows: int = 6, **changed: Any) -> Path:
     return path
 
 
-def told(folder: Path, change: Callable[[Any], Any]) -> None:
+def change_manifest(folder: Path, change: Callable[[Any], Any]) -> None:
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text(encoding="ascii"))
     path.write_text(json.dumps(change(manifest) or manifest), encoding="ascii")
