@@ -57,16 +57,16 @@ def _sentence(story: str, sample: Sample) -> list[float]:
     sentences = story.rstrip(".\n").split(". ")
     parts = [re.split(rf"\b{noun}\b", sentence, flags=re.IGNORECASE) for sentence in sentences]
     own = [number for number, around in enumerate(parts) if len(around) > 1]
-    own_sentences = [sentences[number] for number in own]
+    naming = [sentences[number] for number in own]
     starts = [len(parts[number][0].split()) for number in own]
     ends = [len(parts[number][-1].split()) for number in own]
-    commas = [text.count(",") for text in own_sentences]
+    commas = [text.count(",") for text in naming]
     return [
         len(sentences), own[0], own[-1], own[-1] - own[0], min(starts), max(starts), min(ends), max(ends),
-        sum(commas), max(commas), min(len(text) for text in own_sentences) / 10, max(len(text) for text in own_sentences) / 10,
+        sum(commas), max(commas), min(len(text) for text in naming) / 10, max(len(text) for text in naming) / 10,
         *(float(start == place) for place in range(8) for start in (min(starts),)),
         *(float(end == place) for place in range(8) for end in (min(ends),)),
-        *(float(re.search(rf"{noun}{mark}", own_sentences[0], re.IGNORECASE) is not None) for mark in (",", r"\b[^,]*,")),
+        *(float(re.search(rf"{noun}{mark}", naming[0], re.IGNORECASE) is not None) for mark in (",", r"\b[^,]*,")),
     ]  # fmt: skip
 
 
