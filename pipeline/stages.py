@@ -18,7 +18,7 @@ from pipeline.assemble.fit import fit_jobs
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
 from pipeline.assemble.plan import Plan, remove, stale_samples, stale_shards
 from pipeline.errors import BuildError, CorruptError, FitError
-from pipeline.executors import MARK, SharedExecutor, run
+from pipeline.executors import MARK_PREFIX, SharedExecutor, run
 from pipeline.profiles import OPEN, Profile
 from pipeline.recipe import Recipe
 from pipeline.storage import StorePath, clear_dead, map_in_order
@@ -194,7 +194,7 @@ class Stages:
         check_frozen(self.plan)
         check_release(self.plan.out, self.plan.recipe)
         with hold_for_build(self.plan.out, self.plan.recipe):
-            clear_dead(self.plan.out / MARK)
+            clear_dead(self.plan.out / MARK_PREFIX)
             yield
 
     def _files(self, label: str, jobs: Sequence[FileJob]) -> int:

@@ -14,7 +14,7 @@ from pipeline.errors import BuildError
 from pipeline.executors.worker import FolderMark, file_digest
 from pipeline.storage import Lease, StoreError, StorePath, clear_dead, clear_unlocked, temporary_path
 
-NAME = ".shared"
+MARK_PREFIX = ".shared"
 """Prefix of marks' names; their suffix is that of temporary files, so that the end of a build removes leftovers."""
 
 
@@ -38,8 +38,8 @@ class MarkedFolder:
         Raises:
             StoreError: if the store does not answer, or refuses the lease and the folder has no file.
         """
-        clear_dead(folder / NAME)
-        lease = Lease(folder / NAME)
+        clear_dead(folder / MARK_PREFIX)
+        lease = Lease(folder / MARK_PREFIX)
         try:
             self._lease = lease.__enter__()
             return FolderMark(str(lease.path), hashlib.sha256(lease.content).hexdigest(), writes=False)
@@ -51,9 +51,9 @@ class MarkedFolder:
     def _locked(self, folder: Path) -> FolderMark | None:
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
-            for stale in sorted(folder.glob(f"{NAME}.part-*")):
+            for stale in sorted(folder.glob(f"{MARK_PREFIX}.part-*")):
                 clear_unlocked(stale)
-            self._own = temporary_path(folder / NAME)
+            self._own = temporary_path(folder / MARK_PREFIX)
             while not self._own.exists():  # another client may remove it before it is locked
                 self._make(self._own)
             return FolderMark(str(self._own), file_digest(str(self._own)), writes=True)

@@ -37,7 +37,7 @@ from pipeline.artifacts.recipes import has_recipe, recipe_path
 from pipeline.assemble.jobs import PackJob
 from pipeline.assemble.plan import RESERVED, Plan, Shard, columns_version, owned_files, remove, stale_shards
 from pipeline.errors import BuildError, CarraraError, CorruptError
-from pipeline.executors import MARK
+from pipeline.executors import MARK_PREFIX
 from pipeline.profiles import Profile, load_profile
 from pipeline.profiles.adopt import known_profile
 from pipeline.recipe import (
@@ -213,7 +213,7 @@ def seal_if_proven(
         return None
     check_row_digests(plan.out, profile.name, {proof.shard: str(proof.row_digest) for proof in proofs})
     remove(stale_shards(plan, profile))
-    remove_temporary([plan.out / MARK, *owned_files(plan, profile)])
+    remove_temporary([plan.out / MARK_PREFIX, *owned_files(plan, profile)])
     known, path = read_manifest(plan.out, profile.name), manifest_path(plan.out, profile.name)
     tier = known.tiers.get(plan.recipe.tier) if known else None
     if tier and (tier.recipe_digest, tier.shards) == (digest(plan.recipe), tuple(proofs)):

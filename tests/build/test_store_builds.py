@@ -21,7 +21,7 @@ from pipeline.artifacts.recipes import read_recipes
 from pipeline.corpora.importing import import_corpora
 from pipeline.corpora.reading import Source
 from pipeline.errors import BuildError
-from pipeline.executors import MARK
+from pipeline.executors import MARK_PREFIX
 from pipeline.storage import Lease, StorePath, parse_location, requests
 from pipeline.storage import lease as leases
 
@@ -177,7 +177,7 @@ def test_two_recipes_at_a_time(
             pass
     dead = Lease(OUT / f"{HOLD_NAME}00000000-32k-000000000000")
     dead.path.write_bytes(dead.content.replace(b'"started": "', b'"started": "0'))
-    client = Lease(OUT / MARK)
+    client = Lease(OUT / MARK_PREFIX)
     client.path.write_bytes(dead.path.read_bytes())
     ours.build()
     assert not dead.path.exists()
