@@ -25,7 +25,7 @@ from carrara import open_split
 from pipeline.artifacts.split import Selection, Split
 from pipeline.baselines import READERS, open_reading
 from pipeline.executors import Inline, processes, run
-from pipeline.metrics import counted, facts, score
+from pipeline.metrics import facts, pair_scores, score
 from pipeline.rows import Row
 from surface import (
     SOURCE,
@@ -358,7 +358,7 @@ class Sweep:
 
 def _merged(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[str, float]:
     """Return the scores that count, one per pair."""
-    by_row = counted(rows, scores)
+    by_row = pair_scores(rows, scores)
     if facts(next(iter(rows.values()))["scorer"]).paired:
         return {re.sub(r"[ab](?=-\w+$)", "", name): value for name, value in by_row.items()}
     return by_row

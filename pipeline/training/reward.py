@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pipeline.errors import RecipeError, unknown
-from pipeline.metrics import END, score, thought
+from pipeline.metrics import END, score, without_reasoning
 
 BETA = 2
 """The beta of F in the default reward, where recall weighs more than precision; ``gated`` uses F1."""
@@ -50,7 +50,7 @@ def reward(row: Mapping[str, Any], reply: str, mode: str | None = None) -> dict[
     if mode not in MODES:
         raise RecipeError(unknown("mode of reward", mode, MODES))
     nothing = {"score": 0.0, "answer": 0.0, "evidence": 0.0, "format": 0.0}
-    text = END.split(thought(reply), maxsplit=1)[0]
+    text = END.split(without_reasoning(reply), maxsplit=1)[0]
     if len(text) > LONGEST:
         return nothing
     tags = list(TAGS.finditer(text))

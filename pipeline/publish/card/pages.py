@@ -81,7 +81,7 @@ def yaml_of(value: Mapping[str, Any]) -> str:
     return text
 
 
-HEAD, AROUND, MOST, ANSWER = 420, 90, 420, 280
+HEAD_CHARACTERS, CONTEXT_CHARACTERS, NEEDLE_CHARACTERS, ANSWER_CHARACTERS = 420, 90, 420, 280
 """Characters shown of a prompt's start, on either side of a needle, from a needle's start on, and of an answer."""
 
 WIDTH = 110
@@ -116,16 +116,18 @@ def _example(path: Path, *, withheld: bool) -> Example:
         for needle in row["needles"]
         if needle["role"] in ("relevant", "match")
     ]
-    return Example(row, _wrapped(_shortened(row, spans[:1])), _wrapped(_cut(str(row["target"]), ANSWER)))
+    return Example(row, _wrapped(_shortened(row, spans[:1])), _wrapped(_cut(str(row["target"]), ANSWER_CHARACTERS)))
 
 
 def _shortened(row: Row, spans: list[tuple[int, int]]) -> str:
     """Return the start of a prompt, the needles at `spans` with some context, and the question."""
     prompt, start = row["prompt"], row["question_start"]
-    parts = [(0, min(HEAD, start))]
+    parts = [(0, min(HEAD_CHARACTERS, start))]
     for first, last in spans:
-        parts.append((max(0, first - AROUND), min(start, last + AROUND, first + MOST)))
-    parts.append((max(0, start - AROUND), len(prompt)))
+        parts.append(
+            (max(0, first - CONTEXT_CHARACTERS), min(start, last + CONTEXT_CHARACTERS, first + NEEDLE_CHARACTERS))
+        )
+    parts.append((max(0, start - CONTEXT_CHARACTERS), len(prompt)))
     text, at = "", 0
     for first, last in parts:
         text += (FOLDED if first > at else "") + prompt[max(first, at) : max(last, at)]

@@ -35,7 +35,7 @@ from pipeline.publish.hub.client import (
 from pipeline.terminal.text import size
 
 NAME = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])", re.ASCII)
-LONGEST = 96
+MAX_NAME_CHARACTERS = 96
 
 
 def check_name(repo: str) -> None:
@@ -44,7 +44,7 @@ def check_name(repo: str) -> None:
     Raises:
         HubError: if it is not.
     """
-    if not NAME.fullmatch(repo) or len(repo) > LONGEST:
+    if not NAME.fullmatch(repo) or len(repo) > MAX_NAME_CHARACTERS:
         raise HubError(f"{repo!r} is not the name of a repo: give org/name, made of letters, digits and . _ -")
 
 
