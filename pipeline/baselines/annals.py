@@ -86,10 +86,10 @@ class Annals(PromptView):
     @cached_property
     def asked(self) -> str:
         """The name asked about, without an article."""
-        if self.subtask == "kin" and (found := PHRASE.fullmatch(self.question)):
-            return found[1].rpartition(" of ")[2]
-        found = ASKED.search(self.question)
-        return found[0].removeprefix("the ") if found else self.question
+        if self.subtask == "kin" and (match := PHRASE.fullmatch(self.question)):
+            return match[1].rpartition(" of ")[2]
+        match = ASKED.search(self.question)
+        return match[0].removeprefix("the ") if match else self.question
 
     def half_known(self, end: End) -> Sequence[Passage]:
         """Return the first or last entry about what is asked; for an owner, of a sale up to the day."""

@@ -128,8 +128,8 @@ def _most_common(wanted: set[str], bags: Sequence[set[str]]) -> int:
 
 def names_in(text: str, words: int) -> Iterator[str]:
     """Yield every run of `words` capitalized words; runs may overlap."""
-    for found in re.finditer(rf"(?=\b({' '.join(['[A-Z][A-Za-z]+'] * words)})\b)", text):
-        yield found[1]
+    for match in re.finditer(rf"(?=\b({' '.join(['[A-Z][A-Za-z]+'] * words)})\b)", text):
+        yield match[1]
 
 
 def half_name(text: str, name: str) -> str | None:

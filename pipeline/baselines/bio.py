@@ -47,7 +47,7 @@ class Biographies(PromptView):
         if self.subtask != "icl":
             return super().units()
         start, end = self.body
-        marks = [found.start() for found in EXAMPLE.finditer(self.text, start, end)]
+        marks = [match.start() for match in EXAMPLE.finditer(self.text, start, end)]
         return [self.text[one:other] for one, other in zip(marks, [*marks[1:], end], strict=True)]
 
     def questions(self) -> Sequence[str]:

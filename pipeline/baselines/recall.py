@@ -24,7 +24,7 @@ class Recall(PromptView):
     @cached_property
     def body(self) -> tuple[int, int]:
         """The span between the heading and the line that ends the text."""
-        headings = [found.end() for found in HEADING.finditer(self.text)]
+        headings = [match.end() for match in HEADING.finditer(self.text)]
         return (headings[0], max(map(self.text.rfind, ENDS)) + 1) if headings else (0, 0)
 
     def answer(self, seen: Sequence[Passage]) -> str:
@@ -87,8 +87,8 @@ def _taken_for(key: str, lines: Sequence[Passage]) -> Passage | None:
     one, _, other = key.partition(" ")
     half = re.compile(rf"(?:{one} [a-z]+|[a-z]+ {other})(?= is )" if other else rf"{key[:8]}-[0-9a-f-]+")
     for line in lines:
-        if found := half.search(line.text):
-            return replace(line, text=line.text.replace(found[0], key))
+        if match := half.search(line.text):
+            return replace(line, text=line.text.replace(match[0], key))
     return None
 
 

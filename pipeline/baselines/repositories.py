@@ -22,8 +22,8 @@ class Repositories(PromptView):
     @cached_property
     def asked(self) -> str:
         """The short name of what is asked about; empty if it is only described."""
-        found = ABOUT.search(self.question)
-        return (found[2] or found[3]) if found else ""
+        match = ABOUT.search(self.question)
+        return (match[2] or match[3]) if match else ""
 
     @cached_property
     def body(self) -> tuple[int, int]:
@@ -63,4 +63,4 @@ class Repositories(PromptView):
     def _naming(self, text: str) -> Sequence[str]:
         """Return the functions of a file whose code names what is asked about."""
         parts = re.split(r"(?m)^(?=def )", text)[1:]
-        return [found[1] for part in parts if (found := DEFINED.match(part)) and self.asked in part[len(found[0]) :]]
+        return [match[1] for part in parts if (match := DEFINED.match(part)) and self.asked in part[len(match[0]) :]]

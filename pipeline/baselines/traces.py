@@ -53,7 +53,7 @@ class Traces(PromptView):
 
     def guess(self) -> str:
         """Return all claims if there is a report, else that it is not known."""
-        claims = [found[1] for line in self.log.report if (found := CLAIM.fullmatch(line))]
+        claims = [match[1] for line in self.log.report if (match := CLAIM.fullmatch(line))]
         return ", ".join(claims) or super().guess()
 
     def half_known(self, end: End) -> Sequence[Passage]:

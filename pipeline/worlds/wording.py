@@ -117,10 +117,10 @@ def _leaf(token: re.Match[str], syntax: Syntax) -> str | Slot:
         return token[token.lastgroup or 0]
     if syntax is SENTENCES:
         return Slot(token[0][1:-1])
-    found = NAMED.fullmatch(token[0])
-    if not found:
+    match = NAMED.fullmatch(token[0])
+    if not match:
         raise ValueError(f"{token[0]} is not a reference")
-    return Slot(found["name"], found["form"] or "", found["bind"] or "")
+    return Slot(match["name"], match["form"] or "", match["bind"] or "")
 
 
 def leaves(phrase: Phrase) -> Iterator[str | Slot]:

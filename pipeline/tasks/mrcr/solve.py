@@ -89,24 +89,24 @@ def _read_transcript(text: str) -> Conversation:
 
 @lru_cache(maxsize=1 << 16)
 def _requested(said: str) -> str:
-    found = REQUEST.fullmatch(said)
-    if not found:
+    match = REQUEST.fullmatch(said)
+    if not match:
         raise ReadError(f"no request: {said[:80]!r}")
-    return found["key"]
+    return match["key"]
 
 
 def _understood(said: str) -> Question:
-    found = ASKED.fullmatch(said)
-    if not found or found["ordinal"] not in PLACES:
+    match = ASKED.fullmatch(said)
+    if not match or match["ordinal"] not in PLACES:
         raise ReadError(f"no question: {said[:80]!r}")
-    return Question(found["key"], PLACES.index(found["ordinal"]) + 1, found["code"])
+    return Question(match["key"], PLACES.index(match["ordinal"]) + 1, match["code"])
 
 
 @lru_cache(maxsize=1 << 16)
 def parts(key: str) -> tuple[str, str, str]:
     """Return format, topic and tone of what is requested; the tone is empty if there is none."""
-    found = TONE.fullmatch(key)
-    rest, tone = (found["rest"], found["tone"]) if found else (key, "")
+    match = TONE.fullmatch(key)
+    rest, tone = (match["rest"], match["tone"]) if match else (key, "")
     form, _, topic = rest.partition(" about ")
     return form, topic, tone
 

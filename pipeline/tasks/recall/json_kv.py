@@ -106,7 +106,7 @@ class JsonKV(Task):
         return (answer(read(text), *question(text)),)
 
     def faults(self, row: Published) -> Iterable[str]:
-        shown = {found.groups() for found in whole_lines(SHOWN, "Example: ", row.text)}
+        shown = {match.groups() for match in whole_lines(SHOWN, "Example: ", row.text)}
         return faults(row, read(row.text), question(row.text), shown)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
@@ -160,7 +160,7 @@ def read(text: str) -> Sequence[Pair]:
 
 def question(text: str) -> tuple[int, str]:
     """Return the side that is asked about (0 for a key, 1 for a value), and the key or value."""
-    asked = [found.groups() for found in whole_lines(ASKED, "Question: ", text)]
+    asked = [match.groups() for match in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
         raise ReadError(f"{len(asked)} questions are asked")
     return SIDES.index(asked[0][0]), asked[0][1]

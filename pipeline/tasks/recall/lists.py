@@ -66,7 +66,7 @@ def read_list(text: str) -> list[str]:
 
 def parse_question(text: str) -> int:
     """Return how many words are asked for."""
-    asked = [found[1] for found in whole_lines(ASKED, "Question: ", text)]
+    asked = [match[1] for match in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
         raise ReadError(f"{len(asked)} questions are asked")
     return next(count for count, said in COUNTS.items() if said == asked[0])
@@ -223,8 +223,8 @@ class Listed(Task):
             yield "the marked lines are not one of each asked word"
         if not all(map(WORD.fullmatch, lines)):
             yield "a line of the list is not a word"
-        for found in whole_lines(SHOWN, "Example:\n", row.text):
-            shown, answer = found.groups()
+        for match in whole_lines(SHOWN, "Example:\n", row.text):
+            shown, answer = match.groups()
             if answer.split(", ") != most_frequent(Counter(shown.splitlines()), self.count)[0]:
                 yield "the answer of an example is wrong"
 

@@ -79,8 +79,8 @@ def columns(text: str) -> Needles:
 @LINES.of_each
 def _said(line: str) -> tuple[str, ...]:
     """Return the thing, key and value that a line without its newline states; empty if it is not a needle."""
-    found = STATED.match(f"{line}\n")
-    return found.groups() if found else ()
+    match = STATED.match(f"{line}\n")
+    return match.groups() if match else ()
 
 
 def parse_question(text: str) -> list[str]:
@@ -95,7 +95,7 @@ def is_ordered(text: str) -> bool:
 
 @PROMPT.of
 def _asked(text: str) -> tuple[str, str]:
-    asked = [found.groups("") for found in whole_lines(ASKED, "Question: ", text)]
+    asked = [match.groups("") for match in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
         raise ReadError(f"{len(asked)} questions are asked")
     keys, ordered = asked[0]

@@ -45,8 +45,8 @@ def columns(text: str) -> Needles:
 
 def entry(line: str) -> tuple[str, ...]:
     """Return the label, key and value of a line; empty if it is not an entry."""
-    found = ENTRY.fullmatch(line)
-    return (found[1], _spelled(found[2]), found[3]) if found else ()
+    match = ENTRY.fullmatch(line)
+    return (match[1], _spelled(match[2]), match[3]) if match else ()
 
 
 _said = LINES.of_each(entry)

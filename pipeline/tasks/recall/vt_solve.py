@@ -89,7 +89,7 @@ def holders(steps: Iterable[Step], number: int) -> list[str]:
 
 def parse_question(text: str) -> int:
     """Return the number that is asked for."""
-    asked = [found[1] for found in whole_lines(ASKED, "Question: ", text)]
+    asked = [match[1] for match in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
         raise ReadError(f"{len(asked)} questions are asked")
     return int(asked[0])
@@ -131,7 +131,7 @@ def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
     hay = {*foreign_spans(row.text, *body(row.text), "noise")} if noise else {*range(len(program.lines.texts))}
     if hay != ({*map(program.span, range(len(steps)))} if noise else {*program.numbers}):
         yield "a line is neither of the program nor of the haystack"
-    for lines, asked, said in (found.groups() for found in whole_lines(SHOWN, "Example:", row.text)):
+    for lines, asked, said in (match.groups() for match in whole_lines(SHOWN, "Example:", row.text)):
         if said.split(", ") != holders(read_steps(lines), int(asked)):
             yield "the answer of an example is wrong"
 

@@ -77,8 +77,8 @@ def _ordered(asked: str) -> Iterator[Wanted]:
 def _meanings(form: str, phrase: str) -> Iterator[tuple[str, str]]:
     """Yield what a phrase says of a thing of a form: a relation and its value."""
     for relation, pattern in _phrases(form):
-        if found := pattern.fullmatch(phrase):
-            yield relation, plain(found["value"])
+        if match := pattern.fullmatch(phrase):
+            yield relation, plain(match["value"])
 
 
 @cache

@@ -69,26 +69,26 @@ def read(text: str) -> Annals:
 @LINES.of_each
 def _entries(line: str) -> tuple[str, int, str]:
     """Return the number of an entry, its day, and the text after the date."""
-    found = LINE.fullmatch(line)
-    if not found:
+    match = LINE.fullmatch(line)
+    if not match:
         raise ReadError(f"no entry: {line[:80]!r}")
-    return found[1], day_of(found[2], found[3], found[4]), found[5]
+    return match[1], day_of(match[2], match[3], match[4]), match[5]
 
 
 def question_of(text: str) -> str:
     """Return the question at the end of a prompt."""
-    found = QUESTION.search(text, max(0, text.rfind("\nQuestion: ")))
-    if not found:
+    match = QUESTION.search(text, max(0, text.rfind("\nQuestion: ")))
+    if not match:
         raise ReadError("the prompt does not end in a question")
-    return found[1]
+    return match[1]
 
 
 def parse_question(question: str) -> Question:
     """Return what a question asks for."""
-    found = ASKED.fullmatch(question)
-    if not found or not set(found.groups()[2:]) <= set(PHRASES):
+    match = ASKED.fullmatch(question)
+    if not match or not set(match.groups()[2:]) <= set(PHRASES):
         raise ReadError(f"no question about a property: {question!r}")
-    return Question(found[1], day_of("31", "December", found[2]), frozenset(PHRASES[one] for one in found.groups()[2:]))
+    return Question(match[1], day_of("31", "December", match[2]), frozenset(PHRASES[one] for one in match.groups()[2:]))
 
 
 @PROMPT.of

@@ -77,7 +77,7 @@ def read_note(line: str) -> Note:
         mentioned, text = _one_of(led), text[led.end() :]
     elif ended := after.search(text):
         mentioned, text = _one_of(ended), text[: ended.start()]
-    frame = next((found for said in _frames() if (found := said.fullmatch(text))), None)
+    frame = next((match for said in _frames() if (match := said.fullmatch(text))), None)
     if not frame:
         raise ReadError(f"a note that cannot be read: {line[:80]!r}")
     told, of_plural = frame.groupdict(), {plural: one for one, plural in kinds().items()}
@@ -88,8 +88,8 @@ def read_note(line: str) -> Note:
 notes_of = LINES.of_each(read_note)
 
 
-def _one_of(found: re.Match[str]) -> str:
-    return next(value for value in found.groups() if value)
+def _one_of(match: re.Match[str]) -> str:
+    return next(value for value in match.groups() if value)
 
 
 def _number(said: str) -> int:
@@ -163,11 +163,11 @@ class AskedNotes(NamedTuple):
 @PROMPT.of
 def asked_of_notes(text: str) -> AskedNotes:
     """Return what a prompt asks."""
-    found = ASKED_NOTES.search(text, max(0, text.rfind("\nQuestion: ")))
+    match = ASKED_NOTES.search(text, max(0, text.rfind("\nQuestion: ")))
     of_plural = {plural: one for one, plural in kinds().items()}
-    if not found or found[1] not in of_plural:
+    if not match or match[1] not in of_plural:
         raise ReadError("the prompt does not end in a question about buildings")
-    return AskedNotes(of_plural[found[1]], found[2], found[3])
+    return AskedNotes(of_plural[match[1]], match[2], match[3])
 
 
 @PROMPT.of
@@ -246,10 +246,10 @@ def read_line(line: str) -> Logged:
     Raises:
         ReadError: if it cannot be read.
     """
-    found = LOGGED.fullmatch(line)
-    if not found:
+    match = LOGGED.fullmatch(line)
+    if not match:
         raise ReadError(f"no line of a log: {line[:80]!r}")
-    hour, minute, second, host, unit, level, message = found.groups()
+    hour, minute, second, host, unit, level, message = match.groups()
     quoting = QUOTING.fullmatch(message)
     return Logged((hour, minute, second), host, unit, level, message, quoting[1] if quoting else "")
 
@@ -267,10 +267,10 @@ def read_log(text: str) -> tuple[Lines, list[Logged]]:
 @PROMPT.of
 def host_asked(text: str) -> str:
     """Return the host that a prompt asks about."""
-    found = ASKED_LOG.search(text, max(0, text.rfind("\nQuestion: ")))
-    if not found:
+    match = ASKED_LOG.search(text, max(0, text.rfind("\nQuestion: ")))
+    if not match:
         raise ReadError("the prompt does not end in a question about a host")
-    return found[1]
+    return match[1]
 
 
 class Form(NamedTuple):

@@ -130,19 +130,19 @@ def entries_of(body: str) -> list[Entry]:
 
 @LINES.of_each
 def _entries(line: str) -> Entry:
-    found = LINE.fullmatch(f"{line}\n")
-    if not found:
+    match = LINE.fullmatch(f"{line}\n")
+    if not match:
         raise ReadError(f"line {line[:80]!r} is no message")
-    day, month, clerk, message, stated = found.groups("")
+    day, month, clerk, message, stated = match.groups("")
     return Entry(day, month, clerk, message, stated, intent_of(message.rstrip()), (MONTHS.index(month), int(day)))
 
 
 def question_of(question: str) -> Question:
     """Read a question."""
     for subtask, form in ASKED.items():
-        found = form.fullmatch(question)
-        if found:
-            return Question(subtask, found.groupdict())
+        match = form.fullmatch(question)
+        if match:
+            return Question(subtask, match.groupdict())
     raise ReadError(f"no question about messages: {question!r}")
 
 

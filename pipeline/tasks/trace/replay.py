@@ -41,16 +41,16 @@ def asked_of(question: str, report: Sequence[str] = ()) -> Asked:
         ReadError: if it is not a question about a trace.
     """
     for pattern, asks in ASKED.items():
-        if found := pattern.fullmatch(question):
-            return asks(found, report)
+        if match := pattern.fullmatch(question):
+            return asks(match, report)
     raise ReadError(f"no question of a trace: {question!r}")
 
 
 OPENING = re.compile(r"opening_qty\W+(\d+)|OPENING_QTY\n.* (\d+)\n")
 
 
-def _amount(found: re.Match[str], report: Sequence[str]) -> Asked:
-    item = found["item"]
+def _amount(match: re.Match[str], report: Sequence[str]) -> Asked:
+    item = match["item"]
 
     def solve(calls: Sequence[Call]) -> tuple[str, ...]:
         opening, changes = list[int](), dict[str, int]()
@@ -83,8 +83,8 @@ def _known(name: str, known: Mapping[str, object]) -> str:
     return name
 
 
-def _holder(found: re.Match[str], report: Sequence[str]) -> Asked:
-    ticket = found["ticket"]
+def _holder(match: re.Match[str], report: Sequence[str]) -> Asked:
+    ticket = match["ticket"]
 
     def solve(calls: Sequence[Call]) -> tuple[str, ...]:
         given, top, height = list[str](), 0, 0
@@ -105,8 +105,8 @@ def _holder(found: re.Match[str], report: Sequence[str]) -> Asked:
     return Asked(solve, lambda calls: calls_naming(calls, [ticket]), [ticket])
 
 
-def _origin(found: re.Match[str], report: Sequence[str]) -> Asked:
-    path, key = found["file"], found["key"]
+def _origin(match: re.Match[str], report: Sequence[str]) -> Asked:
+    path, key = match["file"], match["key"]
 
     def solve(calls: Sequence[Call]) -> Answers:
         wanted = path
@@ -128,8 +128,8 @@ def _origin(found: re.Match[str], report: Sequence[str]) -> Asked:
 HOSTS = re.compile(r"[a-z]+-[a-z]{3}-\d{3}")
 
 
-def _remaining(found: re.Match[str], report: Sequence[str]) -> Asked:
-    plan = found["plan"]
+def _remaining(match: re.Match[str], report: Sequence[str]) -> Asked:
+    plan = match["plan"]
 
     def solve(calls: Sequence[Call]) -> Answers:
         steps, done = list[str](), set[str]()
@@ -165,8 +165,8 @@ def _changed(steps: Sequence[str], said: str) -> list[str]:
 ROW = re.compile(r"\b(R\d{6})\b\W+(?:status\W+)?([a-z]+)\W+(?:qty\W+)?(\d+)")
 
 
-def _counted(found: re.Match[str], report: Sequence[str]) -> Asked:
-    query, status, adds = found["query"], found["status"], found["what"] == "the sum of qty"
+def _counted(match: re.Match[str], report: Sequence[str]) -> Asked:
+    query, status, adds = match["query"], match["status"], match["what"] == "the sum of qty"
 
     def solve(calls: Sequence[Call]) -> Answers:
         rows = {row: (state, int(count)) for call in calls for row, state, count in ROW.findall(call.result)}
@@ -194,7 +194,7 @@ CLAIMS: Mapping[re.Pattern[str], tuple[str, str, Sequence[str]]] = {
 VERBS = {"received": "receive", "returned": "return", "issued": "issue", "scrapped": "scrap"}
 
 
-def _unfounded(found: re.Match[str], report: Sequence[str]) -> Asked:
+def _unfounded(match: re.Match[str], report: Sequence[str]) -> Asked:
     claims = dict(map(_claim, report))
 
     def solve(calls: Sequence[Call]) -> Answers:
@@ -262,8 +262,8 @@ PAPERS = {
 }
 
 
-def _due(found: re.Match[str], report: Sequence[str]) -> Asked:
-    topic, site, amount = f"{PAPERS[found['one']]} from {found['supplier']}", found["site"], int(found["sum"])
+def _due(match: re.Match[str], report: Sequence[str]) -> Asked:
+    topic, site, amount = f"{PAPERS[match['one']]} from {match['supplier']}", match["site"], int(match["sum"])
 
     def solve(calls: Sequence[Call]) -> Answers:
         said = dict[str, list[Mapping[str, str]]]()
@@ -305,11 +305,11 @@ def _standing(topic: str, said: Sequence[Mapping[str, str]]) -> list[Mapping[str
 @lru_cache(maxsize=1 << 12)
 def _rule(said: str) -> dict[str, str]:
     """Return what a rule says, or that it is withdrawn; empty if the user gives none."""
-    if found := WITHDRAWN.fullmatch(said):
-        return {"topic": found["topic"], "withdrawn": "yes"}
+    if match := WITHDRAWN.fullmatch(said):
+        return {"topic": match["topic"], "withdrawn": "yes"}
     for pattern in RULES:
-        if found := pattern.fullmatch(said):
-            return {name: value for name, value in found.groupdict().items() if value}
+        if match := pattern.fullmatch(said):
+            return {name: value for name, value in match.groupdict().items() if value}
     return {}
 
 

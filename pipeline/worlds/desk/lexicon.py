@@ -211,10 +211,10 @@ class SentenceWriter:
             return wording
         taken = set[str]()
 
-        def filled(found: re.Match[str]) -> str:
-            said = bound.get(found[1]) or self.slot(found[1])
-            while said in taken and found[1] in ONCE and found[1] not in bound:
-                said = self.slot(found[1])
+        def filled(match: re.Match[str]) -> str:
+            said = bound.get(match[1]) or self.slot(match[1])
+            while said in taken and match[1] in ONCE and match[1] not in bound:
+                said = self.slot(match[1])
             taken.add(said)
             return said
 

@@ -133,10 +133,10 @@ def parse(name: str, text: str) -> Form:
     head, relations, colour = dict[str, str](), list[Relation](), list[str]()
     for block in text.strip().split("\n\n"):
         first, *lines = block.split("\n")
-        if found := BLOCK.fullmatch(first):
-            span = (int(found[5]), int(found[6])) if found[5] else None
+        if match := BLOCK.fullmatch(first):
+            span = (int(match[5]), int(match[6])) if match[5] else None
             lined = dict(_sorted(name, lines))
-            relations.append(Relation(found[1], found[2], found[3] or "", span, found[4] == "+", lined))
+            relations.append(Relation(match[1], match[2], match[3] or "", span, match[4] == "+", lined))
         elif first == "colour:":
             colour = [line.removeprefix("- ") for line in lines]
         else:

@@ -291,7 +291,7 @@ def _slots(known: tuple[str, ...]) -> Mapping[str, list[tuple[str, str, list[tup
     slots: dict[str, list[tuple[str, str, list[tuple[str, str]]]]] = {}
     for section, _, said in parse_variants(pool_text(FILE)):
         if section in known and "{" in said[0]:
-            forms = [found for form in said if (found := SLOT.fullmatch(form))]
+            forms = [match for form in said if (match := SLOT.fullmatch(form))]
             needed = forms[0]["after"]
             options = [(form["before"], "" if needed else form["after"]) for form in forms]
             slots.setdefault(forms[0]["name"], []).append((forms[0]["before"], needed, options))
@@ -303,9 +303,9 @@ def _said(text: str, known: tuple[str, ...]) -> list[str | Choice]:
     pattern, variants = _table(known)
     parts: list[str | Choice] = []
     done = 0
-    for found in pattern.finditer(text):
-        parts += [text[done : found.start()], variants[found[0]]]
-        done = found.end()
+    for match in pattern.finditer(text):
+        parts += [text[done : match.start()], variants[match[0]]]
+        done = match.end()
     parts.append(text[done:])
     return [part for part in parts if part != ""]
 
