@@ -164,16 +164,22 @@ class DocumentWriter:
         stated, same_form = [one for one in form.relations if one.name in gone], form.name == self._asked.form
         if self._room(form, slot, stated) > coloured and self._alive(form, era, value):
             yield COLOUR + slot
-        for one in form.relations:
-            same = same_form and one.name == relation.name
-            if one.type != relation.type or one.type == "year" or one.of or one.name in gone or same:
+        for candidate in form.relations:
+            same = same_form and candidate.name == relation.name
+            if (
+                candidate.type != relation.type
+                or candidate.type == "year"
+                or candidate.of
+                or candidate.name in gone
+                or same
+            ):
                 continue
-            if one.name == "heir" and same_form and relation.name in gone:  # nobody succeeds themselves
+            if candidate.name == "heir" and same_form and relation.name in gone:  # nobody succeeds themselves
                 continue
-            once = f"{form.name}.{one.name}" in ONCE and self._used[form.name, one.name, value]
-            soonest, latest = bounds(self._world, form, one, value) or (era, era)
-            if not once and soonest <= era <= latest and self._room(form, slot, [*stated, one]) >= coloured:
-                yield one.name
+            once = f"{form.name}.{candidate.name}" in ONCE and self._used[form.name, candidate.name, value]
+            soonest, latest = bounds(self._world, form, candidate, value) or (era, era)
+            if not once and soonest <= era <= latest and self._room(form, slot, [*stated, candidate]) >= coloured:
+                yield candidate.name
 
     def _alive(self, form: Form, era: int, value: str) -> bool:
         """Return whether what a value names existed when a thing of a form and a year did; words always do."""
@@ -184,5 +190,5 @@ class DocumentWriter:
     @staticmethod
     def _room(form: Form, slot: str, stated: Sequence[Relation]) -> int:
         """Return how many sentences of color name what fills a slot and contradict nothing that is stated."""
-        asides = {said for one in stated for said in one.asides}
-        return sum(said not in asides for said in naming(form.name, slot))
+        asides = {aside for one in stated for aside in one.asides}
+        return sum(sentence not in asides for sentence in naming(form.name, slot))

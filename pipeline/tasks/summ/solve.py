@@ -62,8 +62,10 @@ def read(text: str) -> Annals:
     if start < len(BODY) or end <= start:
         raise ReadError("the prompt has no annals")
     lines = Lines(text, start, end)
-    found = [(number, Line(*lines.span(at), day, said)) for at, (number, day, said) in enumerate(_entries(lines.texts))]
-    return Annals([line for _, line in found], {line.start: number for number, line in found})
+    numbered = [
+        (number, Line(*lines.span(at), day, entry)) for at, (number, day, entry) in enumerate(_entries(lines.texts))
+    ]
+    return Annals([line for _, line in numbered], {line.start: number for number, line in numbered})
 
 
 @LINES.of_each
@@ -102,9 +104,9 @@ def told_of(found: Sequence[Line], prop: str) -> list[Event]:
     return history(found, prop)
 
 
-def points(told: Sequence[Event], what: Question) -> list[Event]:
+def points(events: Sequence[Event], what: Question) -> list[Event]:
     """Return the events that belong in a summary, in order."""
-    before = [event for event in told if event.line.day <= what.last]
+    before = [event for event in events if event.line.day <= what.last]
     left = standing([event for event in before if event.kind in ESTATE])
     deeds = [event for event in before if event.kind in what.kinds and event.kind not in ESTATE]
     return sorted([*left, *deeds], key=lambda event: event.line.start)
@@ -119,13 +121,13 @@ def person_and_year(event: Event) -> tuple[str, int] | None:
 def summed_up(text: str) -> tuple[dict[Named, list[str]], list[Named]]:
     """Return the key points of a prompt with the numbers of their entries, and the other people named."""
     annals, what = read(text), parse_question(question_of(text))
-    told = told_in(text, what.prop)
-    right = points(told, what)
-    found = {one: [annals.numbers[event.line.start]] for event in right if (one := person_and_year(event))}
-    if not found:
+    events = told_in(text, what.prop)
+    right = points(events, what)
+    key_points = {one: [annals.numbers[event.line.start]] for event in right if (one := person_and_year(event))}
+    if not key_points:
         raise ReadError(f"nothing of {what.prop} belongs in a summary")
-    others = [one for event in told if event not in right and (one := person_and_year(event))]
-    return found, others
+    others = [one for event in events if event not in right and (one := person_and_year(event))]
+    return key_points, others
 
 
 VAIN = ("bid", "plea")
@@ -136,23 +138,23 @@ NEAR = {5: (5, 1, 1), 10: (10, 2, 2), 20: (20, 4, 4)}
 def faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row."""
     annals, what = read(row.text), parse_question(row.question)
-    told = told_in(row.text, what.prop)
-    right = points(told, what)
+    events = told_in(row.text, what.prop)
+    right = points(events, what)
     yield from _body_faults(row, annals)
     if len(right) != row.stratum.complexity:
         yield f"{len(right)} key points, not {row.stratum.complexity}"
     if {event.kind for event in right} != what.kinds:
         yield "the key points are not of all kinds that are asked for"
-    needed = [event for at, event in enumerate(told) if _matters(told, at, what, right)]
+    needed = [event for at, event in enumerate(events) if _matters(events, at, what, right)]
     if row.spans("relevant") != spans([event.line for event in needed]):
         yield "the entries marked as relevant are not those that decide what belongs in the summary"
-    yield from _near_faults(row, told, right, what)
-    near = told_of(annals.found, twin := str(row.metadata["latent"]["twin"]))
+    yield from _near_faults(row, events, right, what)
+    twin_events = told_of(annals.found, twin := str(row.metadata["latent"]["twin"]))
     if not set(what.prop.split(" ")[1:]) & set(twin.split(" ")[1:]):
         yield f"{twin} shares no word with {what.prop}"
-    if _sorts(near, what) != _sorts(told, what):
-        yield f"{twin} has other entries than {what.prop}: {_sorts(near, what)}, {_sorts(told, what)}"
-    if row.spans("relevant", "decoy") != spans([event.line for event in (*told, *near)]):
+    if _sorts(twin_events, what) != _sorts(events, what):
+        yield f"{twin} has other entries than {what.prop}: {_sorts(twin_events, what)}, {_sorts(events, what)}"
+    if row.spans("relevant", "decoy") != spans([event.line for event in (*events, *twin_events)]):
         yield "the marks are not the entries about the two properties"
 
 
@@ -168,35 +170,35 @@ def _body_faults(row: Published, annals: Annals) -> Iterator[str]:
         yield f"the prompt asks {question_of(row.text)!r}"
 
 
-def _matters(told: Sequence[Event], without: int, what: Question, right: Sequence[Event]) -> bool:
+def _matters(events: Sequence[Event], without: int, what: Question, right: Sequence[Event]) -> bool:
     """Return whether other events belong in the summary without one of them, or a later one becomes impossible."""
     try:
-        return points([*told[:without], *told[without + 1 :]], what) != right
+        return points([*events[:without], *events[without + 1 :]], what) != right
     except ValueError:
         return True
 
 
-def _near_faults(row: Published, told: Sequence[Event], right: Sequence[Event], what: Question) -> Iterator[str]:
+def _near_faults(row: Published, events: Sequence[Event], right: Sequence[Event], what: Question) -> Iterator[str]:
     """Check that what is left out of the summary has the promised numbers of each sort, and nobody is named twice."""
-    late = [event for event in told if event.line.day > what.last]
-    before = [event for event in told if event.line.day <= what.last and event not in right]
+    late = [event for event in events if event.line.day > what.last]
+    before = [event for event in events if event.line.day <= what.last and event not in right]
     undone = [event for event in before if event.kind == "sale"]
     vain = [event for event in before if event.kind in VAIN]
-    other = [event for event in before if event.kind not in (*ESTATE, *VAIN)]
+    unasked = [event for event in before if event.kind not in (*ESTATE, *VAIN)]
     if any(event.kind not in what.kinds for event in late):
         yield "something that is not asked for befell the property too late"
-    sorts = tuple(map(len, (undone, other, vain)))
+    sorts = tuple(map(len, (undone, unasked, vain)))
     if sorts != NEAR[row.stratum.complexity]:
         yield f"{sorts} are set aside, not asked for and in vain, not {NEAR[row.stratum.complexity]}"
     if not late:
         yield "nothing befell the property too late"
-    people = Counter(one[0] for event in told if (one := person_and_year(event)))
+    people = Counter(one[0] for event in events if (one := person_and_year(event)))
     yield from (f"{name} is named twice beside {what.prop}" for name, times in people.items() if times > 1)
 
 
-def _sorts(told: Sequence[Event], what: Question) -> tuple[int, int, int]:
+def _sorts(events: Sequence[Event], what: Question) -> tuple[int, int, int]:
     """Return how many people are named with a property: for what is asked, for other things, and in vain."""
-    kinds = [event.kind for event in told if person_and_year(event)]
+    kinds = [event.kind for event in events if person_and_year(event)]
     vain = sum(kind in VAIN for kind in kinds)
     meant = sum(kind in what.kinds for kind in kinds)
     return meant, len(kinds) - meant - vain, vain

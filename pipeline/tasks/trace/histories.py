@@ -56,10 +56,10 @@ def row_batch(writer: CallWriter) -> str:
 
 def nothing_pairs(writer: CallWriter, act: Act) -> list[Pair]:
     """Return a call that changes nothing: in most cases it fails, else it is a dry run, or is staged and left."""
-    lot = writer.rng.random()
-    if lot < 0.6:
+    draw = writer.rng.random()
+    if draw < 0.6:
         return [writer.failed(act)]
-    return [writer.tried(act)] if lot < 0.8 else [writer.staged(act, row_batch(writer))]
+    return [writer.tried(act)] if draw < 0.8 else [writer.staged(act, row_batch(writer))]
 
 
 class HistoryWriter:
@@ -209,9 +209,9 @@ def walk(rng: Random, steps: int) -> list[str]:
     An assignment is one step up, an undo one step down; an undo and its redo change nothing. Without any one of the
     steps another assignment would be the last. In between it seldom is, so that a reader who stops early is wrong.
     """
-    found, height = list[str](), 0
-    while len(found) < steps:
-        left = steps - len(found)
+    kinds, height = list[str](), 0
+    while len(kinds) < steps:
+        left = steps - len(kinds)
         able = []
         if height < DEEP and left >= height + 2:
             able += ["assign"] * 6
@@ -220,6 +220,6 @@ def walk(rng: Random, steps: int) -> list[str]:
         if left >= height + 2:
             able += ["undo redo"] * 2
         kind = rng.choice(able)
-        found += kind.split()
+        kinds += kind.split()
         height += (kind == "assign") - (kind == "undo")
-    return found
+    return kinds
