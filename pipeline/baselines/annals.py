@@ -22,7 +22,7 @@ from pipeline.tasks.annals.solve import (
     history,
     standing,
 )
-from pipeline.tasks.summ.solve import Question, parse_question, person_and_year, points, read, told_of
+from pipeline.tasks.summ.solve import Question, events_of, parse_question, person_and_year, points, read
 from pipeline.tasks.summ.text import accepted
 
 ASKED = re.compile(r"the [A-Z]\w+ [A-Z]\w+")
@@ -134,7 +134,7 @@ class Summaries(PromptView):
         if not seen:
             return self.guess()
         annals = read("".join([self.text[:start], *(one.text for one in seen), self.text[end:]]))
-        right = points(list(_possible(told_of(annals.found, self.asked.prop))), self.asked)
+        right = points(list(_possible(events_of(annals.lines, self.asked.prop))), self.asked)
         told = {one: [annals.numbers[event.line.start]] for event in right if (one := person_and_year(event))}
         return accepted(told, [])[0] if told else self.guess()
 

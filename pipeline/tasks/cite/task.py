@@ -116,7 +116,7 @@ class Cite(Task):
             "depths": [spread(stratum_streams.of("depth", at), stratum.rows, index) for at in range(len(numbers))],
             "golds": numbers,
             "anchors": list(drawn.anchors),
-            **self.searched(row_streams, stratum, drawn),
+            **self.search_stats(row_streams, stratum, drawn),
         }
         relevant = tuple(text.numbered(one, number) for one, number in zip(drawn.golds, numbers, strict=True))
         ranking = haystack.ranking(row_streams, stratum, drawn.question)
@@ -127,7 +127,7 @@ class Cite(Task):
         """Return ids for a row's own documents: relevant ones, decoys, and those of demonstrations."""
         return fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), FRESH)
 
-    def searched(self, row_streams: Streams, stratum: Stratum, drawn: Drawn) -> dict[str, Any]:
+    def search_stats(self, row_streams: Streams, stratum: Stratum, drawn: Drawn) -> dict[str, Any]:
         """Return whether a search's first hit is relevant, and how many passages score at least a quarter as much."""
         found = haystack.index(row_streams, stratum.tier)
         scores = found.scores(drawn.question)

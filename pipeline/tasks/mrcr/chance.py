@@ -23,8 +23,8 @@ def guesses(
 ) -> dict[str, float]:
     """Return the expected score of each guess.
 
-    The reply at `place` is asked for; the one at `one` represents all others that match. `hard` and `easy` are drawn
-    from the other turns, of which there are about `turns`, `crowd` of them hard.
+    The reply at `place` is asked for; the one at `sampled` represents all others that match. `hard` and `easy` are
+    drawn from the other turns, of which there are about `turns`, `crowd` of them hard.
     """
     target, last = replies[place], len(replies) - 1
     matching = 1.0 + last * similarity(target, replies[sampled])
@@ -57,12 +57,10 @@ class Matcher(SequenceMatcher[str]):
         ahi, bhi = len(first) if ahi is None else ahi, len(second) if bhi is None else bhi
         start, match, size, last = alo, blo, 0, -2
         runs: dict[int, int] = {}
-        for place, second_places in self._anchors[
-            bisect_left(self._anchors, (alo,)) : bisect_left(self._anchors, (ahi,))
-        ]:
+        for place, seconds in self._anchors[bisect_left(self._anchors, (alo,)) : bisect_left(self._anchors, (ahi,))]:
             known, runs = runs if place == last + 1 else {}, {}
             last = place
-            for at in second_places:
+            for at in seconds:
                 if blo <= at < bhi:
                     run = runs[at] = known.get(at - 1, 0) + 1
                     if run > size:

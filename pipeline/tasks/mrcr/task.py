@@ -137,14 +137,11 @@ class Mrcr(Task):
         demos = [
             Piece(
                 text.example(
-                    number,
-                    tuple(exchanges),
-                    row_streams.of("shown asked", number).randrange(len(exchanges)),
-                    _code(codes),
+                    number, tuple(texts), row_streams.of("shown asked", number).randrange(len(texts)), _code(codes)
                 ),
                 "demo",
             )
-            for number, exchanges in enumerate(shown, start=1)
+            for number, texts in enumerate(shown, start=1)
         ]
         head = (Piece(text.LEADS[len(demos)], "instruction"), *demos, Piece(text.CONVERSATION, "instruction"))
         return head, (Piece(f"User: {sample.question}\nModel:", "question"),)
@@ -230,14 +227,14 @@ def _guesses(
     doubles, topical, formal, easy = everybody.hard_and_easy(asked.label)
     rng, library, turns = row_streams.of("guesses"), everybody.library, int(everybody.turns(stratum))
 
-    def some(indices: Any, count: int) -> list[str]:
+    def sample_texts(indices: Any, count: int) -> list[str]:
         drawn = rng.sample(indices.tolist(), min(count, len(indices)))
         return [library.text(int(everybody.members[one])) for one in drawn]
 
-    nearest = [reply for _, reply in asked.twins[:1]] or some(doubles, 1) or some(topical, 1)
+    nearest = [reply for _, reply in asked.twins[:1]] or sample_texts(doubles, 1) or sample_texts(topical, 1)
     sampled = rng.choice([other for other in range(len(asked.texts)) if other != place])
-    hard, cap = nearest + some(formal, 1), min(cap_of(stratum), turns // 2)
-    return guesses(asked.texts, place, sampled, hard, some(easy, DRAWN), turns, cap)
+    hard, cap = nearest + sample_texts(formal, 1), min(cap_of(stratum), turns // 2)
+    return guesses(asked.texts, place, sampled, hard, sample_texts(easy, DRAWN), turns, cap)
 
 
 TASKS = (

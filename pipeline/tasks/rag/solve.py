@@ -212,15 +212,10 @@ def _descriptions() -> list[tuple[Form, str, str, re.Pattern[str]]]:
     patterns = []
     for form in forms().values():
         known = [(one.name, wording) for one in form.relations for wording in one.lines["~"]]
-        for (first, first_words), (second, second_words) in permutations(known, 2):
+        for (first, before), (second, after) in permutations(known, 2):
             if first != second:
                 opening = f"the {form.noun} {'who' if form.kind == 'person' else 'that'} "
-                pattern = (
-                    opening
-                    + first_words.replace("{value}", "{one}")
-                    + " and "
-                    + second_words.replace("{value}", "{other}")
-                )
+                pattern = opening + before.replace("{value}", "{one}") + " and " + after.replace("{value}", "{other}")
                 patterns.append((form, first, second, reader(pattern)))
     return patterns
 
@@ -257,7 +252,7 @@ def faults(row: Published, decoys: int) -> Iterator[str]:
     for entry in needed:
         if [each for each, _ in answers(table.without(entry), asked)] == [answer]:
             yield f"the answer is the same without the document about {entry.name}"
-    yield from _near_faults(row, entries, needed, asked, decoys)
+    yield from _decoy_faults(row, entries, needed, asked, decoys)
     yield from _elsewhere_faults(row, entries, needed, answer, asked)
     yield from _example_faults(row)
 
@@ -280,7 +275,7 @@ def _mark_faults(row: Published, role: str, wanted: Sequence[Entry]) -> Iterator
         yield f"the marks of role {role} are not its documents"
 
 
-def _near_faults(
+def _decoy_faults(
     row: Published, entries: Sequence[Entry], needed: Sequence[Entry], asked: str, decoys: int
 ) -> Iterator[str]:
     """Check the number of decoys, and that each shares with the question what it should."""

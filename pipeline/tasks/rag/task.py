@@ -96,7 +96,7 @@ class Rag(Task):
         def draw(rng: Random, complexity: int, first: int = 0) -> Question:
             while True:
                 asked = ask(world, rng, self.subtask, known[kind], complexity, first)
-                if asked.answer in (*asked.about, "") or _others(world, asked):
+                if asked.answer in (*asked.about, "") or _elsewhere(world, asked):
                     return asked
 
         _, streams = unlike(
@@ -104,7 +104,7 @@ class Rag(Task):
         )
         asked = draw(streams.of("draw"), stratum.complexity, first)
         wanted = stratum.knob("answer_elsewhere", ELSEWHERE[0]) and asked.answer not in (*asked.about, "")
-        return asked, row_streams.of("elsewhere").choice(_others(world, asked)) if wanted else None
+        return asked, row_streams.of("elsewhere").choice(_elsewhere(world, asked)) if wanted else None
 
     def golds(self, world: Gazetteer, asked: Question, row_streams: Streams, stratum: Stratum) -> list[Passage]:
         """Write the passages that a question needs."""
@@ -137,7 +137,9 @@ class Rag(Task):
         ranked = ranking(row_streams, stratum, asked.question)
         return Sample("", stratum, index, latent, relevant, asked.question, self.keyed(asked, golds), ranked)
 
-    def near(self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> list[Passage]:
+    def decoy_passages(
+        self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]
+    ) -> list[Passage]:
         """Return the decoys of a row; with the knob ``answer_elsewhere`` off, none of them names the answer."""
         world, wanted = gazetteer(row_streams, stratum.tier), self.decoys(stratum)
         for turn in count():
@@ -192,7 +194,8 @@ class Rag(Task):
         scores = search.scores(question)
         scores[sorted(self.answering_passages(gazetteer(row_streams, stratum.tier), asked))] = -1
         decoy_scores = [
-            search.score(question, f"{one.title} {one.text}") for one in self.near(row_streams, stratum, asked, golds)
+            search.score(question, f"{one.title} {one.text}")
+            for one in self.decoy_passages(row_streams, stratum, asked, golds)
         ]
         needed = [search.score(question, f"{one.title} {one.text}") for one in golds]
         before = [int((scores >= one).sum()) + sum(other >= one for other in decoy_scores) for one in needed]
@@ -205,7 +208,7 @@ class Rag(Task):
         row_streams, number = self.drawing(stratum, sample.index, row_streams, stratum_streams)
         world, with_title, rng = gazetteer(row_streams, stratum.tier), has_titles(stratum), row_streams.of("scatter")
         asked, elsewhere = self.drawn(stratum, number, row_streams, stratum_streams)
-        decoys = self.near(row_streams, stratum, asked, self.golds(world, asked, row_streams, stratum))
+        decoys = self.decoy_passages(row_streams, stratum, asked, self.golds(world, asked, row_streams, stratum))
         placed = [
             Placed.line(document_text, "relevant", depth)
             for depth, document_text in zip(latent["depths"], sample.relevant, strict=True)
@@ -254,7 +257,7 @@ class Rag(Task):
         return {"relation": (sample.latent["asked"], len(asking_places(self.subtask)))}
 
 
-def _others(world: Gazetteer, asked: Question) -> list[int]:
+def _elsewhere(world: Gazetteer, asked: Question) -> list[int]:
     """Return the passages of a world that contain the answer to a question but are not needed."""
     return [one for one in world.holding.get(asked.answer, ()) if one not in asked.golds]
 
@@ -326,7 +329,9 @@ class Listed(Rag):
         """Write the documents of the things that share the value."""
         return listed(world, row_streams.of("golds"), asked, stratum.complexity, self.decoys(stratum))[0]
 
-    def near(self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> list[Passage]:
+    def decoy_passages(
+        self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]
+    ) -> list[Passage]:
         """Write the decoys, which are drawn together with the things."""
         world = gazetteer(row_streams, stratum.tier)
         return listed(world, row_streams.of("golds"), asked, stratum.complexity, self.decoys(stratum))[1]

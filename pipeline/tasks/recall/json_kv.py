@@ -66,7 +66,7 @@ class JsonKV(Task):
         asked = _draw(rng)
         latent = {
             "depth": grid.depth(stratum, index, stratum_streams),
-            "near": [list(pair) for pair in _near(stratum, asked[side], row_streams.of("near"))],
+            "near": [list(pair) for pair in _near_pairs(stratum, asked[side], row_streams.of("near"))],
             "examples": [list(_draw(rng)) for _ in range(self.shots_of(stratum))],
             "last": list(_draw(rng)),
         }
@@ -136,7 +136,7 @@ def _draw(rng: Random) -> Pair:
     return draw_uuid(rng), draw_uuid(rng)
 
 
-def _near(stratum: Stratum, shown: str, rng: Random) -> Iterator[Pair]:
+def _near_pairs(stratum: Stratum, shown: str, rng: Random) -> Iterator[Pair]:
     """Yield pairs that begin like the asked one on the side that the question shows."""
     digits = _digits(stratum)
     for _ in range(NEAR if digits else 0):

@@ -70,14 +70,14 @@ def read_needles(text: str) -> list[Needle]:
 def columns(text: str) -> Needles:
     """Return the needles of a prompt."""
     lines = Lines(text)
-    stated = _said(lines.texts)
+    stated = _stated(lines.texts)
     if not any(stated):
         return Needles(lines)
     return Needles(lines, list(compress(count(), stated)), *zip(*filter(None, stated), strict=True))
 
 
 @LINES.of_each
-def _said(line: str) -> tuple[str, ...]:
+def _stated(line: str) -> tuple[str, ...]:
     """Return the thing, key and value that a line without its newline states; empty if it is not a needle."""
     match = STATED.match(f"{line}\n")
     return match.groups() if match else ()

@@ -35,7 +35,7 @@ def asked(text: str) -> tuple[str, tuple[str, ...]]:
 def columns(text: str) -> Needles:
     """Return the entries of a prompt that have a key; the asked label is called a code, as in English."""
     lines, (label, _) = Lines(text), asked(text)
-    stated = _said(lines.texts)
+    stated = _stated(lines.texts)
     if not any(stated):
         return Needles(lines)
     labels, keys, values = zip(*filter(None, stated), strict=True)
@@ -49,7 +49,7 @@ def entry(line: str) -> tuple[str, ...]:
     return (match[1], _spelled(match[2]), match[3]) if match else ()
 
 
-_said = LINES.of_each(entry)
+_stated = LINES.of_each(entry)
 """`entry` for many lines."""
 
 
@@ -90,7 +90,7 @@ def body_of(text: str) -> tuple[int, int]:
     if body := BODY.search(text):
         return body.start() + len("{\n"), body.end() - len("}\n")
     lines = Lines(text)
-    held = [bool(stated) or dated for stated, dated in zip(_said(lines.texts), _is_dated(lines.texts), strict=True)]
+    held = [bool(stated) or dated for stated, dated in zip(_stated(lines.texts), _is_dated(lines.texts), strict=True)]
     places = list(compress(count(), held))
     return (lines.span(places[0])[0], lines.span(places[-1])[1]) if places else (0, 0)
 

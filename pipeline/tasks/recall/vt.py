@@ -61,7 +61,7 @@ def draw(row_streams: Streams, complexity: int, operations: str, twins: int) -> 
     holders = [line.name for line in asked if line.value == number]
     needed = _needed(asked, number)
     if rng.random() < 1 / 2:
-        asked, needed = restarted(rng, asked, _other(rng, number)), [place + 1 for place in needed]
+        asked, needed = restarted(rng, asked, _other_number(rng, number)), [place + 1 for place in needed]
     broken = [_twin(rng, variables, operations, number) for variables in take[1 : 1 + twins]]
     others = [_apart(rng, variables, operations, number) for variables in take[1 + twins :]]
     return Drawn(number, [asked, *broken, *others], needed, holders)
@@ -113,7 +113,7 @@ def _apart(rng: Random, variables: Sequence[str], operations: str, number: int) 
             return chain
 
 
-def _other(rng: Random, number: int) -> int:
+def _other_number(rng: Random, number: int) -> int:
     return rng.choice([one for one in rng.sample(NUMBERS, 2) if one != number])
 
 

@@ -90,7 +90,7 @@ class Rerank(Task):
         numbers = fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), len(all_documents))
         worth = dict(zip(numbers, (value for _, value in graded), strict=False))
         key = text.key_of(worth)
-        shown = list(_told(examples, numbers[len(graded) :]))
+        shown = list(_demonstrations(examples, numbers[len(graded) :]))
         latent = {
             "asked": asked.form,
             "conditions": [list(each) for each in asked.conditions],
@@ -165,7 +165,9 @@ def meeting_passages(world: Gazetteer, asked: Question) -> set[int]:
     }
 
 
-def _told(examples: Sequence[tuple[str, Sequence[Graded]]], numbers: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _demonstrations(
+    examples: Sequence[tuple[str, Sequence[Graded]]], numbers: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     """Yield the questions of demonstrations with their answers and how many documents they have."""
     left = iter(numbers)
     for question, documents in examples:

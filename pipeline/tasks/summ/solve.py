@@ -51,7 +51,7 @@ class Question:
 class Annals:
     """Entries as read, and the number of each by its start."""
 
-    found: Sequence[Line]
+    lines: Sequence[Line]
     numbers: dict[int, str]
 
 
@@ -94,14 +94,14 @@ def parse_question(question: str) -> Question:
 
 
 @PROMPT.of
-def told_in(text: str, prop: str) -> list[Event]:
+def events_in(text: str, prop: str) -> list[Event]:
     """Return all that a prompt states about a property; the last prompt and property are cached."""
-    return told_of(read(text).found, prop)
+    return events_of(read(text).lines, prop)
 
 
-def told_of(found: Sequence[Line], prop: str) -> list[Event]:
+def events_of(lines: Sequence[Line], prop: str) -> list[Event]:
     """Return all that is stated about a property."""
-    return history(found, prop)
+    return history(lines, prop)
 
 
 def points(events: Sequence[Event], what: Question) -> list[Event]:
@@ -121,7 +121,7 @@ def person_and_year(event: Event) -> tuple[str, int] | None:
 def summed_up(text: str) -> tuple[dict[Named, list[str]], list[Named]]:
     """Return the key points of a prompt with the numbers of their entries, and the other people named."""
     annals, what = read(text), parse_question(question_of(text))
-    events = told_in(text, what.prop)
+    events = events_in(text, what.prop)
     right = points(events, what)
     key_points = {one: [annals.numbers[event.line.start]] for event in right if (one := person_and_year(event))}
     if not key_points:
@@ -138,7 +138,7 @@ NEAR = {5: (5, 1, 1), 10: (10, 2, 2), 20: (20, 4, 4)}
 def faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row."""
     annals, what = read(row.text), parse_question(row.question)
-    events = told_in(row.text, what.prop)
+    events = events_in(row.text, what.prop)
     right = points(events, what)
     yield from _body_faults(row, annals)
     if len(right) != row.stratum.complexity:
@@ -148,8 +148,8 @@ def faults(row: Published) -> Iterator[str]:
     needed = [event for at, event in enumerate(events) if _matters(events, at, what, right)]
     if row.spans("relevant") != spans([event.line for event in needed]):
         yield "the entries marked as relevant are not those that decide what belongs in the summary"
-    yield from _near_faults(row, events, right, what)
-    twin_events = told_of(annals.found, twin := str(row.metadata["latent"]["twin"]))
+    yield from _left_out_faults(row, events, right, what)
+    twin_events = events_of(annals.lines, twin := str(row.metadata["latent"]["twin"]))
     if not set(what.prop.split(" ")[1:]) & set(twin.split(" ")[1:]):
         yield f"{twin} shares no word with {what.prop}"
     if _sorts(twin_events, what) != _sorts(events, what):
@@ -160,9 +160,9 @@ def faults(row: Published) -> Iterator[str]:
 
 def _body_faults(row: Published, annals: Annals) -> Iterator[str]:
     """Check that entries are in order of date and all different, each with its own number."""
-    if any(one.day > other.day for one, other in pairwise(annals.found)):
+    if any(one.day > other.day for one, other in pairwise(annals.lines)):
         yield "the entries are not in order of date"
-    if len({(one.day, one.text) for one in annals.found}) != len(annals.found):
+    if len({(one.day, one.text) for one in annals.lines}) != len(annals.lines):
         yield "two entries are equal"
     if len(set(annals.numbers.values())) != len(annals.numbers):
         yield "two entries have one number"
@@ -178,7 +178,7 @@ def _matters(events: Sequence[Event], without: int, what: Question, right: Seque
         return True
 
 
-def _near_faults(row: Published, events: Sequence[Event], right: Sequence[Event], what: Question) -> Iterator[str]:
+def _left_out_faults(row: Published, events: Sequence[Event], right: Sequence[Event], what: Question) -> Iterator[str]:
     """Check that what is left out of the summary has the promised numbers of each sort, and nobody is named twice."""
     late = [event for event in events if event.line.day > what.last]
     before = [event for event in events if event.line.day <= what.last and event not in right]

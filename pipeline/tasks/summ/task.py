@@ -167,7 +167,7 @@ def named_in(events: Sequence[Event]) -> list[Named]:
 class Past:
     """What befell a property, by date, the years at whose end it can be asked about, and the steps of its title."""
 
-    told: Sequence[Event]
+    events: Sequence[Event]
     years: range
     steps: Sequence[str]
 
@@ -205,7 +205,7 @@ def history(
             break
     days += sorted(rng.randrange(after, LAST_DAY + 1) for _ in range(late))
     drafts += [Draft(1.0, kind, "decoy") for kind in rng.choices((SALE, *theme), k=late)]
-    events = [_told(world, rng, prop, one, day, taken) for one, day in zip(drafts, days, strict=True)]
+    events = [_event(world, rng, prop, one, day, taken) for one, day in zip(drafts, days, strict=True)]
     years = range(year(days[-1 - late]), year(days[-late]))
     return Past(events, years, [one.kind for one in drafts if one.kind in WEIGHTS and one.role == "relevant"])
 
@@ -231,7 +231,7 @@ def _drafts(
     return sorted(drafts, key=lambda one: one.depth)
 
 
-def _told(world: Chronicle, rng: Random, prop: str, draft: Draft, day: int, taken: set[str]) -> Event:
+def _event(world: Chronicle, rng: Random, prop: str, draft: Draft, day: int, taken: set[str]) -> Event:
     about = {"prop": prop}
     if draft.kind == SALE:
         about["buyer"] = _somebody(rng, world.able(day), taken) or _somebody(rng, world.living(day), taken)
@@ -267,8 +267,8 @@ class Drawn:
     theme: tuple[str, str]
     late: int
     steps: Sequence[str]
-    own: Sequence[Event]
-    near: Sequence[Event]
+    events: Sequence[Event]
+    twin_events: Sequence[Event]
 
 
 def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
@@ -331,14 +331,14 @@ class Points(Task):
         twin_past = history(world, rng, mixture, late, twin, theme, taken, lambda at: rng.random())
         kinds = rng.sample((SALE, *theme), 1 + len(theme))
         asked = text.question(rng.choice(text.QUESTIONS), prop, rng.choice(past.years), kinds)
-        twin_events = [replace(one, role="decoy", point=False) for one in twin_past.told]
-        return Drawn(asked, (prop, twin), theme, late, past.steps, past.told, twin_events)
+        twin_events = [replace(one, role="decoy", point=False) for one in twin_past.events]
+        return Drawn(asked, (prop, twin), theme, late, past.steps, past.events, twin_events)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw what is asked, and write the entries that its answer needs."""
         drawn, written = planned(self, stratum, index, row_streams, stratum_streams)
         points = {one.named: [number] for one, number, _ in written if one.point}
-        others = named_in([one for one in drawn.own if not one.point])
+        others = named_in([one for one in drawn.events if not one.point])
         answers = text.accepted(points, others)
         relevant = tuple(line for one, _, line in written if one.role == "relevant")
         latent: dict[str, Any] = {
@@ -410,7 +410,7 @@ def planned(
     """Return what a row asks, and its entries with their numbers and texts."""
     world = chronicle(row_streams, stratum.tier)
     drawn = task.drawn(world, stratum, index, row_streams, stratum_streams)
-    events = [*drawn.own, *drawn.near]
+    events = [*drawn.events, *drawn.twin_events]
     free = fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), len(events))
     texts = [
         world.write(row_streams.of("text", at), event.day, event.kind, event.about).text

@@ -107,5 +107,5 @@ def plan_row(task: TabulateTask, stratum: Stratum, index: int, row_streams: Stre
 
 
 def overlap(right: int, wanted: int, size: int) -> float:
-    """Return the F1 of a table of `given` rows, `right` of them right."""
+    """Return the F1 of a table of `size` rows, `right` of them right."""
     return round(2 * right / (wanted + size), 6)

@@ -71,18 +71,18 @@ class NotesTask(TabulateTask):
         other_kinds = [one for one in kinds() if one != kind]
         other_regions = [one for one in world.regions if one != region]
         endings = range(len(wordings()["ending"]))
-        decoy_count = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
+        decoys = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
         costs = rng.sample(COSTS, len(wanted))
         asked, lines = list[Building](), list[Line]()
         asked_speak, elsewhere_speak, other_kind_speak = (
-            _speaking(rng, count) for count in (len(wanted), decoy_count, decoy_count)
+            _speaking(rng, count) for count in (len(wanted), decoys, decoys)
         )
         for place, word in enumerate(rng.sample(range(OF_ROWS), len(wanted))):
             name, *decoy_names = (world.name(word, ending) for ending in rng.sample(endings, 3))
             asked.append(world.building(rng, name, kind, region, costs[place]))
             text_of = note(note_rng, asked[-1], "region" if asked_speak[place] else "", rng.choice(other_regions))
             lines.append(Line(text_of, "relevant", wanted[place]))
-            if place < decoy_count:
+            if place < decoys:
                 decoy = world.building(rng, decoy_names[0], kind, rng.choice(other_regions), rng.choice(COSTS))
                 text_of = note(note_rng, decoy, "region" if elsewhere_speak[place] else "", region)
                 lines.append(Line(text_of, "decoy", rng.random()))
@@ -101,7 +101,7 @@ class NotesTask(TabulateTask):
             "region": region,
             "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
             "guesses": self.guesses(
-                table, [_row(one) for one in asked], decoy_count, sum(elsewhere_speak + other_kind_speak)
+                table, [_row(one) for one in asked], decoys, sum(elsewhere_speak + other_kind_speak)
             ),
         }
         head = "\t".join(text.HEAD)

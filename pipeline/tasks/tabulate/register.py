@@ -40,7 +40,7 @@ class InRegister(OfLedger, NotesTask):
         rng, (label, district) = dealer.rng("entries"), deal_place(dealer, self.complexities)
         other_labels = [one for one in range(LABELS) if one != label]
         other_districts = [one for one in DISTRICTS if one != district]
-        decoy_count = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
+        decoys = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
         asked, lines, codes = list[Entry](), list[Line](), list[str]()
         amounts = rng.sample(AMOUNTS, len(wanted))
         for place, (code, *decoy_codes) in enumerate(draw_codes(dealer.row_streams, rng, len(wanted))):
@@ -48,12 +48,10 @@ class InRegister(OfLedger, NotesTask):
             lines.append(Line(line(self._text, asked[-1]), "relevant", wanted[place]))
             codes.append(code)
             misses = (label, rng.choice(other_districts)), (rng.choice(other_labels), district)
-            for (its_label, its_district), decoy_code in (
-                zip(misses, decoy_codes, strict=True) if place < decoy_count else ()
-            ):
-                decoy = Entry(its_label, decoy_code, its_district, rng.choice(YEARS), rng.choice(AMOUNTS))
+            for (its_label, its_district), its_code in zip(misses, decoy_codes, strict=True) if place < decoys else ():
+                decoy = Entry(its_label, its_code, its_district, rng.choice(YEARS), rng.choice(AMOUNTS))
                 lines.append(Line(line(self._text, decoy), "decoy", rng.random()))
-                codes.append(decoy_code)
+                codes.append(its_code)
         lines.sort(key=lambda each: each.depth or 0.0)
         order = dealer.deal("first", [*ORDERS]) if self.by_cost else "order_text"
         ranked = sorted(asked, key=lambda one: one.amount, reverse=ORDERS[order]) if self.by_cost else asked
@@ -63,7 +61,7 @@ class InRegister(OfLedger, NotesTask):
             "district": district,
             "codes": codes,
             "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
-            "guesses": self.guesses(table, [row_of(one) for one in asked], decoy_count),
+            "guesses": self.guesses(table, [row_of(one) for one in asked], decoys),
         }
         question = joined(self.asks("asks_entries", label, district), self._asked.said(order))
         tail = self.said_behind(f"{self._asked.said('reply_table')}\n{self._head()}", "{question}")

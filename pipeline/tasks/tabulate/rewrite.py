@@ -44,10 +44,10 @@ def make_lines(streams: Streams, spec: PoolSpec) -> Plain:
 class Rules(NamedTuple):
     """The rules of a row: by column, what rewrites it, the units excepted from this, and what they have instead.
 
-    `said` are the sentences that state them, three rules and two exceptions.
+    `sentences` state three rules and two exceptions.
     """
 
-    said: Sequence[str]
+    sentences: Sequence[str]
     rewritten: Mapping[str, Callable[[Event], str]]
     excepted: Mapping[str, tuple[frozenset[str], Callable[[Event], str]]]
 
@@ -85,8 +85,8 @@ class Rewrite(TabulateTask):
         rules = drawn_rules(dealer)
         columns = dealer.deal("columns", [*permutations(text.COLUMNS)])
         host, *twins = world.named_alike(dealer.rng("hosts"), TWINS)
-        decoy_count = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
-        places = _places(world, [*wanted, *(rng.random() for _ in range(2 * decoy_count))])
+        decoys = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
+        places = _places(world, [*wanted, *(rng.random() for _ in range(2 * decoys))])
         events = [event(rng, _time(world, at), host) for at in sorted(places[: len(wanted)])]
         lines = [
             Line(f"{one.text}\n", "relevant", at / world.size, at=at)
@@ -94,7 +94,7 @@ class Rewrite(TabulateTask):
         ]
         for number, at in enumerate(places[len(wanted) :]):
             time = _time(world, at)
-            if number < decoy_count:
+            if number < decoys:
                 decoy = event(rng, time, rng.choice(twins))
             else:
                 decoy = quoting(rng, time, rng.choice(world.hosts), event(rng, max(0, time - rng.randint(*LAG)), host))
@@ -105,9 +105,9 @@ class Rewrite(TabulateTask):
         shown = {
             "host": host,
             "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
-            "guesses": guesses(table, careless, decoy_count),
+            "guesses": guesses(table, careless, decoys),
         }
-        sentences = dict(zip(("time", "level", "number", "first", "second"), rules.said, strict=True))
+        sentences = dict(zip(("time", "level", "number", "first", "second"), rules.sentences, strict=True))
         named = f"{', '.join(columns[:-1])} and {columns[-1]}"
         return Drawn(
             text.LOG_INTRODUCTION.format(**sentences),

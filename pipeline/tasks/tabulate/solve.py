@@ -70,13 +70,13 @@ def read_note(line: str) -> Note:
         stated = list(predicate.finditer(text))
         if len(stated) != 1:
             raise ReadError(f"a note states a value {len(stated)} times: {line[:80]!r}")
-        values.append(_one_of(stated[0]))
+        values.append(_first_group(stated[0]))
         text = text[: stated[0].start()] + MARK + text[stated[0].end() :]
     mentioned, (before, after) = "", _mentions()
     if led := before.match(text):
-        mentioned, text = _one_of(led), text[led.end() :]
+        mentioned, text = _first_group(led), text[led.end() :]
     elif ended := after.search(text):
-        mentioned, text = _one_of(ended), text[: ended.start()]
+        mentioned, text = _first_group(ended), text[: ended.start()]
     frame = next((match for wording in _frames() if (match := wording.fullmatch(text))), None)
     if not frame:
         raise ReadError(f"a note that cannot be read: {line[:80]!r}")
@@ -88,7 +88,7 @@ def read_note(line: str) -> Note:
 notes_of = LINES.of_each(read_note)
 
 
-def _one_of(match: re.Match[str]) -> str:
+def _first_group(match: re.Match[str]) -> str:
     return next(value for value in match.groups() if value)
 
 
@@ -369,9 +369,5 @@ def log_faults(row: Published, decoys: float, twins: int) -> Iterator[str]:
         yield "two levels have the same code"
 
 
-def _differ(first: str, second: str) -> int:
-    return (
-        sum(mine != yours for mine, yours in zip(first, second, strict=True))
-        if len(first) == len(second)
-        else len(first)
-    )
+def _differ(left: str, right: str) -> int:
+    return sum(mine != yours for mine, yours in zip(left, right, strict=True)) if len(left) == len(right) else len(left)

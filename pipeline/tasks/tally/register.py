@@ -31,13 +31,13 @@ class Drawn(NamedTuple):
     label: int
     district: int
     asked: Sequence[Entry]
-    near: Sequence[Entry]
+    misses: Sequence[Entry]
     dealt: Mapping[str, tuple[int, int]]
 
     def chance(self, complexity: int) -> float:
         """Return the chance of guessing from the counts of all entries of the label and of the district."""
-        alike = sum(one.label == self.label for one in self.near)
-        sums = [len(self.asked) + each for each in (alike, len(self.near) - alike)]
+        alike = sum(one.label == self.label for one in self.misses)
+        sums = [len(self.asked) + each for each in (alike, len(self.misses) - alike)]
         return 1 / sum(all(each - count in NEAR[complexity] for each in sums) for count in COUNTS[complexity])
 
 
@@ -56,7 +56,7 @@ class CountInRegister(OfLedger):
         latent = {
             "label": drawn.label,
             "district": drawn.district,
-            "codes": [one.code for one in (*drawn.asked, *drawn.near)],
+            "codes": [one.code for one in (*drawn.asked, *drawn.misses)],
             "effective_complexity": len(drawn.asked),
             "dealt": {thing: list(dealt) for thing, dealt in drawn.dealt.items()},
             "guesses": {"uniform": 1 / len(COUNTS[stratum.complexity]), "from_sums": drawn.chance(stratum.complexity)},
@@ -70,7 +70,7 @@ class CountInRegister(OfLedger):
         drawn = draw(self, stratum, sample.index, row_streams, stratum_streams)
         wanted = depths(stratum_streams, row_streams, stratum.rows, sample.index, len(drawn.asked))
         placed = [Placed.line(one, "relevant", depth) for one, depth in zip(sample.relevant, wanted, strict=True)]
-        placed += [Placed.line(line(self._text, one), "decoy", anywhere.random()) for one in drawn.near]
+        placed += [Placed.line(line(self._text, one), "decoy", anywhere.random()) for one in drawn.misses]
         head = self.said_before() + self._asked.heading(self._asked.heads.register)
         tail = self.said_behind(self._asked.said("reply_count"), sample.question)
         return Layout(

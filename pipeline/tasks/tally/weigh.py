@@ -301,13 +301,11 @@ def _queues(
     `denied` those that deny it. The order ends where an act's lines that deny another one run out. The rest are later
     lines that deny something, so that those that close gaps do not make acts alone more often.
     """
-    of_act, denied_acts, count = acts(tier), _denied(row_streams.world(), tier), len(ACTS)
-    sizes = np.bincount(
-        of_act * (count + 1) + np.where(denied_acts < 0, count, denied_acts), minlength=count * (count + 1)
-    )
+    of_act, denies, count = acts(tier), _denied(row_streams.world(), tier), len(ACTS)
+    sizes = np.bincount(of_act * (count + 1) + np.where(denies < 0, count, denies), minlength=count * (count + 1))
     enough = sizes.reshape(count, -1)[:, :count] * LINE_TOKENS / TIERS[tier]
     rates = np.column_stack([_joint(asked - alone, denied, enough), alone]) / asked[:, None]
-    pairs = of_act * (count + 1) + np.where(denied_acts < 0, count, denied_acts)
+    pairs = of_act * (count + 1) + np.where(denies < 0, count, denies)
     drawn = words(row_streams.of("queues"), len(pairs))
     order = np.argsort((pairs.astype(np.uint64) << np.uint64(32)) + drawn, kind="stable")
     nth = np.arange(len(pairs)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -322,7 +320,7 @@ def _queues(
         lines = lines[np.argsort(when, kind="stable")]
         size = int((when < ends[act]).sum())
         ordered.append(lines[:size])
-        left.append(lines[size:][denied_acts[lines[size:]] >= 0])
+        left.append(lines[size:][denies[lines[size:]] >= 0])
     return ordered, left
 
 

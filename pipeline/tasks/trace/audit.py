@@ -29,7 +29,7 @@ class Claimed(NamedTuple):
 
     act: Act
     steps: Sequence[Step]
-    way: str
+    flaw: str
 
 
 class Audit(TraceTask):
@@ -62,9 +62,9 @@ class Audit(TraceTask):
             claims.append(claimed(writer, kind, (thing, twin), flaw))
         numbers = sorted(rng.sample(range(10, 100), size))
         report = [f"C{number}: {sentence(claim.act)}" for number, claim in zip(numbers, claims, strict=True)]
-        key = ", ".join(f"C{number}" for number, claim in zip(numbers, claims, strict=True) if claim.way)
+        key = ", ".join(f"C{number}" for number, claim in zip(numbers, claims, strict=True) if claim.flaw)
         steps = [step for claim in claims for step in claim.steps]
-        refused = sum(claim.way == REFUSED for claim in claims)
+        refused = sum(claim.flaw == REFUSED for claim in claims)
         latent = {
             "asked": "claims",
             "report": report,

@@ -52,10 +52,8 @@ class Constraint(TraceTask):
         able = [one for one in topics() if is_of_row(one)]
         asked = rng.choice(able)
         paper, supplier = asked.split(" from ")
-        similar = [
-            one for one in able if one != asked and (one.startswith(f"{paper} ") or one.endswith(f" {supplier}"))
-        ]
-        named = [asked, *rng.sample(similar, NEAR)]
+        like = [one for one in able if one != asked and (one.startswith(f"{paper} ") or one.endswith(f" {supplier}"))]
+        named = [asked, *rng.sample(like, NEAR)]
         case = Case(asked, rng.choice(words()["site"]), rng.randrange(AMOUNTS.start + 1, AMOUNTS.stop))
         linked = size > 1 and dealer.deal("linked", 2) == 1
         end, older = dealer.deal("end", 4), dealer.deal("older", 3)

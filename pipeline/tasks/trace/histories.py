@@ -176,22 +176,22 @@ def holder(dealer: Dealer, ticket: str, changes: int, end: int, purpose: str) ->
     rng = writer.rng
     people = iter(rng.sample(dealer.desk.staff, len(dealer.desk.staff)))
 
-    def given() -> Act:
+    def assignment() -> Act:
         return acts.assign(ticket, next(people))
 
-    before = [Move(given(), PLAIN, False) for _ in range(rng.randrange(1, 4))]
+    before = [Move(assignment(), PLAIN, False) for _ in range(rng.randrange(1, 4))]
     if rng.random() < 0.5:
-        before.insert(rng.randrange(1, len(before) + 1), Move(given(), MISTAKE, False))
-    owner = given()
+        before.insert(rng.randrange(1, len(before) + 1), Move(assignment(), MISTAKE, False))
+    owner = assignment()
     moves = [*before, Move(owner, PLAIN, True)]
     for kind in walk(rng, changes - 1):
-        act = given() if kind == "assign" else (acts.take_back if kind == "undo" else acts.redo)(ticket)
+        act = assignment() if kind == "assign" else (acts.take_back if kind == "undo" else acts.redo)(ticket)
         moves.append(Move(act, RETRIED if rng.random() < 0.1 and dealer.errors else PLAIN, True))
     for _ in range(failures(rng, changes, dealer.errors)):
-        act = given() if rng.random() < 0.7 else acts.take_back(ticket)
+        act = assignment() if rng.random() < 0.7 else acts.take_back(ticket)
         moves.insert(rng.randrange(1, len(moves)), Move(act, NOTHING, False))
     if end != STANDS:
-        moves.append(Move(given(), NOTHING if end == FAILS and dealer.errors else MISTAKE, False))
+        moves.append(Move(assignment(), NOTHING if end == FAILS and dealer.errors else MISTAKE, False))
     history = HistoryWriter(writer)
     for move in moves:
         history.write(move)
