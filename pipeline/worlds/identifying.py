@@ -68,7 +68,7 @@ def every_word() -> frozenset[str]:
 
 
 def _files(folder: Traversable) -> list[Traversable]:
-    found = list[Traversable]()
+    files = list[Traversable]()
     for item in folder.iterdir():
-        found += _files(item) if item.is_dir() else [item] if item.name.endswith(".txt") else []
-    return found
+        files += _files(item) if item.is_dir() else [item] if item.name.endswith(".txt") else []
+    return files

@@ -338,7 +338,7 @@ class Listing(Cite):
         golds, _ = listed(world, rng, asked, rng.choice(LISTED_IN_EXAMPLES), 0)
         own = [(one, next(numbers)) for one in golds]
         facts = {passage.thing.name: [number] for passage, number in own}
-        ((relation, value),) = asked.given
+        ((relation, value),) = asked.conditions
         others = self.others(world, rng, known, 2 * SHOWN)
         others = [one for one in others if one[1].facts.get(relation) != value][: SHOWN - len(own)]
         return self.example_of(rng, asked.question, own, others, self.keyed(facts)[0], facts)
@@ -355,7 +355,7 @@ def _question(world: Gazetteer, rng: Random, place: Place) -> Question:
 
 def _holders(world: Gazetteer, asked: Question) -> Iterator[int]:
     """Yield the world's passages that state the value of a list."""
-    ((relation, value),) = asked.given
+    ((relation, value),) = asked.conditions
     for number in world.holding[value]:
         passage = world.passages[number]
         if passage.form == asked.form and passage.facts.get(relation) == value:

@@ -19,7 +19,7 @@ WINDOW = 30
 LEAST, LEAST_IN_ORDER = 8, 24
 """A question whose conditions leave fewer years is redrawn: things in an order may each need a year of their own."""
 SENTENCES, KINDS = 2, 4
-"""The fewest sentences of color, and other forms of documents, that can name a value."""
+"""The fewest sentences of colour, and other forms of documents, that can name a value."""
 TRIES = 2000
 REST = {4: "three", 10: "nine"}
 """How many come after the first, by how many are asked for."""

@@ -132,7 +132,7 @@ def with_twin(act: Act, thing: str, twin: str) -> Act:
         act,
         args={name: twin if value == thing else value for name, value in act.args.items()},
         fields=[(name, twin if value == thing else value) for name, value in act.fields],
-        said=act.said.replace(thing, twin),
+        summary=act.summary.replace(thing, twin),
         request=act.request.replace(thing, twin),
         subject=act.subject.replace(thing, twin),
     )

@@ -80,7 +80,7 @@ def capital(text: str) -> str:
     >>> capital("the slap of wet feet")
     'The slap of wet feet'
     """
-    return re.sub(rf"^{OPEN}?[a-z]", lambda found: found[0].upper(), text)
+    return re.sub(rf"^{OPEN}?[a-z]", lambda match: match[0].upper(), text)
 
 
 def _begun(match: re.Match[str]) -> str:
