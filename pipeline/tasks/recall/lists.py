@@ -135,9 +135,9 @@ class Listed(Task):
 
     def places(self, stratum: Stratum, part: float = 1, *, least: bool = False) -> int:
         """Return how many words a list of a stratum, or a part of one, has in most profiles, or at least."""
-        return int(part * self._room(stratum.length) / self.tokens_per_word[least])
+        return int(part * self._list_tokens(stratum.length) / self.tokens_per_word[least])
 
-    def _room(self, length: int) -> int:
+    def _list_tokens(self, length: int) -> int:
         """Return about how many tokens a list has in prompts of a length, with room for the reply."""
         return length - self.max_new_tokens - self.fixed
 
@@ -184,7 +184,7 @@ class Listed(Task):
                 Given(usual),
                 spares,
                 fitted=fitted,
-                least=int(KEPT * self._room(self.shortest) / self.tokens_per_word[True]),
+                least=int(KEPT * self._list_tokens(self.shortest) / self.tokens_per_word[True]),
             ),
             tail=(Piece(TAIL.format(question=sample.question), "question"),),
         )

@@ -96,7 +96,7 @@ def _needed(chain: Sequence[Line], number: int) -> list[int]:
     for place in range(len(chain) - 1, -1, -1):
         if chain[place].value == number or chain[place].name in wanted:
             needed.append(place)
-            wanted.add(chain[place].given.removeprefix("VAR ").split(" ")[0])
+            wanted.add(chain[place].expression.removeprefix("VAR ").split(" ")[0])
     return needed[::-1]
 
 

@@ -144,10 +144,10 @@ class Shares(TallyTask):
     def _places(self, sample: Sample, row_streams: Streams) -> Indices:
         """Return the places of lines: those of half of the acts nearer to the start, the others nearer to the end."""
         of_act = acts(sample.stratum.tier)
-        one, two, chance = words(row_streams.of("places"), 3 * len(of_act)).astype(np.int64).reshape(3, -1)
+        first, second, chance = words(row_streams.of("places"), 3 * len(of_act)).astype(np.int64).reshape(3, -1)
         early = np.array([act in sample.latent["early"] for act in ACTS])[of_act]
-        drawn_twice = np.where(early, np.minimum(one, two), np.maximum(one, two))
-        return np.where(chance < share(DRAWN_TWICE), drawn_twice, one)
+        drawn_twice = np.where(early, np.minimum(first, second), np.maximum(first, second))
+        return np.where(chance < share(DRAWN_TWICE), drawn_twice, first)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return which acts of the sides are often denied or alone, and the end where the answer is frequent."""
@@ -256,10 +256,10 @@ def _questions(world: Streams) -> Sequence[Sequence[tuple[str, ...]]]:
     fours = [*combinations(range(len(ACTS)), 4)]
     questions = [(four, partner) for four in fours for partner in four[1:]]
     for four, partner in rng.sample(questions, len(questions)):
-        pair, other = (four[0], partner), tuple(act for act in four[1:] if act != partner)
+        pair, other_pair = (four[0], partner), tuple(act for act in four[1:] if act != partner)
         first = min(rng.sample(four, 4), key=lambda act: len(listed[act]))
-        one, two = (pair, other) if first in pair else (other, pair)
-        named = (first, *(act for act in one if act != first), *rng.sample(two, 2))
+        leading, trailing = (pair, other_pair) if first in pair else (other_pair, pair)
+        named = (first, *(act for act in leading if act != first), *rng.sample(trailing, 2))
         listed[first].append(tuple(ACTS[act] for act in named))
     return listed
 

@@ -66,7 +66,7 @@ class Namer:
         self.rng, self.domain, self.of_row = rng, domain, of_row
         self.taken: set[str] = set()
         """Names of functions that were drawn: none occurs twice in a package."""
-        self.own: list[str] = []
+        self.drawn: list[str] = []
         """Those that this namer drew, if several packages of a row share `taken`."""
 
     def function(self, label: str = "", verbs: Sequence[str] = ()) -> str:
@@ -87,7 +87,7 @@ class Namer:
             heads = [part[:4] for part in name.split("_")]
             if name not in self.taken and is_of_row(name) == self.of_row and len({*heads}) == len(heads):
                 self.taken.add(name)
-                self.own.append(name)
+                self.drawn.append(name)
                 return name
 
     @property

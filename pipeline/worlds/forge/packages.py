@@ -138,7 +138,7 @@ def module_of(package: str, name: str, namer: Namer, exports: Mapping[str, Seque
     """Write a module of a package, which may use the functions of one number in `exports`, by module."""
     rng = namer.rng
     while True:
-        taken, own_names = {*namer.taken}, [*namer.own]
+        taken, drawn = {*namer.taken}, [*namer.drawn]
         module = Module(package, name, namer, module_doc(namer) if rng.random() < DESCRIBED else "")
         callees = imported(module, exports)
         for _ in range(rng.choice((1, 2, 2, 2, 3, 3))):
@@ -148,7 +148,7 @@ def module_of(package: str, name: str, namer: Namer, exports: Mapping[str, Seque
             return module
         namer.taken.clear()
         namer.taken.update(taken)
-        namer.own[:] = own_names
+        namer.drawn[:] = drawn
 
 
 def imported(module: Module, exports: Mapping[str, Sequence[str]]) -> list[str]:
@@ -159,13 +159,13 @@ def imported(module: Module, exports: Mapping[str, Sequence[str]]) -> list[str]:
     return [import_one(module, *one) for one in rng.sample(able, min(len(able), wanted))]
 
 
-def import_one(module: Module, other: str, function: str, package: str = "") -> str:
+def import_one(module: Module, of_module: str, function: str, package: str = "") -> str:
     """Import a function of a module, or of a package itself, and return how it is called.
 
     No name means two things: where one is taken, the function gets another.
     """
     rng, package = module.namer.rng, package or module.package
-    source = package if other == "__init__" else f"{package}.{other}"
+    source = package if of_module == "__init__" else f"{package}.{of_module}"
     draw = rng.random()
     if draw < 0.4 and function not in module.bound:
         module.imports.append(f"from {source} import {function}")
@@ -174,10 +174,10 @@ def import_one(module: Module, other: str, function: str, package: str = "") -> 
         alias = module.namer.function()
         module.imports.append(f"from {source} import {function} as {alias}")
         return alias
-    if draw < 0.8 and other != "__init__" and other not in module.bound | module.namer.values:
-        module.imports.append(f"from {package} import {other}")
-        return f"{other}.{function}"
-    aliases = [name if other == "__init__" else f"{name}_{other}" for name in package_words(package)]
+    if draw < 0.8 and of_module != "__init__" and of_module not in module.bound | module.namer.values:
+        module.imports.append(f"from {package} import {of_module}")
+        return f"{of_module}.{function}"
+    aliases = [name if of_module == "__init__" else f"{name}_{of_module}" for name in package_words(package)]
     rng.shuffle(aliases)
     aliases += [f"{alias}_api" for alias in aliases]  # if a value of the package has the same name
     lines = {f"import {source} as {alias}": alias for alias in aliases}
@@ -232,7 +232,7 @@ def finish(module: Module) -> None:
     module.imports = [line for line in module.imports if f"{line.split()[-1]}" in code]
     module.constants = {name: value for name, value in module.constants.items() if name in code}
     at = rng.randrange(len(module.functions))
-    others = [name for name in module.namer.own if f"def {name}(" not in module.functions[at]]
+    others = [name for name in module.namer.drawn if f"def {name}(" not in module.functions[at]]
     if others and rng.random() < COMMENTED:
         module.functions[at] = commented(rng, module.functions[at], rng.choice(others))
 

@@ -55,7 +55,7 @@ def plain_function(module: Module, callees: Sequence[str] = ()) -> None:
         except TooLongError:
             module.constants = constants
             namer.taken.discard(name)
-            namer.own.remove(name)
+            namer.drawn.remove(name)
         else:
             return
 

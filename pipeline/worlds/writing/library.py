@@ -50,7 +50,7 @@ class Entry:
 class TextPlan:
     """What row `index` of `rows` needs: `count` texts of one label, and `twins` of its format and topic in other tones.
 
-    `own` are the row's streams, `shared` those of all rows; with `short`, all texts are short.
+    `shared` are the streams of all rows; with `short`, all texts are short.
     """
 
     rows: int
@@ -58,7 +58,7 @@ class TextPlan:
     count: int
     twins: int
     short: bool
-    own: Streams
+    row_streams: Streams
     shared: Streams
 
 
@@ -236,12 +236,12 @@ class GrammarLibrary:
         """Deal formats and topics, and write texts for the row that the catalogue does not have."""
         turn, place = divmod(wanted.index, len(self.topics))
         form, topic = _dealt(wanted.shared, wanted.rows, turn, tuple(self.topics))[place]
-        names = self._tones(wanted.own, form, topic)
+        names = self._tones(wanted.row_streams, form, topic)
         label, *others = (Label(form, topic, name) for name in names)
         labels = [label] * wanted.count + [others[at % len(others)] for at in range(wanted.twins)]
-        sizes = wanted.own.of("sizes")
+        sizes = wanted.row_streams.of("sizes")
         kinds = [(each, "short" if wanted.short else CELL[sizes.randrange(len(CELL))]) for each in labels]
-        texts = list(cell_texts(wanted.own, kinds, self._known_runs(form, topic)))
+        texts = list(cell_texts(wanted.row_streams, kinds, self._known_runs(form, topic)))
         twins = zip(labels[wanted.count :], texts[wanted.count :], strict=True)
         return RequestedText(label, tuple(texts[: wanted.count]), tuple(twins))
 
@@ -347,7 +347,7 @@ class CorpusLibrary:
         cell = list(_cells(self, wanted.short)[label])
         wanted.shared.of("texts", label.format, label.topic, label.tone).shuffle(cell)
         chosen = cell[group * wanted.count :][: wanted.count]
-        wanted.own.of("texts").shuffle(chosen)
+        wanted.row_streams.of("texts").shuffle(chosen)
         return RequestedText(label, tuple(map(self.text, chosen)))
 
 
