@@ -18,7 +18,7 @@ from pipeline.tasks.base import Key, Published, Sample, Turns
 from pipeline.tasks.longqa import solve as proof
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
-from pipeline.tasks.longqa.steps import by_last_step, sold, without_restoring
+from pipeline.tasks.longqa.steps import by_last_step, by_next_steps, sold, without_restoring
 from pipeline.tasks.longqa.titles import (
     Past,
     beside,
@@ -122,7 +122,7 @@ class Choice(State):
     __slots__ = ()
 
     subtask = "choice"
-    version = 4
+    version = 5
     title = "who owned a property on a day, from four choices"
     scorer = "choice"
     complexities = (5, 20)
@@ -175,15 +175,21 @@ class Choice(State):
         return text.accepted(*reading.lettered(turns[-1][1]))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the baselines of the task without options, and of the last option to buy, at all or before the day."""
-        told, owner = steps_of(sample), key.answers[-1]
-        before = [one for one in sold(told[: sample.latent["needed"][1]]) if one in (key.choices or ())]
-        options = [one for one in sold(told) if one in (key.choices or ())]
+        """Return the baselines of the task without options, and of readers of the options.
+
+        These take the last option to buy, at all or before the day, or one that looks best by the next two steps.
+        """
+        steps, choices, owner = steps_of(sample), key.choices or (), key.answers[-1]
+        before = steps[: sample.latent["needed"][1]]
+        last = [buyer for buyer in sold(steps) if buyer in choices][-1]
+        sales = [at for at, (_, buyer) in enumerate(before) if buyer in choices]
+        best = [before[at][1] for at in by_next_steps([kind for kind, _ in before], sales)]
         return {
             **super().baselines(sample, key),
             "uniform": 1 / len(text.LETTERS),
-            "last_option": float(options[-1] == owner),
-            "last_option_before": float(before[-1] == owner),
+            "last_option": float(last == owner),
+            "last_option_before": float(before[sales[-1]][1] == owner),
+            "next_steps": (owner in best) / len(best),
         }
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:

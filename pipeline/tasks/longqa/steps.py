@@ -165,6 +165,21 @@ def without_restoring(kinds: Sequence[str]) -> int:
     return left[-1] if left else -1
 
 
+def by_next_steps(kinds: Sequence[str], sales: Sequence[int]) -> list[int]:
+    """Return those of some sales that look valid from the two steps after each alone.
+
+    A sale that is set aside and restored at once looks best, one that is set aside for good worst.
+    """
+    looks = {at: _look(*(*kinds[at + 1 : at + 3], "", "")[:2]) for at in sales}
+    return [at for at in sales if looks[at] == min(looks.values())]
+
+
+def _look(first: str, second: str) -> int:
+    if first in (UNDO, UNDO2):
+        return 0 if second == REDO else 3
+    return 2 if second in (UNDO, UNDO2) else 1
+
+
 def forgotten(rng: Random, ahead: int, length: int = 0) -> list[Step]:
     """Draw steps with `ahead` sales, no single one of which matters once the property is sold again.
 
