@@ -57,10 +57,10 @@ def whole_lines(pattern: re.Pattern[str], opening: str, text: str) -> Iterator[r
             return
 
 
-def stands(words: str, text: str) -> bool:
+def contains_words(words: str, text: str) -> bool:
     """Return whether words occur in a text, in any case, and not as part of longer ones.
 
-    >>> stands("oak", "An Oak stood there."), stands("oak", "It was soaked.")
+    >>> contains_words("oak", "An Oak stood there."), contains_words("oak", "It was soaked.")
     (True, False)
     """
     words, text = words.lower(), text.lower()
@@ -73,10 +73,10 @@ def stands(words: str, text: str) -> bool:
     return False
 
 
-def times(words: str, text: str) -> int:
+def count_words(words: str, text: str) -> int:
     """Return how often words occur in a text in this case, and not as part of longer ones.
 
-    >>> times("oak", "An oak, another oak, and an Oakley soaked."), times("oak", "")
+    >>> count_words("oak", "An oak, another oak, and an Oakley soaked."), count_words("oak", "")
     (2, 0)
     """
     found, at = 0, text.find(words)

@@ -17,7 +17,7 @@ from pipeline.metrics import cited
 from pipeline.tasks.base import Published
 from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, read
 from pipeline.tasks.documents.solve import question as asked_in
-from pipeline.tasks.solving import ReadError, stands
+from pipeline.tasks.solving import ReadError, contains_words
 from pipeline.worlds.gazetteer import forms
 from pipeline.worlds.gazetteer.questions import LAST, OPENINGS, clauses, lists
 from pipeline.worlds.wording import parse, pattern, reader
@@ -277,7 +277,7 @@ def _near_faults(one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry], li
     if one.name in names:
         if stated:
             yield f"the decoy {one.id} states what is asked"
-    elif listed and not any(stands(value, one.text) for value in listed):
+    elif listed and not any(contains_words(value, one.text) for value in listed):
         yield f"the decoy {one.name!r} does not name {listed[0]!r}"
     elif not listed and sum(one.text.count(name) for name in names) < MENTIONS:
         yield f"the decoy {one.name!r} does not name twice what is asked about"
@@ -290,7 +290,7 @@ def _elsewhere_faults(found: Sequence[Entry], wanted: Sequence[Fact]) -> Iterato
     for fact in wanted:
         own = {id(one) for one in fact.documents}
         others = [one.text for one in found if id(one) not in own]
-        if not any(fact.value in one for one in others) and not any(stands(fact.value, one) for one in others):
+        if not any(fact.value in one for one in others) and not any(contains_words(fact.value, one) for one in others):
             yield f"{fact.value!r} stands in no other document"
 
 

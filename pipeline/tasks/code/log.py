@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.code.reading import ASKS
-from pipeline.tasks.solving import LINES, PROMPT, ReadError, times
+from pipeline.tasks.solving import LINES, PROMPT, ReadError, count_words
 
 COMMITS, END = "\nCommits:\n", "This is the end of the log."
 COMMIT = re.compile(r"commit ([0-9a-f]{10})\nAuthor: [^\n]+\n\n((?:    [^\n]+\n|\n)+)--- a/(\S+)\n\+\+\+ b/(\S+)\n")
@@ -150,5 +150,5 @@ def faults(row: Published) -> Iterator[str]:
                     "another" if role == "decoy" else "the same"
                 )
     for one in log.commits:
-        if times(name, one.text) and one.code not in marked:
+        if count_words(name, one.text) and one.code not in marked:
             yield f"commit {one.code} is not marked, but names {name}"

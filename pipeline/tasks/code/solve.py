@@ -16,7 +16,7 @@ from pipeline.streams import stream
 from pipeline.tasks.base import Published
 from pipeline.tasks.code.interpreter import Machine
 from pipeline.tasks.code.reading import File, Name, Repository, called_names, calls, read
-from pipeline.tasks.solving import ReadError, times
+from pipeline.tasks.solving import ReadError, count_words
 
 DESCRIBED = re.compile(r"Which function takes a list of whole numbers and does this: it (.+)\?")
 LISTS, LISTED = 32, "of lists"
@@ -238,7 +238,7 @@ def named_elsewhere(row: Published) -> Iterator[str]:
     asked = CALLERS_ASKED.fullmatch(row.question)
     marked = {start for start, _ in row.spans("relevant", "decoy")}
     for module, file in repository.files.items():
-        if asked and times(asked[2], file.text) and repository.starts[module] not in marked:
+        if asked and count_words(asked[2], file.text) and repository.starts[module] not in marked:
             yield f"{module} is not marked, but names {asked[2]}"
 
 

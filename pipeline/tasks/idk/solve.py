@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from pipeline.caches import cache, lru_cache
 from pipeline.tasks.base import Published
 from pipeline.tasks.idk.forms import LETTERS, UNKNOWN, accepted
-from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, times
+from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, count_words
 from pipeline.worlds.stories import Plot, plots, values_of
 from pipeline.worlds.wording import Phrase, Slot, parse, pattern, settled
 
@@ -240,7 +240,7 @@ def faults(row: Published, subtask: str) -> Iterator[str]:
     own = [line for line in lines if line.told and line.told.name == asked.name]
     if row.spans("relevant") != [(line.start, line.end) for line in own]:
         yield "the needle is not the story of the asked person"
-    if times(asked.name, row.text) != len(own) + 1:
+    if count_words(asked.name, row.text) != len(own) + 1:
         yield f"{asked.name} is named outside of one story"
     if f"\nQuestion: {row.question}\n" not in row.text or row.key.choices != asked.choices:
         yield "the prompt does not end in the row's question and choices"

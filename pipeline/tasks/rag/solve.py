@@ -14,7 +14,7 @@ from itertools import permutations
 from pipeline.caches import cache, lru_cache
 from pipeline.tasks.base import Published
 from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, question, read
-from pipeline.tasks.solving import PROMPT, ReadError, stands
+from pipeline.tasks.solving import PROMPT, ReadError, contains_words
 from pipeline.worlds.gazetteer.things import Form, Relation, forms
 from pipeline.worlds.wording import reader
 
@@ -296,7 +296,7 @@ def _near_faults(
 def _half(one: Entry, facts: Mapping[tuple[str, str], str]) -> bool:
     """Return whether a document states all but one of some facts, and mentions the value of the remaining one."""
     wrong = [value for (form, name), value in facts.items() if one.form.name != form or one.facts.get(name) != value]
-    return len(wrong) == 1 and stands(wrong[0], one.text)
+    return len(wrong) == 1 and contains_words(wrong[0], one.text)
 
 
 def _elsewhere_faults(
@@ -305,7 +305,7 @@ def _elsewhere_faults(
     """Check that the answer occurs in other documents, or in none, as the knob says."""
     if row.stratum.subtask == "list":
         return
-    others = any(stands(answer, one.text) for one in found if one not in needed)
+    others = any(contains_words(answer, one.text) for one in found if one not in needed)
     if others != bool(row.stratum.knob("answer_elsewhere", True)):
         yield f"the answer {answer!r} stands {'too' if others else 'nowhere'} in other documents"
 

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.tasks.solving import Lines, stands, times, whole_lines
+from pipeline.tasks.solving import Lines, contains_words, count_words, whole_lines
 
 TEXTS = st.text(alphabet="Qa: b_\n", max_size=60)
 PATTERN = re.compile(r"^Q: ([a-z ]+)\n(?:a\n)?", re.MULTILINE)
@@ -23,8 +23,8 @@ def test_whole_lines_are_those_of_the_pattern(text: str, lines: list[str]) -> No
 
 @given(WORDS, st.text(alphabet="aAbB _.", max_size=40))
 def test_words_stand_where_they_are_no_part_of_longer_ones(words: str, text: str) -> None:
-    assert stands(words, text) == bool(re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE))
-    assert times(words, text) == len(re.findall(rf"(?<!\w){words}(?!\w)", text))
+    assert contains_words(words, text) == bool(re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE))
+    assert count_words(words, text) == len(re.findall(rf"(?<!\w){words}(?!\w)", text))
 
 
 @given(st.text(alphabet="ab\n", max_size=40), st.integers(0, 10), st.integers(0, 50))
