@@ -185,5 +185,5 @@ def intent_of(message: str) -> tuple[str, str]:
     return (meaning.act, meaning.thing) if meaning.act and meaning.thing else ("", "")
 
 
-intents_of = LINES.of_each(intent_of)
+intents_of = LINES.cached_map(intent_of)
 """The same for many messages, most of which were read before."""

@@ -62,7 +62,7 @@ def quoted(text: str) -> list[str]:
     return found
 
 
-@PROMPT.of
+@PROMPT.cached
 def place_asked(text: str) -> tuple[str, str]:
     """Return the label and the district that the last line of a prompt asks about."""
     labels, digits = quoted(text), re.findall("[0-9]+", QUOTED.sub("", text[text.rfind("\n") + 1 :]))
@@ -71,14 +71,14 @@ def place_asked(text: str) -> tuple[str, str]:
     return labels[0], digits[0]
 
 
-@LINES.of_each
+@LINES.cached_map
 def entry(said: str) -> tuple[str, ...]:
     """Return the label, code, district, year and amount that a line states; empty if it is not an entry."""
     found = ENTRY.fullmatch(said)
     return found.groups() if found else ()
 
 
-@PROMPT.of
+@PROMPT.cached
 def register(text: str) -> Register:
     """Return the entries of a prompt."""
     lines = Lines(text)

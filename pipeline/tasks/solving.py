@@ -113,7 +113,7 @@ class LineCache:
         self.size = 0
         """Characters of all arguments in the cache."""
 
-    def of(self, read: Read) -> Read:
+    def cached(self, read: Read) -> Read:
         """Return a function that looks into the cache first; it takes only strings."""
         known: dict[tuple[str, ...], Any] = {}
         self._tables.append(known)
@@ -129,7 +129,7 @@ class LineCache:
 
         return cast(Read, recall)
 
-    def of_each(self, read: Callable[[str], Line]) -> Callable[[Sequence[str]], list[Line]]:
+    def cached_map(self, read: Callable[[str], Line]) -> Callable[[Sequence[str]], list[Line]]:
         """Return a function that maps `read` over many strings, most of them in the cache."""
         known = _Known(read, self._make_room)
         self._tables.append(known)
@@ -174,7 +174,7 @@ class PromptCache:
     def __init__(self) -> None:
         self._drops: list[Callable[[], None]] = []
 
-    def of(self, read: Read) -> Read:
+    def cached(self, read: Read) -> Read:
         """Return a function that remembers its last arguments."""
         kept = lru_cache(maxsize=1)(read)
         self._drops.append(kept.cache_clear)

@@ -55,7 +55,7 @@ class Event:
     values: dict[str, str]
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Sequence[Line]:
     """Return every entry of a prompt."""
     start, end = text.find(BODY) + len(BODY), text.rfind(END) + 1
@@ -66,7 +66,7 @@ def read(text: str) -> Sequence[Line]:
     return list(map(Line, edges, edges[1:], *zip(*_entries(lines), strict=True)))
 
 
-@LINES.of_each
+@LINES.cached_map
 def _entries(line: str) -> tuple[int, str]:
     """Return the day of an entry, and its text after the date."""
     found = LINE.fullmatch(line)
@@ -243,7 +243,7 @@ def history(found: Sequence[Line], prop: str, kinds: Sequence[str] = ()) -> list
     return [event for line in about(found, prop) for event in events(line, prop, kinds)]
 
 
-@PROMPT.of
+@PROMPT.cached
 def stated_in(text: str, prop: str) -> list[Event]:
     """Return all that a prompt states about a property."""
     return history(read(text), prop)

@@ -53,7 +53,7 @@ class Shown:
     last_start: int
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_examples(text: str) -> Shown:
     """Read the examples and the last case of a prompt."""
     start, end = text.find("\n" + START) + 1, text.rfind(END) + 1
@@ -72,7 +72,7 @@ def read_examples(text: str) -> Shown:
     return Shown(tuple(cases), unanswered, last)
 
 
-@LINES.of
+@LINES.cached
 def _take_apart(block: str) -> Case:
     found = BLOCK.fullmatch(block)
     if not found:

@@ -34,7 +34,7 @@ def table_of(entries: Iterable[Entry]) -> Table:
     return table
 
 
-@PROMPT.of
+@PROMPT.cached
 def table_in(text: str) -> Table:
     """Return the biographies of a prompt by full name."""
     return table_of(parse_biographies(text))

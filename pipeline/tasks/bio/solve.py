@@ -114,7 +114,7 @@ class Question:
         return self.reply.partition(FINAL)[2]
 
 
-@PROMPT.of
+@PROMPT.cached
 def parse_biographies(text: str) -> tuple[Entry, ...]:
     """Return every biography of a prompt, in order."""
     found = tuple(entries(text, take_each_apart))
@@ -166,7 +166,7 @@ def _taken_apart(line: str) -> Said:
     return name, *_sorted_out(values), label[1] if label else ""
 
 
-take_each_apart = LINES.of_each(parse_biography)
+take_each_apart = LINES.cached_map(parse_biography)
 """The same for many paragraphs, most of which were read before."""
 
 
@@ -183,7 +183,7 @@ def _sorted_out(values: dict[str, str]) -> tuple[Mapping[str, str], Mapping[str,
     return {kind: value for kind, value in values.items() if kind not in linked}, linked
 
 
-@PROMPT.of
+@PROMPT.cached
 def parse_question(text: str) -> Sequence[Question]:
     """Return each question or list of questions after the biographies; the last is to be answered."""
     blocks = [ANSWERS.split(block, maxsplit=1) for block in BLOCKS.split(text[text.rfind(END) :])[1:]]
@@ -239,7 +239,7 @@ class Frame:
         return sentence[len(self.before) : len(sentence) - len(self.after)]
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_in(style: str, text: str) -> tuple[Entry, ...]:
     """Return every biography of a prompt in one style, in order."""
     return parse_biographies(text) if style == PLAIN else tuple(entries(text, _take_each_apart(style)))
@@ -247,7 +247,7 @@ def read_in(style: str, text: str) -> tuple[Entry, ...]:
 
 @cache
 def _take_each_apart(style: str) -> Callable[[Sequence[str]], list[Said]]:
-    return LINES.of_each(partial(parse_styled, style))
+    return LINES.cached_map(partial(parse_styled, style))
 
 
 def parse_styled(style: str, line: str) -> Said:
@@ -286,7 +286,7 @@ def _shared(line: str, sentences: list[str]) -> str:
     return str(names[0])
 
 
-@LINES.of
+@LINES.cached
 def _stated(style: str, sentence: str) -> tuple[str, str]:
     """Return the attribute and value in a sentence without its name; most such sentences recur, and are cached."""
     found = {

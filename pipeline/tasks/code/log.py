@@ -40,7 +40,7 @@ class Log:
     question: str
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_log(text: str) -> Log:
     """Read a prompt.
 
@@ -81,7 +81,7 @@ def read_commit(text: str) -> Commit:
     return Commit(head[1], reverts[1] if reverts else "", head[3], name, was, now, text)
 
 
-_commits = LINES.of_each(read_commit)
+_commits = LINES.cached_map(read_commit)
 
 
 def answers(log: Log, left_out: frozenset[str] = frozenset()) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def plain(name: str) -> str:
     return name[4:] if name[:4] in ("the ", "The ") else name
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Sequence[Entry]:
     """Return every document of a prompt, in order."""
     start = text.find(DOCUMENTS) + len(DOCUMENTS)
@@ -71,7 +71,7 @@ def entries(body: str, start: int = 0) -> Iterator[Entry]:
         start = stop
 
 
-@LINES.of_each
+@LINES.cached_map
 def _taken_apart(line: str) -> tuple[Form, str, dict[str, str], str]:
     form, name, facts, number = take_apart(line.rstrip("\n"))
     return forms()[form], name, facts, number
@@ -166,7 +166,7 @@ def demonstrations(text: str) -> list[tuple[str, str, str]]:
     return [(found[1], found[2], found[3]) for found in whole_lines(SHOWN, "Example ", text)]
 
 
-@PROMPT.of
+@PROMPT.cached
 def question(text: str) -> str:
     """Return the question that a prompt ends in."""
     found = ASKED.search(text, max(0, text.rfind("\nQuestion: ")))

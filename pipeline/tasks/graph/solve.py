@@ -100,7 +100,7 @@ def way(children: Mapping[str, Sequence[str]], node: str, steps: int) -> list[st
     return found[1:]
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str, kind: str = "") -> Listed:
     """Read the last graph of a prompt, and the question about it; `kind` is needed in languages other than English."""
     starts = [mark.end() for mark in _starts(text, kind)]

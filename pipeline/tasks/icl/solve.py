@@ -40,7 +40,7 @@ class Examples:
         return (intent[0], "") if self.count == ACTS_ALONE else intent
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Examples:
     """Read a prompt."""
     body, stated = BODY.search(text), STATED.search(text)
@@ -66,7 +66,7 @@ def solve(text: str) -> str:
     return next(iter(found))
 
 
-@PROMPT.of
+@PROMPT.cached
 def _labels(text: str) -> Mapping[Intent, set[str]]:
     """Return the labels of the messages of each intent."""
     shown, found = read(text), dict[Intent, set[str]]()

@@ -184,7 +184,7 @@ def answer(asked: Query, stories: list[Told]) -> str:
     return LETTERS[asked.choices.index(value)]
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_body(text: str) -> tuple[Line, ...]:
     """Return every line of the body."""
     start = text.find("\n" + START) + 1 + len(START)
@@ -199,7 +199,7 @@ def read_body(text: str) -> tuple[Line, ...]:
     )
 
 
-@LINES.of_each
+@LINES.cached_map
 def _told(line: str) -> Told | Literal[False]:
     return False if RANDOM_LETTERS.fullmatch(line) else read_story(line)
 

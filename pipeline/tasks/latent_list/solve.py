@@ -111,7 +111,7 @@ def advanced(items: Iterable[int], steps: Iterable[Step | None]) -> list[int]:
     return left
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Session:
     """Read the last program of a prompt."""
     opening = text.rfind(f"\n{OPENING}") + 1

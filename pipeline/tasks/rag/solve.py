@@ -220,7 +220,7 @@ def _descriptions() -> list[tuple[Form, str, str, re.Pattern[str]]]:
     return found
 
 
-@PROMPT.of
+@PROMPT.cached
 def table_of(text: str) -> Table:
     """Return the documents of a prompt as a table."""
     return Table(read(text))

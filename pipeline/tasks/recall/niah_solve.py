@@ -66,7 +66,7 @@ def read_needles(text: str) -> list[Needle]:
     return list(map(Needle, found.things, found.keys, found.values, *edges))
 
 
-@PROMPT.of
+@PROMPT.cached
 def columns(text: str) -> Needles:
     """Return the needles of a prompt."""
     lines = Lines(text)
@@ -76,7 +76,7 @@ def columns(text: str) -> Needles:
     return Needles(lines, list(compress(count(), said)), *zip(*filter(None, said), strict=True))
 
 
-@LINES.of_each
+@LINES.cached_map
 def _said(line: str) -> tuple[str, ...]:
     """Return the thing, key and value that a line without its newline states; empty if it is not a needle."""
     found = STATED.match(f"{line}\n")
@@ -93,7 +93,7 @@ def is_ordered(text: str) -> bool:
     return bool(_asked(text)[1])
 
 
-@PROMPT.of
+@PROMPT.cached
 def _asked(text: str) -> tuple[str, str]:
     asked = [found.groups("") for found in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:

@@ -49,7 +49,7 @@ class Program:
         return self.lines.span(self.numbers[place])
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_program(text: str) -> Program:
     """Return the program of a prompt."""
     lines = Lines(text, *body(text))
@@ -62,7 +62,7 @@ def read_steps(text: str) -> list[Step]:
     return [step for step in _steps(text.split("\n")[:-1]) if step]
 
 
-@LINES.of_each
+@LINES.cached_map
 def _steps(line: str) -> Step | Literal[False]:
     """Return the step that a line states, or False."""
     one = LINE.match(f"{line}\n")
@@ -103,7 +103,7 @@ def solve(text: str) -> str:
     return ", ".join(found)
 
 
-@PROMPT.of
+@PROMPT.cached
 def _answer(text: str) -> list[str]:
     return holders(read_program(text).steps, parse_question(text))
 

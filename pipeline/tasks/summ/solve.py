@@ -55,7 +55,7 @@ class Annals:
     numbers: dict[int, str]
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Annals:
     """Return every entry of a prompt."""
     start, end = text.find(BODY) + len(BODY), text.rfind(END) + 1
@@ -66,7 +66,7 @@ def read(text: str) -> Annals:
     return Annals([line for _, line in found], {line.start: number for number, line in found})
 
 
-@LINES.of_each
+@LINES.cached_map
 def _entries(line: str) -> tuple[str, int, str]:
     """Return the number of an entry, its day, and the text after the date."""
     found = LINE.fullmatch(line)
@@ -91,7 +91,7 @@ def parse_question(question: str) -> Question:
     return Question(found[1], day_of("31", "December", found[2]), frozenset(PHRASES[one] for one in found.groups()[2:]))
 
 
-@PROMPT.of
+@PROMPT.cached
 def told_in(text: str, prop: str) -> list[Event]:
     """Return all that a prompt states about a property; the last prompt and property are cached."""
     return told_of(read(text).found, prop)

@@ -85,7 +85,7 @@ def read_note(line: str) -> Note:
     return Note(told["name"], kind, told["region"], builder, int(year), _number(cost), beside)
 
 
-notes_of = LINES.of_each(read_note)
+notes_of = LINES.cached_map(read_note)
 
 
 def _one_of(found: re.Match[str]) -> str:
@@ -160,7 +160,7 @@ class AskedNotes(NamedTuple):
     order: str
 
 
-@PROMPT.of
+@PROMPT.cached
 def asked_of_notes(text: str) -> AskedNotes:
     """Return what a prompt asks."""
     found = ASKED_NOTES.search(text, max(0, text.rfind("\nQuestion: ")))
@@ -170,7 +170,7 @@ def asked_of_notes(text: str) -> AskedNotes:
     return AskedNotes(of_plural[found[1]], found[2], found[3])
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_notes(text: str) -> tuple[Lines, list[Note]]:
     """Return the lines of a survey, and what each note states."""
     lines = lines_between(text, "Survey:\n", "This is the end of the survey.")
@@ -254,17 +254,17 @@ def read_line(line: str) -> Logged:
     return Logged((hour, minute, second), host, unit, level, message, quoting[1] if quoting else "")
 
 
-lines_of = LINES.of_each(read_line)
+lines_of = LINES.cached_map(read_line)
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_log(text: str) -> tuple[Lines, list[Logged]]:
     """Return the lines of a log, and what each says."""
     lines = lines_between(text, "Host log:\n", "This is the end of the log.")
     return lines, lines_of(lines.texts)
 
 
-@PROMPT.of
+@PROMPT.cached
 def host_asked(text: str) -> str:
     """Return the host that a prompt asks about."""
     found = ASKED_LOG.search(text, max(0, text.rfind("\nQuestion: ")))
@@ -303,7 +303,7 @@ class Form(NamedTuple):
         return "\t".join(told[column] for column in self.columns)
 
 
-@PROMPT.of
+@PROMPT.cached
 def form_of(text: str) -> Form:
     """Return the form that a prompt states by its rules and exceptions.
 

@@ -110,7 +110,7 @@ def test_readers_share_one_budget_of_characters() -> None:
         read.append((kind, text))
         return kind, text
 
-    first, second = memory.of(lambda text: noted("first", text)), memory.of(lambda text: noted("second", text))
+    first, second = memory.cached(lambda text: noted("first", text)), memory.cached(lambda text: noted("second", text))
     for _ in range(2):
         assert first("a" * 40) == ("first", "a" * 40)
         assert second("a" * 40) == ("second", "a" * 40)
@@ -129,7 +129,7 @@ def test_many_lines_are_read_as_one_by_one_and_each_once() -> None:
         read.append(line)
         return line.upper()
 
-    each = memory.of_each(noted)
+    each = memory.cached_map(noted)
     assert each(["a", "b", "a"]) == ["A", "B", "A"]
     assert each(["b", "a"]) == ["B", "A"]
     assert read == ["a", "b"]
@@ -140,7 +140,7 @@ def test_many_lines_are_read_as_one_by_one_and_each_once() -> None:
 def test_what_a_reader_refuses_is_not_remembered() -> None:
     memory = LineCache(100)
 
-    @memory.of
+    @memory.cached
     def refusing(text: str) -> str:
         raise ValueError(text)
 
@@ -153,7 +153,7 @@ def test_what_a_reader_refuses_is_not_remembered() -> None:
 def test_a_prompt_is_read_once_until_its_row_is_done_with() -> None:
     memory, read = PromptCache(), []
 
-    @memory.of
+    @memory.cached
     def noted(text: str) -> str:
         read.append(text)
         return text.upper()
