@@ -75,11 +75,11 @@ class OfLedger(Task):
         """Return nothing, as the forms in other languages ask about the same entries."""
         return ()
 
-    def said_before(self) -> str:
+    def text_before(self) -> str:
         """Return the instruction, up to the heading of the register."""
         return joined(self._asked.said("table"), self._asked.said("table_about")) + "\n\n"
 
-    def said_behind(self, reply: str, question: str) -> str:
+    def text_after(self, reply: str, question: str) -> str:
         """Return what follows the register: how to reply, and the question."""
         return f"{self._asked.said('register_end')}\n{reply}\n\n{self._asked.question(question)}"
 

@@ -32,7 +32,7 @@ class Lines:
         """Return the span of a line, newline included."""
         return self._edges[number] + number, self._edges[number + 1] + number + 1
 
-    def at(self, span: Span) -> int | None:
+    def number_of(self, span: Span) -> int | None:
         """Return the number of the line with this span, or None."""
         number = bisect(range(len(self.texts)), span[0], key=lambda one: self.span(one)[0]) - 1
         return number if number >= 0 and self.span(number) == span else None

@@ -228,7 +228,7 @@ def _marks(row: Published, found: Needles, mine: Sequence[int]) -> Iterator[str]
     marked = {role: {*row.spans(role)} for role in ("relevant", "decoy")}
     if marked["relevant"] != {found.span(place) for place in mine}:
         yield "the marked lines are not those that answer"
-    numbers = {found.lines.at(span) for span in marked["decoy"] - marked["relevant"]}
+    numbers = {found.lines.number_of(span) for span in marked["decoy"] - marked["relevant"]}
     if marked["decoy"] & marked["relevant"] or not numbers.issubset(found.numbers):
         yield "a marked decoy is not a needle"
 

@@ -32,6 +32,6 @@ def test_lines_are_told_by_their_places(text: str, start: int, end: int) -> None
     lines = Lines(text, start, end)
     spans = [lines.span(number) for number in range(len(lines.texts))]
     assert [text[one:other] for one, other in spans] == [f"{line}\n" for line in lines.texts]
-    assert [lines.at(span) for span in spans] == list(range(len(spans)))
-    assert all(lines.at((one, other + 1)) is None for one, other in spans)
-    assert lines.at((start - 1, start)) is None
+    assert [lines.number_of(span) for span in spans] == list(range(len(spans)))
+    assert all(lines.number_of((one, other + 1)) is None for one, other in spans)
+    assert lines.number_of((start - 1, start)) is None
