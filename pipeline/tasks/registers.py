@@ -122,15 +122,15 @@ def places_of(text: str) -> Places:
     return Places(*([at for at, one in zip(found.numbers, same, strict=True) if one == kind] for kind in kinds))
 
 
-def register_faults(row: Published, behind: int) -> Iterator[str]:
-    """Yield what is wrong with a row's register, which `behind` lines separate from the question.
+def register_faults(row: Published, lines_after: int) -> Iterator[str]:
+    """Yield what is wrong with a row's register, which `lines_after` lines separate from the question.
 
     Relevant marks must be on the entries that are asked for, and decoys on those with only the label or the district.
     """
     found, places = register(row.text), places_of(row.text)
     if not row.text.endswith(row.question):
         yield "the prompt does not end in the question"
-    if found.numbers != list(range(BEFORE, len(found.lines.texts) - behind)):
+    if found.numbers != list(range(BEFORE, len(found.lines.texts) - lines_after)):
         yield "a line of the register is no entry"
     if len({one.code for one in found.stated}) < len(found.stated):
         yield "two entries have the same code"

@@ -235,9 +235,9 @@ def _around(corpus: Corpus, gold: int, depth: float, row_streams: Streams) -> tu
     others = Shuffled(row_streams.of("filler"), len(starts), frozenset({int(home[gold])})).take(len(starts) - 1)
     lengths = np.add.reduceat(sizes, starts)[others]
     before = others[: int(np.searchsorted(np.cumsum(lengths), depth * lengths.sum()))] if len(others) else others
-    behind = others[len(before) :]
+    after = others[len(before) :]
     mine = home[gold]
-    whole = np.concatenate([before, [mine], behind]).astype(np.int64)
+    whole = np.concatenate([before, [mine], after]).astype(np.int64)
     line = in_runs(starts[whole], counts[whole])
     ranks = np.empty(len(line), dtype=np.int64)
     ranks[line] = np.arange(len(line))

@@ -110,10 +110,10 @@ def read(text: str, kind: str = "") -> Listed:
     edges = _edges(text[starts[-1] : end.start()])
     if kind:
         return Listed(starts[-1], edges, _named(text[text.rfind("\n") + 1 :], kind))
-    behind = ASKED.search(text, end.end())
-    if not behind or behind.end() != len(text):
+    asked = ASKED.search(text, end.end())
+    if not asked or asked.end() != len(text):
         raise ReadError("the prompt does not end in a question about a graph")
-    return Listed(starts[-1], edges, _asked(behind))
+    return Listed(starts[-1], edges, _asked(asked))
 
 
 def demonstrations(text: str, kind: str = "") -> list[tuple[Listed, str]]:

@@ -181,11 +181,11 @@ def betrayed(lines: Sequence[str], places: Sequence[int]) -> Iterator[str]:
     relevant = Counter(_between(kinds, place) for place in places)
     filler = every - relevant
     for between in sorted(relevant):
-        before, kind, behind = between
+        before, kind, after = between
         of, others = (sum(counts[seen] for seen in counts if seen[1] == kind) for counts in (relevant, filler))
         share = (1 + filler[between]) / (2 + others)
         if kind in CLASSES.values() and _tail(relevant[between], of, share) < BETRAYS:
-            found = f"{relevant[between]} of {of} relevant lines of kind {kind} stand between {before!r} and {behind!r}"
+            found = f"{relevant[between]} of {of} relevant lines of kind {kind} stand between {before!r} and {after!r}"
             yield f"{found}, and a share of {share:.3f} of filler"
 
 
@@ -206,8 +206,8 @@ NUMBERS = Numbers()
 
 def _between(kinds: bytes, place: int) -> Between:
     """Return the kinds of the lines before, at and after a place; `kinds` begins one before the first line."""
-    before, kind, behind = kinds[place : place + 3]
-    return KINDS[before], KINDS[kind], KINDS[behind]
+    before, kind, after = kinds[place : place + 3]
+    return KINDS[before], KINDS[kind], KINDS[after]
 
 
 def _counted(kinds: bytes) -> Counter[Between]:
@@ -216,15 +216,15 @@ def _counted(kinds: bytes) -> Counter[Between]:
     counts = np.bincount((numbers[:-2] * size + numbers[1:-1]) * size + numbers[2:])
     found = Counter[Between]()
     for place in np.flatnonzero(counts).tolist():
-        rest, behind = divmod(place, size)
+        rest, after = divmod(place, size)
         before, kind = divmod(rest, size)
-        found[KINDS[before], KINDS[kind], KINDS[behind]] = int(counts[place])
+        found[KINDS[before], KINDS[kind], KINDS[after]] = int(counts[place])
     return found
 
 
-def _parted(before: str, kind: str, behind: str) -> bool:
+def _parted(before: str, kind: str, after: str) -> bool:
     """Return whether a line that does nothing follows an addition, and precedes a removal."""
-    return behind == IDLE if kind == "addition" else before == IDLE if kind == "removal" else True
+    return after == IDLE if kind == "addition" else before == IDLE if kind == "removal" else True
 
 
 def _tail(seen: int, of: int, share: float) -> float:

@@ -242,9 +242,9 @@ def method(line: str) -> str:
     return line[line.index(".") + 1 : line.index("(")]
 
 
-def _relevant(line: str, before: str, behind: str) -> Unit:
+def _relevant(line: str, before: str, after: str) -> Unit:
     """Return a relevant line with the filler around it."""
-    texts: tuple[tuple[str, Role], ...] = ((before, "filler"), (f"{line}\n", "relevant"), (behind, "filler"))
+    texts: tuple[tuple[str, Role], ...] = ((before, "filler"), (f"{line}\n", "relevant"), (after, "filler"))
     return Unit(tuple(Piece(text, role) for text, role in texts if text))
 
 

@@ -47,10 +47,10 @@ def spaced(block: Iterable[Operation], rng: Random) -> str:
 def surroundings(rng: Random, name: str) -> tuple[str, str]:
     """Draw the lines before and after a relevant operation."""
     around = AROUND[CLASS[name]]
-    before, _, behind = rng.choices(list(around), list(around.values()))[0].partition(".")
+    before, _, after = rng.choices(list(around), list(around.values()))[0].partition(".")
     return (
         spaced(draw_block(rng, before.rstrip("-")), rng) + IDLE * before.count("-"),
-        IDLE * behind.count("-") + spaced(draw_block(rng, behind.lstrip("-")), rng),
+        IDLE * after.count("-") + spaced(draw_block(rng, after.lstrip("-")), rng),
     )
 
 

@@ -137,7 +137,7 @@ class Choice(State):
         an option did. So the last option to buy before the day is right in a quarter of the rows.
         """
         some, later = sizes(stratum.complexity), self.later(stratum_streams, stratum, index)
-        able = [at for at, (_, behind) in enumerate(some.shapes) if behind < 0 or (behind == 0) == (later == 0)]
+        able = [at for at, (_, sales) in enumerate(some.shapes) if sales < 0 or (sales == 0) == (later == 0)]
         for _ in count():
             shape = rng.choice(able)
             steps, needed = of_shape(rng, some, some.shapes[shape])

@@ -118,12 +118,13 @@ def changes(steps: Sequence[Step], without: int, right: str = "") -> bool:
 
 
 @cache
-def cores(needed: int, behind: int) -> Sequence[Sequence[str]]:
-    """Return the kinds of `needed` steps, `behind` of them later sales, that are all needed for the first to count.
+def cores(needed: int, later_sales: int) -> Sequence[Sequence[str]]:
+    """Return the kinds of `needed` steps that are all needed for the first, a sale, to count.
 
-    Those that the last step alone gives away, or in which no sale is restored, are left out if there are others.
+    `later_sales` of the steps after it are sales. Those that the last step alone gives away, or in which no sale is
+    restored, are left out if there are others.
     """
-    found = [named((SALE, *kinds)) for kinds in _every(_deciding(1), Place(1, 0, behind, needed - 1, ""))]
+    found = [named((SALE, *kinds)) for kinds in _every(_deciding(1), Place(1, 0, later_sales, needed - 1, ""))]
     found = [steps for steps in found if owner(steps) == "0" and all(changes(steps, at, "0") for at in range(needed))]
     hard = [steps for steps in found if by_last_step(steps) != "0"] or found
     hard = [steps for steps in hard if (REDO, "") in steps] or hard
@@ -192,17 +193,17 @@ def fits(ahead: int, length: int) -> bool:
 
 
 def history(
-    rng: Random, ahead: int, needed: int, after: int, behind: int = -1, length: int = 0
+    rng: Random, ahead: int, needed: int, after: int, later_sales: int = -1, length: int = 0
 ) -> tuple[list[Step], range]:
     """Draw a history, and return its steps with the range of those that are `needed` to decide the owner after them.
 
-    Buyers are numbers, in order. `ahead` sales come before the owner's, in `length` steps (0 for any number). `behind`
-    of the needed steps after it are sales (negative for any number). `after` more steps follow.
+    Buyers are numbers, in order. `ahead` sales come before the owner's, in `length` steps (0 for any number).
+    `later_sales` of the needed steps after it are sales (negative for any number). `after` more steps follow.
     """
     first, mine = forgotten(rng, ahead, length), str(ahead)
     rules, start = _deciding(net([kind for kind, _ in first])), Place(1, 0, -1, needed - 1, "")
     while True:
-        kinds = _drawn(rng, rules, start) if behind < 0 else rng.choice(cores(needed, behind))[1:]
+        kinds = _drawn(rng, rules, start) if later_sales < 0 else rng.choice(cores(needed, later_sales))[1:]
         steps = [*first, *named((SALE, *kinds), ahead)]
         if owner(steps) == mine and all(changes(steps, at, mine) == (at >= len(first)) for at in range(len(steps))):
             return [*steps, *_sold_on(rng, steps, after)], range(len(first), len(steps))

@@ -110,8 +110,8 @@ def past(world: Chronicle, rng: Random, some: Sizes, shape: tuple[int, int], tak
 
 def of_shape(rng: Random, some: Sizes, shape: tuple[int, int]) -> tuple[list[Step], range]:
     """Draw the steps of a history of a shape, and the range of needed ones."""
-    needed, behind = shape
-    return history(rng, rng.choice(some.ahead), needed, rng.choice(some.after), behind)
+    needed, later_sales = shape
+    return history(rng, rng.choice(some.ahead), needed, rng.choice(some.after), later_sales)
 
 
 def like(world: Chronicle, rng: Random, other: Past, some: Sizes, taken: Sequence[str]) -> Past:

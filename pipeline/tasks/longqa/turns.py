@@ -219,10 +219,10 @@ def _companions(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[li
         now = int(np.searchsorted(world.days, one.day, side="right"))
         before = [at for at in range(now - 1, max(-1, now - REACH), -1) if at not in shut]
         last = min(now + REACH, int(np.searchsorted(world.days, following)))
-        behind = [at for at in range(now, last) if at not in shut]
+        after = [at for at in range(now, last) if at not in shut]
         many = ENTRIES - 1
-        first = max(row_streams.of("place", number).randrange(ENTRIES), many - len(behind))
-        chosen = [*before[:first], *behind[: many - len(before[:first])]]
+        first = max(row_streams.of("place", number).randrange(ENTRIES), many - len(after))
+        chosen = [*before[:first], *after[: many - len(before[:first])]]
         shut.update(chosen)
         found.append(chosen)
     return found
