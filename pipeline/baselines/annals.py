@@ -20,7 +20,7 @@ from pipeline.tasks.annals.solve import (
     Line,
     day_of,
     history,
-    standing,
+    valid_sales,
 )
 from pipeline.tasks.summ.solve import Question, parse_question, person_and_year, points, read, told_of
 from pipeline.tasks.summ.text import accepted
@@ -149,7 +149,7 @@ def _possible(told: Sequence[Event]) -> Iterator[Event]:
     sales = list[Event]()
     for event in told:
         try:
-            standing([*sales, *([event] if event.kind in ESTATE else [])])
+            valid_sales([*sales, *([event] if event.kind in ESTATE else [])])
         except ValueError:
             continue
         if event.kind in ESTATE:

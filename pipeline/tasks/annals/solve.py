@@ -208,13 +208,13 @@ class Sale:
     out: int = 0
 
 
-def whose(told: Sequence[Event]) -> Event | None:
+def last_valid_sale(told: Sequence[Event]) -> Event | None:
     """Return the latest sale that is still valid after some events in order, or None."""
-    left = standing(told)
+    left = valid_sales(told)
     return left[-1] if left else None
 
 
-def standing(told: Sequence[Event]) -> list[Event]:
+def valid_sales(told: Sequence[Event]) -> list[Event]:
     """Return all sales that are still valid after some events in order."""
     sales: list[Sale] = []
     since: list[Sale] = []
@@ -252,7 +252,7 @@ def stated_in(text: str, prop: str) -> list[Event]:
 def owned(text: str, *, known: bool = True) -> str:
     """Return the owner of the property that a prompt asks about; "" for no owner, unless one must be `known`."""
     prop, day = owner_asked(parse_question(text)[0])
-    sale = whose([event for event in stated_in(text, prop) if event.line.day <= day])
+    sale = last_valid_sale([event for event in stated_in(text, prop) if event.line.day <= day])
     name = sale.values.get("buyer", "") if sale else ""
     if known and not name:
         raise ReadError(f"nobody owns {prop}")

@@ -47,7 +47,7 @@ class Link:
 
     module: Module
     name: str
-    given_out: bool
+    re_exported: bool
     value: Number = abs
     calls: list[Link] = field(default_factory=list)
 
@@ -117,7 +117,7 @@ def _write(link: Link, below: Link | None) -> None:
     called = None
     if below:
         link.calls.append(below)
-        source = "__init__" if below.given_out else below.module.name
+        source = "__init__" if below.re_exported else below.module.name
         spelled = import_one(link.module, source, below.name, below.module.package)
         called = Called(spelled, lambda one: link.calls[0].value(one))
     link.value = scalar_function(link.module, link.name, called)
@@ -172,6 +172,6 @@ def written(link: Link, own: Sequence[Link]) -> Iterator[Written]:
     """Yield the file of a function, and the package's own file if it re-exports the function."""
     role: Role = "relevant" if link in own else "decoy"
     yield Written(link.module.text, role)
-    if link.given_out:
+    if link.re_exported:
         needed = role == "relevant" and link is not own[0]
         yield Written(initial_of(link.module, [link.name]), "relevant" if needed else "decoy")

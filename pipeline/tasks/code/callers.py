@@ -38,12 +38,12 @@ WITHIN = (1, 2)
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A function that others call, also through its package if `given_out`; `root` is the target that it leads to."""
+    """A function that others call, also through its package if `re_exported`; `root` is the target that it leads to."""
 
     module: Module
     name: str
     root: int
-    given_out: bool = False
+    re_exported: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class Callers(FilesTask):
             }.values()
         ]
         for target in targets:
-            if target.given_out:
+            if target.re_exported:
                 used = target is targets[0] and any(one.by_package for one in own)
                 files.append(Written(initial_of(target.module, [name]), "relevant" if used else "decoy"))
         key = sorted(one.name for one in own)
@@ -152,7 +152,7 @@ def call_all(packages: Packages, targets: Sequence[Target]) -> list[Caller]:
         known: dict[int, tuple[str, bool]] = {}
         for target in some:
             if id(target) not in known:
-                by_package = target.given_out and rng.random() < 0.5
+                by_package = target.re_exported and rng.random() < 0.5
                 source = "__init__" if by_package else target.module.name
                 known[id(target)] = import_one(module, source, target.name, target.module.package), by_package
             spelled, by_package = known[id(target)]

@@ -94,10 +94,10 @@ def answers(log: Log, left_out: frozenset[str] = frozenset()) -> tuple[str, ...]
     if not asked:
         raise ReadError(f"no question about a constant: {log.question!r}")
     own = [one for one in log.commits if (one.name, one.path) == asked.groups() and one.code not in left_out]
-    return (standing(own)[-1],)
+    return (commits_in_effect(own)[-1],)
 
 
-def standing(commits: Sequence[Commit]) -> Sequence[str]:
+def commits_in_effect(commits: Sequence[Commit]) -> Sequence[str]:
     """Return the stack of commits in effect after all commits about a constant, the last one on top.
 
     A revert of the top commit removes it; a revert of that revert restores it.

@@ -251,7 +251,11 @@ def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
             if same == (role == "relevant"):
                 found = "the same" if same else "another"
                 yield f"the edge {edge} is marked as {role}, but the answer without it is {found}"
-    if graph.asked.kind == "bfs" and graph.asked.count >= TRAPPED and _forgetful(graph) == {*right.split(", ")}:
+    if (
+        graph.asked.kind == "bfs"
+        and graph.asked.count >= TRAPPED
+        and _reached_without_memory(graph) == {*right.split(", ")}
+    ):
         yield "nobody who forgets where they have been is misled"
 
 
@@ -278,7 +282,7 @@ def _without(graph: Listed, met: Sequence[Edge], edge: Edge) -> str:
         return ""
 
 
-def _forgetful(graph: Listed) -> set[str]:
+def _reached_without_memory(graph: Listed) -> set[str]:
     """Return the nodes that a walker without memory reaches, without the asked node, which the scorer ignores."""
     level = {graph.asked.node}
     for _ in range(graph.asked.count):

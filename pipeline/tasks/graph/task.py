@@ -183,7 +183,10 @@ def guessers(subtask: str, graph: Graph, walk: Walk) -> dict[str, float]:
     ends = {int(graph.near[edge]) if graph.turned else graph.ends[edge] for edge in edges}
     found = {"neighbours": _f1(ends, right)}
     if subtask == "bfs":
-        found |= {"surroundings": len(right) / (len(walk.nodes) - 1), "forgetful": _f1({*walk.forgetful}, right)}
+        found |= {
+            "surroundings": len(right) / (len(walk.nodes) - 1),
+            "forgetful": _f1({*walk.reached_without_memory}, right),
+        }
     return {name: round(value, 6) for name, value in found.items()}
 
 

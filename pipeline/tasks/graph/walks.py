@@ -32,7 +32,7 @@ class Walk:
     decoys: tuple[int, ...]
     left_out: tuple[int, ...]
     nodes: tuple[int, ...]
-    forgetful: tuple[int, ...]
+    reached_without_memory: tuple[int, ...]
     """The nodes, without the root, that a walker without memory reaches in as many steps."""
 
     @property
@@ -43,7 +43,7 @@ class Walk:
     @property
     def trapped(self) -> bool:
         """Whether a walker without memory ends elsewhere."""
-        return {*self.forgetful} != {*self.answers}
+        return {*self.reached_without_memory} != {*self.answers}
 
     @property
     def near(self) -> bool:
@@ -97,7 +97,7 @@ class Reach:
             tuple(decoys),
             tuple(left_out),
             (self.root, *self.by),
-            tuple(sorted(self._forgetful(known) - {self.root})),
+            tuple(sorted(self._reached_without_memory(known) - {self.root})),
         )
 
     def _on_the_way(self) -> set[int]:
@@ -120,7 +120,7 @@ class Reach:
             reached |= level
         return [node for node in self.by if node in level]
 
-    def _forgetful(self, known: set[int]) -> set[int]:
+    def _reached_without_memory(self, known: set[int]) -> set[int]:
         """Return the nodes that a walker without memory reaches in as many steps."""
         level = {self.root}
         for _ in range(self.distance):

@@ -21,11 +21,11 @@ from pipeline.tasks.annals.solve import (
     follow,
     happening_asked,
     history,
+    last_valid_sale,
     owner_asked,
     spans,
     stated_in,
     steps_of,
-    whose,
 )
 from pipeline.tasks.base import Published, Turns
 from pipeline.tasks.solving import ReadError
@@ -79,7 +79,7 @@ def pair_faults(row: Published) -> Iterator[str]:
 
 def name_known_faults(row: Published, told: Sequence[Event], day: int) -> Iterator[str]:
     """Check that one sale does not name its buyer, which is the valid one only in form b."""
-    right = whose([event for event in told if event.line.day <= day])
+    right = last_valid_sale([event for event in told if event.line.day <= day])
     if right is None or (right.kind == UNNAMED) == (row.stratum.complexity == 1):
         yield "the sale that stands names its buyer in form b, or does not in form a"
     if sum(event.kind == UNNAMED for event in told) != 1:
@@ -108,7 +108,7 @@ def _title_faults(
 
 def deciding(steps: Sequence[Event]) -> list[Event]:
     """Return the steps without which another sale is valid in the end, or a later step is impossible."""
-    right = whose(steps)
+    right = last_valid_sale(steps)
     return [event for at, event in enumerate(steps) if _matters(steps, at, right)]
 
 
@@ -160,7 +160,7 @@ def kin_faults(row: Published) -> Iterator[str]:
 def _matters(steps: Sequence[Event], without: int, right: Event | None) -> bool:
     """Return whether the valid sale changes, or there is none, without one of the steps."""
     try:
-        return whose([*steps[:without], *steps[without + 1 :]]) != right
+        return last_valid_sale([*steps[:without], *steps[without + 1 :]]) != right
     except ValueError:
         return True
 
@@ -254,7 +254,7 @@ def _answered(found: Sequence[Line], what: Asked) -> tuple[str, list[Line]]:
     if what.kind == "information":
         return _next_buyer(told, what.name)
     earlier = [event for event in told if event.line.day <= what.day]
-    sale = whose(earlier)
+    sale = last_valid_sale(earlier)
     if sale is None:
         raise ReadError(f"no sale of {what.prop} stands")
     name, needed = sale.values.get("buyer", ""), [event.line for event in deciding(earlier)]

@@ -46,7 +46,7 @@ class Place(NamedTuple):
     `last` is the kind of the last step, or "" for any.
     """
 
-    standing: int
+    valid: int
     undone: int
     sales: int
     left: int
@@ -59,23 +59,23 @@ SPARE = Rules(sale=0, undo=2, undo2=3, redo=2, most=99)
 
 def _onward(rules: Rules, place: Place) -> Iterator[tuple[str, Place]]:
     """Yield the steps that are possible at a place, each with the place after it."""
-    standing, undone, sales, left, last = place
+    valid, undone, sales, left, last = place
     for kind in TRIED if left > 1 or not last else (last,):
-        if kind == SALE and sales and standing >= rules.sale:
-            yield kind, Place(standing + 1, 0, max(sales - 1, -1), left - 1, last)
-        elif kind == UNDO and standing >= rules.undo:
-            yield kind, Place(standing - 1, undone + 1, sales, left - 1, last)
-        elif kind == UNDO2 and standing >= rules.undo2:
-            yield kind, Place(standing - 2, 0, sales, left - 1, last)
+        if kind == SALE and sales and valid >= rules.sale:
+            yield kind, Place(valid + 1, 0, max(sales - 1, -1), left - 1, last)
+        elif kind == UNDO and valid >= rules.undo:
+            yield kind, Place(valid - 1, undone + 1, sales, left - 1, last)
+        elif kind == UNDO2 and valid >= rules.undo2:
+            yield kind, Place(valid - 2, 0, sales, left - 1, last)
         elif kind == REDO and undone >= rules.redo:
-            yield kind, Place(standing + 1, undone - 1, sales, left - 1, last)
+            yield kind, Place(valid + 1, undone - 1, sales, left - 1, last)
 
 
 @lru_cache(maxsize=1 << 16)
 def _ways(rules: Rules, place: Place) -> int:
     """Return the number of ways from a place to the end, each step weighted as in `TRIED`."""
     if not place.left:
-        return int(place.sales <= 0 and 1 <= place.standing <= rules.most)
+        return int(place.sales <= 0 and 1 <= place.valid <= rules.most)
     return sum(TRIED[kind] * _ways(rules, then) for kind, then in _onward(rules, place))
 
 

@@ -19,7 +19,7 @@ from pipeline.tasks.annals.solve import (
     day_of,
     history,
     spans,
-    standing,
+    valid_sales,
 )
 from pipeline.tasks.base import Published
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError
@@ -105,7 +105,7 @@ def told_of(found: Sequence[Line], prop: str) -> list[Event]:
 def points(told: Sequence[Event], what: Question) -> list[Event]:
     """Return the events that belong in a summary, in order."""
     before = [event for event in told if event.line.day <= what.last]
-    left = standing([event for event in before if event.kind in ESTATE])
+    left = valid_sales([event for event in before if event.kind in ESTATE])
     deeds = [event for event in before if event.kind in what.kinds and event.kind not in ESTATE]
     return sorted([*left, *deeds], key=lambda event: event.line.start)
 
