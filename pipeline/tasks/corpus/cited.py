@@ -44,7 +44,7 @@ LONGEST = 700
 """The most characters of a key, which must fit in a reply."""
 SHOWN, SHOWN_FACTS = 5, 3
 """Documents in a demonstration, and the most answers."""
-Held = Mapping[str, frozenset[int]]
+AnswersByPassage = Mapping[str, frozenset[int]]
 """Passages by id, each with the numbers of the answers that it contains."""
 
 
@@ -79,18 +79,18 @@ class Facets(PassageTask):
         self, corpus: Corpus, question: Question, stratum: Stratum, row_streams: Streams
     ) -> tuple[Sequence[str], Key]:
         """Return the ids of the passages chosen for the answers, and the key."""
-        held = chosen(corpus, question)
-        names = row_streams.of("support").sample([*held], len(held))
-        return names, _key(corpus, question, held, self.listing)
+        supporting = chosen(corpus, question)
+        names = row_streams.of("support").sample([*supporting], len(supporting))
+        return names, _key(corpus, question, supporting, self.listing)
 
     def documents_shown(
         self, corpus: Corpus, rng: Random, asked: int, question: Question, gone: Set[str]
     ) -> Sequence[str]:
-        held, fit = chosen(corpus, question), showing(corpus, asked, gone)
-        if question.question == corpus.questions[asked].question or not all(map(fit, held)):
+        supporting, fit = chosen(corpus, question), showing(corpus, asked, gone)
+        if question.question == corpus.questions[asked].question or not all(map(fit, supporting)):
             return ()
         others = [name for name in question.ranked[: 4 * SHOWN] if fit(name)]
-        return [*held, *others[: max(1, SHOWN - len(held))]] if held else ()
+        return [*supporting, *others[: max(1, SHOWN - len(supporting))]] if supporting else ()
 
     def answer_shown(self, corpus: Corpus, question: Question, documents: Sequence[str]) -> str:
         return _key(corpus, question, chosen(corpus, question), self.listing).target
@@ -148,7 +148,7 @@ def facts(question: Question) -> list[tuple[str, ...]]:
 
 
 @lru_cache(maxsize=4096)
-def chosen(corpus: Corpus, question: Question) -> Held:
+def chosen(corpus: Corpus, question: Question) -> AnswersByPassage:
     """Return passages that support the answers, one or two for each, the best first.
 
     Answers that no passage contains are left out. No answer is in more passages than the scorer counts.
@@ -160,21 +160,21 @@ def chosen(corpus: Corpus, question: Question) -> Held:
              for name in question.gold[:LOOKED_AT]}  # fmt: skip
     for least in range(1, SUPPORT + 1):
         for fact in range(len(wanted)):
-            for name, held in every.items():
+            for name, stated in every.items():
                 if times.get(fact, 0) >= least:
                     break
-                if name not in found and fact in held and all(times.get(one, 0) < MOST_SUPPORT for one in held):
-                    found[name] = held
-                    times |= {one: times.get(one, 0) + 1 for one in held}
+                if name not in found and fact in stated and all(times.get(one, 0) < MOST_SUPPORT for one in stated):
+                    found[name] = stated
+                    times |= {one: times.get(one, 0) + 1 for one in stated}
     return found
 
 
-def _key(corpus: Corpus, question: Question, held: Held, listing: bool) -> Key:  # noqa: FBT001
+def _key(corpus: Corpus, question: Question, supporting: AnswersByPassage, listing: bool) -> Key:  # noqa: FBT001
     """Return the key: all answers with the numbers of their documents, in all wordings."""
     places, said = numbers(corpus), facts(question)
     ids = {
-        fact: sorted(str(places[corpus.places[name]]) for name, some in held.items() if fact in some)
-        for fact in sorted(frozenset[int]().union(*held.values()))
+        fact: sorted(str(places[corpus.places[name]]) for name, some in supporting.items() if fact in some)
+        for fact in sorted(frozenset[int]().union(*supporting.values()))
     }
     between, end = (", ", "") if listing else (". ", ".")
     answers = (
@@ -190,8 +190,10 @@ def _askable(corpus: Corpus, count: int, *, listing: bool) -> Sequence[int]:
     found = []
     for number, one in enumerate(corpus.questions):
         if not one.shown and len(one.answers) >= count:
-            held = chosen(corpus, one)
-            if len(frozenset[int]().union(*held.values())) == count and _sound(_key(corpus, one, held, listing), one):
+            supporting = chosen(corpus, one)
+            if len(frozenset[int]().union(*supporting.values())) == count and _sound(
+                _key(corpus, one, supporting, listing), one
+            ):
                 found.append(number)
     return found
 

@@ -87,16 +87,16 @@ class Answering:
 
     def __init__(self, corpus: Corpus, question: Question) -> None:
         self._corpus, self._forms = corpus, forms_of(question.answers)
-        self._held = np.zeros(len(corpus.passages), dtype=np.bool_)
+        self._contain_answer = np.zeros(len(corpus.passages), dtype=np.bool_)
         self._known = np.zeros(len(corpus.passages), dtype=np.bool_)
 
-    def held(self, places: Indices) -> NDArray[np.bool_]:
+    def contain_answer(self, places: Indices) -> NDArray[np.bool_]:
         """Return for each of some passages whether it contains an accepted answer."""
         fresh = places[~self._known[places]]
         if len(fresh) and self._forms:
-            self._held[self._corpus.holding(fresh.tolist(), self._forms)] = True
+            self._contain_answer[self._corpus.holding(fresh.tolist(), self._forms)] = True
         self._known[fresh] = True
-        return np.asarray(self._held[places], dtype=np.bool_)
+        return np.asarray(self._contain_answer[places], dtype=np.bool_)
 
 
 @lru_cache(maxsize=64)
@@ -108,8 +108,8 @@ def answering(corpus: Corpus, number: int) -> Answering:
 class Ranked:
     """The passages ranked for a question and then others, without those that are out or contain an answer."""
 
-    def __init__(self, first: Indices, others: Shuffled | None, held: Answering, out: Iterable[int]) -> None:
-        self._held, self._others, self._drawn = held, others, 0
+    def __init__(self, first: Indices, others: Shuffled | None, answers: Answering, out: Iterable[int]) -> None:
+        self._answers, self._others, self._drawn = answers, others, 0
         self._gone = np.zeros(others.limit if others else int(first.max(initial=0)) + 1, dtype=np.bool_)
         self._gone[[place for place in out if place < len(self._gone)]] = True
         self._found = self._fit(first)
@@ -127,7 +127,7 @@ class Ranked:
     def _fit(self, places: Indices) -> Indices:
         """Return the passages that may be filler."""
         free = places[~self._gone[places]]
-        return free[~self._held.held(free)]
+        return free[~self._answers.contain_answer(free)]
 
 
 def filler(
@@ -178,7 +178,7 @@ def showing(corpus: Corpus, number: int, gone: Set[str]) -> Callable[[str], bool
     """
     known = answering(corpus, number)
     return lambda name: (
-        name not in gone and is_short(corpus, name) and not known.held(np.array([corpus.places[name]]))[0]
+        name not in gone and is_short(corpus, name) and not known.contain_answer(np.array([corpus.places[name]]))[0]
     )
 
 

@@ -216,7 +216,7 @@ class Running(Single):
         corpus, number = self.corpus(sample.stratum), sample.latent["number"]
         home = corpus.passages[corpus.places[corpus.questions[number].gold[0]]].title
         own = sum(corpus.passages[place].title == home for place in units.tolist())
-        holding = int(answering(corpus, number).held(units).sum())
+        holding = int(answering(corpus, number).contain_answer(units).sum())
         return {"filler": {"paragraphs": len(units), "own": own, "holding": holding}}
 
     def faults(self, row: Published) -> Iterator[str]:
