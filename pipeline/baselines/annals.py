@@ -12,8 +12,8 @@ from pipeline.tasks.annals.solve import (
     BODY,
     DATE,
     END,
-    ESTATE,
     NAME,
+    OWNERSHIP_KINDS,
     PHRASE,
     SALES,
     Event,
@@ -149,9 +149,9 @@ def _possible(told: Sequence[Event]) -> Iterator[Event]:
     sales = list[Event]()
     for event in told:
         try:
-            valid_sales([*sales, *([event] if event.kind in ESTATE else [])])
+            valid_sales([*sales, *([event] if event.kind in OWNERSHIP_KINDS else [])])
         except ValueError:
             continue
-        if event.kind in ESTATE:
+        if event.kind in OWNERSHIP_KINDS:
             sales.append(event)
         yield event

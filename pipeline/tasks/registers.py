@@ -23,7 +23,7 @@ ENTRY = re.compile(
     rf"({LABEL}) ({CODE}){COLON}{FIELD} ([0-9]{{3}}){JOINT}{FIELD} ([0-9]{{4}}){JOINT}{FIELD} ([0-9]{{5}})"
 )
 """An entry of a ledger."""
-BEFORE = 3
+LINES_BEFORE = 3
 """Lines before the entries: the instruction, a blank line, and the heading."""
 
 
@@ -130,7 +130,7 @@ def register_faults(row: Published, lines_after: int) -> Iterator[str]:
     found, places = register(row.text), places_of(row.text)
     if not row.text.endswith(row.question):
         yield "the prompt does not end in the question"
-    if found.numbers != list(range(BEFORE, len(found.lines.texts) - lines_after)):
+    if found.numbers != list(range(LINES_BEFORE, len(found.lines.texts) - lines_after)):
         yield "a line of the register is no entry"
     if len({one.code for one in found.stated}) < len(found.stated):
         yield "two entries have the same code"

@@ -94,7 +94,7 @@ def is_letter(one: str) -> bool:
 
 BUDGET = 40 * 1024 * 1024
 """Characters of all lines in the cache; with what was read from them they take about three bytes each."""
-PARTED = 100
+READING_CHARACTERS = 100
 """Characters added to the length of each cached line, for what was read from it."""
 
 Line = TypeVar("Line")
@@ -160,7 +160,7 @@ class _Known(dict[str, Any]):
 
     def __missing__(self, text: str) -> Any:
         line = self._read(text)
-        self._make_room(len(text) + PARTED)
+        self._make_room(len(text) + READING_CHARACTERS)
         self[text] = line
         return line
 

@@ -33,7 +33,7 @@ OWNER = re.compile(
 )
 SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z])")
 NAME = r"[A-Z][a-z]+ [A-Z][a-z]+"
-KEPT = 1 << 14
+CACHED_SENTENCES = 1 << 14
 """Sentences whose meaning is cached, as those of a shard's rows are read again in every profile."""
 
 
@@ -132,7 +132,7 @@ def events(line: Line, name: str, kinds: Sequence[str]) -> Iterator[Event]:
             yield Event(line, *told)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_SENTENCES)
 def _told(sentence: str, kinds: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
     """Return which of `kinds` a sentence is, and the values of its slots; None if it is none of them."""
     for kind, words, said in _patterns():
@@ -196,7 +196,7 @@ def happening_asked(question: str) -> tuple[str, str]:
 
 SALES = ("sale", "unnamed")
 """Kinds of sentences about the sale of a property; the second names no buyer."""
-ESTATE = (*SALES, "undo", "undo2", "redo")
+OWNERSHIP_KINDS = (*SALES, "undo", "undo2", "redo")
 """Kinds of sentences that determine the owner of a property."""
 
 
@@ -239,7 +239,7 @@ def valid_sales(told: Sequence[Event]) -> list[Event]:
 
 def history(found: Sequence[Line], prop: str, kinds: Sequence[str] = ()) -> list[Event]:
     """Return the events of a property; its sentences must be of some kinds, by default all that are allowed."""
-    kinds = kinds or (*ESTATE, *deed_kinds(), *happening_kinds())
+    kinds = kinds or (*OWNERSHIP_KINDS, *deed_kinds(), *happening_kinds())
     return [event for line in about(found, prop) for event in events(line, prop, kinds)]
 
 
@@ -277,13 +277,13 @@ def lettered(text: str) -> tuple[str, str]:
     return found[0], name
 
 
-WORDS = {
+RELATIVE_STEPS = {
     "father": ("father",), "mother": ("mother",), "husband": ("husband",), "wife": ("wife",),
     "father-in-law": ("spouse", "father"), "mother-in-law": ("spouse", "mother"),
     "paternal grandfather": ("father", "father"), "paternal grandmother": ("father", "mother"),
     "maternal grandfather": ("mother", "father"), "maternal grandmother": ("mother", "mother"),
 }  # fmt: skip
-STEP = re.compile(rf"the (?P<word>{'|'.join(WORDS)}) of ")
+STEP = re.compile(rf"the (?P<word>{'|'.join(RELATIVE_STEPS)}) of ")
 CHILD = {"birth": "child", "bride": "wife", "groom": "husband", "burial": "person"}
 """For each kind of event, whose parents it names."""
 PHRASE = re.compile(r"(?:Who was|What was the name of|Who, by these annals, was) (the .+)\?")
@@ -296,7 +296,7 @@ def steps_of(question: str) -> tuple[str, list[str]]:
         raise ReadError(f"no question about a relative: {question!r}")
     left, steps = found[1], list[str]()
     while match := STEP.match(left):
-        steps = [*WORDS[match["word"]], *steps]
+        steps = [*RELATIVE_STEPS[match["word"]], *steps]
         left = left[match.end() :]
     return left, steps
 

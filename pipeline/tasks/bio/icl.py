@@ -34,7 +34,7 @@ from pipeline.worlds.people import CLAN, STEPS, WORLD, Person, people, source_di
 from pipeline.worlds.words import pool
 
 WORLDS, LABELS = 2, 10
-TRIES = 200
+GROUPINGS_TRIED = 200
 """Random groupings from which the most even one is taken."""
 DEALT = (("asked", 2), ("labels", LABELS), ("other labels", LABELS))
 SPARES_EACH = 4
@@ -213,7 +213,7 @@ def grouped(rng: Random) -> list[list[str]]:
     letters: dict[str, list[str]] = {}
     for university in pool("universities"):
         letters.setdefault(initial(university), []).append(university)
-    tried = [_grouping(rng, letters) for _ in range(TRIES)]
+    tried = [_grouping(rng, letters) for _ in range(GROUPINGS_TRIED)]
     best = min(tried, key=lambda groups: sum(len(group) ** 2 for group in groups))
     return rng.sample(best, len(best))
 

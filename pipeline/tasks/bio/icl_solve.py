@@ -21,7 +21,7 @@ BLOCK = re.compile(
     r"Answer:(?: Category (?P<label>10|[1-9])\n)?"
 )
 ARTICLE = "the "
-SHARED = 4
+DIFFERENT_NAMES = 4
 """The number of different names that two people have if they share two of three."""
 
 
@@ -103,7 +103,9 @@ def faults(row: Published, number: int, slack: int) -> Iterator[str]:
     yield from people_faults([told for case in (*cases, shown.last) for told in case.people])
     if any(len(case.people) != 2 for case in (*cases, shown.last)):
         yield "an example is not about two people"
-    elif any(len({*case.people[0].name.split(" "), *case.people[1].name.split(" ")}) != SHARED for case in cases):
+    elif any(
+        len({*case.people[0].name.split(" "), *case.people[1].name.split(" ")}) != DIFFERENT_NAMES for case in cases
+    ):
         yield "the two people of an example do not share two names"
     yield from _label_faults(cases, number, slack)
     if any(told.stated["university"] == shown.last.university for case in cases for told in case.people):

@@ -29,7 +29,7 @@ from pipeline.tasks.bio.solve import Entry, Question, parse_biographies, parse_q
 from pipeline.tasks.bio.text import biography, facts, question
 from pipeline.worlds.people import ATTRIBUTES, WORLD, choices_of, people, source_digest
 
-SHORT = 0.5
+SHARE_WITH_GAP = 0.5
 """Share of people with a gap, equal to the share of rows whose asked person has one."""
 BY_CHANCE = 1e9
 """A share counts as wrong if chance would produce it in fewer than one of this many prompts."""
@@ -78,8 +78,8 @@ def _gap_faults(row: Published, asked: str, others: Sequence[Entry]) -> Iterator
         yield "a biography lacks more than one sentence"
     share = density(row.stratum)
     lacking = Counter(name for entry in others for name in READER_ATTRIBUTES if name not in entry.stated)
-    full = share * (1 - SHORT)
-    stating = share * (1 - SHORT / len(READER_ATTRIBUTES))
+    full = share * (1 - SHARE_WITH_GAP)
+    stating = share * (1 - SHARE_WITH_GAP / len(READER_ATTRIBUTES))
     yield from _off(len(others) - lacking.total(), len(others), full, "are without a gap")
     yield from _off(len(others) - lacking[asked], len(others), stating, "state what is asked")
 

@@ -90,20 +90,21 @@ def _links(chain: Sequence[Person]) -> list[tuple[Person, Person | None]]:
 
 
 ORDERS = ("later", "mixed")
-RATE = 2048
+TOKENS_PER_DECOY = 2048
 """One biography in a decoy chain for this many tokens of the nominal length."""
-CROWD, CROWD_RATE, TAKEN = 16, 384, 1024
-"""At least `CROWD` of them, or one per `CROWD_RATE` tokens beyond the first `TAKEN` if that is fewer."""
-OTHER = 3
+FEWEST_DECOYS, TOKENS_PER_DECOY_IF_SHORT, TOKENS_TAKEN = 16, 384, 1024
+"""At least `FEWEST_DECOYS` of them; one per `TOKENS_PER_DECOY_IF_SHORT` tokens beyond the first `TOKENS_TAKEN` if that
+is fewer."""
+CHAINS_PER_OTHER = 3
 """One in this many decoy chains is about another attribute."""
-APART = {"birthplace": "city", "city": "birthplace"}
+DISTINCT_FROM = {"birthplace": "city", "city": "birthplace"}
 """Attributes that differ for every person of the world; a link must not make them equal."""
 
 
 def decoy_chains(stratum: Stratum) -> int:
     """Return the number of decoy chains among other people, which depends only on length and complexity."""
-    crowd = min(CROWD, (stratum.length - TAKEN) // CROWD_RATE)
-    return max(1, max(crowd, stratum.length // RATE) // stratum.complexity)
+    crowd = min(FEWEST_DECOYS, (stratum.length - TOKENS_TAKEN) // TOKENS_PER_DECOY_IF_SHORT)
+    return max(1, max(crowd, stratum.length // TOKENS_PER_DECOY) // stratum.complexity)
 
 
 def strangers(rng: Random, everybody: Sequence[Person], count: int, known: Iterable[int]) -> Iterator[int]:
@@ -130,11 +131,12 @@ def _together(
     """Return whether a person may be in a chain with `others` (either may have the other's value) and the `rest`."""
     if one // CLAN in {other // CLAN for other in (*others, *rest)}:
         return False
-    if attribute not in APART:
+    if attribute not in DISTINCT_FROM:
         return True
     pairs = [(everybody[one], everybody[other]) for other in others]
     return all(
-        a.value(APART[attribute]) != b.value(attribute) and b.value(APART[attribute]) != a.value(attribute)
+        a.value(DISTINCT_FROM[attribute]) != b.value(attribute)
+        and b.value(DISTINCT_FROM[attribute]) != a.value(attribute)
         for a, b in pairs
     )
 
@@ -149,7 +151,9 @@ def decoys_of(
     shown = set(flat(latent["shown"]))
     drawn = (one for one in drawn if one not in shown)
     rng, rest = row_streams.of("decoy attributes"), [attribute for attribute in ATTRIBUTES if attribute != asked]
-    abouts = [rng.choice(rest) if place % OTHER == OTHER - 1 else asked for place in range(number)]
+    abouts = [
+        rng.choice(rest) if place % CHAINS_PER_OTHER == CHAINS_PER_OTHER - 1 else asked for place in range(number)
+    ]
     for place, chain in enumerate(chains):
         if everybody[chain[0]].value(asked) == sample.key.target:
             abouts[place] = asked
@@ -193,7 +197,7 @@ class Multihop(Biographies):
 
     def namesakes_of(self, stratum: Stratum) -> int:
         """Return the number of namesakes of each person in the asked chain; they replace other decoys."""
-        wanted = len(NAMES) * int(stratum.knob("namesakes", base.KNOB[0]))
+        wanted = len(NAMES) * int(stratum.knob("namesakes", base.NAMESAKE_COUNTS[0]))
         people = stratum.complexity * (1 + self.shots_of(stratum))
         room = base.room(stratum, people, self.max_new_tokens) // stratum.complexity
         return min(wanted, max(decoy_chains(stratum), room))
@@ -269,7 +273,10 @@ class Multihop(Biographies):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess, and of the end of any chain about the asked attribute."""
         number = self.chains_of(sample.stratum)
-        return {"uniform": 1 / choices_of(sample.latent["asked"]), "any_chain": 1 / (1 + number - number // OTHER)}
+        return {
+            "uniform": 1 / choices_of(sample.latent["asked"]),
+            "any_chain": 1 / (1 + number - number // CHAINS_PER_OTHER),
+        }
 
 
 TASKS = (Multihop(),)

@@ -69,7 +69,7 @@ ASKED = (
 BLOCKS = re.compile(r"\nQuestions?:\s")
 ANSWERS = re.compile(r"\nAnswers?:")
 
-KEPT = 256
+CACHED_QUESTIONS = 256
 """Questions whose meaning is cached, as a row's own are read again and again."""
 Said = tuple[str, Mapping[str, str], Mapping[str, str], str]
 """The name, the stated attributes, the names that attributes are linked to, and the label or ""."""
@@ -204,7 +204,7 @@ def _parts(question: str) -> Iterator[str]:
         yield line.removeprefix(f"{number}. ")
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_QUESTIONS)
 def understand(line: str) -> tuple[str, str]:
     """Return the attribute and the name that a question asks for."""
     for attribute, pattern in ASKED:
@@ -218,7 +218,7 @@ STYLED_NAME = re.compile(r"(?=\b([A-Z][a-z]+ [A-Z][a-z]+ [A-Z][a-z]+)\b)")
 DATE = re.compile(r"[1-9]\d? (?:January|February|March|April|May|June|July|August|September|October|November|December) "
                   r"(?:19[5-9]\d|200[01])")  # fmt: skip
 POOLS = {"birthplace": "cities", "hobby": "hobbies", "university": "universities", "major": "majors", "city": "cities"}
-EDGE = 10
+EDGE_CHARACTERS = 10
 """Characters at the start or end of a sentence that select the wordings to compare."""
 OPENING = "name"
 """What the first sentence states if only it contains the name."""
@@ -302,7 +302,7 @@ def _stated(style: str, sentence: str) -> tuple[str, str]:
 def _near(style: str, sentence: str) -> Iterable[Frame]:
     """Return the wordings that begin or end like a sentence."""
     by_start, by_end = _frames(style)
-    return chain(by_start.get(sentence[:EDGE], ()), by_end.get(sentence[-EDGE:], ()))
+    return chain(by_start.get(sentence[:EDGE_CHARACTERS], ()), by_end.get(sentence[-EDGE_CHARACTERS:], ()))
 
 
 def _possible(kind: str, value: str) -> bool:
@@ -327,12 +327,12 @@ def _frames(style: str) -> tuple[Mapping[str, list[Frame]], Mapping[str, list[Fr
     by_start: dict[str, list[Frame]] = {}
     by_end: dict[str, list[Frame]] = {}
     for frame in _all_frames(style):
-        if len(frame.before) >= EDGE:
-            by_start.setdefault(frame.before[:EDGE], []).append(frame)
-        elif len(frame.after) >= EDGE:
-            by_end.setdefault(frame.after[-EDGE:], []).append(frame)
+        if len(frame.before) >= EDGE_CHARACTERS:
+            by_start.setdefault(frame.before[:EDGE_CHARACTERS], []).append(frame)
+        elif len(frame.after) >= EDGE_CHARACTERS:
+            by_end.setdefault(frame.after[-EDGE_CHARACTERS:], []).append(frame)
         else:
-            raise ValueError(f"the wording {frame} has fewer than {EDGE} characters on either side")
+            raise ValueError(f"the wording {frame} has fewer than {EDGE_CHARACTERS} characters on either side")
     return by_start, by_end
 
 

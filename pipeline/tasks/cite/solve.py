@@ -25,7 +25,7 @@ from pipeline.worlds.wording import parse, pattern, reader
 PRONOUNS = {"it": "(?:it|he|she)", "him": "(?:it|him|her)", "its": "(?:its|his|her)"}
 NAMED = {"it": "(?P<name>.+)", "him": "(?P<name>.+)", "its": "(?P<name>.+)'s?"}
 """What fills the slots of a clause; the first slot of the first clause has a name."""
-KEPT = 256
+CACHED_READINGS = 256
 """Questions and clauses whose readings are cached, as a row's own are read again and again."""
 Place = tuple[str, str]
 """A form and one of its relations."""
@@ -73,7 +73,7 @@ def known(found: Sequence[Entry], question: str) -> list[Fact]:
     return stated
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_READINGS)
 def listed_in(question: str) -> list[tuple[Place, str]]:
     """Return the place and the value that a question for a list means, in every reading; none for other questions."""
     return [(place, plain(match["value"])) for place, one in _lists() if (match := one.fullmatch(question))]
@@ -109,7 +109,7 @@ def subject(found: Sequence[Entry], question: str) -> tuple[str, list[list[Place
     raise ReadError(f"no question: {question!r}")
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_READINGS)
 def _named(said: str) -> list[tuple[Place, str]]:
     """Return the place and the name in a clause, in every reading."""
     return [(place, plain(match["name"])) for place, one in _clauses(named=True) if (match := one.fullmatch(said))]
@@ -123,7 +123,7 @@ def _openings(question: str) -> Iterator[str]:
             yield question[len(head) : -len(end)]
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_READINGS)
 def _places(said: str, kind: str, named: str = "") -> list[Place]:
     """Return the places that a clause about a thing of a kind may mean."""
     return [

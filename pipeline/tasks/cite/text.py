@@ -71,11 +71,11 @@ def _worded(facts: Mapping[str, Sequence[str]], between: str, end: str) -> tuple
     return tuple(f"{answer}{end}" for answer in answers)
 
 
-MORE = (4, 5)
+MORE_FACTS = (4, 5)
 """How many facts a document about the thing states besides the leading one, if it has that many."""
 OWN_DECOYS = 4
 """The most decoys about the thing itself."""
-NEAR = 12
+MOST_YEARS_APART = 12
 """The most years between the beginnings of a thing and a decoy; it is raised until something fits."""
 MENTIONS = 2
 """How often a decoy about another thing names the one asked about."""
@@ -186,7 +186,7 @@ def part(rng: Random, thing: Thing, form: str, stated: Sequence[str], but: Seque
     """Return a thing with few facts: the leading one, what is to be `stated`, and some others outside of `but`."""
     known, (lead, *others) = thing.stated[form], forms()[form].relations
     rest = [one.name for one in others if (form, one.name) not in but and one.name not in stated]
-    told = {lead.name, *stated, *rng.sample(rest, min(len(rest), rng.choice(MORE) - len(stated)))}
+    told = {lead.name, *stated, *rng.sample(rest, min(len(rest), rng.choice(MORE_FACTS) - len(stated)))}
     facts = {one.name: known[one.name] for one in (lead, *others) if one.name in told}
     return Thing(thing.kind, thing.name, thing.era, {form: facts})
 
@@ -245,7 +245,7 @@ def years_near(thing: Thing, most: int) -> tuple[int, int]:
 
 def _other(world: Gazetteer, rng: Random, asked: Query, taken: Sequence[str]) -> Thing:
     """Invent another thing of the same kind and time, with another value for each asked fact."""
-    for turn in count(NEAR):
+    for turn in count(MOST_YEARS_APART):
         years = years_near(asked.thing, turn)
         other = whole(world, rng, asked.thing.kind, taken, years)
         if not any(other.stated[form][name] == asked.thing.stated[form][name] for form, name in asked.places):

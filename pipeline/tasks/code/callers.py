@@ -29,9 +29,9 @@ from pipeline.worlds.forge import (
     words,
 )
 
-SAME, NO_ROOT = 3, -1
+FUNCTIONS_PER_NAME, NO_ROOT = 3, -1
 """Functions of one name, each in a package of its own."""
-SHOWN = 0.35
+RE_EXPORTED_SHARE = 0.35
 """The share of packages that re-export the function."""
 WITHIN = (1, 2)
 
@@ -76,7 +76,9 @@ class Callers(FilesTask):
         sibling, *_ = [Target(one.module, sibling_of(one.module), NO_ROOT) for one in targets]
         name, further = targets[0].name, size // 2 if within > 1 else 0
         callers = call_all(packages, targets * (size - further))
-        callers += call_all(packages, [one for root in range(SAME) for one in of_root(rng, callers, root, further)])
+        callers += call_all(
+            packages, [one for root in range(FUNCTIONS_PER_NAME) for one in of_root(rng, callers, root, further)]
+        )
         callers += call_all(packages, [sibling] * (size // 2 + 1))
         mentions = [mention(packages, name) for _ in range(size // 2 + 1)]
         own = [one for one in callers if one.root == 0]
@@ -123,10 +125,10 @@ def same_named(packages: Packages) -> list[Target]:
     """Write functions of one name, each in a package of its own; the first is the one asked about."""
     _, namer = packages.new()
     name, found = namer.function(), list[Target]()
-    for root in range(SAME):
+    for root in range(FUNCTIONS_PER_NAME):
         module = started(*packages.new(namer.domain))
         beside(module, partial(scalar_function, module, name), most=1)
-        found.append(Target(module, name, root, packages.rng.random() < SHOWN))
+        found.append(Target(module, name, root, packages.rng.random() < RE_EXPORTED_SHARE))
     return found
 
 

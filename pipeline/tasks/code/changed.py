@@ -42,14 +42,14 @@ from pipeline.worlds.forge import (
 
 FILES = 3
 """Files with a constant of the same name, and changes of the same kind."""
-NEEDED = {1: (1,), 5: (5,), 20: (19, 21)}
+NEEDED_COMMITS = {1: (1,), 5: (5,), 20: (19, 21)}
 """How many commits are needed, by complexity: the one that is asked for, and pairs after it."""
 VALUES = range(2, 90)
-SHARE = (False, True, True)
+IN_TWO_OF_THREE = (False, True, True)
 """What is dealt for whether the last value is set again and reverted, and whether the right commit is reapplied."""
-BETWEEN = 0.2
+GAP_FACTOR = 0.2
 """The factor by which the gap after the right commit, and after each point where all is reverted, is shortened."""
-FEW = 4
+VALUES_OF_CONSTANT = 4
 """Values that a constant takes, each more than once."""
 
 
@@ -80,16 +80,16 @@ class Changed(CodeTask):
         """Draw the history of a constant, and those of constants of the same name in two other files."""
         rng, world = dealer.rng("commits"), history(dealer.row_streams, dealer.stratum.tier)
         codes = world.codes(world.units * 4 + rng.randrange(1 << 30))
-        packages, values = Packages(rng), rng.sample(VALUES, FEW)
+        packages, values = Packages(rng), rng.sample(VALUES, VALUES_OF_CONSTANT)
         _, namer = packages.new()
         name = namer.constant(of_row=True)
         module = rng.choice(namer.domain.modules)
         places = [setting(rng, *packages.new(namer.domain), name, module) for _ in range(FILES)]
-        turns = [(dealer.deal("again", SHARE), dealer.deal("reapplied", SHARE))]
-        turns += [(rng.choice(SHARE), rng.choice(SHARE)) for _ in range(FILES - 1)]
+        turns = [(dealer.deal("again", IN_TWO_OF_THREE), dealer.deal("reapplied", IN_TWO_OF_THREE))]
+        turns += [(rng.choice(IN_TWO_OF_THREE), rng.choice(IN_TWO_OF_THREE)) for _ in range(FILES - 1)]
         histories = [
             Telling(rng, codes, place, values).told(
-                rng.choice(NEEDED[dealer.stratum.complexity]), again=again, reapplied=reapplied
+                rng.choice(NEEDED_COMMITS[dealer.stratum.complexity]), again=again, reapplied=reapplied
             )
             for place, (again, reapplied) in zip(places, turns, strict=True)
         ]
@@ -115,7 +115,7 @@ class Changed(CodeTask):
         wanted = sorted(depths(stratum_streams, row_streams, stratum.rows, sample.index, len(sample.relevant)))
         rng, lines = row_streams.of("decoys"), list[tuple[float, Written]]()
         for at in range(0, len(wanted) - 1, 2):  # a reader who stops early rarely stops where all is reverted
-            wanted[at] += (1 - BETWEEN) * (wanted[at + 1] - wanted[at])
+            wanted[at] += (1 - GAP_FACTOR) * (wanted[at + 1] - wanted[at])
         for count in sample.latent["histories"]:
             some = [next(files) for _ in range(count)]
             lines += zip(history_depths(rng, [one.role for one in some], wanted), some, strict=True)

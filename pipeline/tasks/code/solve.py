@@ -19,7 +19,7 @@ from pipeline.tasks.code.reading import File, Name, Repository, called_names, ca
 from pipeline.tasks.solving import ReadError, count_words
 
 DESCRIBED = re.compile(r"Which function takes a list of whole numbers and does this: it (.+)\?")
-LISTS, LISTED = 32, "of lists"
+LISTS_TRIED, LIST_FUNCTIONS = 32, "of lists"
 """How many lists functions are run on; the cache key for the functions of a file that take one."""
 Act = Callable[[list[int], int], Any]
 
@@ -77,7 +77,10 @@ PATTERNS = tuple((re.compile(said.replace("#", r"(\d)")), act) for said, act in 
 def lists() -> Sequence[list[int]]:
     """Return the lists that functions are run on, which are not those that the writer tries."""
     rng = stream("code.find", "proof")
-    return [[rng.randrange(-5, 31) for _ in range(size)] for size in (0, 1, 3, *rng.choices(range(6, 17), k=LISTS - 3))]
+    return [
+        [rng.randrange(-5, 31) for _ in range(size)]
+        for size in (0, 1, 3, *rng.choices(range(6, 17), k=LISTS_TRIED - 3))
+    ]
 
 
 def wanted(question: str) -> Sequence[Any]:
@@ -107,9 +110,9 @@ def candidates(repository: Repository) -> Sequence[Name]:
 
 def of_lists(file: File) -> Sequence[str]:
     """Return the functions of a file that take only a list of numbers; cached."""
-    if LISTED not in file.compiled:
-        file.compiled[LISTED] = [name for name, node in file.functions.items() if _takes(node) == ["list[int]"]]
-    found: Sequence[str] = file.compiled[LISTED]
+    if LIST_FUNCTIONS not in file.compiled:
+        file.compiled[LIST_FUNCTIONS] = [name for name, node in file.functions.items() if _takes(node) == ["list[int]"]]
+    found: Sequence[str] = file.compiled[LIST_FUNCTIONS]
     return found
 
 
@@ -120,7 +123,7 @@ def _takes(node: ast.FunctionDef) -> Sequence[str]:
 def matching(repository: Repository) -> Sequence[Name]:
     """Return the functions that give the described result for all lists."""
     results, found = wanted(repository.question), list[Name]()
-    order = sorted(range(LISTS), key=lambda at: -len(lists()[at]))
+    order = sorted(range(LISTS_TRIED), key=lambda at: -len(lists()[at]))
     for name in candidates(repository):
         file = repository.files[name.module]
         if returned(repository, file, name, order[0]) == results[order[0]] and all(

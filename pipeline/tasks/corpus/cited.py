@@ -34,15 +34,15 @@ from pipeline.tasks.corpus.passages import (
 from pipeline.tasks.corpus.questions import KNOBS
 from pipeline.tasks.documents.haystack import FACTS
 
-MOST = 12
+MOST_ANSWERS = 12
 """The most answers to a question."""
-SUPPORT, MOST_SUPPORT = 2, 3
+MOST_CHOSEN, MOST_HOLDING = 2, 3
 """The most passages chosen for an answer, and that contain it; the scorer counts three ids in a statement."""
-LOOKED_AT = 60
+PASSAGES_LOOKED_AT = 60
 """The most passages with an answer to look at, the best first."""
-LONGEST = 700
+LONGEST_KEY = 700
 """The most characters of a key, which must fit in a reply."""
-SHOWN, SHOWN_FACTS = 5, 3
+DOCUMENTS_SHOWN, ANSWERS_SHOWN = 5, 3
 """Documents in a demonstration, and the most answers."""
 AnswersByPassage = Mapping[str, frozenset[int]]
 """Passages by id, each with the numbers of the answers that it contains."""
@@ -58,12 +58,12 @@ class Facets(PassageTask):
     introduction = text.CITED
     lacking = "the corpus has no question with so many answers that its passages hold"
     few_shown = (
-        f"other questions have at most {SHOWN_FACTS} answers, in short documents that do not answer what is asked: "
+        f"other questions have at most {ANSWERS_SHOWN} answers, in short documents that do not answer what is asked: "
         "give shots = 0"
     )
     scorer = "cited"
     max_new_tokens = 300
-    complexities = tuple(range(2, MOST + 1))
+    complexities = tuple(range(2, MOST_ANSWERS + 1))
     knobs = MappingProxyType({**KNOBS, "corpus": FACTS})
     numbered = True
     reply = text.EVERY
@@ -89,8 +89,8 @@ class Facets(PassageTask):
         supporting, fit = chosen(corpus, question), showing(corpus, asked, gone)
         if question.question == corpus.questions[asked].question or not all(map(fit, supporting)):
             return ()
-        others = [name for name in question.ranked[: 4 * SHOWN] if fit(name)]
-        return [*supporting, *others[: max(1, SHOWN - len(supporting))]] if supporting else ()
+        others = [name for name in question.ranked[: 4 * DOCUMENTS_SHOWN] if fit(name)]
+        return [*supporting, *others[: max(1, DOCUMENTS_SHOWN - len(supporting))]] if supporting else ()
 
     def answer_shown(self, corpus: Corpus, question: Question, documents: Sequence[str]) -> str:
         return _key(corpus, question, chosen(corpus, question), self.listing).target
@@ -154,16 +154,16 @@ def chosen(corpus: Corpus, question: Question) -> AnswersByPassage:
     Answers that no passage contains are left out. No answer is in more passages than the scorer counts.
     """
     wanted, found, times = facts(question), dict[str, frozenset[int]](), dict[int, int]()
-    places = [corpus.places[name] for name in question.gold[:LOOKED_AT]]
+    places = [corpus.places[name] for name in question.gold[:PASSAGES_LOOKED_AT]]
     holding = [{*corpus.holding(places, tuple(map(searched, forms)))} for forms in wanted]
     every = {name: frozenset(n for n, some in enumerate(holding) if corpus.places[name] in some)
-             for name in question.gold[:LOOKED_AT]}  # fmt: skip
-    for least in range(1, SUPPORT + 1):
+             for name in question.gold[:PASSAGES_LOOKED_AT]}  # fmt: skip
+    for least in range(1, MOST_CHOSEN + 1):
         for fact in range(len(wanted)):
             for name, stated in every.items():
                 if times.get(fact, 0) >= least:
                     break
-                if name not in found and fact in stated and all(times.get(one, 0) < MOST_SUPPORT for one in stated):
+                if name not in found and fact in stated and all(times.get(one, 0) < MOST_HOLDING for one in stated):
                     found[name] = stated
                     times |= {one: times.get(one, 0) + 1 for one in stated}
     return found
@@ -200,9 +200,9 @@ def _askable(corpus: Corpus, count: int, *, listing: bool) -> Sequence[int]:
 
 def _sound(key: Key, question: Question) -> bool:
     row = {"target": key.target, "answers": list(key.answers), "question": question.question}
-    return len(key.target) <= LONGEST and all(cited(row, answer) == 1 for answer in key.answers)
+    return len(key.target) <= LONGEST_KEY and all(cited(row, answer) == 1 for answer in key.answers)
 
 
 @lru_cache(maxsize=4)
 def _showable(corpus: Corpus) -> Sequence[Question]:
-    return for_demonstrations(one for one in corpus.questions if 0 < len(one.answers) <= SHOWN_FACTS)
+    return for_demonstrations(one for one in corpus.questions if 0 < len(one.answers) <= ANSWERS_SHOWN)

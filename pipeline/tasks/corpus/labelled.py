@@ -27,7 +27,7 @@ from pipeline.tasks.icl import task
 from pipeline.tasks.icl.solve import Examples, read
 from pipeline.tasks.icl.text import example, head, tail
 
-LATE = 24
+LATE_EXAMPLES = 24
 """Examples at the end of a prompt that may be out of their rounds: they close the gap to the token."""
 
 
@@ -42,13 +42,13 @@ def _order_faults(row: Published, shown: Examples) -> Iterator[str]:
         rounds.append(seen[label])
         seen[label] += 1
     late = next((at for at in range(1, len(rounds)) if rounds[at] < rounds[at - 1]), len(rounds))
-    if late < len(rounds) - LATE:
+    if late < len(rounds) - LATE_EXAMPLES:
         yield f"example {late + 1} stands behind those of a later round"
 
 
 DOMAIN = "text"
 """The key of the wordings of `text`."""
-MOST = 999
+MOST_LABELS = 999
 """The most labels of a corpus; the scorer does not read larger numbers."""
 HELD_OUT, MOST_HELD_OUT = 5, 20
 """One in this many texts of a label is asked if the corpus keeps none for that, and at most this many."""
@@ -118,7 +118,7 @@ class Labels(CorpusTask):
     title = "the label of a user's own text, to be learned from many labelled examples"
     scorer = "label"
     max_new_tokens = 64
-    complexities = tuple(range(2, MOST + 1))
+    complexities = tuple(range(2, MOST_LABELS + 1))
     knobs = task.KNOBS
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:

@@ -158,14 +158,14 @@ def filler(
     return Filler(pool, order, policy="ranked", ranks=ranks)
 
 
-MOST_SHOWN = 1_500
+LONGEST_SHOWN = 1_500
 """The most characters of a document in a demonstration."""
 
 
 def is_short(corpus: Corpus, name: str) -> bool:
     """Return whether a passage is short enough for a demonstration."""
     passage = corpus.passages[corpus.places[name]]
-    return len(passage.title) + len(passage.text) <= MOST_SHOWN
+    return len(passage.title) + len(passage.text) <= LONGEST_SHOWN
 
 
 def showing(corpus: Corpus, number: int, gone: Set[str]) -> Callable[[str], bool]:

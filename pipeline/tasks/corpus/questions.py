@@ -55,9 +55,9 @@ from pipeline.tasks.haystacks import in_runs
 from pipeline.tasks.rag.text import ONE
 
 KNOBS: Mapping[str, tuple[Any, ...] | CorpusKnob] = {"corpus": ANSWERED, "beyond": BEYOND, "negatives": NEGATIVES}
-SHOWN = 3
+DOCUMENTS_SHOWN = 3
 """Documents in a demonstration, unless its answer needs as many or more."""
-FEW = 3
+MOST_RELEVANT_SHOWN = 3
 """The most relevant passages in a demonstration."""
 
 
@@ -91,7 +91,7 @@ class Asked(PassageTask):
         fit = showing(corpus, asked, gone)
         if question.question == corpus.questions[asked].question or not all(map(fit, question.gold)):
             return ()
-        return [*question.gold, *islice(filter(fit, question.ranked), max(1, SHOWN - len(question.gold)))]
+        return [*question.gold, *islice(filter(fit, question.ranked), max(1, DOCUMENTS_SHOWN - len(question.gold)))]
 
     def answer_shown(self, corpus: Corpus, question: Question, documents: Sequence[str]) -> str:
         return self.keyed(corpus, question).target
@@ -168,7 +168,7 @@ def _judged(corpus: Corpus, needed: int) -> Sequence[int]:
 
 @lru_cache(maxsize=4)
 def _few_judged(corpus: Corpus) -> Sequence[Question]:
-    return for_demonstrations(one for one in corpus.questions if 0 < len(one.gold) <= FEW)
+    return for_demonstrations(one for one in corpus.questions if 0 < len(one.gold) <= MOST_RELEVANT_SHOWN)
 
 
 def make_running(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:

@@ -16,7 +16,7 @@ from pipeline.tasks.solving import PROMPT, ReadError, whole_lines
 NODE = "[0-9a-f]{10}"
 ARROW = " -> "
 EDGES = re.compile(rf"(?:{NODE}{ARROW}{NODE}\n)*+")
-LINE = 25
+EDGE_CHARACTERS = 25
 """Characters of an edge, with its newline."""
 GRAPH = re.compile(r"^--- Graph \d+ ---\n", re.MULTILINE)
 END = re.compile(r"^--- End of graph \d+ ---\n", re.MULTILINE)
@@ -170,7 +170,7 @@ def solve(text: str, kind: str = "") -> tuple[str, ...]:
     return (EMPTY_LIST if kind and graph.answer == NO_MEMBERS else graph.answer,)
 
 
-MOST, TRAPPED = 40, 3
+MOST_ANSWERS, MISLED_DISTANCE = 40, 3
 """The most nodes in an answer; the distance from which on a walker without memory is always misled."""
 
 
@@ -226,7 +226,7 @@ def _wrong_size(row: Published, subtask: str) -> Iterator[str]:
         yield "the answer names a node twice"
     if subtask != "bfs" and len(nodes) != complexity:
         yield f"expected {complexity} nodes in the answer, found {len(nodes)}"
-    if subtask == "bfs" and not (1 if complexity == 1 else 2) <= len(nodes) <= MOST:
+    if subtask == "bfs" and not (1 if complexity == 1 else 2) <= len(nodes) <= MOST_ANSWERS:
         yield f"the answer has {len(nodes)} nodes"
 
 
@@ -235,10 +235,10 @@ def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
     met, right = _met(graph), graph.answer
     marked: dict[str, list[Edge]] = {"relevant": [], "decoy": []}
     for needle in row.needles:
-        place, rest = divmod(needle.char_start - graph.begins, LINE)
+        place, rest = divmod(needle.char_start - graph.begins, EDGE_CHARACTERS)
         if needle.role == "demo":
             continue
-        if rest or needle.char_end - needle.char_start != LINE or not 0 <= place < len(graph.edges):
+        if rest or needle.char_end - needle.char_start != EDGE_CHARACTERS or not 0 <= place < len(graph.edges):
             yield f"the mark at character {needle.char_start} is not an edge"
             return
         marked[needle.role].append(graph.edges[place])
@@ -253,7 +253,7 @@ def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
                 yield f"the edge {edge} is marked as {role}, but the answer without it is {found}"
     if (
         graph.asked.kind == "bfs"
-        and graph.asked.count >= TRAPPED
+        and graph.asked.count >= MISLED_DISTANCE
         and _reached_without_memory(graph) == {*right.split(", ")}
     ):
         yield "nobody who forgets where they have been is misled"

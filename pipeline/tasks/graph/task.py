@@ -49,9 +49,9 @@ def _degrees(*nodes: int) -> Degrees:
     return tuple(degree for degree, count in enumerate(nodes) for _ in range(count))
 
 
-EVEN = {1.5: _degrees(0, 12, 6, 2), 2.0: _degrees(0, 6, 8, 6), 3.0: _degrees(0, 0, 6, 8, 6)}
+EVEN_DEGREES = {1.5: _degrees(0, 12, 6, 2), 2.0: _degrees(0, 6, 8, 6), 3.0: _degrees(0, 0, 6, 8, 6)}
 """In- and out-degrees of twenty nodes."""
-HUBS = {
+HUB_PARENTS = {
     1.5: (*_degrees(7, 40, 12, 0, 4), 16),
     2.0: (*_degrees(0, 30, 25, 0, 8), 16),
     3.0: (*_degrees(0, 4, 38, 0, 20), 16, 16),
@@ -59,18 +59,18 @@ HUBS = {
 """Numbers of parents of 64 nodes."""
 CHILDREN = {1.5: _degrees(0, 38, 20, 6), 2.0: _degrees(0, 19, 26, 19), 3.0: _degrees(0, 0, 19, 26, 19)}
 """Numbers of children of 64 nodes."""
-WAY = Shape(_degrees(0, 5), _degrees(1, 3, 1), blur=3, ahead=3)
+ROUTE_SHAPE = Shape(_degrees(0, 5), _degrees(1, 3, 1), blur=3, ahead=3)
 """Five nodes: one edge leads out of each, and two lead into one of them."""
 SHAPES = {
-    **{("bfs", branch): Shape(even, even, BLUR) for branch, even in EVEN.items()},
-    **{("parents", branch): Shape(HUBS[branch], CHILDREN[branch], BLUR, turned=True) for branch in HUBS},
-    **{("route", branch): WAY for branch in EVEN},
+    **{("bfs", branch): Shape(even, even, BLUR) for branch, even in EVEN_DEGREES.items()},
+    **{("parents", branch): Shape(HUB_PARENTS[branch], CHILDREN[branch], BLUR, turned=True) for branch in HUB_PARENTS},
+    **{("route", branch): ROUTE_SHAPE for branch in EVEN_DEGREES},
 }
 SPARES = slice(24, 25)
 """The place of the spare edge in the order. There is only one, so that the next edges close gaps."""
 PARTS = 16
 """The share of the other nodes that come before the core is a whole number of these parts."""
-TIES = 16
+TIE_BITS = 16
 """Bits that order edges that enter together."""
 
 
@@ -146,7 +146,7 @@ class Around:
         drawn = self._reached()
         entered = np.maximum(self._step(self._graph.near[drawn]), self._step(self._graph.far[drawn]))
         drawn, entered = drawn[entered <= self._steps], entered[entered <= self._steps]
-        keys = ((entered << TIES) + (self._ranks[drawn] >> TIES)) * len(self._graph.far) + drawn
+        keys = ((entered << TIE_BITS) + (self._ranks[drawn] >> TIE_BITS)) * len(self._graph.far) + drawn
         return np.asarray(drawn[np.argsort(keys)], dtype=np.int64)
 
     def _reached(self) -> Indices:
@@ -210,9 +210,9 @@ SIZES = {
 """The dealt sizes of answers, by branch and distance."""
 
 
-ROOMS = {256: 4096, 512: 8192}
+REPLY_TOKENS = {256: 4096, 512: 8192}
 """Tokens for the reply, for routes with this many steps."""
-FITS = {256: 16_384, 512: 32_768}
+SHORTEST_LENGTHS = {256: 16_384, 512: 32_768}
 """The shortest lengths at which these routes fit."""
 
 
@@ -389,11 +389,11 @@ class Route(Searching):
 
     def room_of(self, stratum: Stratum) -> int:
         """Return the tokens for the reply, more for the longest routes."""
-        return ROOMS.get(stratum.complexity, self.max_new_tokens)
+        return REPLY_TOKENS.get(stratum.complexity, self.max_new_tokens)
 
     def golden_stratum(self, complexity: int) -> Stratum:
         """Return a stratum of one row, at the shortest length at which the route fits."""
-        return replace(super().golden_stratum(complexity), length=FITS.get(complexity, self.shortest))
+        return replace(super().golden_stratum(complexity), length=SHORTEST_LENGTHS.get(complexity, self.shortest))
 
     def search(self, graph: Graph, stratum: Stratum, index: int, streams: Streams, taken: AbstractSet[int]) -> Walk:
         """Draw any node."""

@@ -73,7 +73,7 @@ def foreign_spans(text: str, start: int, stop: int, haystack: str) -> list[Span]
     """
     lines = text[start:stop].splitlines(keepends=True)
     edges = accumulate(map(len, lines), initial=start)
-    return list(compress(pairwise(edges), map(not_, EACH[haystack](lines))))
+    return list(compress(pairwise(edges), map(not_, LINE_TESTS[haystack](lines))))
 
 
 def is_noise(line: str) -> bool:
@@ -112,7 +112,7 @@ HAYSTACKS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
 )
 """The haystacks by name, each with a test for single lines."""
 
-EACH: Mapping[str, Callable[[Sequence[str]], list[bool]]] = MappingProxyType(
+LINE_TESTS: Mapping[str, Callable[[Sequence[str]], list[bool]]] = MappingProxyType(
     {
         "essay": are_prose,
         **{name: LINES.cached_map(test) for name, test in HAYSTACKS.items() if test is not is_prose},

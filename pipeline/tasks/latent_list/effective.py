@@ -4,7 +4,7 @@ No single relevant operation can be left out, but several together may be, such 
 again. What is counted here is the smallest subsequence of the relevant operations that runs and shows the same answer.
 The search is exhaustive over the lists that subsequences leave. Line by line, it drops lists that provably cannot reach
 the answer with as few operations as are allowed, and allows more until the answer is reached. Lists that nothing later
-can tell apart count as one. If more than `STATES` lists must be kept, there is no result, and no row is drawn.
+can tell apart count as one. If more than `MOST_STATES` lists must be kept, there is no result, and no row is drawn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from pipeline.caches import lru_cache
 from pipeline.worlds.programs import START, Operation, View, run
 
-STATES = 3000
+MOST_STATES = 3000
 """The most lists to keep after a line."""
 ADDS, TAKES = ("append", "insert"), ("pop", "remove")
 SURPLUS = sum(START)
@@ -109,7 +109,7 @@ class Search:
             after = {} if place in self._needed else states.copy()
             self._taken(states, operation, self._faces[place], after)
             states = self._kept_of(after, place + 1, allowed)
-            if len(states) > STATES:
+            if len(states) > MOST_STATES:
                 return None
         return states
 

@@ -23,8 +23,8 @@ CALL = re.compile(rf">> a\.(append|insert|pop|remove|sort|reverse)\(({NUMBER}(?:
 ARGUMENTS = {"append": (1,), "insert": (2,), "pop": (0, 1), "remove": (1,), "sort": (0,), "reverse": (0,)}
 ASKED = re.compile(r">> (?:(print|sum|min|max)\(a\[([0-9]{1,4}):([0-9]{1,4})\]\)|(len)\(a\))")
 PRINTS = '>> print("Do nothing.")'
-MEMO = 200_000
-KEPT = 64
+MOST_REMEMBERED = 200_000
+COPY_EVERY = 64
 """Steps between copies of the list, from which a program is run again instead of from its first line."""
 Step = tuple[Callable[..., object], tuple[int, ...]]
 
@@ -34,7 +34,7 @@ class Steps(dict[str, Step | None]):
 
     def __missing__(self, line: str) -> Step | None:
         """Read a new line."""
-        if len(self) > MEMO:
+        if len(self) > MOST_REMEMBERED:
             self.clear()
         self[line] = step = _step(line)
         return step
@@ -82,15 +82,15 @@ class Session:
     steps: Sequence[Step | None]
     ask: Ask
     kept: list[list[int]] = field(default_factory=list, compare=False, repr=False)
-    """The list before every `KEPT`-th step, as far as the program was run."""
+    """The list before every `COPY_EVERY`-th step, as far as the program was run."""
 
     def at(self, place: int) -> list[int]:
         """Return the list before a step (from 0), or after the last, starting from the nearest kept copy."""
         if not self.kept:
             self.kept.append(list(self.initial))
-        for begin in range((len(self.kept) - 1) * KEPT, place // KEPT * KEPT, KEPT):
-            self.kept.append(advanced(self.kept[-1], self.steps[begin : begin + KEPT]))
-        return advanced(self.kept[place // KEPT], self.steps[place // KEPT * KEPT : place])
+        for begin in range((len(self.kept) - 1) * COPY_EVERY, place // COPY_EVERY * COPY_EVERY, COPY_EVERY):
+            self.kept.append(advanced(self.kept[-1], self.steps[begin : begin + COPY_EVERY]))
+        return advanced(self.kept[place // COPY_EVERY], self.steps[place // COPY_EVERY * COPY_EVERY : place])
 
     def runs(self) -> str:
         """Return the program's final output."""
@@ -160,7 +160,7 @@ IDLE = "idle"
 CLASSES = {"append": "addition", "insert": "addition", "pop": "removal", "remove": "removal", "reverse": "reverse"}
 KINDS = ("", "sort", "addition", "removal", "reverse", IDLE)
 """Kinds of lines by their number; the first stands for no line, beyond either end of a program."""
-BETRAYS = 1e-9
+BETRAYING_CHANCE = 1e-9
 """Chance below which neighbors betray what is relevant. A release of a million rows is wrongly refused once in 250."""
 
 
@@ -184,7 +184,7 @@ def betrayed(lines: Sequence[str], places: Sequence[int]) -> Iterator[str]:
         before, kind, after = between
         of, others = (sum(counts[seen] for seen in counts if seen[1] == kind) for counts in (relevant, filler))
         share = (1 + filler[between]) / (2 + others)
-        if kind in CLASSES.values() and _tail(relevant[between], of, share) < BETRAYS:
+        if kind in CLASSES.values() and _tail(relevant[between], of, share) < BETRAYING_CHANCE:
             found = f"{relevant[between]} of {of} relevant lines of kind {kind} stand between {before!r} and {after!r}"
             yield f"{found}, and a share of {share:.3f} of filler"
 
@@ -194,7 +194,7 @@ class Numbers(dict[str, int]):
 
     def __missing__(self, line: str) -> int:
         """Return the number of the kind of a new line."""
-        if len(self) > MEMO:
+        if len(self) > MOST_REMEMBERED:
             self.clear()
         step = STEPS[line]
         self[line] = number = KINDS.index(CLASSES.get(step[0].__name__, "sort") if step else IDLE)

@@ -22,7 +22,7 @@ AROUND: Mapping[str, Mapping[str, int]] = {
 }
 """What is before and after a relevant operation (the dot), and in what percentage of cases: the steps of a block, and
 `-` for a line that does nothing. No other reverse may touch a relevant one, so it comes before a pair."""
-LOOSE = 0.05
+IDLE_LINE_SHARE = 0.05
 """How often an optional line that does nothing is added: after a removal, or between a reverse and an addition."""
 
 
@@ -31,7 +31,7 @@ def parted(before: Operation, after: Operation, rng: Random) -> bool:
     left, right = CLASS[before.name], CLASS[after.name]
     if left == "add" or right == "take" or left == right == "reverse":
         return True
-    return rng.random() < LOOSE
+    return rng.random() < IDLE_LINE_SHARE
 
 
 def spaced(block: Iterable[Operation], rng: Random) -> str:

@@ -20,7 +20,7 @@ from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
 from pipeline.tasks.longqa.steps import without_restoring
 from pipeline.tasks.longqa.titles import (
-    AHEAD,
+    SALES_AHEAD,
     SHAPES,
     Past,
     Sizes,
@@ -35,7 +35,7 @@ from pipeline.tasks.longqa.titles import (
 from pipeline.worlds.chronicle import Chronicle
 from pipeline.worlds.chronicle.world import SALE, UNDO, UNDO2, UNNAMED
 
-SIZES = Sizes(SHAPES[5], AHEAD[5], range(1, 3))
+SIZES = Sizes(SHAPES[5], SALES_AHEAD[5], range(1, 3))
 
 
 def other_sale(rng: Random, found: Past, *but: int) -> int:

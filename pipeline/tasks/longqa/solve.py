@@ -11,8 +11,8 @@ from itertools import pairwise
 from pipeline.tasks.annals import solve as annals
 from pipeline.tasks.annals.solve import (
     DATE,
-    ESTATE,
     NAME,
+    OWNERSHIP_KINDS,
     SALES,
     Event,
     Line,
@@ -49,7 +49,7 @@ def body_faults(row: Published, found: Sequence[Line]) -> Iterator[str]:
         yield "the options are not those of the row"
 
 
-NEEDED = {1: range(1, 2), 5: range(3, 10), 20: range(17, 24)}
+NEEDED_ENTRIES = {1: range(1, 2), 5: range(3, 10), 20: range(17, 24)}
 """The number of needed entries, by complexity."""
 
 
@@ -59,7 +59,7 @@ def state_faults(row: Published) -> Iterator[str]:
     prop, day = owner_asked(row.question)
     told = stated_in(row.text, prop)
     yield from body_faults(row, found)
-    yield from _title_faults(row, found, told, day, NEEDED[row.stratum.complexity])
+    yield from _title_faults(row, found, told, day, NEEDED_ENTRIES[row.stratum.complexity])
     if any(event.kind == UNNAMED for event in told):
         yield f"a buyer of {prop} is not named"
     buyers = {event.values["buyer"] for event in told if event.kind == "sale"}
@@ -73,7 +73,7 @@ def pair_faults(row: Published) -> Iterator[str]:
     prop, day = owner_asked(row.question)
     told = stated_in(row.text, prop)
     yield from body_faults(row, found)
-    yield from _title_faults(row, found, told, day, NEEDED[5])
+    yield from _title_faults(row, found, told, day, NEEDED_ENTRIES[5])
     yield from name_known_faults(row, told, day)
 
 
@@ -90,7 +90,7 @@ def _title_faults(
     row: Published, found: Sequence[Line], told: Sequence[Event], day: int, promised: range
 ) -> Iterator[str]:
     """Check the number and marks of the entries that decide a property's owner on a day, and those of its twin."""
-    steps = [event for event in told if event.kind in ESTATE]
+    steps = [event for event in told if event.kind in OWNERSHIP_KINDS]
     earlier = [event for event in steps if event.line.day <= day]
     needed = deciding(earlier)
     if len(needed) not in promised:
@@ -171,7 +171,7 @@ def twin_faults(row: Published, found: Sequence[Line], told: Sequence[Event]) ->
     near = history(found, twin)
     if not set(prop.split(" ")[1:]) & set(twin.split(" ")[1:]):
         yield f"{twin} shares no word with {prop}"
-    sorts = [(len(some), sum(event.kind in ESTATE for event in some), _vain(some)) for some in (told, near)]
+    sorts = [(len(some), sum(event.kind in OWNERSHIP_KINDS for event in some), _vain(some)) for some in (told, near)]
     if sorts[0] != sorts[1]:
         yield f"{prop} has {sorts[0]} entries, steps and offers, {twin} {sorts[1]}"
 
@@ -250,7 +250,7 @@ def answer(turns: Turns) -> tuple[str, list[Line]]:
 
 
 def _answered(found: Sequence[Line], what: Asked) -> tuple[str, list[Line]]:
-    told = [event for event in history(found, what.prop) if event.kind in ESTATE]
+    told = [event for event in history(found, what.prop) if event.kind in OWNERSHIP_KINDS]
     if what.kind == "information":
         return _next_buyer(told, what.name)
     earlier = [event for event in told if event.line.day <= what.day]

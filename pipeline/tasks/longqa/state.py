@@ -112,7 +112,7 @@ def steps_of(sample: Sample) -> list[tuple[str, str]]:
     return [(kind, next(names) if kind == SALE else "") for kind in sample.latent["steps"]]
 
 
-FEWEST = 4
+OPTIONS = 4
 """The number of options, and so the fewest buyers."""
 
 
@@ -142,7 +142,7 @@ class Choice(State):
             shape = rng.choice(able)
             steps, needed = of_shape(rng, some, some.shapes[shape])
             before, every = len(sold(steps[: needed.start])), len(sold(steps))
-            if FEWEST - 1 - later <= before and later <= every - 1 - before:
+            if OPTIONS - 1 - later <= before and later <= every - 1 - before:
                 return on_days(world, rng, steps, needed, some), shape
         raise AssertionError
 
@@ -150,7 +150,7 @@ class Choice(State):
         """Return the key: a dealt letter, among four consecutive buyers."""
         rng, letter = row_streams.of("options"), self.letter(stratum_streams, stratum, index)
         place = found.buyers.index(found.owner) + self.later(stratum_streams, stratum, index)
-        others = [one for one in found.buyers[place + 1 - FEWEST : place + 1] if one != found.owner]
+        others = [one for one in found.buyers[place + 1 - OPTIONS : place + 1] if one != found.owner]
         rng.shuffle(others)
         names = (*others[:letter], found.owner, *others[letter:])
         forms = text.accepted(text.LETTERS[letter], found.owner)
@@ -164,7 +164,7 @@ class Choice(State):
     @staticmethod
     def later(stratum_streams: Streams, stratum: Stratum, index: int) -> int:
         """Return the number of options who bought the property later than the owner."""
-        return deal(stratum_streams.of("later"), stratum.rows, index, FEWEST)
+        return deal(stratum_streams.of("later"), stratum.rows, index, OPTIONS)
 
     def asking(self, sample: Sample) -> str:
         """Return the question with its options."""
@@ -191,5 +191,5 @@ class Choice(State):
         bought = [one for one in sample.latent["buyers"] if one in (sample.key.choices or ())]
         return {
             "letter": (sample.key.target, len(text.LETTERS)),
-            "options who bought later": (len(bought) - 1 - bought.index(sample.key.answers[-1]), FEWEST),
+            "options who bought later": (len(bought) - 1 - bought.index(sample.key.answers[-1]), OPTIONS),
         }

@@ -16,11 +16,11 @@ from typing import NamedTuple
 from pipeline.caches import cache, lru_cache
 from pipeline.worlds.chronicle.world import REDO, SALE, UNDO, UNDO2, UNNAMED, Step, owner
 
-TRIED = {SALE: 5, UNDO: 4, REDO: 3, UNDO2: 1}
+STEP_WEIGHTS = {SALE: 5, UNDO: 4, REDO: 3, UNDO2: 1}
 """How often each step is tried."""
-LAST, TRIES = (SALE, SALE, SALE, UNDO, REDO), 20
+LAST_STEPS, TRIES = (SALE, SALE, SALE, UNDO, REDO), 20
 """Candidates for the last step before the owner's purchase, and tries for each, as not all are possible."""
-COUNTS = 0.25
+COUNTABLE_SHARE = 0.25
 """The share of histories in which counting sales may find the owner, besides those with one earlier sale."""
 
 
@@ -53,14 +53,14 @@ class Place(NamedTuple):
     last: str
 
 
-SPARE = Rules(sale=0, undo=2, undo2=3, redo=2, most=99)
+RULES_FOR_SPARE = Rules(sale=0, undo=2, undo2=3, redo=2, most=99)
 """Rules for steps any one of which can be left out without making others impossible."""
 
 
 def _onward(rules: Rules, place: Place) -> Iterator[tuple[str, Place]]:
     """Yield the steps that are possible at a place, each with the place after it."""
     valid, undone, sales, left, last = place
-    for kind in TRIED if left > 1 or not last else (last,):
+    for kind in STEP_WEIGHTS if left > 1 or not last else (last,):
         if kind == SALE and sales and valid >= rules.sale:
             yield kind, Place(valid + 1, 0, max(sales - 1, -1), left - 1, last)
         elif kind == UNDO and valid >= rules.undo:
@@ -73,17 +73,17 @@ def _onward(rules: Rules, place: Place) -> Iterator[tuple[str, Place]]:
 
 @lru_cache(maxsize=1 << 16)
 def _ways(rules: Rules, place: Place) -> int:
-    """Return the number of ways from a place to the end, each step weighted as in `TRIED`."""
+    """Return the number of ways from a place to the end, each step weighted as in `STEP_WEIGHTS`."""
     if not place.left:
         return int(place.sales <= 0 and 1 <= place.valid <= rules.most)
-    return sum(TRIED[kind] * _ways(rules, then) for kind, then in _onward(rules, place))
+    return sum(STEP_WEIGHTS[kind] * _ways(rules, then) for kind, then in _onward(rules, place))
 
 
 @lru_cache(maxsize=1 << 14)
 def _choices(rules: Rules, place: Place) -> tuple[Sequence[tuple[str, Place]], Sequence[int]]:
     """Return the steps from a place from which the end can be reached, and the running sums of their ways."""
     found = [(kind, then) for kind, then in _onward(rules, place) if _ways(rules, then)]
-    return found, [*accumulate(TRIED[kind] * _ways(rules, then) for kind, then in found)]
+    return found, [*accumulate(STEP_WEIGHTS[kind] * _ways(rules, then) for kind, then in found)]
 
 
 def _drawn(rng: Random, rules: Rules, place: Place) -> list[str]:
@@ -172,11 +172,11 @@ def forgotten(rng: Random, ahead: int, length: int = 0) -> list[Step]:
     In most cases some sales are set aside, so that counting valid sales does not find the owner. `length` is the number
     of steps, or 0 for any.
     """
-    counts = rng.random() < COUNTS or ahead in (1, length)
+    counts = rng.random() < COUNTABLE_SHARE or ahead in (1, length)
     for turn in count():
         if turn % TRIES == 0:
-            last = rng.choice(LAST)
-        kinds = _drawn(rng, SPARE, Place(0, 0, ahead, length or rng.randrange(ahead, 2 * ahead + 3), last))
+            last = rng.choice(LAST_STEPS)
+        kinds = _drawn(rng, RULES_FOR_SPARE, Place(0, 0, ahead, length or rng.randrange(ahead, 2 * ahead + 3), last))
         if kinds and (counts or net(kinds) < ahead):
             return named(kinds)
     raise AssertionError
@@ -189,7 +189,7 @@ def net(kinds: Sequence[str]) -> int:
 
 def fits(ahead: int, length: int) -> bool:
     """Return whether `length` steps, with `ahead` sales among them, can precede the owner's purchase."""
-    return any(_ways(SPARE, Place(0, 0, ahead, length, last)) for last in LAST)
+    return any(_ways(RULES_FOR_SPARE, Place(0, 0, ahead, length, last)) for last in LAST_STEPS)
 
 
 def history(

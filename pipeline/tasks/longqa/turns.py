@@ -21,11 +21,11 @@ from pipeline.tasks.annals.haystack import PlannedEntry, asked_property
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, Unit
 from pipeline.tasks.longqa import solve as talk
 from pipeline.tasks.longqa import text
-from pipeline.tasks.longqa.base import NEARBY, Drawn, LongQa, plan_entry, rolls, written
+from pipeline.tasks.longqa.base import REPEAT_DAYS, Drawn, LongQa, plan_entry, rolls, written
 from pipeline.tasks.longqa.pairs import other_sale
 from pipeline.tasks.longqa.steps import without_restoring
 from pipeline.tasks.longqa.titles import (
-    AHEAD,
+    SALES_AHEAD,
     SHAPES,
     Past,
     Sizes,
@@ -42,15 +42,15 @@ from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY, talked, write
 from pipeline.worlds.chronicle.entries import talk as wording_talk
 from pipeline.worlds.chronicle.world import SALE, UNNAMED
 
-ENTRIES = 2
+SESSION_ENTRIES = 2
 """Entries in a session."""
-LATER, WEEK = 14, 7
+DAYS_LATER, WEEK = 14, 7
 """A session is on a Sunday, at least this many days after its last entry, so that what the entries state is past."""
 
 
 def session(rng: Random, day: int, entries: Sequence[str], role: Role = "filler", facts: tuple[str, ...] = ()) -> Unit:
     """Return a session: a user's turn with entries, some time after the last one's day, and a reply."""
-    held = -(-(day + LATER) // WEEK) * WEEK
+    held = -(-(day + DAYS_LATER) // WEEK) * WEEK
     opening, reply = (talked(rng, name, held) for name in ("opening", "reply"))
     said = "\n".join([f"{dated(held)}. {opening}", *(entry.rstrip("\n") for entry in entries)])
     return Unit((Piece(said, role, "user"), Piece(reply, "filler", "assistant")), facts)
@@ -65,8 +65,8 @@ def opening() -> tuple[Piece, Piece]:
 def make_sessions(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Write the entries of a tier in sessions, in order of date."""
     world, rng = chronicle(streams, spec.tier), streams.world("sessions@1", spec.tier).of("talk")
-    for start in range(0, len(world.entries), ENTRIES):
-        some = world.entries[start : start + ENTRIES]
+    for start in range(0, len(world.entries), SESSION_ENTRIES):
+        some = world.entries[start : start + SESSION_ENTRIES]
         facts = tuple(fact for one in some for fact in one.facts)
         yield session(rng, some[-1].day, [one.text for one in some], "filler", facts)
 
@@ -78,21 +78,26 @@ def spec(tier: str) -> PoolSpec:
 
 @lru_cache(maxsize=2)
 def _days(world: Chronicle) -> Indices:
-    return np.array([world.days[min(at + ENTRIES, len(world.days)) - 1] for at in range(0, len(world.days), ENTRIES)])
+    return np.array(
+        [
+            world.days[min(at + SESSION_ENTRIES, len(world.days)) - 1]
+            for at in range(0, len(world.days), SESSION_ENTRIES)
+        ]
+    )
 
 
 def filler(world: Chronicle, tier: str, row_streams: Streams, props: Sequence[str], told: Iterable[int]) -> Filler:
     """Return sessions in order of date, without those that contain an entry about `props` or one in `told`."""
     about = [number for prop in props for number in world.about.get(prop, ())]
-    out = frozenset(number // ENTRIES for number in (*about, *told))
+    out = frozenset(number // SESSION_ENTRIES for number in (*about, *told))
     days = _days(world)
     return Filler(spec(tier).name, Shuffled(row_streams.of("filler"), len(days), out), policy="ranked", ranks=days)
 
 
 KINDS = ("information", "update", "temporal", "sessions")
-SIZES = {kind: Sizes(SHAPES[5], AHEAD[5], range(1, 3) if kind == "temporal" else range(1)) for kind in KINDS}
+SIZES = {kind: Sizes(SHAPES[5], SALES_AHEAD[5], range(1, 3) if kind == "temporal" else range(1)) for kind in KINDS}
 """The sizes of histories; only those for questions about a day have steps after the needed ones."""
-REACH = 60
+REACH_IN_ENTRIES = 60
 """How far before and after an entry those that share its session may be, in entries."""
 WEDDING = "wedding"
 
@@ -217,11 +222,11 @@ def _companions(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[li
     for number, one in enumerate(drawn.told):
         following = next((day for day in days if day > one.day), LAST_DAY)
         now = int(np.searchsorted(world.days, one.day, side="right"))
-        before = [at for at in range(now - 1, max(-1, now - REACH), -1) if at not in shut]
-        last = min(now + REACH, int(np.searchsorted(world.days, following)))
+        before = [at for at in range(now - 1, max(-1, now - REACH_IN_ENTRIES), -1) if at not in shut]
+        last = min(now + REACH_IN_ENTRIES, int(np.searchsorted(world.days, following)))
         after = [at for at in range(now, last) if at not in shut]
-        many = ENTRIES - 1
-        first = max(row_streams.of("place", number).randrange(ENTRIES), many - len(after))
+        many = SESSION_ENTRIES - 1
+        first = max(row_streams.of("place", number).randrange(SESSION_ENTRIES), many - len(after))
         chosen = [*before[:first], *after[: many - len(before[:first])]]
         shut.update(chosen)
         found.append(chosen)
@@ -262,7 +267,7 @@ def _married(world: Chronicle, rng: Random, whole: Past, prop: str, *, stated: b
     days = buyers(told)
     first, second = rng.sample([one for one in found.buyers if one != found.owner], 2)
     for husband in (found.owner if stated else first, second):
-        wife, day = fresh.new(woman=True), days[husband] + rng.randrange(-NEARBY, NEARBY)
+        wife, day = fresh.new(woman=True), days[husband] + rng.randrange(-REPEAT_DAYS, REPEAT_DAYS)
         day = min(max(day, FIRST_DAY), LAST_DAY)
         role: Role = "relevant" if husband == found.owner else "decoy"
         told.append(PlannedEntry(day, WEDDING, {"husband": husband, "wife": wife}, role))

@@ -13,7 +13,7 @@ from pipeline.tasks.annals.solve import (
     BODY,
     DATE,
     END,
-    ESTATE,
+    OWNERSHIP_KINDS,
     Event,
     Line,
     day_of,
@@ -105,8 +105,8 @@ def told_of(found: Sequence[Line], prop: str) -> list[Event]:
 def points(told: Sequence[Event], what: Question) -> list[Event]:
     """Return the events that belong in a summary, in order."""
     before = [event for event in told if event.line.day <= what.last]
-    left = valid_sales([event for event in before if event.kind in ESTATE])
-    deeds = [event for event in before if event.kind in what.kinds and event.kind not in ESTATE]
+    left = valid_sales([event for event in before if event.kind in OWNERSHIP_KINDS])
+    deeds = [event for event in before if event.kind in what.kinds and event.kind not in OWNERSHIP_KINDS]
     return sorted([*left, *deeds], key=lambda event: event.line.start)
 
 
@@ -182,7 +182,7 @@ def _near_faults(row: Published, told: Sequence[Event], right: Sequence[Event], 
     before = [event for event in told if event.line.day <= what.last and event not in right]
     undone = [event for event in before if event.kind == "sale"]
     vain = [event for event in before if event.kind in VAIN]
-    other = [event for event in before if event.kind not in (*ESTATE, *VAIN)]
+    other = [event for event in before if event.kind not in (*OWNERSHIP_KINDS, *VAIN)]
     if any(event.kind not in what.kinds for event in late):
         yield "something that is not asked for befell the property too late"
     sorts = tuple(map(len, (undone, other, vain)))

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.assemble.pools import BATCH, SAID, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.tasks.base import Piece, Plain, Unit, unit
-from pipeline.tasks.solving import PARTED, LineCache, PromptCache
+from pipeline.tasks.solving import READING_CHARACTERS, LineCache, PromptCache
 
 PLAIN = [unit(f"line {number}\n", facts=(f"n({number})",) * (number % 3)) for number in range(2 * BATCH + 7)]
 MIXED = [
@@ -123,7 +123,7 @@ def test_readers_share_one_budget_of_characters() -> None:
 
 
 def test_many_lines_are_read_as_one_by_one_and_each_once() -> None:
-    memory, read = LineCache(2 * (PARTED + 1)), []
+    memory, read = LineCache(2 * (READING_CHARACTERS + 1)), []
 
     def noted(line: str) -> str:
         read.append(line)
