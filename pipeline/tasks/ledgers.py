@@ -29,8 +29,8 @@ def make_entries(streams: Streams, spec: PoolSpec) -> Plain:
 def line(known: Language, one: Entry) -> str:
     """Return an entry in a language, with its newline."""
     labels = known.labels
-    told = (labels.district, one.district), (labels.year, one.year), (labels.amount, one.amount)
-    fields = known.joint.join(f"{name} {each}" for name, each in told)
+    values = (labels.district, one.district), (labels.year, one.year), (labels.amount, one.amount)
+    fields = known.joint.join(f"{name} {each}" for name, each in values)
     return known.entry(f"{labels.filler[one.label]} {one.code}", fields)
 
 

@@ -72,9 +72,9 @@ def place_asked(text: str) -> tuple[str, str]:
 
 
 @LINES.cached_map
-def entry(said: str) -> tuple[str, ...]:
+def entry(line: str) -> tuple[str, ...]:
     """Return the label, code, district, year and amount that a line states; empty if it is not an entry."""
-    found = ENTRY.fullmatch(said)
+    found = ENTRY.fullmatch(line)
     return found.groups() if found else ()
 
 
@@ -82,11 +82,11 @@ def entry(said: str) -> tuple[str, ...]:
 def register(text: str) -> Register:
     """Return the entries of a prompt."""
     lines = Lines(text)
-    said = entry(lines.texts)
-    numbers = [number for number, each in enumerate(said) if each]
+    entries = entry(lines.texts)
+    numbers = [number for number, each in enumerate(entries) if each]
     if not numbers:
         raise ReadError("the prompt has no entries")
-    return Register(lines, numbers, [_stated(*said[number]) for number in numbers])
+    return Register(lines, numbers, [_stated(*entries[number]) for number in numbers])
 
 
 def _stated(label: str, code: str, district: str, year: str, amount: str) -> Stated:

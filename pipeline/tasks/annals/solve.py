@@ -126,17 +126,17 @@ def events(line: Line, name: str, kinds: Sequence[str]) -> Iterator[Event]:
     """Yield what an entry's sentences with a name state; each sentence must be of one of `kinds`."""
     for sentence in SENTENCE.split(line.text):
         if name[1:] in sentence and _names(sentence, name):
-            told = _told(sentence, tuple(kinds))
-            if told is None:
+            statement = _parsed(sentence, tuple(kinds))
+            if statement is None:
                 raise ReadError(f"what is said of {name} cannot be read: {sentence!r}")
-            yield Event(line, *told)
+            yield Event(line, *statement)
 
 
 @lru_cache(maxsize=CACHED_SENTENCES)
-def _told(sentence: str, kinds: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
+def _parsed(sentence: str, kinds: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
     """Return which of `kinds` a sentence is, and the values of its slots; None if it is none of them."""
-    for kind, words, said in _patterns():
-        if words in sentence and kind in kinds and (match := said.fullmatch(sentence)):
+    for kind, words, form in _patterns():
+        if words in sentence and kind in kinds and (match := form.fullmatch(sentence)):
             return kind, {slot.lower(): value for slot, value in match.groupdict().items()}
     return None
 
@@ -156,13 +156,15 @@ def deed_kinds() -> tuple[str, ...]:
 @cache
 def _patterns() -> list[tuple[str, str, re.Pattern[str]]]:
     """Return the kind, the longest fixed part and the pattern of every wording."""
-    said = [*lines("events").items(), *lines("happenings").items(), *lines("deeds").items()]
-    return [(kind, core(parse(one)), _pattern(one)) for kind, some in said for one in some if not one.startswith(ASKED)]
+    wordings = [*lines("events").items(), *lines("happenings").items(), *lines("deeds").items()]
+    return [
+        (kind, core(parse(one)), _pattern(one)) for kind, some in wordings for one in some if not one.startswith(ASKED)
+    ]
 
 
-def _pattern(said: str) -> re.Pattern[str]:
+def _pattern(wording: str) -> re.Pattern[str]:
     """Return a sentence's pattern: alternatives become a group, and slots what may fill them."""
-    return re.compile(pattern(parse(said), lambda slot: f"(?P<{slot.name}>{_form(slot.name)})"))
+    return re.compile(pattern(parse(wording), lambda slot: f"(?P<{slot.name}>{_form(slot.name)})"))
 
 
 def _form(slot: str) -> str:
@@ -208,17 +210,17 @@ class Sale:
     out: int = 0
 
 
-def last_valid_sale(told: Sequence[Event]) -> Event | None:
+def last_valid_sale(statements: Sequence[Event]) -> Event | None:
     """Return the latest sale that is still valid after some events in order, or None."""
-    left = valid_sales(told)
+    left = valid_sales(statements)
     return left[-1] if left else None
 
 
-def valid_sales(told: Sequence[Event]) -> list[Event]:
+def valid_sales(statements: Sequence[Event]) -> list[Event]:
     """Return all sales that are still valid after some events in order."""
     sales: list[Sale] = []
     since: list[Sale] = []
-    for step, event in enumerate(told, start=1):
+    for step, event in enumerate(statements, start=1):
         good = [one for one in sales if not one.out]
         if event.kind in SALES:
             sales.append(Sale(event))

@@ -179,7 +179,7 @@ def shown_people(row_streams: Streams, tier: str, asked: Iterable[int], count: i
 def scattered(row_streams: Streams, texts: Iterable[str]) -> list[Placed]:
     """Place the biographies of namesakes at random."""
     places = row_streams.of("namesakes depth")
-    return [Placed.line(said, "decoy", places.random()) for said in texts]
+    return [Placed.line(line, "decoy", places.random()) for line in texts]
 
 
 def framed(
@@ -192,10 +192,10 @@ def framed(
     asks: str = "Question: ",
 ) -> Layout:
     """Return a layout that ends in the instruction, any demonstrations (question and reply), and the question."""
-    said = asks.split(":")[0].replace("Question", "Answer")
-    examples = "".join(f"\n{asks}{asked}\n{said}: {reply}\n" for asked, reply in shown)
+    answer = asks.split(":")[0].replace("Question", "Answer")
+    examples = "".join(f"\n{asks}{asked}\n{answer}: {reply}\n" for asked, reply in shown)
     lead = EXAMPLES if examples else ""
-    return Layout.haystack(introduction, placed, filler, f"{instruction}{lead}{examples}\n{asks}{question}\n{said}:")
+    return Layout.haystack(introduction, placed, filler, f"{instruction}{lead}{examples}\n{asks}{question}\n{answer}:")
 
 
 def in_sequence(placed: Iterable[Placed]) -> tuple[Placed, ...]:

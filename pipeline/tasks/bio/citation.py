@@ -117,8 +117,8 @@ def replies(values: Sequence[str], labels: Sequence[str], attribute: str) -> tup
     """
     forms = [accepted(value, attribute) for value in values]
     rows = zip_longest(*forms)
-    filled = [[said or forms[place][0] for place, said in enumerate(row)] for row in rows]
-    return tuple("; ".join(f"{said} [{label}]" for said, label in zip(row, labels, strict=True)) for row in filled)
+    filled = [[value or forms[place][0] for place, value in enumerate(row)] for row in rows]
+    return tuple("; ".join(f"{value} [{label}]" for value, label in zip(row, labels, strict=True)) for row in filled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +216,9 @@ class Citation(Biographies):
             "namesakes": flat(base.drawn(row_streams, asked, self.namesakes_of(stratum))),
         }
         who = [everybody[one] for one in asked]
-        said = tuple(cited(everybody[asked[place]], labels[asked[place]]) for place in order)
+        lines = tuple(cited(everybody[asked[place]], labels[asked[place]]) for place in order)
         answers = replies([one.value(attribute) for one in who], [labels[one] for one in asked], attribute)
-        return Sample("", stratum, index, latent, said, asks(who, attribute), Key.accepting(*answers))
+        return Sample("", stratum, index, latent, lines, asks(who, attribute), Key.accepting(*answers))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put each asked person into a section of the text, and people of demonstrations at random."""
@@ -275,12 +275,12 @@ def _placed(sample: Sample, row_streams: Streams, wanted: Sequence[float]) -> di
     everybody, labels = people(row_streams, tier), _labels(row_streams, tier, _kind(sample.stratum))
     who = [latent["people"][place] for place in latent["order"]]
     placed = {
-        one: Placed.line(said, "relevant", depth) for one, said, depth in zip(who, sample.relevant, wanted, strict=True)
+        one: Placed.line(line, "relevant", depth) for one, line, depth in zip(who, sample.relevant, wanted, strict=True)
     }
     for demo in latent["shown"]:
         for number, one in enumerate(demo):
-            said = cited(everybody[one], labels[one])
-            placed[one] = Placed(unit(said, "filler" if number else "demo"), places.random())
+            line = cited(everybody[one], labels[one])
+            placed[one] = Placed(unit(line, "filler" if number else "demo"), places.random())
     decoys = scattered(row_streams, (cited(everybody[one], labels[one]) for one in latent["namesakes"]))
     return placed | dict(zip(latent["namesakes"], decoys, strict=True))
 

@@ -247,8 +247,8 @@ def question(person: Person) -> str:
 
 def example(pair: Sequence[Person], asked: int, number: int) -> str:
     """Return one whole example: two biographies, the question about one of them, and the answer."""
-    said = "".join(map(biography, pair))
-    return f"{START}{said}Question: {question(pair[asked])}\nAnswer: {label(number)}\n"
+    paragraphs = "".join(map(biography, pair))
+    return f"{START}{paragraphs}Question: {question(pair[asked])}\nAnswer: {label(number)}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,12 +298,12 @@ class Icl(Biographies):
         )
 
     def _tail(self, sample: Sample, asked: Example) -> tuple[Piece, ...]:
-        told = [
+        people = [
             Piece(biography(who), "relevant" if place == asked.asked else "filler")
             for place, who in enumerate(asked.people)
         ]
         ask = Piece(f"Question: {sample.question}\nAnswer:", "question")
-        return (Piece(INSTRUCTION + START, "instruction"), *told, ask)
+        return (Piece(INSTRUCTION + START, "instruction"), *people, ask)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
         return {"category": (int(sample.key.answers[-1]) - 1, LABELS), "mapping": (sample.latent["world"], WORLDS)}

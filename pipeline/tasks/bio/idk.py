@@ -169,9 +169,9 @@ class Idk(Biographies):
             "namesakes": base.drawn(row_streams, [asked], self.namesakes_of(stratum))[0],
         }
         person, stated = everybody[asked], stratum.complexity == 1
-        said = biography(person, "" if stated else attribute)
+        line = biography(person, "" if stated else attribute)
         forms = accepted(person.value(attribute), attribute) if stated else REFUSALS
-        return Sample("", stratum, index, latent, (said,), question(person, attribute), Key.accepting(*forms))
+        return Sample("", stratum, index, latent, (line,), question(person, attribute), Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked person at the wanted depth among the others, and people of demonstrations at random."""
@@ -184,8 +184,8 @@ class Idk(Biographies):
             [],
         )
         for one, stated in latent["shown"]:
-            said = biography(everybody[one], "" if stated else attribute)
-            placed.append(Placed.line(said, "demo", places.random()))
+            line = biography(everybody[one], "" if stated else attribute)
+            placed.append(Placed.line(line, "demo", places.random()))
             reply = everybody[one].value(attribute) if stated else REFUSALS[0]
             examples.append((question(everybody[one], attribute), reply))
         placed += scattered(row_streams, _others_told(row_streams, stratum.tier, latent["namesakes"], attribute))

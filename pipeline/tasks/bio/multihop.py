@@ -62,7 +62,7 @@ the biography.
 """
 
 
-def told(person: Person, attribute: str, other: Person | None) -> str:
+def sentence_of(person: Person, attribute: str, other: Person | None) -> str:
     """Return the sentence about an attribute: its value, or a link to another person."""
     if other is None:
         return SENTENCES[attribute].format(name=person.name, value=person.value(attribute))
@@ -71,7 +71,7 @@ def told(person: Person, attribute: str, other: Person | None) -> str:
 
 def linked_biography(person: Person, attribute: str, other: Person | None) -> str:
     """Return the paragraph of a person with a link to `other` in place of `attribute`; a plain one without `other`."""
-    return " ".join(told(person, key, other if key == attribute else None) for key in SENTENCES) + "\n"
+    return " ".join(sentence_of(person, key, other if key == attribute else None) for key in SENTENCES) + "\n"
 
 
 def biographies_of(chain: Sequence[Person], attribute: str) -> list[str]:
@@ -81,7 +81,7 @@ def biographies_of(chain: Sequence[Person], attribute: str) -> list[str]:
 
 def example(chain: Sequence[Person], attribute: str) -> tuple[str, str]:
     """Return a question about the first person of a chain, and a step-by-step reply."""
-    steps = " ".join(told(one, attribute, other) for one, other in _links(chain))
+    steps = " ".join(sentence_of(one, attribute, other) for one, other in _links(chain))
     return question(chain[0], attribute), f"{steps}\nFinal answer: {chain[-1].value(attribute)}"
 
 
@@ -175,9 +175,9 @@ def scattered(
     stratum: Stratum, rng: Random, chain: Sequence[Person], attribute: str, roles: tuple[Role, Role]
 ) -> list[tuple[float, str, Role]]:
     """Return the biographies of a chain, one for each section of the text; the first person has the first role."""
-    said, count = biographies_of(chain, attribute), stratum.complexity
+    lines, count = biographies_of(chain, attribute), stratum.complexity
     places = places_of(stratum, rng, rng.randrange(count))
-    return [((section + rng.random()) / count, said[one], roles[one > 0]) for section, one in enumerate(places)]
+    return [((section + rng.random()) / count, lines[one], roles[one > 0]) for section, one in enumerate(places)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,10 +230,10 @@ class Multihop(Biographies):
             "shown": [chain_of(everybody, attribute, drawn, count) for _ in range(shots)],
             "namesakes": base.drawn(row_streams, chain, self.namesakes_of(stratum)),
         }
-        said = biographies_of([everybody[one] for one in chain], attribute)
+        lines = biographies_of([everybody[one] for one in chain], attribute)
         forms = accepted(everybody[chain[-1]].value(attribute), attribute)
         asking = question(everybody[first], attribute)
-        return Sample("", stratum, index, latent, tuple(said[one] for one in places), asking, Key.accepting(*forms))
+        return Sample("", stratum, index, latent, tuple(lines[one] for one in places), asking, Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put one biography of each chain into each section of the text."""
@@ -243,7 +243,7 @@ class Multihop(Biographies):
         spots = list(
             zip(depths(stratum, sample.index, stratum_streams, stratum.complexity), sample.relevant, strict=True)
         )
-        found: list[tuple[float, str, Role]] = [(depth, said, "relevant") for depth, said in spots]
+        found: list[tuple[float, str, Role]] = [(depth, line, "relevant") for depth, line in spots]
         scatter = row_streams.of("scatter")
         for chain in latent["shown"]:
             found += scattered(stratum, scatter, [everybody[one] for one in chain], attribute, ("demo", "filler"))
@@ -252,7 +252,7 @@ class Multihop(Biographies):
         taken = {*latent["chain"], *flat(latent["shown"]), *(one for _, chain in decoys for one in chain)}
         taken |= base.near(latent["chain"])
         examples = [example([everybody[one] for one in chain], attribute) for chain in latent["shown"]]
-        placed = in_sequence(Placed.line(said, role, depth) for depth, said, role in found)
+        placed = in_sequence(Placed.line(line, role, depth) for depth, line, role in found)
         filler = others(row_streams, stratum, STYLES[PLAIN].pool, len(everybody), taken, ATTRIBUTES.index(attribute))
         return framed(INTRODUCTION, placed, filler, INSTRUCTION, examples, sample.question)
 

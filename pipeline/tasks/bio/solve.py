@@ -140,8 +140,8 @@ def parse_biography(line: str) -> Said:
     regular = REGULAR.fullmatch(line)
     if regular is None or line.endswith(" "):
         return _taken_apart(line)
-    label, name, *told = regular.groups()
-    values = {kind: intern(value) for kind, value in zip(KINDS, told, strict=True) if value is not None}
+    label, name, *stated = regular.groups()
+    values = {kind: intern(value) for kind, value in zip(KINDS, stated, strict=True) if value is not None}
     if line.count(name) != len(values):
         return _taken_apart(line)
     return name, *_sorted_out(values), label or ""
@@ -280,7 +280,7 @@ def _opened(style: str, sentence: str) -> str:
 def _shared(line: str, sentences: list[str]) -> str:
     """Return the one full name that every sentence of a line contains once."""
     names = [name for name in STYLED_NAME.findall(sentences[0]) if line.count(name) == len(sentences)]
-    names = [name for name in names if all(name in said for said in sentences)]
+    names = [name for name in names if all(name in sentence for sentence in sentences)]
     if len(names) != 1:
         raise ReadError(f"{len(names)} names stand in every sentence of {sentences[0][:80]!r} and those behind it")
     return str(names[0])
@@ -318,7 +318,7 @@ def _values(kind: str) -> frozenset[str]:
 def _all_frames(style: str) -> tuple[Frame, ...]:
     """Return the wordings of a style, split at the value."""
     slots = {kind: "{name}" if kind == OPENING else "{value}" for kind in wordings(style)}
-    return tuple(Frame(kind, *said.split(slots[kind])) for kind, told in wordings(style).items() for said in told)
+    return tuple(Frame(kind, *wording.split(slots[kind])) for kind, some in wordings(style).items() for wording in some)
 
 
 @cache
@@ -357,8 +357,8 @@ def looked_up(asked: Question, entries: Sequence[Entry]) -> tuple[str, ...]:
             raise ReadError(f"the biography of {entry.name} states no {kind}")
     forms = [accepted(entry.stated[kind], kind) for entry, kind in found]
     marks = [f" [{entry.label}]" if entry.label else "" for entry, _ in found]
-    said = ([one or form[0] for one, form in zip(row, forms, strict=True)] for row in zip_longest(*forms))
-    return tuple("; ".join(map("".join, zip(row, marks, strict=True))) for row in said)
+    rows = ([one or form[0] for one, form in zip(row, forms, strict=True)] for row in zip_longest(*forms))
+    return tuple("; ".join(map("".join, zip(row, marks, strict=True))) for row in rows)
 
 
 def faults(row: Published, entries: Sequence[Entry], answers: Answers = looked_up, *, count: int = 1) -> Iterator[str]:
@@ -404,20 +404,20 @@ def key_faults(row: Published, asked: Question, entries: Sequence[Entry], answer
 
 def question_faults(row: Published, asks: str = "Question: ") -> Iterator[str]:
     """Check that a prompt ends in the row's question."""
-    said = asks.split(":")[0].replace("Question", "Answer")
-    if not row.text.endswith(f"\n{asks}{row.question}\n{said}:"):
+    answer = asks.split(":")[0].replace("Question", "Answer")
+    if not row.text.endswith(f"\n{asks}{row.question}\n{answer}:"):
         yield f"the prompt does not end in the question {row.question[:80]!r}"
 
 
 def whole_faults(entries: Sequence[Entry], kinds: Iterable[str], lacking: str = "") -> Iterator[str]:
     """Check that biographies state or link all `kinds` of facts, of which one may be `lacking`, and no others."""
-    every, told = set(kinds), [(*entry.stated, *entry.linked) for entry in entries]
-    few = {one for one in {*told} if every - {lacking, *one}}
-    many = {one for one in {*told} if {*one} - every}
-    short = [entry for entry, one in zip(entries, told, strict=True) if one in few]
+    every, stated = set(kinds), [(*entry.stated, *entry.linked) for entry in entries]
+    few = {one for one in {*stated} if every - {lacking, *one}}
+    many = {one for one in {*stated} if {*one} - every}
+    short = [entry for entry, one in zip(entries, stated, strict=True) if one in few]
     if short:
         yield f"{len(short)} biographies state fewer than {len(every - {lacking})} attributes, {short[0].name}'s first"
-    strange = [entry for entry, one in zip(entries, told, strict=True) if one in many]
+    strange = [entry for entry, one in zip(entries, stated, strict=True) if one in many]
     if strange:
         yield f"{len(strange)} biographies tell what they should not, {strange[0].name}'s first"
 
@@ -439,10 +439,10 @@ def share_faults(stratum: Stratum, stating: Iterable[bool]) -> Iterator[str]:
 
     `stating` has a value for each filler biography. Strictly between 0 and 1, one biography more or less is allowed.
     """
-    told, wanted = list(stating), density(stratum)
-    slack = 3 * sqrt(wanted * (1 - wanted) * len(told)) + (0 < wanted < 1)
-    if abs(sum(told) - wanted * len(told)) > slack:
-        yield f"{sum(told)} of {len(told)} other people state what is asked: a share of {wanted} was promised"
+    stated, wanted = list(stating), density(stratum)
+    slack = 3 * sqrt(wanted * (1 - wanted) * len(stated)) + (0 < wanted < 1)
+    if abs(sum(stated) - wanted * len(stated)) > slack:
+        yield f"{sum(stated)} of {len(stated)} other people state what is asked: a share of {wanted} was promised"
 
 
 def label_faults(labels: Sequence[str], *, running: bool) -> Iterator[str]:

@@ -26,12 +26,12 @@ from pipeline.tasks.bio.ages import (
     Ages,
     aged,
     anybody,
+    biographies_of,
     faults,
     framed,
     placed,
     reasoned,
     taken,
-    told,
     understood,
 )
 from pipeline.tasks.bio.base import asked_people, dealt_kinds, kind_of
@@ -211,10 +211,12 @@ class Twodiff(Ages):
             "common": list(ages.common),
         }
         everybody = people(row_streams, stratum.tier)
-        said = [*standing, *(one for cast in shown for one in cast)]
+        aged = [*standing, *(one for cast in shown for one in cast)]
         forms = accepted(everybody[pair[0]].name, everybody[pair[1]].name)
         asked = QUESTION.format(years=years)
-        return Sample("", stratum, index, latent, told(row_streams, stratum.tier, said), asked, Key.accepting(*forms))
+        return Sample(
+            "", stratum, index, latent, biographies_of(row_streams, stratum.tier, aged), asked, Key.accepting(*forms)
+        )
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the pair at the wanted depths among people of common ages, and all other placed people at random."""

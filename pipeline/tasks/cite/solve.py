@@ -95,8 +95,8 @@ def _things(found: Sequence[Entry], meant: Sequence[tuple[Place, str]]) -> list[
 def subject(found: Sequence[Entry], question: str) -> tuple[str, list[list[Place]]]:
     """Return the name that a question is about, and the places that each clause may mean."""
     kinds = {one.name: one.form.kind for one in found}
-    for said in _openings(question):
-        *most, last = said.split(LAST)
+    for phrase in _openings(question):
+        *most, last = phrase.split(LAST)
         if len(most) > 1:
             continue
         first, *rest = [*most[0].split(", "), last] if most else [last]
@@ -110,9 +110,9 @@ def subject(found: Sequence[Entry], question: str) -> tuple[str, list[list[Place
 
 
 @lru_cache(maxsize=CACHED_READINGS)
-def _named(said: str) -> list[tuple[Place, str]]:
+def _named(clause: str) -> list[tuple[Place, str]]:
     """Return the place and the name in a clause, in every reading."""
-    return [(place, plain(match["name"])) for place, one in _clauses(named=True) if (match := one.fullmatch(said))]
+    return [(place, plain(match["name"])) for place, one in _clauses(named=True) if (match := one.fullmatch(clause))]
 
 
 def _openings(question: str) -> Iterator[str]:
@@ -124,13 +124,13 @@ def _openings(question: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=CACHED_READINGS)
-def _places(said: str, kind: str, named: str = "") -> list[Place]:
+def _places(clause: str, kind: str, named: str = "") -> list[Place]:
     """Return the places that a clause about a thing of a kind may mean."""
     return [
         place
         for place, pattern in _clauses(named=bool(named))
         if forms()[place[0]].kind == kind
-        and (match := pattern.fullmatch(said))
+        and (match := pattern.fullmatch(clause))
         and (not named or plain(match["name"]) == named)
     ]
 
@@ -152,19 +152,19 @@ def _states(one: Entry, place: Place) -> bool:
 @cache
 def _clauses(*, named: bool) -> list[tuple[Place, re.Pattern[str]]]:
     """Return every clause as a pattern, with or without a name in its first slot."""
-    return [(place, re.compile(_filled(said, named=named))) for place, some in clauses().items() for said in some]
+    return [(place, re.compile(_filled(wording, named=named))) for place, some in clauses().items() for wording in some]
 
 
-def _filled(said: str, *, named: bool) -> str:
+def _filled(wording: str, *, named: bool) -> str:
     """Return a clause as a pattern."""
     tables = chain([NAMED] if named else [], repeat(PRONOUNS))
-    return pattern(parse(said), lambda slot: next(tables)[slot.name])
+    return pattern(parse(wording), lambda slot: next(tables)[slot.name])
 
 
 @cache
 def _lists() -> list[tuple[Place, re.Pattern[str]]]:
     """Return every question for a list as a pattern."""
-    return [(place, reader(said)) for place, some in lists().items() for said in some]
+    return [(place, reader(wording)) for place, some in lists().items() for wording in some]
 
 
 MENTIONS = 2
@@ -312,10 +312,10 @@ def _example_faults(row: Published, keyed: Keyed, values: Set[str]) -> Iterator[
         if row.stratum.subtask != FACETS:
             right = reply == keyed({fact.value: fact.ids for fact in wanted})[0]
         else:
-            *said, end = CITED.split(reply)
-            told = zip(wanted, said[::2], said[1::2], strict=True)
+            *parts, end = CITED.split(reply)
+            statements = zip(wanted, parts[::2], parts[1::2], strict=True)
             right = end == "." and all(
-                plain(fact.value).lower() in each.lower() and number in fact.ids for fact, each, number in told
+                plain(fact.value).lower() in each.lower() and number in fact.ids for fact, each, number in statements
             )
         if not right:
             yield f"the demonstration {asked!r} is wrong"

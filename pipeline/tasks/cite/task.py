@@ -146,7 +146,7 @@ class Cite(Task):
         drawn = self.drawn(world, stratum, sample.index, row_streams, stratum_streams)
         numbers = iter(self._numbers(row_streams, stratum)[len(sample.relevant) :])
         depths = zip(sample.latent["depths"], sample.relevant, strict=True)
-        placed = [Placed.line(said, "relevant", depth) for depth, said in depths]
+        placed = [Placed.line(line, "relevant", depth) for depth, line in depths]
         placed += [
             Placed.line(text.numbered(one, number), "decoy", rng.random())
             for one, number in zip(drawn.near, numbers, strict=False)
@@ -277,12 +277,12 @@ class Facets(Cite):
             for (form, relation), wording in zip(asked.places, wordings, strict=True)
         ]
         own = [(one, next(numbers)) for one in golds]
-        said = [
+        sentences = [
             stating_sentence(rng, asked.thing, forms()[form], relation, wording, by_name=at == 0)
             for at, ((form, relation), wording) in enumerate(zip(asked.places, wordings, strict=True))
         ]
         answer = " ".join(
-            f"{one.removesuffix('.')} {text.label(number)}." for one, (_, number) in zip(said, own, strict=True)
+            f"{one.removesuffix('.')} {text.label(number)}." for one, (_, number) in zip(sentences, own, strict=True)
         )
         others = self.others(world, rng, known, DOCUMENTS_SHOWN - len(own))
         return self.example_of(rng, asked.question, own, others, answer, asked.values)

@@ -403,10 +403,10 @@ def _filled(node: ast.FormattedValue) -> Do:
         raise ReadError("a value in a text has no conversion")
 
     def run(frame: Frame) -> str:
-        told = form(frame) if form else ""
-        if told and not FORM.fullmatch(told):
-            raise ReadError(f"{told!r} is not a form of this part of Python")
-        return format(value(frame), told)
+        spec = form(frame) if form else ""
+        if spec and not FORM.fullmatch(spec):
+            raise ReadError(f"{spec!r} is not a form of this part of Python")
+        return format(value(frame), spec)
 
     return run
 

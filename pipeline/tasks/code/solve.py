@@ -70,7 +70,7 @@ MEANINGS: Sequence[tuple[str, Act]] = (
     ),
 )
 """Wordings of steps, with ``#`` for a number, and what they mean."""
-PATTERNS = tuple((re.compile(said.replace("#", r"(\d)")), act) for said, act in MEANINGS)
+PATTERNS = tuple((re.compile(wording.replace("#", r"(\d)")), act) for wording, act in MEANINGS)
 
 
 @cache
@@ -93,10 +93,10 @@ def wanted(question: str) -> Sequence[Any]:
     if not asked:
         raise ReadError(f"no question about a function: {question!r}")
     found: list[Any] = [[*some] for some in lists()]
-    for said in asked[1].split(", then "):
-        meant = [(act, match) for pattern, act in PATTERNS if (match := pattern.search(said))]
+    for step in asked[1].split(", then "):
+        meant = [(act, match) for pattern, act in PATTERNS if (match := pattern.search(step))]
         if len(meant) != 1:
-            raise ReadError(f"{len(meant)} meanings: {said!r}")
+            raise ReadError(f"{len(meant)} meanings: {step!r}")
         act, match = meant[0]
         number = next((int(one) for one in match.groups() if one), 0)
         found = [act(some, number) for some in found]

@@ -115,13 +115,13 @@ class Facets(PassageTask):
         yield from numbered_faults(row, named, len(named))
         documents = [(one.number, searched(one.text)) for one in read(row.text)]
         for forms in zip(*worded, strict=True):
-            said = tuple(dict.fromkeys(searched(form) for form, _ in forms))
-            holding = {number for number, told in documents if holds(told, said)}
+            wordings = tuple(dict.fromkeys(searched(form) for form, _ in forms))
+            holding = {number for number, document in documents if holds(document, wordings)}
             if holding != forms[0][1]:
                 yield f"{forms[0][0]!r} stands in the documents {sorted(holding)}, not in {sorted(forms[0][1])}"
-        for told in row.marked("demo"):
-            ids = {*NUMBERS.findall("".join(one[2] for one in SOURCED.finditer(told.rpartition("\nAnswer: ")[2])))}
-            if not ids or not ids <= {*NUMBER.findall(told)}:
+        for demo in row.marked("demo"):
+            ids = {*NUMBERS.findall("".join(one[2] for one in SOURCED.finditer(demo.rpartition("\nAnswer: ")[2])))}
+            if not ids or not ids <= {*NUMBER.findall(demo)}:
                 yield f"the demonstration names the documents {sorted(ids)}, which are not its own"
         if row.metadata.get("support") != "string":
             yield "the metadata do not say that a string tells support"
@@ -171,15 +171,15 @@ def chosen(corpus: Corpus, question: Question) -> AnswersByPassage:
 
 def _key(corpus: Corpus, question: Question, supporting: AnswersByPassage, listing: bool) -> Key:  # noqa: FBT001
     """Return the key: all answers with the numbers of their documents, in all wordings."""
-    places, said = numbers(corpus), facts(question)
+    places, forms = numbers(corpus), facts(question)
     ids = {
         fact: sorted(str(places[corpus.places[name]]) for name, some in supporting.items() if fact in some)
         for fact in sorted(frozenset[int]().union(*supporting.values()))
     }
     between, end = (", ", "") if listing else (". ", ".")
     answers = (
-        between.join(f"{said[one][min(at, len(said[one]) - 1)]} {label(*some)}" for one, some in ids.items()) + end
-        for at in range(max((len(said[one]) for one in ids), default=0))
+        between.join(f"{forms[one][min(at, len(forms[one]) - 1)]} {label(*some)}" for one, some in ids.items()) + end
+        for at in range(max((len(forms[one]) for one in ids), default=0))
     )
     return Key.accepting(*dict.fromkeys(answers))
 

@@ -180,8 +180,8 @@ class Labels(CorpusTask):
         """Return the numbers of examples, of labels that have any, and of examples of the rarest and commonest."""
         counts = np.bincount(parts(self.corpus(sample.stratum)).home[units])
         there = counts[counts > 0]
-        told = {"examples": len(units), "labels": len(there)}
-        return {"filler": {**told, "fewest": int(there.min(initial=len(units))), "most": int(counts.max(initial=0))}}
+        totals = {"examples": len(units), "labels": len(there)}
+        return {"filler": {**totals, "fewest": int(there.min(initial=len(units))), "most": int(counts.max(initial=0))}}
 
     def faults(self, row: Published) -> Iterator[str]:
         shown = read(row.text)
@@ -203,10 +203,10 @@ class Labels(CorpusTask):
         ]:
             yield "the marked text is not the last one"
         yield from _order_faults(row, shown)
-        told = {"examples": len(shown.labels), "labels": len(times)}
-        told |= {"fewest": min(times.values(), default=0), "most": max(times.values(), default=0)}
-        if row.metadata.get("filler", told) != told:
-            yield f"the metadata have {row.metadata['filler']}, expected {told}"
+        totals = {"examples": len(shown.labels), "labels": len(times)}
+        totals |= {"fewest": min(times.values(), default=0), "most": max(times.values(), default=0)}
+        if row.metadata.get("filler", totals) != totals:
+            yield f"the metadata have {row.metadata['filler']}, expected {totals}"
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         return {"uniform": 1 / sample.stratum.complexity}

@@ -51,8 +51,8 @@ def numbers(corpus: Corpus) -> Sequence[int]:
 def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Write every passage of a corpus with its number."""
     corpus = corpus_of_pool(spec)
-    told = zip(corpus.passages, numbers(corpus), strict=True)
-    return (unit(document(passage, number)) for passage, number in told)
+    numbered = zip(corpus.passages, numbers(corpus), strict=True)
+    return (unit(document(passage, number)) for passage, number in numbered)
 
 
 def make_passages(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
@@ -279,7 +279,7 @@ class PassageTask(CorpusTask):
         out = {*corpus.questions[latent["number"]].gold, *(n for one in latent["shown"] for n in one["documents"])}
         return Layout(
             head=tuple(self._head(corpus, latent["shown"])),
-            placed=tuple(Placed.line(said, "relevant", depth) for depth, said in needed),
+            placed=tuple(Placed.line(line, "relevant", depth) for depth, line in needed),
             filler=filler(
                 row_streams,
                 stratum,
@@ -345,12 +345,12 @@ def read(text: str) -> list[Line]:
 
 
 def _lines(body: str, start: int) -> Iterator[Line]:
-    for said in body.split("\n")[:-1]:
-        found = OPENING.match(said)
+    for line in body.split("\n")[:-1]:
+        found = OPENING.match(line)
         if not found:
-            raise ReadError(f"no document: {said[:80]!r}")
-        yield Line(start, start + len(said) + 1, said, found[1] or "")
-        start += len(said) + 1
+            raise ReadError(f"no document: {line[:80]!r}")
+        yield Line(start, start + len(line) + 1, line, found[1] or "")
+        start += len(line) + 1
 
 
 TITLE_OPENING = len("Document ")
@@ -361,23 +361,23 @@ def faults(row: Published) -> Iterator[str]:
     found, forms = read(row.text), forms_of([row.key.answers])
     if question(row.text) != row.question:
         yield f"the prompt asks {question(row.text)!r}"
-    twice = [said for said, times in Counter(one.text for one in found).items() if times > 1]
+    twice = [line for line, times in Counter(one.text for one in found).items() if times > 1]
     if twice:
         yield f"the document {twice[0][:80]!r} stands twice"
     marked = {*row.spans("relevant")}
     needed = [one for one in found if (one.start, one.end) in marked]
     if len(needed) != len(marked) or len(needed) != row.stratum.complexity:
         yield f"{len(needed)} documents are marked as needed, expected {row.stratum.complexity}"
-    said = [one.text[TITLE_OPENING:] for one in found]
-    likely = with_words(plain("\n".join(said)).split("\n"), rarest(forms))
-    answering = [found[place] for place in likely if holds(searched(said[place]), forms)]
+    texts = [one.text[TITLE_OPENING:] for one in found]
+    likely = with_words(plain("\n".join(texts)).split("\n"), rarest(forms))
+    answering = [found[place] for place in likely if holds(searched(texts[place]), forms)]
     if not any(one in needed for one in answering):
         yield "no document that is needed holds an accepted answer"
     if others := [one for one in answering if one not in needed]:
         yield f"the document {others[0].text[:80]!r} holds an accepted answer too"
-    told = row.metadata.get("filler")
-    if told and told.get("documents") != len(found) - len(needed):
-        yield f"{len(found) - len(needed)} documents are filler, expected {told.get('documents')}"
+    stated = row.metadata.get("filler")
+    if stated and stated.get("documents") != len(found) - len(needed):
+        yield f"{len(found) - len(needed)} documents are filler, expected {stated.get('documents')}"
 
 
 def numbered_faults(row: Published, wanted: Set[str], count: int) -> Iterator[str]:
@@ -394,6 +394,6 @@ def numbered_faults(row: Published, wanted: Set[str], count: int) -> Iterator[st
     relevant = {one.number for one in found if (one.start, one.end) in marked}
     if len(marked) != count or relevant != wanted:
         yield "the marked documents are not those of the key"
-    told = chain.from_iterable(NUMBER.findall(one) for one in row.marked("demo"))
-    if again := sorted(set(told) & set(numbers)):
+    shown = chain.from_iterable(NUMBER.findall(one) for one in row.marked("demo"))
+    if again := sorted(set(shown) & set(numbers)):
         yield f"the document {again[0]} stands in a demonstration too"

@@ -84,9 +84,9 @@ class Best(PassageTask):
         if row.key.target != f" {RANKED} ".join(best(ranks)):
             yield f"the key {row.key.target!r} is not the best of its ranks"
         yield from numbered_faults(row, {one for rank in ranks for one in rank}, row.stratum.complexity)
-        for told in row.marked("demo"):
-            chain = told.rstrip("\n").rpartition("\nAnswer: ")[2].split(f" {RANKED} ")
-            if not {*NUMBER.findall(told)}.issuperset(chain) or len({*chain}) < len(chain):
+        for demo in row.marked("demo"):
+            chain = demo.rstrip("\n").rpartition("\nAnswer: ")[2].split(f" {RANKED} ")
+            if not {*NUMBER.findall(demo)}.issuperset(chain) or len({*chain}) < len(chain):
                 yield f"the demonstration's answer {chain} is not a ranking of its documents"
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:

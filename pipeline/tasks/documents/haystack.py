@@ -45,8 +45,8 @@ def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 def stated(passage: Passage) -> tuple[str, ...]:
     """Return the facts of a passage, each as ``kind|subject|relation|value``."""
-    told = (passage.thing.kind, passage.thing.name)
-    return tuple("|".join((*told, relation, value)) for relation, value in passage.facts.items())
+    thing = (passage.thing.kind, passage.thing.name)
+    return tuple("|".join((*thing, relation, value)) for relation, value in passage.facts.items())
 
 
 def spec(stratum: Stratum) -> PoolSpec:

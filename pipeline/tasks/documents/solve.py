@@ -109,8 +109,8 @@ def _uncapitalised(value: str, kind: str) -> str:
 
 def _lead(sentence: str) -> tuple[str, str, str, str]:
     """Return form, relation, name and value of the first sentence of a document."""
-    for form, relation, words, said in _leads():
-        if words in sentence and (found := said.fullmatch(sentence)):
+    for form, relation, words, wording in _leads():
+        if words in sentence and (found := wording.fullmatch(sentence)):
             return form, relation, found["name"], found["value"]
     raise ReadError(f"no document begins so: {sentence[:80]!r}")
 
@@ -120,8 +120,8 @@ def _leads() -> list[tuple[str, str, str, re.Pattern[str]]]:
     """Return form, relation, fixed words and pattern of every first sentence; a quick test looks for the words."""
     found = []
     for form in forms().values():
-        for said in form.relations[0].lines["-"]:
-            found.append((form.name, form.relations[0].name, core(parse(said)), re.compile(_pattern(said, form))))
+        for wording in form.relations[0].lines["-"]:
+            found.append((form.name, form.relations[0].name, core(parse(wording)), re.compile(_pattern(wording, form))))
     return found
 
 
@@ -129,16 +129,16 @@ def _leads() -> list[tuple[str, str, str, re.Pattern[str]]]:
 def _sentences(form: str) -> tuple[re.Pattern[str], list[Wording]]:
     """Return one pattern for all later sentences of a form, and their wordings in the order of its groups."""
     one = forms()[form]
-    said = [(text, relation.name, relation.type) for relation in one.relations[1:] for text in relation.lines["-"]]
-    said += [(text, "", "") for text in one.colour]
-    patterns = [_pattern(text, one) for text, _, _ in said]
-    wordings = [Wording(re.compile(each), *which) for each, (_, *which) in zip(patterns, said, strict=True)]
+    texts = [(text, relation.name, relation.type) for relation in one.relations[1:] for text in relation.lines["-"]]
+    texts += [(text, "", "") for text in one.colour]
+    patterns = [_pattern(text, one) for text, _, _ in texts]
+    wordings = [Wording(re.compile(each), *which) for each, (_, *which) in zip(patterns, texts, strict=True)]
     return any_of(patterns), wordings
 
 
-def _pattern(said: str, form: Form) -> str:
+def _pattern(wording: str, form: Form) -> str:
     """Return a sentence's pattern; its slots take any words."""
-    return pattern(parse(said), lambda slot: _slot(slot.name, form), articles=True)
+    return pattern(parse(wording), lambda slot: _slot(slot.name, form), articles=True)
 
 
 def _slot(slot: str, form: Form) -> str:

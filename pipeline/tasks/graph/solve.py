@@ -120,14 +120,14 @@ def demonstrations(text: str, kind: str = "") -> list[tuple[Listed, str]]:
     """Return the graphs before the last one, each with its stated answer; `kind` is as in `read`."""
     found = []
     for one, other in pairwise(_starts(text, kind)):
-        said = text[one.end() : other.start()]
-        shown = (NAMED_ANSWER if kind else ANSWER).search(said)
-        start = said.rfind("\n", 0, shown.start()) + 1 if shown else 0
-        asked = None if kind else ASKED.search(said)
-        if not shown or shown.end() != len(said) or not (kind or (asked and asked.end() == shown.start())):
+        section = text[one.end() : other.start()]
+        shown = (NAMED_ANSWER if kind else ANSWER).search(section)
+        start = section.rfind("\n", 0, shown.start()) + 1 if shown else 0
+        asked = None if kind else ASKED.search(section)
+        if not shown or shown.end() != len(section) or not (kind or (asked and asked.end() == shown.start())):
             raise ReadError("a demonstration does not end in a question and its answer")
-        question = _asked(asked) if asked else _named(said[start : shown.start()], kind)
-        found.append((Listed(one.end(), _edges(said[: asked.start() if asked else start]), question), shown[1]))
+        question = _asked(asked) if asked else _named(section[start : shown.start()], kind)
+        found.append((Listed(one.end(), _edges(section[: asked.start() if asked else start]), question), shown[1]))
     return found
 
 

@@ -112,7 +112,7 @@ def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     _, form, count, which, size, tier = spec.name.split("-")
     known = labels(streams.world(), tier, int(count), int(which), form)
     labelled = zip(known.written, pool_messages(streams, tier, size, known), strict=True)
-    return Plain(example(message, label) for label, said in labelled for message in said)
+    return Plain(example(message, label) for label, messages in labelled for message in messages)
 
 
 def pool_messages(streams: Streams, tier: str, size: str, known: Labels) -> Sequence[Sequence[str]]:

@@ -252,8 +252,8 @@ class Idk(Task):
             "person": person,
             "shown": shown,
         }
-        said = asked.story.text
-        return Sample("", stratum, index, latent, (said,), asked.question, _key(asked))
+        story = asked.story.text
+        return Sample("", stratum, index, latent, (story,), asked.question, _key(asked))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the story at a stratified depth of the filler, or first."""
@@ -261,7 +261,7 @@ class Idk(Task):
         first = stratum.knob("depth", "uniform") == "first"
         depth = 0.0 if first else spread(stratum_streams.of("depth"), stratum.rows, sample.index)
         around = self._namesakes(sample, row_streams) if self.subtask == "stories" else ()
-        demos = [Piece(said, "demo") for said in self._examples(sample, row_streams)]
+        demos = [Piece(example, "demo") for example in self._examples(sample, row_streams)]
         opening = text.INTRODUCTIONS[self.subtask] + (text.EXAMPLES if demos else "")
         return Layout(
             head=(Piece(opening, "instruction"), *demos, Piece(text.START, "instruction")),

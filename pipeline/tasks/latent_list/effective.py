@@ -89,11 +89,13 @@ class Search:
         if self._view.name == "sum":
             return {value: value for value in numbers}
         shown = set(visible(self._view, final, ()))
-        told = shown.union(operation.args[0] for operation in later if operation.name == "remove")
+        distinct = shown.union(operation.args[0] for operation in later if operation.name == "remove")
         sorts = any(operation.name == "sort" for operation in later)
-        marks = sorted(told if sorts else () if self._view.name == "print" else shown)
+        marks = sorted(distinct if sorts else () if self._view.name == "print" else shown)
         first: dict[int, int] = {}
-        return {value: value if value in told else first.setdefault(bisect(marks, value), value) for value in numbers}
+        return {
+            value: value if value in distinct else first.setdefault(bisect(marks, value), value) for value in numbers
+        }
 
     def shows(self, items: Items) -> bool:
         """Return whether a list shows the answer."""

@@ -75,10 +75,10 @@ def head(
 ) -> tuple[Piece, ...]:
     """Return all that precedes the relevant operations and their filler; `instruct` returns the instruction."""
     demos = _demos(name, complexity, shots, target, row_streams)
-    told = [Piece(instruct(shots), "instruction")]
-    told += [Piece(f"--- Program {place} ---\n{demo}", "demo") for place, demo in enumerate(demos, 1)]
+    pieces = [Piece(instruct(shots), "instruction")]
+    pieces += [Piece(f"--- Program {place} ---\n{demo}", "demo") for place, demo in enumerate(demos, 1)]
     title = f"--- Program {shots + 1} ---\n" if shots else "--- Program ---\n"
-    return (*told, Piece(f"{title}{START_LINE}\n", "instruction"))
+    return (*pieces, Piece(f"{title}{START_LINE}\n", "instruction"))
 
 
 def tail(view: str) -> tuple[Piece, ...]:

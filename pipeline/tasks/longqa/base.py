@@ -34,7 +34,7 @@ class Drawn:
 
     question: str
     key: Key
-    told: Sequence[PlannedEntry]
+    entries: Sequence[PlannedEntry]
     props: Sequence[str]
     shown: Mapping[str, Any]
 
@@ -88,8 +88,8 @@ class LongQa(Task):
 
     def placed(self, world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[Placed]:
         """Return a row's own entries, written and placed."""
-        told = written(world, row_streams, drawn)
-        return [dated(world, one, said) for one, said in told]
+        entries = written(world, row_streams, drawn)
+        return [dated(world, one, line) for one, line in entries]
 
     def asking(self, sample: Sample) -> str:
         """Return the question as written in the prompt."""
@@ -113,7 +113,7 @@ def written(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[tuple[
     """Return a row's own entries, each with its text."""
     return [
         (one, world.write(row_streams.of("text", number), one.day, one.kind, one.about).text)
-        for number, one in enumerate(drawn.told)
+        for number, one in enumerate(drawn.entries)
     ]
 
 

@@ -56,12 +56,14 @@ class State(LongQa):
         rng, near = row_streams.of("asked"), row_streams.of("near")
         question = rng.choice(text.OWNED).format(prop=prop, when=when(rng, found.asked))
         other = like(world, near, found, sizes(stratum.complexity), found.buyers)
-        told = [*found.told(prop, found.needed), *other.told(twin)]
-        told += beside(world, near, prop, [*found.buyers, *other.buyers])
-        told += beside(world, near, twin, named(told))
-        told += rolls(world, row_streams.of("rolls"), buyers(told))
+        entries = [*found.entries(prop, found.needed), *other.entries(twin)]
+        entries += beside(world, near, prop, [*found.buyers, *other.buyers])
+        entries += beside(world, near, twin, named(entries))
+        entries += rolls(world, row_streams.of("rolls"), buyers(entries))
         key = self.keyed(found, row_streams, stratum_streams, stratum, index)
-        return Drawn(question, key, told, (prop, twin), {"property": prop, "twin": twin, "shape": shape, **found.shown})
+        return Drawn(
+            question, key, entries, (prop, twin), {"property": prop, "twin": twin, "shape": shape, **found.shown}
+        )
 
     def past(
         self, world: Chronicle, stratum: Stratum, index: int, rng: Random, stratum_streams: Streams
@@ -89,9 +91,9 @@ class State(LongQa):
         ``last_step`` reads only the last step before the day, as if all earlier sales were valid, and ``no_restoring``
         ignores that sales are restored.
         """
-        told, owner = steps_of(sample), key.answers[-1]
-        before = told[: sample.latent["needed"][1]]
-        buyers = sold(told)
+        steps, owner = steps_of(sample), key.answers[-1]
+        before = steps[: sample.latent["needed"][1]]
+        buyers = sold(steps)
         return {
             "uniform": 1 / len(buyers),
             "first_buyer": float(buyers[0] == owner),
@@ -176,9 +178,9 @@ class Choice(State):
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the baselines of the task without options, and of the last option to buy, at all or before the day."""
-        told, owner = steps_of(sample), key.answers[-1]
-        before = [one for one in sold(told[: sample.latent["needed"][1]]) if one in (key.choices or ())]
-        options = [one for one in sold(told) if one in (key.choices or ())]
+        steps, owner = steps_of(sample), key.answers[-1]
+        before = [one for one in sold(steps[: sample.latent["needed"][1]]) if one in (key.choices or ())]
+        options = [one for one in sold(steps) if one in (key.choices or ())]
         return {
             **super().baselines(sample, key),
             "uniform": 1 / len(text.LETTERS),

@@ -67,7 +67,7 @@ class Past:
         steps = [(UNNAMED, "") if place == at else step for place, step in enumerate(self.steps)]
         return Past(steps, self.days, self.needed)
 
-    def told(self, prop: str, relevant: Collection[int] = ()) -> list[PlannedEntry]:
+    def entries(self, prop: str, relevant: Collection[int] = ()) -> list[PlannedEntry]:
         """Return its entries; all but the `relevant` steps are decoys."""
         return [
             PlannedEntry(
@@ -213,14 +213,14 @@ def beside(
     return found
 
 
-def buyers(told: Iterable[PlannedEntry]) -> dict[str, int]:
+def buyers(entries: Iterable[PlannedEntry]) -> dict[str, int]:
     """Return all buyers in some entries, with the day."""
-    return {one.about["buyer"]: one.day for one in told if "buyer" in one.about}
+    return {one.about["buyer"]: one.day for one in entries if "buyer" in one.about}
 
 
-def named(told: Iterable[PlannedEntry]) -> list[str]:
+def named(entries: Iterable[PlannedEntry]) -> list[str]:
     """Return all names in some entries, except those of properties."""
-    return [name for one in told for slot, name in one.about.items() if slot != "prop"]
+    return [name for one in entries for slot, name in one.about.items() if slot != "prop"]
 
 
 def shape_of(stratum_streams: Streams, rows: int, index: int, some: Sizes) -> int:

@@ -43,7 +43,7 @@ class When(LongQa):
         kinds, rng = list(happenings()), row_streams.of("told")
         kind = kinds[deal(stratum_streams.of("kind"), stratum.rows, index, len(kinds))]
         day = world.day_at(spread(stratum_streams.of("depth"), stratum.rows, index))
-        told = [PlannedEntry(day, kind, {"prop": prop}, "relevant")]
+        entries = [PlannedEntry(day, kind, {"prop": prop}, "relevant")]
         same = rng.sample([one for one in world.properties if one not in (prop, twin)], PROPERTIES_ALIKE)
         others = [(one, prop) for one in quiet(rng, OTHER_HAPPENINGS, (kind,))]
         others += [(one, twin) for one in (kind, *quiet(rng, OTHER_HAPPENINGS, (kind,)))]
@@ -53,11 +53,11 @@ class When(LongQa):
             while year(at := world.day_at(rng.random())) in years:
                 pass
             years.add(year(at))
-            told.append(PlannedEntry(at, other, {"prop": place}, "decoy"))
+            entries.append(PlannedEntry(at, other, {"prop": place}, "decoy"))
         answer = str(year(day))
         question = text.HAPPENED.format(asked=rng.choice(happenings()[kind]).format(prop=prop))
         shown = {"asked": kind, "property": prop, "twin": twin}
-        return Drawn(question, Key.accepting(answer), told, (prop, twin, *same), shown)
+        return Drawn(question, Key.accepting(answer), entries, (prop, twin, *same), shown)
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Find the happening at the property, and return its year."""
