@@ -17,7 +17,7 @@ from pipeline.tasks.solving import LINES, PROMPT, ReadError
 START = "Biographies:\n"
 END = "\nThis is the end of the examples."
 BLOCK = re.compile(
-    rf"Biographies:\n(?P<told>(?:.+\n)+)Question: Which category of university did (?P<name>{NAME}) graduate from\?\n"
+    rf"Biographies:\n(?P<people>(?:.+\n)+)Question: Which category of university did (?P<name>{NAME}) graduate from\?\n"
     r"Answer:(?: Category (?P<label>10|[1-9])\n)?"
 )
 ARTICLE = "the "
@@ -77,7 +77,7 @@ def _take_apart(block: str) -> Case:
     found = BLOCK.fullmatch(block)
     if not found:
         raise ReadError(f"no example: {block[:80]!r}")
-    people = tuple(Entry(0, 0, *parse_biography(line)) for line in found["told"].splitlines())
+    people = tuple(Entry(0, 0, *parse_biography(line)) for line in found["people"].splitlines())
     asked = [place for place, person in enumerate(people) if person.name == found["name"]]
     if len(asked) != 1 or any("university" not in person.stated for person in people):
         raise ReadError(f"{found['name']} does not stand in the example just once, or a university is not told")

@@ -71,7 +71,7 @@ ANSWERS = re.compile(r"\nAnswers?:")
 
 CACHED_QUESTIONS = 256
 """Questions whose meaning is cached, as a row's own are read again and again."""
-Said = tuple[str, Mapping[str, str], Mapping[str, str], str]
+ParsedBiography = tuple[str, Mapping[str, str], Mapping[str, str], str]
 """The name, the stated attributes, the names that attributes are linked to, and the label or ""."""
 
 
@@ -124,7 +124,7 @@ def parse_biographies(text: str) -> tuple[Entry, ...]:
     return found
 
 
-def entries(text: str, taken_apart: Callable[[Sequence[str]], Sequence[Said]]) -> Iterator[Entry]:
+def entries(text: str, taken_apart: Callable[[Sequence[str]], Sequence[ParsedBiography]]) -> Iterator[Entry]:
     """Yield the biographies of a prompt, each of which is a line that `taken_apart` reads."""
     start = text.find(START) + len(START)
     end = text.rfind("\n" + END) + 1
@@ -135,7 +135,7 @@ def entries(text: str, taken_apart: Callable[[Sequence[str]], Sequence[Said]]) -
     return map(Entry, edges, edges[1:], *zip(*taken_apart(lines), strict=True))
 
 
-def parse_biography(line: str) -> Said:
+def parse_biography(line: str) -> ParsedBiography:
     """Read a paragraph. Sentences may be missing, but are in order."""
     regular = REGULAR.fullmatch(line)
     if regular is None or line.endswith(" "):
@@ -147,7 +147,7 @@ def parse_biography(line: str) -> Said:
     return name, *_sorted_out(values), label or ""
 
 
-def _taken_apart(line: str) -> Said:
+def _taken_apart(line: str) -> ParsedBiography:
     """Read a paragraph whose values may contain full stops, or raise an error that explains what is wrong."""
     label, named = LABEL.match(line), NAMED.search(line)
     at, name = label.end() if label else 0, named[0] if named else ""
@@ -246,11 +246,11 @@ def read_in(style: str, text: str) -> tuple[Entry, ...]:
 
 
 @cache
-def _take_each_apart(style: str) -> Callable[[Sequence[str]], list[Said]]:
+def _take_each_apart(style: str) -> Callable[[Sequence[str]], list[ParsedBiography]]:
     return LINES.cached_map(partial(parse_styled, style))
 
 
-def parse_styled(style: str, line: str) -> Said:
+def parse_styled(style: str, line: str) -> ParsedBiography:
     """Return the name and the attributes of a biography."""
     if not line.endswith("."):
         raise ReadError(f"no biography: {line[:80]!r}")

@@ -53,7 +53,7 @@ VALUES_OF_CONSTANT = 4
 """Values that a constant takes, each more than once."""
 
 
-class Told(NamedTuple):
+class History(NamedTuple):
     """Commits about a constant: their units in order, the code of the right one, and all commits in order."""
 
     units: Sequence[Written]
@@ -88,7 +88,7 @@ class Changed(CodeTask):
         turns = [(dealer.deal("again", IN_TWO_OF_THREE), dealer.deal("reapplied", IN_TWO_OF_THREE))]
         turns += [(rng.choice(IN_TWO_OF_THREE), rng.choice(IN_TWO_OF_THREE)) for _ in range(FILES - 1)]
         histories = [
-            Telling(rng, codes, place, values).told(
+            HistoryWriter(rng, codes, place, values).write_history(
                 rng.choice(NEEDED_COMMITS[dealer.stratum.complexity]), again=again, reapplied=reapplied
             )
             for place, (again, reapplied) in zip(places, turns, strict=True)
@@ -147,7 +147,7 @@ def make_log(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
     return iter(Plain(log_texts(streams, spec.tier)))
 
 
-class Telling:
+class HistoryWriter:
     """Writes the history of a constant: how it got its value, and what was changed and reverted before and after that.
 
     Its few values recur: the last one may also be set before, and after by a commit that is reverted.
@@ -158,7 +158,7 @@ class Telling:
         self.final, *self.others = rng.sample(values, len(values))
         self.units, self.commits = list[Written](), list[Commit]()
 
-    def told(self, needed: int, *, again: bool, reapplied: bool) -> Told:
+    def write_history(self, needed: int, *, again: bool, reapplied: bool) -> History:
         """Write all commits, of which `needed` are needed: the right one, and pairs that cancel out.
 
         With `reapplied`, one pair reverts and reapplies the right commit. With `again`, the last value is set once more
@@ -178,7 +178,7 @@ class Telling:
                 self.write(*some, needed=role)
         for _ in range(rng.randrange(1, 3)):
             self.write(named_only(rng, self.codes, self.place))
-        return Told(self.units, answer.code, self.commits)
+        return History(self.units, answer.code, self.commits)
 
     def write(self, *some: Commit, needed: bool = False) -> None:
         """Write commits as one unit."""
@@ -221,7 +221,7 @@ class Telling:
         return found
 
 
-def guesses(own: Told) -> dict[str, float]:
+def guesses(own: History) -> dict[str, float]:
     """Return the scores of guessers that know the right file, such as the last commit that sets the constant."""
     sets = [one for one in own.commits if one.new and not one.subject.startswith(("Revert ", "Reapply "))]
     final = next(one.new for one in sets if one.code == own.answer)

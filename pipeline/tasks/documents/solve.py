@@ -16,7 +16,7 @@ from pipeline.worlds.gazetteer.things import Form, forms, words_of
 from pipeline.worlds.wording import any_of, core, parse, pattern
 
 DOCUMENTS, END = "\nDocuments:\n", "\nThis is the end of the documents."
-LINE = re.compile(r"Document(?: \[(?P<id>[1-9]\d{4})\])?(?: \(title: (?P<title>[^()]+)\)|:) (?P<said>.+)")
+LINE = re.compile(r"Document(?: \[(?P<id>[1-9]\d{4})\])?(?: \(title: (?P<title>[^()]+)\)|:) (?P<text>.+)")
 SENTENCE = re.compile(r"(?<=\.) ")
 WHO = {
     "surname": {"It": r"(?:She|He|[A-Z]\w+)", "it": r"(?:she|he|[A-Z]\w+)", "him": r"(?:her|him|[A-Z]\w+)",
@@ -82,7 +82,7 @@ def take_apart(line: str) -> tuple[str, str, dict[str, str], str]:
     found = LINE.fullmatch(line)
     if not found:
         raise ReadError(f"no document: {line[:80]!r}")
-    first, *rest = SENTENCE.split(found["said"])
+    first, *rest = SENTENCE.split(found["text"])
     form, relation, name, value = _lead(first)
     if found["title"] and plain(found["title"]) != plain(name):
         raise ReadError(f"a document about {name!r} has the title {found['title']!r}")

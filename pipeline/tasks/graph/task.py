@@ -226,7 +226,7 @@ class GraphTask(Task):
     most_shots = 3
     shortest = 8192
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType(BRANCHES)
-    said: text.Wording = text.ENGLISH
+    prompt_wording: text.Wording = text.ENGLISH
     """The wording of its prompts."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
@@ -249,8 +249,8 @@ class GraphTask(Task):
             "effective_complexity": len(walk.relevant),
         }
         names = [graph.names[node] for node in walk.answers]
-        target = ", ".join(names if kind_of(stratum) == "route" else sorted(names)) or self.said.none
-        asked = self.said.question(kind_of(stratum), graph.names[walk.root], stratum.complexity)
+        target = ", ".join(names if kind_of(stratum) == "route" else sorted(names)) or self.prompt_wording.none
+        asked = self.prompt_wording.question(kind_of(stratum), graph.names[walk.root], stratum.complexity)
         return Sample("", stratum, index, latent, tuple(map(graph.text, walk.relevant)), asked, Key.accepting(target))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -263,11 +263,11 @@ class GraphTask(Task):
         kept_out = {*latent["relevant"], *latent["decoys"], *latent["left_out"]}
         return Layout(
             head=text.head(
-                kind_of(stratum), stratum.complexity, shots, graph.reserved, row_streams.of("demo"), self.said
+                kind_of(stratum), stratum.complexity, shots, graph.reserved, row_streams.of("demo"), self.prompt_wording
             ),
             placed=tuple(placed),
             filler=filler(stratum, latent["core"], kept_out, row_streams),
-            tail=text.tail(sample.question, shots, self.said),
+            tail=text.tail(sample.question, shots, self.prompt_wording),
         )
 
     def answers(self, text: str) -> tuple[str, ...]:
@@ -408,7 +408,7 @@ def in_language(plain: GraphTask) -> Callable[[str, str], GraphTask]:
         made.subtask = f"{plain.subtask}-{asked}"
         made.twin, made.drawn_as = plain.subtask, f"{plain.subtask}@{plain.version}"
         made.version = plain.version + language(asked).version - 1
-        made.languages, made.wording, made.said = (asked, asked), digest(asked), text.InLanguage(asked)
+        made.languages, made.wording, made.prompt_wording = (asked, asked), digest(asked), text.InLanguage(asked)
         return made
 
     return form
