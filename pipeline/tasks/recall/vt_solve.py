@@ -123,7 +123,7 @@ def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
     if needed != {*row.spans("relevant")}:
         yield "the marked lines are not those that the answer needs"
     decoys = {*row.spans("decoy")}
-    if decoys & needed or not {*map(program.lines.at, decoys)}.issubset(program.numbers):
+    if decoys & needed or not {*map(program.lines.number_of, decoys)}.issubset(program.numbers):
         yield "a marked decoy is not a line of the program"
     starts = (step for step in steps if step.number == number and not step.source)
     if sum(step.name not in answer for step in starts) != twins:
