@@ -6,7 +6,7 @@ from pipeline.terminal.startup import handled, leave, tune_startup
 
 
 def main() -> None:
-    """Run the command line; a Ctrl-C while its modules load is one line too."""
+    """Run the command line; Ctrl-C prints one line even while modules load."""
     with handled(signal.SIGINT, leave):
         tune_startup()
         from pipeline.cli import cli

@@ -38,30 +38,30 @@ from pipeline.verify.row import turns_of
 
 REPEATS = 3
 TIMED = 6
-"""Rows on which single steps are timed; the whole build is timed on all."""
+"""Rows on which single steps are timed; the whole build is timed on all rows."""
 ROWS = {"32k": 225, "128k": 90, "1m": 30}
-"""Rows of a family, dealt to its subtasks and complexities."""
+"""Rows per family, divided among its subtasks and complexities."""
 EACH = 6
-"""Rows of a subtask, on average, at the least: with fewer, the bench would tell more of pools than of rows.
+"""The least average number of rows per subtask: with fewer, the bench would measure pools more than rows.
 
-The recipe has as many tokens of a subtask as 50 rows of full length at 32k and 128k, and 28 at 1m; of `bio`, with its
-16 subtasks, as many as 500 rows at 1m. At 1M, what `bio` makes once (pools, their counts, the check for fit) costs as
-much as 20 encodes of a row, and each row costs 1.1 to 1.3: 27 rows took 1.9 to 2.1 encodes each in all, 81 rows 1.3 to
-1.4.
+For comparison, the recipe's tokens per subtask equal 50 full-length rows at 32k and 128k, and 28 at 1m; for `bio`, with
+16 subtasks, they add up to 500 rows at 1m. At 1M, what `bio` makes once (pools, their counts, the check for fit) costs
+as much as 20 encodes of a row, and each row costs 1.1 to 1.3: 27 rows took 1.9 to 2.1 encodes each in all, 81 rows 1.3
+to 1.4.
 """
 LIMIT_MB = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One family at a tier's full length, in some profiles: all its subtasks and complexities, as in a recipe."""
+    """One family at a tier's full length, with all its subtasks and complexities, in some profiles."""
 
     family: str
     tier: str
     profiles: tuple[str, ...]
 
     def recipe(self) -> Recipe:
-        """Return a recipe of this case alone."""
+        """Return a recipe for this case only."""
         tasks = [task for (family, _), task in TASKS.items() if family == self.family]
         kinds = [(task.subtask, complexity) for task in tasks for complexity in task.complexities]
         rows = max(ROWS[self.tier], EACH * len(tasks)) // len(kinds)
@@ -71,7 +71,7 @@ class Case:
 
 
 def measure(case: Case) -> list[dict[str, Any]]:
-    """Measure one case in this process: ratios of each profile, then those of the whole build in all of them."""
+    """Measure one case in this process: a record per profile, then one for the whole build in all of them."""
     with tempfile.TemporaryDirectory() as folder:
         plan = make_plan(case.recipe(), case.profiles, Path(folder))
         for profile in plan.profiles:
@@ -97,7 +97,7 @@ def measure(case: Case) -> list[dict[str, Any]]:
 
 
 def warm(profile: Profile) -> None:
-    """Open all counters: that takes as long, whatever is built; those that count again are kept for one profile."""
+    """Open all counters of a profile, so that this fixed cost can be left out of the timings."""
     for counter in (profile.counter(), profile.quick_counter(), encoder(profile)):
         if counter:
             counter.count("warm")
@@ -105,7 +105,7 @@ def warm(profile: Profile) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Seconds a token of one profile: of an encode, of cutting rows, and of the encodes that assert them."""
+    """CPU seconds per token in one profile: for an encode, for cutting rows, and for the encodes that assert them."""
 
     profile: str
     tokens: int
@@ -114,7 +114,7 @@ class Steps:
     asserted: float
 
     def record(self) -> dict[str, Any]:
-        """Return the line of the table."""
+        """Return the row of the table."""
         return {
             "render + pack": round((self.cut - self.asserted) / self.encode, 2),
             "with assert": round(self.cut / self.encode, 2),
@@ -126,7 +126,7 @@ class Steps:
 
 
 def measured_steps(plan: Plan, profile: Profile) -> Steps:
-    """Time the steps of some rows of a build."""
+    """Time single steps on some rows of a build."""
     shards = [PackJob(plan, shard).data for family in plan.families for shard in plan.shards(family, profile)]
     tokens = sum(row["prompt_tokens"] for shard in shards for row in read_rows(shard, ["prompt_tokens"]))
     every = max(1, sum(cell.total for cell in plan.recipe.strata) // TIMED)
@@ -140,18 +140,18 @@ def measured_steps(plan: Plan, profile: Profile) -> Steps:
 
 
 def count_sent(counter: Counter, row: dict[str, Any]) -> int:
-    """Count what the asserting encode of a row counts."""
+    """Count a row's tokens turn by turn, as the encode that asserts it does."""
     return sum(counter.count(content) for _, content in turns_of(row))
 
 
 def encoder(profile: Profile) -> Counter:
-    """Return what one encode is measured with: the reference where it is fast, else the fast counter."""
+    """Return the counter that stands for one encode: the reference encoder if it is fast, else the fast counter."""
     second = profile.second()
     return profile.counter() if second is None or profile.second_is_slow else second
 
 
 def best(call: Callable[[], object]) -> float:
-    """Return the least CPU seconds of a few calls."""
+    """Return the fewest CPU seconds of REPEATS calls."""
     return min(seconds_of(call) for _ in range(REPEATS))
 
 
@@ -163,7 +163,7 @@ def seconds_of(call: Callable[[], object]) -> float:
 
 
 def growth(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return how the cost of a token grows from 32K to 1M: 1 is linear in tokens."""
+    """Return how the cost per token grows from 32K to 1M: 1 means that cost is linear in tokens."""
     costs = {(record["family"], record["profile"], record["length"]): record["ns/token"] for record in records}
     return [
         {"family": family, "profile": profile, "1M / 32K": round(cost / costs[family, profile, "32k"], 2)}

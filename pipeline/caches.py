@@ -1,8 +1,8 @@
-"""What a process makes once and keeps from job to job, and lets go of together when it needs the room.
+"""Caches that a process keeps from job to job and clears together when it runs short of memory.
 
-Worlds, pools, grammars and lines that were read are kept because the next job usually needs the same ones. Every cache
-of such things is registered here, by `cache` or `lru_cache` of this module instead of those of `functools`, or by
-`register`. What stays small, or belongs to a whole build, uses `functools`.
+Worlds, pools, grammars and lines are kept because the next job usually needs the same ones. Such caches use `cache` or
+`lru_cache` of this module, or `register`, instead of `functools`. Caches that stay small, or serve a whole build, use
+`functools`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def register(store: C) -> C:
 
 
 def lru_cache(maxsize: int | None = 128) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]:
-    """Return a decorator as `functools.lru_cache` does; what it keeps is dropped by `clear_caches`."""
+    """Return a decorator like `functools.lru_cache`, whose cache `clear_caches` empties."""
 
     def decorate(fn: Callable[..., T]) -> _lru_cache_wrapper[T]:
         kept = functools.lru_cache(maxsize)(fn)
@@ -50,12 +50,12 @@ def lru_cache(maxsize: int | None = 128) -> Callable[[Callable[..., T]], _lru_ca
 
 
 def cache(fn: Callable[..., T], /) -> _lru_cache_wrapper[T]:
-    """Decorate a function as `functools.cache` does; what it keeps is dropped by `clear_caches`."""
+    """Decorate a function like `functools.cache`; `clear_caches` empties its cache."""
     return lru_cache(None)(fn)
 
 
 def clear_caches() -> None:
-    """Drop all that registered caches hold; it is made again when it is asked for."""
+    """Empty all registered caches."""
     for store in _budgeted:
         store.clear()
     for kept in list(_functions):

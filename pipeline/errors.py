@@ -1,6 +1,6 @@
 """Errors that users see.
 
-Every message is one line that says what was wrong, the value, and what would be right::
+Every message is one line that states what is wrong, the value, and what would be right::
 
     CarraraError
     |-- RecipeError      a recipe with an unknown name or an impossible value
@@ -27,9 +27,9 @@ import difflib
 from collections.abc import Iterable
 
 LISTED, NEAREST = 30, 12
-"""How many names a message lists at most, and how many it picks from a longer list."""
+"""The most names that a message lists, and how many it picks from a longer list."""
 LONGEST_REASON = 200
-"""Characters of what a library says is wrong that a message repeats."""
+"""The most characters of a library's own message that ours quotes."""
 
 
 class CarraraError(Exception):
@@ -49,7 +49,7 @@ class ProfileError(CarraraError):
 
 
 class AllowanceError(ProfileError):
-    """A chat template does more than a template may."""
+    """A chat template exceeds what templates are allowed to do."""
 
 
 class PoolError(CarraraError):
@@ -117,9 +117,9 @@ class RefusedError(RequestError):
 
 
 def adding(extra: str) -> str:
-    """Return how an optional extra is added, for messages.
+    """Return how to install an optional extra, for messages.
 
-    The environment that the Makefile makes has no pip of its own: the `pip` that a shell finds would be another's.
+    The Makefile's environment has no pip: the `pip` on a shell's path would install into another environment.
 
     >>> adding("report")
     "make extras EXTRAS=report, or pip install 'carrara[report]' in an environment of your own"
@@ -128,7 +128,7 @@ def adding(extra: str) -> str:
 
 
 def first_line(fault: BaseException) -> str:
-    """Return the first line of what a library says is wrong, shortened, or else the name of its error.
+    """Return the first line of a library's error message, shortened, or the error's name if it has no message.
 
     >>> first_line(ValueError("no such table" + chr(10) + "at line 3")), first_line(EOFError())
     ('no such table', 'EOFError')
@@ -137,7 +137,7 @@ def first_line(fault: BaseException) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return a message for an unknown name that offers the nearest right ones.
+    """Return a message for an unknown name that suggests the nearest known ones.
 
     >>> unknown("recipe", "125k", ["32k", "128k"])
     "unknown recipe '125k': did you mean '128k'? (known: 128k, 32k)"

@@ -1,4 +1,4 @@
-"""Recipes: a release as data. This module knows no family; `plan` checks the names in a recipe."""
+"""Recipes: a release as data. `plan` checks the names of families and subtasks in a recipe."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from pipeline.typed import TIERS, Identifier, K, Plain, Release, Subtask, Tier, 
 
 FRAMES = ("chat", "raw")
 SEED_BITS, ENTROPY = 128, 20
-"""Bits of a seed that nobody can guess, and the least number of pairs of neighbouring digits in it that differ."""
+"""The fewest bits, and distinct pairs of adjacent digits, of a seed that cannot be guessed."""
 SIZES = ("default", "full")
 Knob = str | int | float | bool
 Length = Annotated[int, Meta(ge=K, le=TIERS["1m"])]
 MOST_ROWS = 1_000_000
-"""Rows of one tier above which a recipe is a mistake, or someone's attempt to fill a disk."""
+"""The most rows of a tier: more are a mistake, or an attempt to fill a disk."""
 Count = Annotated[int, Meta(ge=1, le=MOST_ROWS)]
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """One cell of a recipe: rows with the same length, complexity and knobs.
+    """A stratum, or cell, of a recipe: rows with the same length, complexity and knobs.
 
-    `length` is the nominal length in tokens. The cell has `blocks` of `rows` samples each, `full` of them in the full
-    size; every block is balanced by itself, so that the first ones are the same whatever the number of those behind.
+    `length` is the nominal length in tokens. The stratum has `blocks` blocks of `rows` samples each, or `full` blocks
+    in the full size. Every block is balanced by itself, so that a larger size only adds blocks.
     """
 
     family: Identifier
@@ -49,7 +49,7 @@ class Stratum:
 
     @property
     def total(self) -> int:
-        """How many samples the cell holds."""
+        """The number of samples."""
         return self.rows * self.blocks
 
     def knob(self, name: str, default: Knob) -> Knob:
@@ -57,7 +57,7 @@ class Stratum:
         return dict(self.knobs).get(name, default)
 
     def __str__(self) -> str:
-        """Name the cell as errors and tables do."""
+        """Return the stratum's name, for errors and tables."""
         return f"{self.family}.{self.subtask} length {self.length} complexity {self.complexity}"
 
 
@@ -66,7 +66,7 @@ class Recipe:
     """A release: its name, data version, seed, one tier, and the strata of that tier.
 
     `variant` separates builds that must not share a folder (``smoke``, ``thinking``); `reserve` replaces every task's
-    ``max_new_tokens`` where a model thinks before it answers.
+    ``max_new_tokens``, for models that think before they answer.
     """
 
     release: Release
@@ -80,9 +80,9 @@ class Recipe:
 
     @property
     def tag(self) -> str:
-        """The split tag in every row id: it changes with each re-cut, so old predictions cannot meet new rows.
+        """The tag at the end of every row id: it changes with each recut, so that old predictions match no new row.
 
-        Minor versions and patches add to a data set and change no row: they keep the ids.
+        Minor versions and patches only add rows, so they keep the tag.
         """
         path = f"{self.release}/{self.variant}/{self.version.partition('.')[0]}/{self.seed}"
         return hashlib.sha256(path.encode()).hexdigest()[:6]
@@ -98,10 +98,10 @@ class Recipe:
         return tuple(dict.fromkeys(stratum.family for stratum in self.strata))
 
     def sized(self, size: str) -> Recipe:
-        """Return the recipe in one of SIZES, or with a number of blocks: the rows of a smaller size come first.
+        """Return the recipe in one of SIZES, or with a number of blocks.
 
         Raises:
-            RecipeError: if no recipe may have so many rows.
+            RecipeError: if it would have more rows than a recipe may.
         """
         blocks = int(size) if size not in SIZES else 1
         cells = (replace(cell, blocks=cell.full if size == "full" else blocks) for cell in self.strata)
@@ -111,10 +111,10 @@ class Recipe:
         return made
 
     def only(self, families: Iterable[str]) -> Recipe:
-        """Return the recipe of some families alone, in its own order: their rows are those that it has.
+        """Return the recipe with only some families, whose rows stay the same.
 
         Raises:
-            RecipeError: if it does not have one of them, or none is named.
+            RecipeError: if it lacks one of them, or none is named.
         """
         wanted = set(families)
         for family in sorted(wanted - set(self.families)):
@@ -130,9 +130,9 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class StrataTable:
-    """One ``[[strata]]`` table: the product of its lists, `rows` samples in each block of a cell.
+    """One ``[[strata]]`` table: the product of its lists, with `rows` samples in each block of a stratum.
 
-    A cell has one block in the default size, `full` blocks in the full size, and N in size N.
+    A stratum has one block in the default size, `full` blocks in the full size, and N in size N.
     """
 
     family: Identifier
@@ -169,7 +169,7 @@ def load_recipe(name_or_path: str) -> Recipe:
     """Load a shipped recipe by name, or a TOML file by path, in the default size.
 
     Raises:
-        RecipeError: for an unknown name, bad TOML, an unknown key, or a value that no recipe may have.
+        RecipeError: for an unknown name, bad TOML, an unknown key, or an impossible value.
     """
     try:
         table = parse_toml(recipe_text(name_or_path))
@@ -182,7 +182,7 @@ def recipe_text(name_or_path: str) -> str:
     """Return the TOML of a shipped recipe, or of a file.
 
     Raises:
-        RecipeError: if there is none.
+        RecipeError: if there is none, or it cannot be read.
     """
     if name_or_path in shipped_recipes():
         return (resources.files("pipeline") / "recipes" / f"{name_or_path}.toml").read_text(encoding="utf-8")
@@ -203,7 +203,7 @@ def parse_recipe(table: dict[str, Any], where: str) -> Recipe:
     """Check a parsed recipe and expand its strata.
 
     Raises:
-        RecipeError: naming the key, its value and what would be right.
+        RecipeError: with the key, its value and what would be right.
     """
     label, tables = f"recipe {where!r}", table.get("strata")
     if not isinstance(tables, list) or not tables:
@@ -226,7 +226,7 @@ def parse_recipe(table: dict[str, Any], where: str) -> Recipe:
 
 
 def recipe_fault(recipe: Recipe) -> str | None:
-    """Return what is wrong with a recipe whose fields are right one by one."""
+    """Return what is wrong with a recipe whose fields are each valid, or None."""
     if (
         recipe.tier not in TIERS
         or recipe.frame not in FRAMES
@@ -250,16 +250,16 @@ def _check_cells(cells: Iterable[Stratum], where: str) -> None:
 
 
 def is_secret(seed: int) -> bool:
-    """Tell whether nobody can guess a seed: 128 bits or more, and digits without order, as a random number has.
+    """Return whether a seed cannot be guessed: it has 128 bits or more, and digits like a random number's.
 
-    Of 10^30 or 2^200 few pairs of neighbouring digits differ. Of a random number of 128 bits some 29 pairs of its 32
-    hexadecimal digits do, and 32 of its 39 decimal ones; fewer than ENTROPY never.
+    10^30 or 2^200 have few distinct pairs of adjacent digits. A random number of 128 bits has some 29 in its 32
+    hexadecimal digits and 32 in its 39 decimal digits, and practically never fewer than ENTROPY.
     """
     texts = f"{seed:d}", f"{seed:x}"
     return seed.bit_length() >= SEED_BITS and all(len(set(pairwise(text))) >= ENTROPY for text in texts)
 
 
 def digest(value: object) -> str:
-    """Return the SHA-256 of a value of plain types, dataclasses included; equal values give equal digests."""
+    """Return the SHA-256 of a value of plain types or dataclasses; equal values have equal digests."""
     plain = json.dumps(value, default=asdict, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(plain.encode()).hexdigest()

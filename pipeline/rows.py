@@ -16,16 +16,16 @@ from msgspec import Struct, field
 from pipeline.typed import FRAME, IDENTIFIER, PLAIN, ROW_ID, SAID, SUBTASK, TIER, Whole, read_json
 
 SCHEMA_VERSION, TOOLS_VERSION = 1, 2
-"""The version of the columns; of those of a split with tool calls, in which messages have two more fields."""
+"""Versions of the columns: the usual one, and that of splits with tool calls, whose messages have two more fields."""
 CANARY = "carrara:canary:5f0e1c52-7c1b-5d5e-9a53-2f6c8f5f8f4e"
 TRAIN_CANARY = "carrara:train:0c2b7d9e-41f6-5a8c-b3d7-6e9f14a2c85b"
-"""What marks rows of evaluation, and rows to train on: none carries the mark of the other."""
+"""Canaries of evaluation rows and of training rows; no row has both."""
 TEXT_COLUMNS = ("messages", "prompt")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the interface: its name, Arrow type, what it holds, whether it may be null, its names' alphabet."""
+    """A column: its name, Arrow type, description, whether it may be null, and a regex for names (empty for text)."""
 
     name: str
     type: pa.DataType
@@ -46,7 +46,7 @@ NEEDLE = pa.struct(
 )
 MESSAGE = pa.struct([pa.field("role", pa.string(), nullable=False), pa.field("content", pa.string(), nullable=False)])
 TOOL_MESSAGE = pa.struct([*MESSAGE, pa.field("tool_calls", pa.string()), pa.field("tool_call_id", pa.string())])
-"""A message of a split with tool calls: a call of the assistant's as JSON, and the id of the call it answers."""
+"""A message of a split with tool calls: also the assistant's calls as JSON, and the id of the call it answers."""
 
 COLUMNS = (
     Column(
@@ -89,7 +89,7 @@ COLUMNS = (
 )
 
 TYPES = {"messages": (pa.list_(MESSAGE), pa.list_(TOOL_MESSAGE))}
-"""The types of a column that has one for each version."""
+"""Columns whose type depends on the version, with the type of each version."""
 DATA_SCHEMA = pa.schema([pa.field(column.name, column.type, nullable=column.nullable) for column in COLUMNS])
 KEYS_SCHEMA = pa.schema([field for field in DATA_SCHEMA if field.name not in TEXT_COLUMNS])
 SMALL_COLUMNS = ["family", "subtask", "tier", "bucket", "tokenizer", "frame", "scorer"]
@@ -103,11 +103,11 @@ KEY_NAMES = tuple(KEYS_SCHEMA.names)
 Row = dict[str, Any]
 BY_NAME = {column.name: column for column in COLUMNS}
 LEAST = {"length": 1, "context_tokens": 1}
-"""The least that columns of numbers may hold, where it is not 0."""
+"""Minimum values of integer columns, if not 0."""
 
 
 class Metadata(Struct):
-    """What is read of a row's metadata; the rest is the task's own. Public rows of withheld splits have none of it."""
+    """The part of a row's metadata that Carrara reads; public rows of withheld splits have none of it."""
 
     latent: dict[str, Any] = field(default_factory=dict)
     baselines: dict[str, float] = field(default_factory=dict)
@@ -117,15 +117,15 @@ class Metadata(Struct):
 
 
 def schema_of(version: int) -> pa.Schema:
-    """Return the columns of a version."""
+    """Return the Arrow schema of a version."""
     return TOOLS_SCHEMA if version == TOOLS_VERSION else DATA_SCHEMA
 
 
 def check_rows(table: pa.Table) -> None:
-    """Check the columns of some rows that are among COLUMNS: types, nulls, names and counts.
+    """Check those columns of a table that are in COLUMNS: their types, nulls, names and minimum values.
 
     Raises:
-        ValueError: in one line, naming the column, and the value where it is one.
+        ValueError: with the column, and the value if one is at fault.
     """
     for column in (BY_NAME[name] for name in table.schema.names if name in BY_NAME):
         values = table.column(column.name)
@@ -142,10 +142,10 @@ def check_rows(table: pa.Table) -> None:
 
 
 def check_metadata(table: pa.Table) -> None:
-    """Check that the metadata of some rows, if it is among their columns, can be read.
+    """Check that the metadata in a table, if it has that column, can be read.
 
     Raises:
-        ValueError: in one line.
+        ValueError: with the metadata that cannot be read.
     """
     for value in table.column("metadata").to_pylist() if "metadata" in table.schema.names else ():
         try:
@@ -155,10 +155,10 @@ def check_metadata(table: pa.Table) -> None:
 
 
 def check_names(values: pa.ChunkedArray, names: str, what: str) -> None:
-    """Check values against an alphabet; each is looked at once, however many rows have it.
+    """Check that all values match a pattern; each distinct value is checked once.
 
     Raises:
-        ValueError: naming the first that is not in it.
+        ValueError: with the first value that does not.
     """
     for value in pc.unique(values).to_pylist():
         if not re.search(names, value or ""):
@@ -171,24 +171,24 @@ def sha256_text(text: str) -> str:
 
 
 def known_by(name: str) -> str:
-    """Return what HELMET knows a ranking by, which keeps no other id: a digest of its row's id, or of a part of one."""
+    """Return the digest of a row's id, or of a part of one: the only id of a ranking that HELMET keeps."""
     return sha256_text(name)[:16]
 
 
 def plain_json(value: object) -> str:
-    """Return JSON whose bytes depend on the value alone."""
+    """Return JSON whose bytes depend only on the value."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def asked_of(metadata: Mapping[str, Any]) -> str:
-    """Return the kind of thing that a row asks for, by the metadata in which its task says it (`Sample`), or ""."""
+    """Return the kind of thing that a row asks for, which its task writes into the metadata (see `Sample`), or ""."""
     return str(metadata.get("latent", {}).get("asked", ""))
 
 
 def row_digest(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return a digest of the rows' content, equal under every version of Parquet's writer.
+    """Return a digest of the rows' content that does not depend on the version of Parquet's writer.
 
-    The prompt enters by the SHA-256 in the row's metadata, which `verify` checks against the text.
+    It includes the prompt only through the SHA-256 in the row's metadata, which `verify` checks against the text.
     """
     total = hashlib.sha256()
     for row in rows:
@@ -197,19 +197,19 @@ def row_digest(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def row_text(row: Mapping[str, Any]) -> bytes:
-    """Return a row's content but its text as one line."""
+    """Return a row's content, without its text columns, as one line."""
     return plain_json({name: row[name] for name in KEY_NAMES}).encode() + b"\n"
 
 
 def text_bytes(row: Row) -> int:
-    """Return how many bytes of text a row holds in UTF-8; none in a row of keys."""
+    """Return the size of a row's prompt and messages in bytes of UTF-8."""
     turns = row.get("messages") or ()
     said = (turn["content"] + (turn.get("tool_calls") or "") for turn in turns)
     return sum(len(text.encode()) for text in (row.get("prompt", ""), *said))
 
 
 def kilo(length: float) -> str:
-    """Return a length as it is called.
+    """Return the short name of a length.
 
     >>> [kilo(2048), kilo(131072), kilo(1048576), kilo(3000)]
     ['2K', '128K', '1M', '3000']

@@ -1,4 +1,4 @@
-"""The stages of a build, in order, on any engine."""
+"""The stages of a build, in order, on any executor."""
 
 from __future__ import annotations
 
@@ -54,42 +54,42 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Stages:
-    """A plan and how to run it: on what engine, which `part` of how many, quietly or not."""
+    """A plan and how to run it: on which executor, which `part` of how many, quietly or not."""
 
     plan: Plan
     open_executor: Callable[[], Executor]
     part: tuple[int, int] = (1, 1)
     quiet: bool = False
     spent: Spent = field(default_factory=Spent, compare=False)
-    """Seconds of CPU time of each stage, so far."""
+    """CPU seconds of each stage so far."""
     even: set[str] = field(default_factory=set, compare=False)
-    """Families of which it is known that their rows were dealt evenly."""
+    """Families whose balance has been checked."""
     fresh: dict[Path, ShardRecord] = field(default_factory=dict, compare=False)
-    """What was proven here, by the files of the proofs."""
+    """Proofs made by this object, by the path of their file."""
 
     def sample(self) -> int:
-        """Draw the samples that are not there; return how many files were written."""
+        """Draw the missing samples; return how many files were written."""
         return self._files("sample", self._sampling())
 
     def _sampling(self) -> list[FileJob]:
         return [sample_job(self.plan, cut) for family in self.plan.families for cut in self.plan.cuts(family)]
 
     def render(self) -> int:
-        """Render the pools that are not there; return how many files were written."""
+        """Render the missing pools; return how many files were written."""
         return self._files("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
 
     def count(self) -> int:
-        """Count the pools that are not counted in each profile; return how many files were written."""
+        """Count the pools not yet counted in a profile; return how many files were written."""
         return self._files("count", self._counting())
 
     def _counting(self) -> list[FileJob]:
-        """Return the counts that are wanted, pool by pool for as many profiles as a process has counters of."""
+        """Return the jobs that count pools, in groups of as many profiles as a process can keep counters open for."""
         plan = self.plan
         some = (plan.profiles[at : at + OPEN] for at in range(0, len(plan.profiles), OPEN))
         return [count_job(plan, spec, one) for profiles in some for spec in plan.all_pools() for one in profiles]
 
     def pack(self) -> int:
-        """Pack the shards that are not there, without proving them; return how many were written."""
+        """Pack the missing shards without proving them; return how many were written."""
         with self._holding_folder(), SharedExecutor(self.open_executor) as engine:
             return replace(self, open_executor=engine)._pack()
 
@@ -103,7 +103,7 @@ class Stages:
         return len(owed)
 
     def build(self) -> list[Manifest | None]:
-        """Run all stages; return the manifest of each profile, None where parts are still owed."""
+        """Run all stages; return the manifest of each profile, or None if other parts are still missing."""
         with self._holding_folder(), SharedExecutor(self.open_executor) as engine:
             return replace(self, open_executor=engine)._build()
 
@@ -121,11 +121,11 @@ class Stages:
             return [seal_if_proven(self.plan, profile, seen, self._check_balance) for profile in self.plan.profiles]
 
     def verify(self) -> list[Manifest | None]:
-        """Prove every shard again from its bytes, with full second counts, and seal what is not sealed.
+        """Prove every shard again from its bytes, count every row twice, and seal what is not sealed.
 
         Raises:
-            CorruptError: for the first shard or record that does not hold; files proven broken are moved aside.
-            BuildError: if the machine is at fault, or another version of Carrara, or a build is running.
+            CorruptError: for the first wrong shard or record; files proven broken are moved aside.
+            BuildError: if the machine or another version of Carrara is at fault, or a build is running.
         """
         with hold_for_verify(self.plan.out, self.plan.recipe), SharedExecutor(self.open_executor) as engine:
             return replace(self, open_executor=engine)._verify()
@@ -149,10 +149,10 @@ class Stages:
         return [verify_manifest(self.plan, profile, self.fresh, self._check_balance) for profile in self.plan.profiles]
 
     def _prepare(self, owed: Sequence[ProveJob]) -> None:
-        """Make what packing needs, and clear away what other recipes left in its folders.
+        """Make what packing needs, and remove what other recipes left in its folders.
 
-        Pools are rendered first, by all workers, and every stratum is checked for fit against them. A recipe that does
-        not fit leaves only these pools behind: their keys name their content, so a corrected recipe reuses them.
+        Pools are rendered first, and every stratum is checked for fit against them. A recipe that does not fit leaves
+        only these pools behind, which a corrected recipe reuses, since their keys identify their content.
         """
         if not owed:
             self._keep_recipe()
@@ -190,7 +190,7 @@ class Stages:
 
     @contextmanager
     def _holding_folder(self) -> Iterator[None]:
-        """Hold the folder for builds of this recipe, once it is clear that it may be built there."""
+        """Hold the folder for builds of this recipe, after checking that it may be built there."""
         check_frozen(self.plan)
         check_release(self.plan.out, self.plan.recipe)
         with hold_for_build(self.plan.out, self.plan.recipe):
@@ -206,7 +206,7 @@ class Stages:
             return self._made(label, jobs)
 
     def _keep_recipe(self) -> None:
-        """Keep the recipe in the folder, and first take away the seals of what it makes anew."""
+        """Write the recipe to the folder, after unsealing its tier if that will be built again."""
         if names := unseal_changed(self.plan):
             tier, folder = self.plan.recipe.tier, str(self.plan.out)
             say(
@@ -229,11 +229,11 @@ class Stages:
         return len(owed)
 
     def _working(self, fn: Callable[[J], R]) -> Callable[[J], R]:
-        """Return a function that does the same, but keeps the folder for this recipe as long as it runs."""
+        """Wrap a function so that it holds the folder for this recipe while it runs."""
         return partial(_done_there, self.plan.out, self.plan.recipe, fn)
 
     def _run(self, label: str, fn: Callable[[ProveJob], R], jobs: Sequence[ProveJob]) -> list[R]:
-        """Run a function on shards and return what it says of each, in the order in which they end."""
+        """Run a function on shards and return its results in order of completion."""
         found = []
         with meter(label, sum(job.pack.shard.tokens for job in jobs), quiet=self.quiet) as shown:
             for rows, tokens, said in run(partial(_sized, fn), jobs, self.open_executor):

@@ -1,7 +1,7 @@
 """Randomness: every draw comes from a stream that is a pure function of its path.
 
-A stream is seeded by the SHA-256 of its joined path, so that any row can be made alone, in any order, on any machine.
-There is a stream for each purpose: one more draw in one place moves nothing elsewhere. No path holds a tokenizer.
+A stream is seeded with the SHA-256 of its joined path, so that any row can be made alone, in any order, on any machine.
+Each purpose has its own stream, so that one more draw in one place changes nothing elsewhere. No path has a tokenizer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pipeline.caches import lru_cache
 Indices = NDArray[np.int64]
 Words = NDArray[np.uint64]
 FEW, ROUNDS = 64, 8
-"""Numbers that are shuffled rather than enciphered; rounds of the cipher."""
+"""The most numbers that are shuffled rather than enciphered; rounds of the cipher."""
 WORD = (1 << 64) - 1
 
 
@@ -34,13 +34,13 @@ def stream(*path: str | int) -> Random:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """The streams below one path, one for each purpose."""
+    """The streams below one path."""
 
     path: tuple[str | int, ...]
 
     @property
     def training(self) -> bool:
-        """Whether these streams are below a root of training; that of an evaluation is a number."""
+        """Whether these streams are for training; the root of an evaluation's path is its seed."""
         return str(self.path[0]).startswith("train/")
 
     def of(self, *purpose: str | int) -> Random:
@@ -48,19 +48,19 @@ class Streams:
         return stream(*self.path, *purpose)
 
     def world(self, *path: str | int) -> Streams:
-        """Return the streams of something that many rows share, below the same seed."""
+        """Return the streams of something that many rows share, under the same seed."""
         return Streams((self.path[0], *path))
 
 
 def words(rng: Random, count: int) -> NDArray[np.uint32]:
-    """Return `count` uniform 32-bit words, in bulk; two calls give what one longer call gives."""
+    """Return `count` uniform 32-bit words; two calls give the same words as one longer call."""
     return np.frombuffer(rng.randbytes(4 * count), dtype="<u4")
 
 
 class Shuffled:
-    """The indices below `size` in random order, without `without`, drawn only as far as they are asked for.
+    """The indices below `size` in random order, except those in `without`, drawn lazily.
 
-    ``take(k)`` is always a prefix of ``take(k + 1)``: a longer budget takes more of the same order.
+    ``take(k)`` is always a prefix of ``take(k + 1)``.
     """
 
     def __init__(self, rng: Random, size: int, without: frozenset[int] = frozenset()) -> None:
@@ -75,14 +75,14 @@ class Shuffled:
         return self._limit
 
     def take(self, count: int) -> Indices:
-        """Return the first `count` indices, or all there are."""
+        """Return the first `count` indices, or all if there are fewer."""
         count = min(count, self._limit)
         while len(self._found) < count:
             self._draw(count - len(self._found))
         return self._found[:count]
 
     def _draw(self, missing: int) -> None:
-        """Draw about as many words as bring `missing` new indices: the fewer are left, the more draws are old ones."""
+        """Draw as many words as are expected to give `missing` new indices; the fewer are left, the more repeat."""
         left = self._limit - len(self._found)
         wanted = self._size * log((left + 1) / (left - missing + 0.5))
         drawn = words(self._rng, int(1.05 * wanted) + 16).astype(np.int64) % self._size
@@ -94,25 +94,25 @@ class Shuffled:
 
 
 def _firsts(numbers: Indices, size: int) -> Indices:
-    """Return numbers below `size` without those that come again; what is written last to a place is the first."""
+    """Return numbers below `size` without repeats; places are written in reverse, so that the first one remains."""
     places, first = np.arange(len(numbers)), np.empty(size, dtype=np.int64)
     first[numbers[::-1]] = places[::-1]
     return np.asarray(numbers[first[numbers] == places], dtype=np.int64)
 
 
 class Given:
-    """An order that is there from its first index to its last."""
+    """An order that is given as an array, with the interface of `Shuffled`."""
 
     def __init__(self, order: Indices) -> None:
         self._order = order
 
     def take(self, count: int) -> Indices:
-        """Return the first `count` indices, or all there are."""
+        """Return the first `count` indices, or all if there are fewer."""
         return self._order[:count]
 
 
 class Wheel:
-    """Indices drawn with replacement from a wheel, on which an index may stand several times."""
+    """Indices drawn with replacement from a wheel, which may contain an index several times."""
 
     def __init__(self, rng: Random, wheel: Indices) -> None:
         self._rng, self._wheel = rng, wheel
@@ -128,10 +128,10 @@ class Wheel:
 
 
 class Permutation:
-    """A random order of the numbers below `size`, of which any place is told at a constant cost.
+    """A random order of the numbers below `size`, with constant-time access to any place.
 
-    Few numbers are shuffled. Many are enciphered by a Feistel network over ``Z_a x Z_b`` that walks on where it leaves
-    the range (Black and Rogaway 2002, Ciphers with arbitrary finite domains, sections 3 and 4): nothing is stored.
+    Up to FEW numbers are shuffled. More are enciphered by a Feistel network over ``Z_a x Z_b`` with cycle walking
+    (Black and Rogaway 2002, Ciphers with arbitrary finite domains, sections 3 and 4), so nothing is stored.
 
     >>> sorted(Permutation(stream("order"), 1000)[place] for place in range(1000)) == list(range(1000))
     True
@@ -146,7 +146,7 @@ class Permutation:
         self._keys = [rng.getrandbits(64) for _ in range(ROUNDS)] if size > FEW else []
 
     def __getitem__(self, place: int) -> int:
-        """Return the number at a place of the order, both in ``range(size)``.
+        """Return the number at a place; both are in ``range(size)``.
 
         Raises:
             IndexError: for a place out of range.
@@ -161,7 +161,7 @@ class Permutation:
         return found
 
     def run(self, start: int, stop: int) -> Indices:
-        """Return the numbers at places ``start`` to ``stop - 1``, in a twentieth of the time of one by one.
+        """Return the numbers at places ``start`` to ``stop - 1``, 20 times as fast as one by one.
 
         >>> order = Permutation(stream("order"), 1000)
         >>> order.run(10, 500).tolist() == [order[place] for place in range(10, 500)]
@@ -180,7 +180,7 @@ class Permutation:
         return found.astype(np.int64)
 
     def _all_enciphered(self, numbers: Words) -> Words:
-        """Return what `_enciphered` does of each number; sums are kept below 64 bits."""
+        """Apply `_enciphered` to each number; sums are kept below 64 bits."""
         width, height = np.uint64(self._width), np.uint64(self._height)
         left, right = np.divmod(numbers, height)
         for turn, key in enumerate(map(np.uint64, self._keys)):
@@ -201,25 +201,24 @@ class Permutation:
 
 
 def _mixed(word: int) -> int:
-    """Mix the bits of a 64-bit word (the finaliser of SplitMix64: Steele, Lea and Flood 2014, section 3)."""
+    """Mix the bits of a 64-bit word (the finalizer of SplitMix64: Steele, Lea and Flood 2014, section 3)."""
     word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 & WORD
     word = (word ^ word >> 27) * 0x94D049BB133111EB & WORD
     return word ^ word >> 31
 
 
 def _all_mixed(words: Words) -> Words:
-    """Return what `_mixed` does of each word: products wrap round at 64 bits."""
+    """Apply `_mixed` to each word; products wrap at 64 bits."""
     words = (words ^ words >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ words >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     return words ^ words >> np.uint64(31)
 
 
 def spread(rng: Random, rows: int, row: int) -> float:
-    """Return row `row`'s number in [0, 1), uniform by construction over each `rows` rows: ``(perm(i) + u) / rows``.
+    """Return row `row`'s number in [0, 1), stratified over each `rows` rows: ``(perm(i) + u) / rows``.
 
-    `rng` must be new, and the same for all rows of the stratum. Rows from `rows` on are the next block, which has an
-    order of its own: who calls with the size of a block, whatever the rows of the stratum, gets sizes that nest. The
-    depths of a stratum are drawn so.
+    `rng` must be new, and the same for all rows of the stratum. Each block of `rows` rows has its own order, so if
+    `rows` is the size of a block, sizes nest. The depths of a stratum are drawn so.
     """
     seed = rng.getrandbits(64)
     block, place = divmod(row, rows)
@@ -230,16 +229,16 @@ def spread(rng: Random, rows: int, row: int) -> float:
 def deal(rng: Random, rows: int, row: int, kinds: int) -> int:
     """Return which of `kinds` row `row` gets when `rows` rows are dealt evenly and in random order.
 
-    Kinds are dealt in rounds, each a random order of all of them: fewer rows than kinds get a uniform draw without
-    replacement, more get each kind equally often, but for a random few once more. `rng` must be new, and the same for
-    all rows. Rows from `rows` on are the next block: it is dealt from where the one before it ended, so that the sum of
-    all blocks is even too, and a block after the first is even to two.
+    Kinds are dealt in rounds, each a random order of all kinds. Fewer rows than kinds get a uniform draw without
+    replacement; with more rows, the kinds' counts differ by at most 1. `rng` must be new, and the same for all rows.
+    Rows from `rows` on are the next block, which continues where the one before it ended: counts over all blocks also
+    differ by at most 1, and in a later block alone by at most 2.
     """
     return deal_in_turn(rng, rows, row, kinds)[0]
 
 
 def deal_in_turn(rng: Random, rows: int, row: int, kinds: int) -> tuple[int, int]:
-    """Return what `deal` does, and in which round: no two rows have the same kind in the same round."""
+    """Return what `deal` does, and the number of the round; no two rows have the same kind in the same round."""
     seed = rng.getrandbits(64)
     block, place = divmod(row, rows)
     dealt = block * rows + _permutation(seed, "rows", block, rows)[place]
@@ -249,5 +248,5 @@ def deal_in_turn(rng: Random, rows: int, row: int, kinds: int) -> tuple[int, int
 
 @lru_cache(maxsize=1024)
 def _permutation(seed: int, purpose: str, block: int, size: int) -> Permutation:
-    """Return the order of a block, which all of its rows share."""
+    """Return the order of a block, cached for its rows."""
     return Permutation(stream(seed, purpose, block), size)

@@ -1,8 +1,8 @@
-"""The turns of a conversation, tool calls and their results among them, and the messages that are sent for them.
+"""The turns of a conversation, including tool calls and their results, and the messages that are sent for them.
 
-A turn is a role and a text: ``system``, ``user`` or ``assistant``, ``call`` for a tool call (its name, a space and
-its arguments as JSON), and ``tool`` for what the tool returned. A call is a message of the assistant without words, as
-in OpenAI's API, and its result the message behind it.
+A turn is a role and a text. Roles are ``system``, ``user``, ``assistant``, ``call`` for a tool call (the tool's name, a
+space and its arguments as JSON), and ``tool`` for its result. As in OpenAI's API, a call is an assistant message
+without content, followed by a message with its result.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ CALL, RESULT = "call", "tool"
 
 
 def has_calls(turns: Iterable[Turn]) -> bool:
-    """Return whether a conversation holds tool calls."""
+    """Return whether a conversation contains tool calls."""
     return any(role in (CALL, RESULT) for role, _ in turns)
 
 
 def call_id(name: str, number: int) -> str:
-    """Return the id of a call, as Kimi K2 numbers calls: its templates send ids, or make these of the calls' order.
+    """Return the id of a call as Kimi K2 numbers calls: its templates send ids, or make them from the calls' order.
 
     >>> call_id("note", 7)
     'functions.note:7'
@@ -31,7 +31,7 @@ def call_id(name: str, number: int) -> str:
 
 
 def messages_of(turns: Sequence[Turn]) -> list[Message]:
-    """Return turns as they stand in a row; with calls each has ``tool_calls`` (JSON) and ``tool_call_id``, or null."""
+    """Return turns as a row's messages; if any is a call, each has ``tool_calls`` (JSON) and ``tool_call_id``."""
     if not has_calls(turns):
         return [{"role": role, "content": text} for role, text in turns]
     found, calls, called = list[Message](), 0, ""
@@ -52,7 +52,7 @@ def turns_of(messages: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:
     """Return the turns of a row's messages.
 
     Raises:
-        ValueError: if calls are not as `messages_of` writes them.
+        ValueError: if calls are not written as by `messages_of`.
     """
     found, told = list[Turn](), False
     for message in messages:
@@ -74,7 +74,7 @@ def _call_text(called: str) -> str:
 
 
 def sent(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Return a row's messages as they are sent: calls as lists, and nothing that is null."""
+    """Return a row's messages as they are sent: with calls as lists, and without nulls."""
     return [
         {
             name: json.loads(value) if name == "tool_calls" else value

@@ -1,7 +1,7 @@
 """Conversion of plain tables to typed records, with readable errors, and the alphabets of names.
 
-What is read may come from anyone. A name that may become part of a path, an id, a command or a page is held to its
-alphabet where it is read, so that nothing behind needs to look at it again.
+Input may come from anyone. A name that may become part of a path, an id, a command or a page is checked against its
+alphabet when it is read, so that later code need not check it again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pipeline.errors import CarraraError, unknown
 T = TypeVar("T")
 K = 1024
 TIERS = {"32k": 32 * K, "128k": 128 * K, "1m": K * K}
-"""The tiers, and the most tokens of a window in each."""
+"""The tiers, and the largest nominal length of each, in tokens."""
 END = r"(?!\n)$"
 """The end of a text: `$` alone also matches before a last line break."""
 IDENTIFIER = rf"^[a-z][a-z0-9_]{{0,63}}{END}"
@@ -47,7 +47,7 @@ SAID = {
     SHARD: "family/tier/test-00000-of-00001",
     LINE: "one line of text without control characters",
 }
-"""The alphabets of names, and what they are in words; a dot never comes first, so that no name is a folder above."""
+"""The alphabets of names in words; a name in a path never begins with a dot, so that none is a parent folder."""
 
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -71,7 +71,7 @@ KINDS = {
     "array": "a list",
     "object": "a table",
 }
-"""What msgspec calls types, and what they are in TOML."""
+"""msgspec's names of types, and what they are called in TOML."""
 MARKS = {
     " | null": "",
     " | ": " or ",
@@ -82,11 +82,11 @@ MARKS = {
 
 
 def typed(shape: type[T], table: object, where: str, error: type[CarraraError]) -> T:
-    """Return a plain table as a record: a dataclass, whose fields are the known keys.
+    """Convert a plain table to a dataclass, whose fields are the known keys.
 
     Raises:
-        CarraraError: an `error` for an unknown key, with the nearest right one, a missing one, or a value of another
-            type, with the value and the right type.
+        CarraraError: an `error` for an unknown key (with the nearest known one), a missing key, or a value of the wrong
+            type (with the value and the right type).
     """
     _check_keys(shape, table, where, error)
     try:
@@ -97,18 +97,18 @@ def typed(shape: type[T], table: object, where: str, error: type[CarraraError]) 
 
 
 LARGEST_TOML = 1 << 20
-"""Characters of a TOML file at most."""
+"""The most characters of a TOML file."""
 DEEPEST_KEY = 16
-"""Parts of a dotted key at most: time and memory of the parser grow with their square."""
+"""The most parts of a dotted key: the parser's time and memory grow with their square."""
 _PART = r"""(?:(?<![\w-])[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _DEEP_KEY = re.compile(rf"{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{DEEPEST_KEY}}}")
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the tables of a TOML text, which is bounded before it is parsed.
+    """Parse a TOML text, after checking its size.
 
     Raises:
-        ValueError: in one line, if it is no TOML, too large or nested too deep.
+        ValueError: if it is not TOML, or too large or too deeply nested.
     """
     if len(text) > LARGEST_TOML:
         raise ValueError(f"it has {len(text):,} characters, at most {LARGEST_TOML:,} are read")
@@ -125,7 +125,7 @@ def read_json(text: bytes | str, shape: type[T]) -> T:
     """Read JSON as a record.
 
     Raises:
-        ValueError: in one line, if it is no JSON, or not of this shape.
+        ValueError: if it is not JSON, or not of this shape.
     """
     try:
         return msgspec.json.decode(text, type=shape)
@@ -139,7 +139,7 @@ def read_json(text: bytes | str, shape: type[T]) -> T:
 
 
 def _check_keys(shape: Any, table: object, where: str, error: type[CarraraError]) -> None:
-    """Refuse unknown keys, also in the tables within a table: msgspec would pass over them."""
+    """Refuse unknown keys, which msgspec would ignore, in a table and its subtables."""
     if isinstance(table, list):
         for item in table:
             for inner in get_args(shape):
@@ -156,7 +156,7 @@ def _check_keys(shape: Any, table: object, where: str, error: type[CarraraError]
 
 @lru_cache(maxsize=64)
 def _hints(shape: Any) -> dict[str, Any]:
-    """Return the types of a dataclass's fields by name, in order; typing evaluates each anew whenever it is asked."""
+    """Return the types of a dataclass's fields by name, in order (cached: typing evaluates them on each call)."""
     hints = get_type_hints(shape)
     return {field.name: hints[field.name] for field in fields(shape)}
 
@@ -168,7 +168,7 @@ def _told(said: str, place: str, table: Any) -> str:
 
 
 def _in_words(said: str) -> str:
-    """Return what msgspec says it expected, in words."""
+    """Return msgspec's message as a hint, such as "give a string"."""
     if pattern := re.search(r"matching regex (.*)$", said):
         return f"give {next((words for known, words in SAID.items() if repr(known) == pattern[1]), pattern[1])}"
     if not said.startswith("Expected"):
@@ -182,7 +182,7 @@ def _in_words(said: str) -> str:
 
 
 def _given(place: str, table: Any) -> str:
-    """Return the place of a value, and the value itself if msgspec names it."""
+    """Return the place of a value, and the value itself if the place identifies one."""
     value = table
     for name, at in re.findall(r"(\w+)|\[(.*?)\]", place):
         if at == "...":

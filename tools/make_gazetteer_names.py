@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _write(name: str, made: Iterable[str], out: set[str]) -> None:
-    """Write the names that are not ruled out and can be said."""
+    """Write the names that are not ruled out and can be pronounced."""
     kept = {one for one in made if one.lower() not in out and not UNSAYABLE.search(one.lower())}
     (POOLS / "gazetteer" / f"{name}.txt").write_text("".join(f"{one}\n" for one in sorted(kept)), encoding="ascii")
     print(f"{len(kept)} {name}")

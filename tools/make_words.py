@@ -31,7 +31,7 @@ ENDINGS = {
     "ily": ("y",),
     "ness": ("",),
 }
-# Words of grammar, forms of irregular verbs, and words that nobody wants to meet in a list.
+# Function words, forms of irregular verbs, and words that are unpleasant in a list.
 UNFIT = """
     about above after again against ahead almost along already also although altogether always among amongst anew
     anybody anyone because include overall plus sure will
@@ -58,7 +58,7 @@ UNFIT = """
 
 
 def words(text: str, known: set[str]) -> Iterator[str]:
-    """Yield the plain forms that a text holds, the most frequent first; equals in alphabetical order."""
+    """Yield the base forms in a text, the most frequent first, ties in alphabetical order."""
     unfit = set(UNFIT.split())
     counts = Counter(re.findall(r"(?<![\w'-])[a-z]+(?![\w'-])", text))
     for word in sorted(counts, key=lambda word: (-counts[word], word)):
@@ -68,7 +68,7 @@ def words(text: str, known: set[str]) -> Iterator[str]:
 
 
 def bases(word: str) -> Iterator[str]:
-    """Yield what a word may be a form of.
+    """Yield the words of which a word may be a form.
 
     >>> sorted(bases("stopped"))
     ['stop', 'stopp', 'stoppe']

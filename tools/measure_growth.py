@@ -1,7 +1,7 @@
 """Measure how time and memory grow with the rows of a recipe: ``python tools/measure_growth.py 2000 20000``.
 
-Each stage runs as a command of its own with one worker. CPU time is that of the command and of its children; memory is
-the peak of the largest of them. The exponent is the slope between two sizes on logarithmic axes: 1 is linear.
+Each stage runs as a separate command with one worker. CPU time includes the command's children; memory is the peak of
+the largest process. The exponent is the slope between two sizes on logarithmic axes: 1 is linear.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ STAGES = ("plan", "sample", "build", "again", "verify")
 
 @dataclass(frozen=True)
 class Cost:
-    """What one command took: seconds of CPU, and bytes of memory at the peak of its largest process."""
+    """The cost of one command: CPU seconds, and the peak memory of its largest process in bytes."""
 
     seconds: float
     peak: int
 
 
 def main_recipe(family: str, rows: int) -> str:
-    """Return a recipe of one stratum of prompts of 2,048 tokens."""
+    """Return a recipe of one stratum with length 2,048."""
     return (
         'release = "growth"\nversion = "1.0.0"\nseed = 1\ntier = "32k"\n\n[[strata]]\n'
         f'family = "{family}"\nsubtasks = ["{FAMILIES[family]}"]\ncomplexity = [{COMPLEXITIES[family]}]\n'
@@ -42,10 +42,10 @@ def main_recipe(family: str, rows: int) -> str:
 
 
 def cost(*words: str) -> Cost:
-    """Run ``carrara`` with these words and return what it took.
+    """Run ``carrara`` with these arguments and return its cost.
 
     Raises:
-        click.ClickException: if it ends with a code other than 0.
+        click.ClickException: if its exit code is not 0.
     """
     silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     child = os.posix_spawn(sys.executable, [sys.executable, "-m", "pipeline", *words], os.environ, file_actions=silent)
@@ -56,7 +56,7 @@ def cost(*words: str) -> Cost:
 
 
 def costs(family: str, rows: int, folder: Path) -> dict[str, Cost]:
-    """Return what each stage takes for so many rows: `again` is the build that finds all done."""
+    """Return the cost of each stage for a number of rows; `again` is a second build, which finds everything done."""
     recipe = folder / "growth.toml"
     recipe.write_text(main_recipe(family, rows), encoding="utf-8")
     out = str(folder / "out")
@@ -72,7 +72,7 @@ def costs(family: str, rows: int, folder: Path) -> dict[str, Cost]:
 
 
 def table(family: str, sizes: list[int]) -> Iterator[str]:
-    """Yield the lines of a family's table, each size as soon as it is measured."""
+    """Yield the lines of a family's table, as soon as each size is measured."""
     measured = []
     for rows in sizes:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
-"""Print what an entry of a register takes in tokens, by profile and language: ``python tools/measure_languages.py``.
+"""Print the mean tokens of a register's entry, by profile and language: ``python tools/measure_languages.py``.
 
-The entries are the same in all languages: the first of a pool, with the same days and values. English is a number of
-tokens, the others are ratios to it.
+The entries have the same content in all languages: the first of a pool, with the same days and values. The table gives
+tokens for English, and ratios to English for the others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def texts(code: str) -> list[str]:
 
 
 def main() -> None:
-    """Count in every profile, and print a table."""
+    """Count with every profile, and print the table."""
     rows = []
     for name in PROFILES:
         counter = load_profile(name).counter()

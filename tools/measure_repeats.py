@@ -1,8 +1,8 @@
-"""Measure how much of a prompt is said twice: ``python tools/measure_repeats.py outputs/v3.0.0/o200k``.
+"""Measure how much of a prompt is repeated: ``python tools/measure_repeats.py outputs/v3.0.0/o200k``.
 
-A sentence is repeated if it stands more than once in its prompt, word for word. The table has the share of repeated
-sentences in all sentences, as a mean over the prompts of a subtask, by length. Lists, programs, graphs
-and noise are left out: their lines are meant to come again, or are no sentences.
+A sentence is repeated if it occurs more than once in its prompt, word for word. The table has the share of repeated
+sentences, as a mean over the prompts of a subtask, by length. Lists, programs, graphs and noise are left out, since
+their lines are not sentences or are repeated on purpose.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ LISTS = {
         "recall.fwe",
     ),
 }
-"""Subtasks whose texts are no prose."""
+"""Subtasks whose texts are not prose."""
 SENTENCE, HEADING = re.compile(r"(?<=[.?!])[\"')]*\s+"), re.compile(r"^[^:]*\d[^:]*: ")
 LETTERS = re.compile(r"[A-Za-z]{2,}")
 LEAST = 3
-"""Words of a sentence at least: less is a date, a name or a heading."""
+"""The fewest words of a sentence; fewer are a date, a name or a heading."""
 K = 1024
 
 
 def sentences_of(text: str) -> Iterator[str]:
-    """Yield the sentences of a text, each line without what stands before a colon with a number in it."""
+    """Yield the sentences of a text; a line's part before a colon is left out if it has a digit."""
     for line in text.splitlines():
         for said in SENTENCE.split(HEADING.sub("", line)):
             if len(LETTERS.findall(said)) >= LEAST:
@@ -48,7 +48,7 @@ def sentences_of(text: str) -> Iterator[str]:
 
 
 def repeated(text: str) -> float:
-    """Return the share of the sentences of a text that stand in it more than once.
+    """Return the share of a text's sentences that occur in it more than once.
 
     >>> repeated("It was a dry May. The cat slept all day. It was a dry May. Nobody came to tea.")
     0.5
@@ -58,7 +58,7 @@ def repeated(text: str) -> float:
 
 
 def shares(split: Split, selection: Selection) -> dict[str, dict[int, float]]:
-    """Return the mean share of repeated sentences of each subtask at each length, without instructions and question."""
+    """Return the mean share of repeated sentences before the question, by subtask and length."""
     found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in split.rows(["family", "subtask", "length", "prompt", "question_start"], selection):
         name = f"{row['family']}.{row['subtask']}"

@@ -1,9 +1,8 @@
-"""Write what readers score on a split: ``python tools/read_all.py outputs/v3.0.0/o200k``.
+"""Write the scores of simulated readers on a split: ``python tools/read_all.py outputs/v3.0.0/o200k``.
 
 All readers read all rows, in as many processes as there are cores. Their scores by subtask go to docs/readers.csv, and
-those by length take the place of what stands between ``<!-- readers -->`` and ``<!-- end of readers -->`` in
-docs/readers.md. With a second argument the files of predictions are kept in that folder, where tools/draw_front.py
-finds them.
+those by length replace the text between ``<!-- readers -->`` and ``<!-- end of readers -->`` in docs/readers.md. With a
+second argument, the files of predictions are kept in that folder, for tools/draw_front.py.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ K = 1024
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Read a split, and write the tables."""
+    """Let all readers read a split, and write the tables."""
     split = open_split(Path(arguments[0]))
     with tempfile.TemporaryDirectory() as empty:
         folder = Path(arguments[1] if arguments[1:] else empty)
@@ -43,7 +42,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def tables(split: Split, folder: Path) -> tuple[str, str]:
-    """Return the score of each reader by subtask as CSV, and the mean over families by length for the page."""
+    """Return each reader's scores by subtask as CSV, and its mean over families by length for the page."""
     scores = {name: open_scores(split, folder / f"{name}.jsonl") for name in READERS}
     tasks = {name: each.frame("family", "subtask").to_dict("records") for name, each in scores.items()}
     cells = {name: each.frame("family", "length").to_dict("records") for name, each in scores.items()}

@@ -1,4 +1,4 @@
-"""Write tests/golden/upstream/longproc.json: what LongProc's own scorer makes of many replies with tables.
+"""Write tests/golden/upstream/longproc.json: the scores of many replies with tables by LongProc's own scorer.
 
 Run it in an environment with pandas and PyYAML, on a checkout of https://github.com/princeton-pli/LongProc:
 
@@ -18,7 +18,7 @@ from table_replies import REPLIES, table_and_reply
 
 
 def main() -> None:
-    """Score every reply."""
+    """Score every reply, and write the file."""
     checkout, out = Path(sys.argv[1]), Path(sys.argv[2])
     sys.path.insert(0, str(checkout))
     evaluate = import_module("longproc.longproc_data").eval_html_to_tsv

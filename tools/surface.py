@@ -1,8 +1,8 @@
-"""What can be seen of a prompt without knowing what it means: candidates for the answer, and features of each.
+"""Surface features of a prompt, independent of its meaning: candidates for the answer, and features of each.
 
-Candidates are the options of a question, answers that many questions share, and values in the text that have the shape
-of known answers. Features are counts by place, order, first and last mention, denials nearby, rarity, words in common
-with the question, and the words and form of the sentences that a candidate stands in.
+Candidates are the options of a question, answers that many questions share, and values in the text with the shape of
+known answers. Features are counts by place, order, first and last mention, denials nearby, rarity, words in common with
+the question, and the words and form of the sentences that mention a candidate.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ STOP = frozenset(
 )
 STEM = 5
 TAIL = 4096
-"""Characters at either end of a text that are looked at apart."""
+"""Characters at either end of a text that have features of their own."""
 NAME = r"[A-Z][A-Za-z'-]+"
 SHAPES: dict[str, re.Pattern[str]] = {
     "uuid": re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"),
@@ -57,7 +57,7 @@ SHAPES: dict[str, re.Pattern[str]] = {
     "line": re.compile(r"^[a-z]+$"),
     "last words": re.compile(r"\b[a-z]+(?=[.,;])|\b[a-z]+ [a-z]+(?=[.,;])"),
 }
-"""Forms that answers may have, from the narrowest to the widest."""
+"""Shapes of answers, from the narrowest to the widest."""
 PHRASE = re.compile(r"[a-z]+(?: [a-z]+)?")
 
 
@@ -67,7 +67,7 @@ def words_of(text: str) -> list[str]:
 
 
 def time_of(text: str) -> float | None:
-    """Return the first date of a text in years, or the end of a year if it says so; None if it has no year."""
+    """Return the first date of a text in years, or the end of a year after "end of"; None if there is no year."""
     if found := END_OF_YEAR.search(text):
         return int(found[1]) + 0.999
     if (found := DATE.search(text)) and (found[3] or found[1]):
@@ -77,29 +77,29 @@ def time_of(text: str) -> float | None:
 
 @dataclass
 class Context:
-    """What the questions and texts of known rows have in common: weights of words, and lines that all prompts have."""
+    """Statistics of known rows: how often questions have a word, and texts a line."""
 
     questions: Counter[str] = field(default_factory=Counter)
     lines: Counter[str] = field(default_factory=Counter)
     rows: int = 0
 
     def add(self, question: str, text: str) -> None:
-        """Take a known row in."""
+        """Add a known row."""
         self.questions.update(set(words_of(question)))
         self.lines.update(set(text.splitlines()))
         self.rows += 1
 
     def weight(self, word: str) -> float:
-        """Return how much a word tells of what is asked: nothing if most questions have it."""
+        """Return the weight of a word in a question, by its rarity; 0 if most questions have it."""
         share = self.questions[word] / max(self.rows, 1)
         return 0.0 if word in STOP or share > 0.6 else log((self.rows + 1) / (self.questions[word] + 0.5))
 
     def is_common(self, line: str) -> bool:
-        """Return whether a line stands in most prompts, such as instructions."""
+        """Return whether most prompts have a line, such as instructions."""
         return self.lines[line] > 0.6 * self.rows
 
     def kinds(self, question: str) -> list[str]:
-        """Return the words of a question that many other questions share: what kind of thing is asked."""
+        """Return the words of a question that many other questions share, which indicate the kind of question."""
         return [
             word
             for word in dict.fromkeys(words_of(question))
@@ -108,7 +108,7 @@ class Context:
 
 
 class Prompt:
-    """A text in lines, with what each has in common with the question, and when it is dated."""
+    """A text in lines, with each line's overlap with the question, and its date."""
 
     def __init__(self, text: str, question: str, context: Context) -> None:
         self.question, self.context = question, context
@@ -144,22 +144,22 @@ class Prompt:
         self.frequency = Counter(word for bag in bags for word in bag)
 
     def around(self, number: int) -> list[str]:
-        """Return the words of a line, and of the one before it if it is short."""
+        """Return the words of a line, and if it is short, of the line before it."""
         own = self.words[number]
         return own if len(own) > 3 or not number else [*self.words[number - 1], *own]
 
     def overlap(self, bag: Collection[str]) -> float:
-        """Return the share of what the asked words weigh that some words have."""
+        """Return the weight of the question's words in a bag, as a share of their total weight."""
         return sum(weight for word, weight in self.asked.items() if word in bag) / self.total
 
     def stem_overlap(self, bag: Iterable[str]) -> float:
-        """Return the same for the beginnings of words."""
+        """Return the same for the first STEM letters of words."""
         found = {word[:STEM] for word in bag}
         return sum(weight for stem, weight in self.stems.items() if stem in found) / self.stems_total
 
     @cached_property
     def times(self) -> list[float]:
-        """When each line is dated; a line without a date has that of the line before."""
+        """The date of each line; a line without a date has that of the line before."""
         found, last = [], 0.0
         for line in self.lines:
             last = last if (time := time_of(line[:60])) is None else time
@@ -179,22 +179,22 @@ class Prompt:
         return self.said_in(self.before[-1]) if self.before else ""
 
     def said_in(self, number: int) -> str:
-        """Return those sentences of a line that have a word of the question, or all of it."""
+        """Return the sentences of a line that share words with the question, or the whole line if none does."""
         said = [each for each in SENTENCE.split(self.lines[number]) if self.overlap(words_of(each)) >= 0.3]
         return " ".join(said) or self.lines[number]
 
     @cached_property
     def denied(self) -> list[str]:
-        """All sentences that deny something."""
+        """All sentences with a negation."""
         return [each for line in self.lines for each in SENTENCE.split(line) if NEGATION.search(each)]
 
     @cached_property
     def ending(self) -> list[str]:
-        """The lines of the last characters of the text."""
+        """The lines in the last TAIL characters of the text."""
         return self.lines[bisect_right(self.starts, self.size - TAIL) :]
 
     def views(self) -> dict[str, Counter[str]]:
-        """Return words of several parts of the text, by the part, with how often they come."""
+        """Return the counts of words in several parts of the text, by part."""
         late = [each for line in self.ending for each in SENTENCE.split(line) if NEGATION.search(each)]
         about = [self.said_in(number) for number, is_about in enumerate(self.about) if is_about]
         parts = {
@@ -210,18 +210,18 @@ class Prompt:
 
 @dataclass
 class Candidate:
-    """A reply that might be right, and where what it names stands: a line and a character of it."""
+    """A possible reply, and where its value is mentioned: line, start and end."""
 
     value: str
     reply: str
     kind: str
     mentions: list[tuple[int, int, int]]
     place: int = 0
-    """Its place among the options, or in the question; 0 where it has none."""
+    """Its place among the options, or in the question; 0 if it has none."""
 
 
 def shapes_of(items: Sequence[str], least: float = 0.1) -> list[str]:
-    """Return the narrowest shapes that at least a tenth of some answers have, until most answers have one."""
+    """Return up to five of the narrowest shapes that each fit at least a share of the answers (by default a tenth)."""
     left, found = list(items), []
     for name, shape in SHAPES.items():
         fitting = [item for item in left if (PHRASE if name == "last words" else shape).fullmatch(item)]
@@ -232,7 +232,7 @@ def shapes_of(items: Sequence[str], least: float = 0.1) -> list[str]:
 
 
 def harvested(prompt: Prompt, shapes: Sequence[str], limit: int) -> list[Candidate]:
-    """Return the values of some shapes that the text has, those in lines most like the question first."""
+    """Return values of some shapes in the text, beginning with those in lines most like the question."""
     found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     kinds: dict[str, str] = {}
     for name in shapes:
@@ -250,7 +250,7 @@ def harvested(prompt: Prompt, shapes: Sequence[str], limit: int) -> list[Candida
 
 
 def mentioned(prompt: Prompt, value: str) -> list[tuple[int, int, int]]:
-    """Return where an answer is named, or by a word with the same beginning if it is a single word."""
+    """Return where an answer is mentioned; a single lower-case word also by words with the same beginning."""
     if re.fullmatch("[a-z]{4,}", value):
         shape = re.compile(rf"\b{value[: max(4, len(value) - 4)]}\w*", re.IGNORECASE)
     else:
@@ -259,7 +259,7 @@ def mentioned(prompt: Prompt, value: str) -> list[tuple[int, int, int]]:
 
 
 def numbers_of(prompt: Prompt, one: Candidate) -> dict[str, float]:
-    """Return what can be counted and measured of a candidate."""
+    """Return the numerical features of a candidate."""
     lines = sorted({at[0] for at in one.mentions})
     own = set(lines)
     places = [(prompt.starts[n] + start) / prompt.size for n, start, _ in one.mentions]
@@ -330,7 +330,7 @@ def _distance(prompt: Prompt, at: tuple[int, int, int]) -> float:
 
 
 def words_around(prompt: Prompt, one: Candidate, kinds: Sequence[str]) -> dict[str, float]:
-    """Return the words and forms around a candidate's mentions, as features by name."""
+    """Return the words and forms around a candidate's best mention, as features by name."""
     found: dict[str, float] = {f"is {one.kind}": 1.0}
     if not one.mentions:
         return found
@@ -358,7 +358,7 @@ def words_around(prompt: Prompt, one: Candidate, kinds: Sequence[str]) -> dict[s
 
 
 def _plain(text: str) -> list[str]:
-    """Return the words of a text that are not capitalised, and no numbers."""
+    """Return the words of a text that are neither capitalized nor numbers."""
     return list(dict.fromkeys(word for word in re.findall(r"(?<![\w'])[a-z][a-z']*", text)))
 
 

@@ -1,7 +1,7 @@
-"""Learners in plain numpy: a regression that chooses among candidates, boosted trees of two levels, and ridge.
+"""Learners in plain numpy: logistic regression over candidates, boosted trees of two levels, and ridge regression.
 
-What they are given is in groups: the candidates of a prompt follow each other, and `starts` says where each prompt
-begins. A learner gives each candidate a number, the higher the more it speaks for it.
+The candidates of each prompt are consecutive, and `starts` has the index of each prompt's first candidate. A learner
+gives each candidate a score.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Starts = NDArray[np.int64]
 Scorer = Callable[[Floats], Floats]
-"""What a learner has learned: from features of candidates, one line each, to what speaks for each of them."""
+"""A fitted model: maps the features of candidates, one row each, to their scores."""
 NEWTON, RIDGE = 8, 3.0
 ROUNDS, SHRINKAGE, BINS, LEAST = 80, 0.2, 12, 4
 
@@ -34,7 +34,7 @@ def chances(scores: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Scaled:
-    """A linear rule over features that are brought to mean 0 and deviation 1 as in training."""
+    """A linear model over features standardized as in training."""
 
     means: Floats
     widths: Floats
@@ -49,11 +49,11 @@ def regression(features: Floats, worth: Floats, starts: Starts, *, one: bool, ri
     """Fit a logistic regression by Newton's method.
 
     Args:
-        features: a line for each candidate.
-        worth: what each candidate is worth, from 0 to 1; where one is chosen they sum to 1 in a prompt, or are all 0.
-        starts: where each prompt begins.
-        one: whether one candidate of each prompt is chosen, so that they compete, or any number of them.
-        ridge: how strongly weights are held near 0.
+        features: a row for each candidate.
+        worth: the worth of each candidate, from 0 to 1; with `one`, it sums to 1 in a prompt, or is all 0.
+        starts: the index of each prompt's first candidate.
+        one: whether one candidate of each prompt is chosen (softmax), or any number of them.
+        ridge: the strength of L2 regularization.
     """
     means, widths = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-9)
     rows = np.hstack([np.clip((features - means) / widths, -6, 6), np.ones((len(features), 1))])
@@ -73,7 +73,7 @@ def regression(features: Floats, worth: Floats, starts: Starts, *, one: bool, ri
 
 @dataclass(frozen=True)
 class Trees:
-    """A sum of trees of two levels: of each its three questions (a feature and a threshold) and its four leaves."""
+    """A sum of trees of two levels, each with three splits (a feature and a threshold) and four leaves."""
 
     trees: tuple[tuple[tuple[tuple[int, float], ...], Floats], ...]
 
@@ -87,7 +87,7 @@ class Trees:
 
 
 def boosted(features: Floats, worth: Floats, starts: Starts, *, one: bool) -> Trees:
-    """Fit boosted trees of two levels; arguments as in `regression`."""
+    """Fit boosted trees of two levels; for the arguments, see `regression`."""
     bounds = [np.unique(np.quantile(column, np.linspace(0, 1, BINS + 1)[:-1])) for column in features.T]
     binned = np.stack(
         [np.searchsorted(bound, column, side="left") for bound, column in zip(bounds, features.T, strict=True)]
@@ -112,7 +112,7 @@ def boosted(features: Floats, worth: Floats, starts: Starts, *, one: bool) -> Tr
 
 
 def _question(binned: NDArray[np.int64], slope: Floats, bend: Floats, among: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return the feature and the bin whose border tells some candidates apart best."""
+    """Return the feature and the bin of the best split of some candidates."""
     if not among.any():
         return 0, BINS
     width, columns = BINS + 1, len(binned)
@@ -129,7 +129,7 @@ def _question(binned: NDArray[np.int64], slope: Floats, bend: Floats, among: NDA
 
 
 def ridge_scores(known: Floats, truth: Floats, asked: Floats, ridge: float = 1.0) -> Floats:
-    """Fit a ridge regression in its dual form, for many features and few rows, and return what it says of others."""
+    """Fit a ridge regression in its dual form, for many features and few rows, and return predictions for `asked`."""
     middle, mean = known.mean(axis=0), truth.mean()
     width = np.maximum(known.std(axis=0), 0.1)
     rows, others = (known - middle) / width, (asked - middle) / width
@@ -139,7 +139,7 @@ def ridge_scores(known: Floats, truth: Floats, asked: Floats, ridge: float = 1.0
 
 
 def auc(scores: Floats, truth: Floats) -> float:
-    """Return the share of pairs, one of each class, that the scores put in the right order; ties count half."""
+    """Return the area under the ROC curve: the share of pairs of both classes in the right order; ties count half."""
     order = np.argsort(scores, kind="stable")
     _, tied = np.unique(scores[order], return_inverse=True)
     ranks = np.bincount(tied, weights=np.arange(1, len(scores) + 1)) / np.bincount(tied)

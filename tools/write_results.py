@@ -1,9 +1,8 @@
 """Check the results in results/ and write their page: ``python tools/write_results.py``.
 
-A result is a folder with what `carrara run` and `carrara score --out` wrote (``replies.jsonl``,
-``replies.asked.json``, ``scores.json``) and ``about.toml``, which says what was run where. Nothing is written to
-docs/results.md unless all of them hold together. With ``NAME=SPLIT`` the replies in results/NAME are also scored again
-on the split that was asked.
+A result is a folder with the files that `carrara run` and `carrara score --out` wrote (``replies.jsonl``,
+``replies.asked.json``, ``scores.json``), and ``about.toml``, which states what was run where. docs/results.md is only
+written if all files agree. With ``NAME=SPLIT``, the replies in results/NAME are also scored again on the split.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ ROW = re.compile(r"([a-z_]+)-(.+)-([^-]+)-(\d+)-\d+-([0-9a-f]+)")
 
 
 class Result(NamedTuple):
-    """One model's result: what about.toml says, the scores, and how long all replies took, in seconds."""
+    """One model's result: the content of about.toml, the scores, and the total seconds of all replies."""
 
     about: dict[str, str]
     scores: dict[str, Any]
@@ -58,14 +57,14 @@ class Result(NamedTuple):
 
 
 class ResultError(click.ClickException):
-    """A result that does not hold together."""
+    """A result whose files are missing or disagree."""
 
 
 def read_results(folder: Path = RESULTS) -> list[Result]:
     """Return all results of a folder, the largest model last.
 
     Raises:
-        ResultError: if a file is missing, or one does not agree with another.
+        ResultError: if a file is missing, files disagree, or results are of different rows.
     """
     found = [read_result(path.parent) for path in sorted(folder.glob("*/about.toml"))]
     tags = {json.dumps(sorted(_tags(each.scores))) for each in found}
@@ -78,7 +77,7 @@ def read_result(folder: Path) -> Result:
     """Return the result in a folder.
 
     Raises:
-        ResultError: if a file is missing, or one does not agree with another.
+        ResultError: if a file is missing, or files disagree.
     """
     about, replies, scores_at = folder / "about.toml", folder / "replies.jsonl", folder / "scores.json"
     for path in (about, replies, note_path(replies), scores_at):
@@ -124,10 +123,10 @@ def score_again(name: str, split: Path, folder: Path = RESULTS) -> int:
     """Score the replies of a result again on the split that was asked, which also compares digests of prompts.
 
     Returns:
-        How many rows were scored.
+        The number of rows.
 
     Raises:
-        ResultError: if a row has another score than the result says.
+        ResultError: if a row's score differs from the result's.
     """
     told = {row["id"]: row["score"] for row in read_result(folder / name).scores["rows"]}
     records = open_scores(split, folder / name / "replies.jsonl").scored.records
@@ -173,7 +172,7 @@ def _with_interval(cell: dict[str, Any]) -> str:
 
 
 def _cells(each: Result) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return the cells of a model by subtask and length."""
+    """Return a model's cells by subtask and length."""
     by = each.scores["tables"]["family subtask length"]
     return {(f"{one['place']['family']}.{one['place']['subtask']}", one["place"]["length"]): one for one in by}
 
@@ -203,7 +202,7 @@ def _pairs(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
     for one, other in combinations(results, 2):
         found = difference(_scored(one), _scored(other))
         if found.mean is None or found.low is None or found.high is None:
-            continue  # no row that both replied to
+            continue  # the two models have no rows in common
         yield (
             f"{other.name} minus {one.name}",
             str(found.rows),
@@ -215,7 +214,7 @@ def _pairs(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
 
 
 def _scored(each: Result) -> Scored:
-    """Return what a comparison needs of a result."""
+    """Return a result as far as a comparison needs it."""
     records = tuple(_record(row) for row in each.scores["rows"])
     return Scored(each.name, "", "", {}, (), records, (), {})
 
@@ -248,7 +247,7 @@ def _record(row: dict[str, Any]) -> Record:
 
 
 def _floor(results: Sequence[Result]) -> str:
-    """Return which subtasks no model masters above guessing, and which every model does."""
+    """Return a list of subtasks and lengths, with the models that score above guessing there."""
     above: dict[str, list[str]] = {}
     for each in results:
         for (subtask, length), cell in _cells(each).items():
@@ -272,7 +271,7 @@ def written(results: Sequence[Result]) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Check all results, score the replies of those again whose split is given, and write the page."""
+    """Check all results, score replies again if their split is given, and write the page."""
     results = read_results()
     for argument in arguments:
         name, _, split = argument.partition("=")

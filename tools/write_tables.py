@@ -1,7 +1,7 @@
 """Write the tables of the docs from the registries: ``python tools/write_tables.py``.
 
-A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->`` in a page. A test writes all of them again
-and compares.
+A table is between ``<!-- table: NAME -->`` and ``<!-- end of table -->`` in a page. A test checks that all of them are
+up to date.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MARKED = re.compile(r"(<!-- table: ([a-z_]+) -->\n).*?(<!-- end of table -->)", 
 K = 1024
 SHIPPED = {(cell.family, cell.subtask) for name in shipped_recipes() for cell in load_recipe(name).strata}
 TASKS = {place: task for place, task in registry.TASKS.items() if place in SHIPPED}
-"""Tasks that a shipped recipe asks: adding one to the registry alone changes no page."""
+"""Tasks in shipped recipes, so that adding a task to the registry alone changes no page."""
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
@@ -43,12 +43,12 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
 
 
 def listed(rows: Iterable[tuple[str, str]]) -> str:
-    """Return a Markdown list of names with what is said of each."""
+    """Return a Markdown list of names with their descriptions."""
     return "\n".join(f"- {name}: {said}" for name, said in rows)
 
 
 def tasks_of(family: str) -> str:
-    """Every subtask of a family with what it asks; those that ask the same among essays are left to the page."""
+    """Every subtask of a family with what it asks, except ``-essay`` variants, which the page describes."""
     own = [task for task in TASKS.values() if task.family == family and not task.subtask.endswith("-essay")]
     return table(
         ("subtask", "what is asked", "complexity", "scorer"),
@@ -57,7 +57,7 @@ def tasks_of(family: str) -> str:
 
 
 def families() -> tuple[str, ...]:
-    """The families of these tasks, in registry order."""
+    """The families of TASKS, in registry order."""
     return tuple(dict.fromkeys(family for family, _ in TASKS))
 
 
@@ -80,7 +80,7 @@ def recipes() -> str:
 
 
 def costs() -> str:
-    """Tokens of recipes in every size, and how wide intervals are at most."""
+    """The rows and tokens of recipes in every size, and the width of intervals."""
     rows = []
     for name in ("smoke", "32k", "128k", "1m"):
         recipe = load_recipe(name)
@@ -101,7 +101,7 @@ def _counts(recipe: Recipe) -> Counter[tuple[str, str, int]]:
 
 
 def _lite(recipe: Recipe) -> Counter[tuple[str, str, int]]:
-    """Return the same of the size lite; a pair is two rows."""
+    """Return the same for the size lite, with two rows per pair."""
     there = _counts(recipe)
     counts = Counter[tuple[str, str, int]]()
     for (_, *place), count in lite_counts(recipe.tier, there).items():
@@ -112,7 +112,7 @@ def _lite(recipe: Recipe) -> Counter[tuple[str, str, int]]:
 
 
 def _cost(cells: Counter[tuple[str, str, int]]) -> tuple[str, ...]:
-    """Return rows, tokens, and half-widths of 95 % intervals where half of the replies are right."""
+    """Return rows, tokens, and half-widths of 95% intervals if half of the replies are right."""
     tasks = Counter((family, subtask) for family, subtask, _ in cells)
     parts = Counter(family for family, _ in tasks)
     variance = sum(0.25 / n / (len(parts) * parts[f] * tasks[f, s]) ** 2 for (f, s, _), n in cells.items())
@@ -138,7 +138,7 @@ def calls() -> str:
 
 
 def windows() -> str:
-    """The windows that are not the nominal ones, each with its profiles."""
+    """The windows that differ from nominal lengths, each with its profiles."""
     found: dict[str, list[str]] = {}
     for name in shipped_profiles():
         for length, window in load_profile(name).windows:
@@ -148,7 +148,7 @@ def windows() -> str:
 
 
 def knobs() -> str:
-    """The knobs of every family; where its subtasks differ in the values of one, they are named."""
+    """The knobs of every family; if subtasks differ in a knob's values, they are listed."""
     rows = []
     for family in families():
         found: dict[str, dict[str, list[str]]] = {}
@@ -176,7 +176,7 @@ def columns() -> str:
 
 
 def commands() -> str:
-    """Every command, in the groups of the help, each with its line there."""
+    """Every command with its line of help, in the groups of the help."""
     return "\n".join(
         f"- {title}:\n" + "\n".join(f"    - `{name}`: {entry.line}" for name, entry in entries.items())
         for title, entries in GROUPS.items()
@@ -184,7 +184,7 @@ def commands() -> str:
 
 
 def options() -> str:
-    """Every option of `run` and `score`, with its default, below the commands that take it."""
+    """Every option of `run` and `score` with its default, grouped by the commands that take it."""
     found: dict[tuple[str, str], list[str]] = {}
     for name in ("run", "score"):
         context = click.Context(cli)
@@ -201,7 +201,7 @@ def options() -> str:
 
 
 def _option(names: str, said: str) -> tuple[str, str]:
-    """Return an option as it is given, and the first sentence of its help with its default."""
+    """Return an option's name, and the first sentence of its help with the default."""
     names = re.sub(r"\[([a-zN|]+\|[a-zN|]+)\]", r"\1", names).replace("|", "/")
     head, _, tail = said.partition("  [")
     head = " ".join(head.split())
@@ -217,7 +217,7 @@ def _shown(default: str) -> str:
 
 
 def folders(root: Path = ROOT) -> str:
-    """Every folder of the package with the first line of its docstring; each imports only folders further down."""
+    """Every folder of the package with the first line of its docstring; each imports only folders below it."""
     trees = {path.parent.name: ast.parse(path.read_text("utf-8")) for path in (root / "pipeline").glob("*/__init__.py")}
     below = imports(root)
     layers: dict[str, int] = {}
@@ -232,7 +232,7 @@ def folders(root: Path = ROOT) -> str:
 
 
 def imports(root: Path) -> dict[str, set[str]]:
-    """Return the modules and folders of the package with those that they import; templates are none of them."""
+    """Return the modules and folders of the package with those that they import, without templates."""
     found: dict[str, set[str]] = {}
     for path in sorted((root / "pipeline").rglob("*.py")):
         own = path.relative_to(root / "pipeline").parts[0].removesuffix(".py")
@@ -256,11 +256,11 @@ WHY = {
     "node": "hexadecimal digits after the noun that they identify",
     "count": "digits after the noun that they quantify; no counted noun follows them",
 }
-"""Why what fills a slot never changes the words round it, and is not changed by them."""
+"""Why a slot's value neither affects nor depends on the words around it."""
 
 
 def languages() -> str:
-    """Every language, and how many of its texts a native reader has signed."""
+    """Every language, with how many of its texts native readers have signed."""
     rows = []
     for code in CODES:
         known = language(code)
@@ -271,7 +271,7 @@ def languages() -> str:
 
 
 def slots() -> str:
-    """Every slot of the fixed texts, and why it cannot be wrong in any language."""
+    """Every slot of the fixed texts, with why it is correct in every language."""
     texts = (sentence.text for sentence in language(CODES[0]).sentences.values())
     named = dict.fromkeys(slot for text in texts for _, slot, _, _ in Formatter().parse(text) if slot)
     return listed((f"`{slot}`", WHY[slot]) for slot in named)
@@ -300,13 +300,13 @@ TABLES: dict[str, Callable[[], str]] = {
 
 
 def pages(root: Path = ROOT) -> list[Path]:
-    """Return the pages that hold tables."""
+    """Return the pages with tables."""
     found = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
     return [path for path in found if MARKED.search(path.read_text(encoding="utf-8"))]
 
 
 def written(path: Path) -> str:
-    """Return a page with its tables as they should be."""
+    """Return a page with up-to-date tables."""
     text = path.read_text(encoding="utf-8")
     return MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found[2]]()}\n\n{found[3]}", text)
 

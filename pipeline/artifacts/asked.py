@@ -1,7 +1,6 @@
-"""What an export or a run asked of a split: a small file beside it, ``asked.json``, and ``left_out.tsv`` by name.
+"""Records of which rows of a split an export or a run asked: ``asked.json``, and ``left_out.tsv`` with ids left out.
 
-Rows that nobody asked are not missing. Whoever scores what came back reads here which rows were meant, of which
-tokenizer's folder, and with which settings.
+Scoring reads them to tell rows that were never asked from missing predictions.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ Reasons = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class RequestedRows:
-    """What was asked.
+    """Which rows were asked, and how.
 
     Attributes:
-        asked_version: of this record.
-        carrara: which version wrote it.
-        by: the harness that was exported to, or ``carrara run``.
+        asked_version: version of this format.
+        carrara: version of Carrara that wrote it.
+        by: the harness of an export, or ``carrara run``.
         split, tokenizer: title and profile of the split.
-        tags: the split tag of each tier.
-        selections: which rows were selected; those of several are all asked.
-        left_out: how many of them were left out all the same, by reason; their ids are in LEFT_OUT.
-        settings: what a run sent with each request, and to whom.
+        tags: the tag of each tier.
+        selections: the selections whose rows were asked.
+        left_out: how many selected rows were left out, by reason; their ids are in LEFT_OUT.
+        settings: what a run sent with each request, and to which server.
     """
 
     asked_version: Whole
@@ -60,7 +59,7 @@ class RequestedRows:
 
 @dataclass(frozen=True, slots=True)
 class RequestNote:
-    """A record of what was asked, as it was found: the ids that were left out are read when they are needed."""
+    """A record and its path; the ids that were left out are read only when needed."""
 
     path: Path
     asked: RequestedRows
@@ -74,7 +73,7 @@ class RequestNote:
         return read_left_out(left_out_of(self.path))
 
     def ids(self, read: Callable[[Sequence[str], Selection], Iterator[Row]]) -> set[str]:
-        """Return the ids of the rows of a split that were asked; `read` reads columns of its rows."""
+        """Return the ids of the rows that were asked; `read` reads columns of a split's rows, as `Split.rows`."""
         rows = (row for chosen in self.asked.selections for row in read(["id"], chosen))
         return {row["id"] for row in rows} - self.left_out().keys()
 
@@ -82,7 +81,7 @@ class RequestNote:
 def requested_rows_of(
     split: Split, by: str, selections: Sequence[Selection], reasons: Iterable[str], **more: Any
 ) -> RequestedRows:
-    """Return the record of what is asked of a split; `reasons` are those of all rows left out, one each."""
+    """Return the record of what is asked of a split; `reasons` has one reason for each row left out."""
     from pipeline.version import __version__
 
     left: dict[str, int] = {}
@@ -94,7 +93,7 @@ def requested_rows_of(
 
 
 def write_requested(path: Path, asked: RequestedRows, left_out: Reasons) -> None:
-    """Write a record, and beside it the ids that were left out, if there are any."""
+    """Write a record, and beside it the ids that were left out, if any."""
     with atomic_write(path) as aside:
         aside.write_text(json.dumps(asdict(asked), indent=1) + "\n", encoding="ascii")
     other = left_out_of(path)
@@ -106,17 +105,17 @@ def write_requested(path: Path, asked: RequestedRows, left_out: Reasons) -> None
 
 
 def left_out_of(path: Path) -> Path:
-    """Return where the ids stand that a record leaves out: beside it, under the same name."""
+    """Return the path of the list of ids left out: beside the record, with the same prefix."""
     return path.with_name(path.name.removesuffix(ASKED) + LEFT_OUT)
 
 
 def note_path(predictions: Path) -> Path:
-    """Return where a run notes what it asked: ``m.asked.json`` for ``m.jsonl``."""
+    """Return the path of a run's record: ``m.asked.json`` for ``m.jsonl``."""
     return predictions.with_name(f"{predictions.stem}.{ASKED}")
 
 
 def read_left_out(path: Path) -> dict[str, str]:
-    """Return the reason for each id of a list; nothing if there is no list.
+    """Return the reason for each id of a list; empty if there is no list.
 
     Raises:
         PredictionsError: if it cannot be read.
@@ -132,7 +131,7 @@ def read_requested(path: Path) -> RequestNote:
     """Read a record.
 
     Raises:
-        PredictionsError: if it is none.
+        PredictionsError: if it cannot be read, or is not such a record.
     """
     try:
         return RequestNote(path, read_record(path, RequestedRows, PredictionsError))
@@ -142,7 +141,7 @@ def read_requested(path: Path) -> RequestNote:
 
 
 def requested_in(folder: Path) -> RequestNote:
-    """Read the record of the folder of an export.
+    """Read the record in an export's folder.
 
     Raises:
         PredictionsError: if the folder has none.
@@ -154,7 +153,7 @@ def requested_in(folder: Path) -> RequestNote:
 
 
 def requests_for(predictions: Path) -> Iterator[Path]:
-    """Yield where a record of what was asked may stand: beside the predictions, or in a folder that they are in."""
+    """Yield where the record for some predictions may be: beside them, or in a folder above."""
     yield note_path(predictions)
     for folder in predictions.absolute().parents:
         yield folder / ASKED

@@ -1,4 +1,4 @@
-"""Files that are complete or absent: on a disk written under a temporary name, then renamed; in a store put whole."""
+"""Atomic writes: on a disk, files are written under a temporary name and renamed; in a store, they are put whole."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ from pipeline.storage import StoreError, StorePath, checked_file, clear_unlocked
 from pipeline.typed import read_json
 
 NONE_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ELOOP)
-"""What opening says where there is no file; EINVAL is ours, for a device or a pipe."""
+"""Error codes of opening where there is no regular file; EINVAL is our own, for a device or a pipe."""
 TURN = ".turn"
-"""The name of a file that one process at a time holds; folders themselves cannot be locked on NFS."""
+"""The name of a file that one process at a time locks, since folders cannot be locked on NFS."""
 T = TypeVar("T")
 MOST_BYTES = 64 << 20
-"""Size of a file of JSON above which it is not read: the largest that Carrara writes have a few."""
+"""The largest JSON file that is read: the largest that Carrara writes have a few MB."""
 
 
 @contextmanager
 def atomic_write(path: Path, *, secret: bool = False) -> Iterator[Path]:
     """Yield a temporary path to write to; on success it replaces `path`, on failure it is removed.
 
-    What is `secret` can be read by its owner alone; in a store by whoever may read there, since that is its owner's to
-    decide.
+    A `secret` file can be read by its owner only. In a store, the store's own permissions apply.
 
     Raises:
         BuildError: if the folder cannot be written, the disk is full, or `path` is a device.
@@ -62,7 +61,7 @@ def atomic_write(path: Path, *, secret: bool = False) -> Iterator[Path]:
 
 
 def _kept(path: Path, mode: int) -> int:
-    """Make a file and hold its lock, so that a build that clears away what was left there passes it over."""
+    """Make a file and lock it, so that a build that removes leftovers skips it."""
     while True:
         held = os.open(path, os.O_RDWR | os.O_CREAT, mode)
         with suppress(OSError):  # a file system without locks
@@ -73,10 +72,10 @@ def _kept(path: Path, mode: int) -> int:
 
 
 def check_regular(path: Path) -> None:
-    """Check that a path is free, or that of a file: a device must not be replaced, and may be read without end.
+    """Check that a path is free, or a file or folder: a device must not be replaced, and may be read without end.
 
     Raises:
-        BuildError: naming it.
+        BuildError: if it is a device or a pipe.
     """
     if not isinstance(path, StorePath) and path.exists() and not (path.is_file() or path.is_dir()):
         raise BuildError(f"{str(path)!r} is a device or a pipe: give a file name")
@@ -86,7 +85,7 @@ def check_regular(path: Path) -> None:
 def atomic_folder(path: Path, *, secret: bool = False) -> Iterator[Path]:
     """Yield an empty folder to fill; on success it replaces `path`, on failure it is removed.
 
-    `path` must be missing, or an empty folder. What is `secret` can be read by its owner alone.
+    `path` must be missing or an empty folder. A `secret` folder can be read by its owner only.
 
     Raises:
         BuildError: if the folder cannot be written or the disk is full, or `path` is in a store.
@@ -114,7 +113,7 @@ def atomic_folder(path: Path, *, secret: bool = False) -> Iterator[Path]:
 
 
 def _locked(folder: Path) -> int:
-    """Open a folder and lock it for as long as it is open, which the kernel ends with the process."""
+    """Open a folder and lock it; the kernel releases the lock when the folder is closed or the process ends."""
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -125,7 +124,7 @@ def _locked(folder: Path) -> int:
 
 
 def _clear_stale(folder: Path) -> None:
-    """Remove a folder that a killed process was filling; one that is being filled stays."""
+    """Remove a temporary folder unless a live process is filling it."""
     with suppress(OSError):
         held = _locked(folder)
         shutil.rmtree(folder, ignore_errors=True)
@@ -147,7 +146,7 @@ def files_below(folder: Path, *names: str) -> Path:
     """Return the path of a file below a folder.
 
     Raises:
-        BuildError: if the names, which may come from data, lead out of the folder.
+        BuildError: if the names, which may come from data, lead outside the folder.
     """
     path = folder.joinpath(*names)
     if not path.resolve().is_relative_to(folder.resolve()):
@@ -156,19 +155,19 @@ def files_below(folder: Path, *names: str) -> Path:
 
 
 def read_fault(path: Path, fault: Exception) -> str:
-    """Return why the machine does not let a file be read."""
+    """Return a message for a file that cannot be read because of permissions, memory or the disk."""
     if isinstance(fault, MemoryError):
         return f"not enough memory for {str(path)!r}: lower --workers, or allow more"
     return f"{str(getattr(fault, 'filename', None) or path)!r} cannot be read ({getattr(fault, 'strerror', fault)})"
 
 
 def read_record(path: Path, shape: type[T], error: type[CarraraError] = BuildError) -> T:
-    """Read a file of JSON as a record; keys that the record does not have are passed over.
+    """Read a JSON file as a record; unknown keys are ignored.
 
     Raises:
-        CarraraError: an `error`, if the machine does not let it be read.
+        CarraraError: an `error`, if the file may exist but cannot be read (see `denied`).
         OSError: if there is no file, or it is a device or a pipe.
-        ValueError: in one line, if it is too large, no JSON, or not of this shape.
+        ValueError: if it is too large, not JSON, or not of this shape.
     """
     try:
         with prefetched(path):
@@ -182,13 +181,13 @@ def read_record(path: Path, shape: type[T], error: type[CarraraError] = BuildErr
 
 
 def denied(fault: BaseException) -> bool:
-    """Tell whether the machine withholds a file that may well be there, as for want of a permission."""
+    """Return whether an error leaves open whether the file exists, such as a missing permission."""
     return isinstance(fault, OSError) and fault.errno not in NONE_THERE
 
 
 def closed_within(folder: Path) -> str:
-    """Return why a folder, or one in it, cannot be read, so that it would seem empty; nothing if all of them can."""
-    if isinstance(folder, StorePath):  # it says so itself whenever it is asked
+    """Return why a folder, or one in it, cannot be read, so that it would seem empty; "" if all can be read."""
+    if isinstance(folder, StorePath):  # stores raise an error by themselves
         return ""
     inside = sorted(folder.iterdir()) if folder.is_dir() and os.access(folder, os.R_OK | os.X_OK) else []
     closed = [each for each in (folder, *inside) if each.is_dir() and not os.access(each, os.R_OK | os.X_OK)]
@@ -196,8 +195,8 @@ def closed_within(folder: Path) -> str:
 
 
 def link(source: Path, target: Path) -> None:
-    """Link to a file, or copy it if the disk has no links; shards are replaced, never changed in place."""
-    if isinstance(source, StorePath) or target.is_relative_to("/proc"):  # one without a name has no links
+    """Link to a file, or copy it if the disk has no links. Links are safe since shards are never changed in place."""
+    if isinstance(source, StorePath) or target.is_relative_to("/proc"):  # a file without a name cannot be a link
         copy_file(source, target)
         return
     target.unlink(missing_ok=True)
@@ -208,7 +207,7 @@ def link(source: Path, target: Path) -> None:
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Write a file of this machine with the bytes of another, or of an object in a store."""
+    """Copy a file, or an object of a store, to a local file."""
     if isinstance(source, StorePath):
         target.write_bytes(source.read_bytes())
     else:
@@ -217,13 +216,13 @@ def copy_file(source: Path, target: Path) -> None:
 
 @contextmanager
 def exclusive_lock(folder: Path) -> Iterator[None]:
-    """Wait until no other process is in this block with the same folder: what it reads there, it may write again.
+    """Allow one process at a time in this block for a folder, so that it can read a file and write it again.
 
-    Stores have no locks: of two that end at the same moment there one may undo what the other wrote.
+    Stores have no locks: there, one of two processes that write at the same moment may undo the other's change.
     """
     held, path = -1, folder / TURN
     if not isinstance(folder, StorePath):
-        with suppress(OSError):  # no such folder, one that nobody may write, or a file system without locks
+        with suppress(OSError):  # no such folder, a read-only one, or a file system without locks
             held = _held_alone(path)
     try:
         yield
@@ -235,7 +234,7 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
 
 
 def _held_alone(path: Path) -> int:
-    """Make a file and wait for its lock; one that was removed meanwhile is made again."""
+    """Make a file and wait for its lock; make it again if it was removed meanwhile."""
     while True:
         held = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -264,7 +263,7 @@ def quarantine(path: Path) -> None:
 
 
 def remove_temporary(paths: Iterable[Path]) -> None:
-    """Remove half-written files that killed processes left beside these files; what is being written stays."""
+    """Remove half-written versions of these files that killed processes left, but not those being written."""
     names: dict[Path, set[str]] = {}
     for path in paths:
         if isinstance(path, StorePath):  # what is put there is whole

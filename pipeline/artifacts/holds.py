@@ -1,6 +1,6 @@
-"""Holds: a release folder is kept for one recipe while that is built, and left alone by builds while it is verified.
+"""Holds: a release folder is reserved for one recipe while that is built, and closed to builds while it is verified.
 
-On a disk a hold is a lock of a small file, in a store a lease; each names the process that holds it.
+On a disk a hold is a lock on a small file, in a store a lease; both name the process that holds them.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pipeline.storage import Lease, StorePath, clear_dead, holder_of, open_for_l
 
 HOLD_NAME = ".building-"
 TRIES, WAIT = 20, 0.05
-"""How often, and after how many seconds, a lock is asked for that another build may hold for a moment."""
+"""How often, and at what interval in seconds, to try a lock that another build may hold for a moment."""
 
 
 @contextmanager
 def hold_for_build(out: Path, recipe: Recipe) -> Iterator[None]:
-    """Keep a folder for the builds of a recipe while the block runs.
+    """Hold a folder for the builds of a recipe while the block runs.
 
     Raises:
-        BuildError: if another recipe of this tier, or another release, is being built there; it names the process. Or
-            if the tier is being verified.
+        BuildError: if another recipe of this tier, or another release, is being built there (with the process that
+            builds it), or if the tier is being verified.
     """
     path = _hold_path(out, recipe)
     if isinstance(path, StorePath):
@@ -56,10 +56,10 @@ def hold_for_build(out: Path, recipe: Recipe) -> Iterator[None]:
 
 @contextmanager
 def hold_for_job(out: Path, recipe: Recipe) -> Iterator[None]:
-    """Keep a folder for the builds of a recipe while one of their jobs runs. In a store nothing is held.
+    """Hold a folder for the builds of a recipe while one of their jobs runs. In a store this does nothing.
 
     Raises:
-        BuildError: if no build of it holds the folder any more: another may have begun.
+        BuildError: if no build of the recipe holds the folder any more, so that another may have begun.
     """
     if isinstance(out, StorePath):
         yield
@@ -68,9 +68,9 @@ def hold_for_job(out: Path, recipe: Recipe) -> Iterator[None]:
     try:
         file = _open_shared(path, os.O_RDONLY)
         if file is None:
-            sorted(path.parent.iterdir())  # NFS may remember that there was none until the folder is read again
+            sorted(path.parent.iterdir())  # NFS may cache that there was none until the folder is read again
             file = _open_shared(path, os.O_RDONLY)
-    except OSError:  # one that may not be read here
+    except OSError:  # not readable here
         file = -1
     if file is None:
         raise BuildError(f"the build of {str(out)!r} that this job belongs to has ended: run the same command again")
@@ -83,10 +83,10 @@ def hold_for_job(out: Path, recipe: Recipe) -> Iterator[None]:
 
 @contextmanager
 def hold_for_verify(out: Path, recipe: Recipe) -> Iterator[None]:
-    """Keep builds of a recipe's tier out of a folder while it is verified. Nothing is written there.
+    """Keep builds of a recipe's tier out of a folder while it is verified. Writes nothing.
 
     Raises:
-        BuildError: if such a build is running; it names the process.
+        BuildError: if such a build is running, with its process.
     """
     file = -1
     with suppress(OSError):  # no recipe there, or a file system without locks
@@ -102,7 +102,7 @@ def hold_for_verify(out: Path, recipe: Recipe) -> Iterator[None]:
 
 
 def _refuse_others(out: Path, recipe: Recipe, *, verifying: bool = False) -> None:
-    """Raise a BuildError if another recipe is being built in a folder, or this one too where it is to be verified."""
+    """Raise a BuildError if a conflicting recipe (see `_holds_beside`) is being built in a folder."""
     for hold in _holds_beside(_hold_path(out, recipe), itself=verifying):
         if who := holder_of(hold) if isinstance(hold, StorePath) else _holder_of(hold):
             raise BuildError(
@@ -117,19 +117,19 @@ P = TypeVar("P", bound=Path)
 
 
 def _hold_path(out: P, recipe: Recipe) -> P:
-    """Return the file of a recipe that is being built, or the beginning of the name of its leases."""
+    """Return the path of a recipe's hold, or the prefix of its leases in a store."""
     return out / _hold_name(recipe)
 
 
 @lru_cache(maxsize=16)
 def _hold_name(recipe: Recipe) -> str:
-    """Return the name of a recipe's hold; every job asks for it."""
+    """Return the name of a recipe's hold (cached, since every job needs it)."""
     release = digest([recipe.release, recipe.version, recipe.variant, recipe.frame])[:8]
     return f"{HOLD_NAME}{release}-{recipe.tier}-{digest(recipe)[:12]}"
 
 
 def _holds_beside(own: P, *, itself: bool) -> Iterator[P]:
-    """Yield the files of recipes of the same tier, or of any of another release, perhaps with the recipe's own."""
+    """Yield the holds of other recipes of the same tier, and of other releases; with `itself` also the recipe's own."""
     mine = own.name.removeprefix(HOLD_NAME).split("-")
     for other in sorted(own.parent.glob(f"{HOLD_NAME}*-*-*")):
         theirs = other.name.removeprefix(HOLD_NAME).split("-")[:3]
@@ -138,9 +138,9 @@ def _holds_beside(own: P, *, itself: bool) -> Iterator[P]:
 
 
 def _create_shared(path: Path) -> int:
-    """Open the file of a recipe and share its lock; one that was removed meanwhile is made again.
+    """Open a hold's file and share its lock; make the file again if it was removed meanwhile.
 
-    A file of somebody else that may not be written is shared as it is, unless nobody holds it any more.
+    Another user's file that is not writable is shared as it is, unless nobody holds it any more.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -176,7 +176,7 @@ def _open_shared(path: Path, how: int) -> int | None:
 
 
 def _holder_of(path: Path) -> str:
-    """Return the process that holds the lock of a recipe's file; a file that nobody holds is removed."""
+    """Return the process that holds a hold's lock, or "" after removing a file that nobody holds."""
     with suppress(OSError):
         file = open_for_lock(path)
         try:
@@ -191,7 +191,7 @@ def _holder_of(path: Path) -> str:
 
 
 def _is_being_verified(path: Path) -> bool:
-    """Return whether somebody holds the lock of a kept recipe for longer than a build that asks the same."""
+    """Return whether a recipe's file is locked for verification, not just for a moment by a build's same check."""
     for _ in range(TRIES):
         try:
             file = open_for_lock(path)
@@ -210,7 +210,7 @@ def _is_being_verified(path: Path) -> bool:
 
 
 def _release(path: Path, file: int) -> None:
-    """Remove the file, unless another build of the recipe holds it too."""
+    """Close a hold's file, and remove it unless another build of the recipe holds it too."""
     with suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.unlink()

@@ -1,4 +1,4 @@
-"""A file of JSON objects, one per line, which one process at a time appends to; a crash costs half a line."""
+"""Journals: JSON Lines files to which one process at a time appends; a crash loses at most the last line."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pipeline.errors import BuildError, CarraraError
 from pipeline.storage import NO_LOCKS, StorePath
 
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
-"""What reading a line of another shape may raise."""
+"""Exceptions that reading a line of another shape may raise."""
 
 
 class Journal(ABC):
-    """A journal, open.
+    """A journal, opened as a context manager.
 
     Args:
-        path: the file; it is made if it is not there.
-        other: what to do if another run has it.
+        path: the file; it is created if it is missing.
+        other: advice for the message if another run has it open.
     """
 
     def __init__(self, path: Path, other: str) -> None:
@@ -33,8 +33,8 @@ class Journal(ABC):
         """Read the file, cut off a broken last line, and open it for appending.
 
         Raises:
-            CarraraError: if a line is none of this kind.
-            BuildError: if the file cannot be read or written, or another process has it.
+            CarraraError: if a line does not belong in this journal.
+            BuildError: if the file cannot be read or written, or another process has it open.
         """
         if isinstance(self.path, StorePath):
             raise BuildError(f"{str(self.path)!r} is in a store, which nothing can be appended to: give one on a disk")
@@ -68,10 +68,10 @@ class Journal(ABC):
 
     @abstractmethod
     def _note(self, number: int, line: bytes) -> None:
-        """Take in line `number`, counting from 1; raise a CarraraError if it does not belong in this journal."""
+        """Process line `number`, counting from 1; raise a CarraraError if it does not belong in this journal."""
 
     def _read(self) -> None:
-        """Note all lines; half a last line, which a crash has left, is cut off."""
+        """Note all lines; cut off a half-written last line."""
         whole = 0
         with self.path.open("rb") as file:
             for number, line in enumerate(file, start=1):

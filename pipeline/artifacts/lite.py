@@ -1,9 +1,9 @@
-"""The size `lite`: the rows of a split that are asked where asking all costs too much.
+"""The size `lite`: a part of a split's rows, to ask when all rows would cost too much.
 
-It is chosen from the ids of rows and the strata in the manifest, so every split has it: no build is needed, a published
-split has the same rows as the build, and one without keys has them too. A headline is a mean over families, of means
-over subtasks, of means over lengths. Its variance for a given number of tokens is least if the rows of a cell (family,
-subtask, length) are in proportion to 1 / (families * subtasks * sqrt(length)); that is the rule, with one row at least.
+It is chosen from row ids and the manifest's strata. So every split has it without a new build, and a published split,
+even one without keys, has the same lite rows as the build. A headline is a mean over families of means over subtasks of
+means over lengths. Its variance for a given number of tokens is least if the rows of a cell (family, subtask, length)
+are in proportion to 1 / (families * subtasks * sqrt(length)). Lite follows this rule, with at least one row per cell.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pipeline.typed import TIERS
 
 LITE = "lite"
 MOST = 24
-"""Rows of a cell at most: a cell of the shipped recipes has as many in the default size, so that lite is the same in
-every size that is built."""
+"""The most rows of a cell: as many as a cell of the shipped recipes has in the default size, so that lite is the same
+in every size that is built."""
 NUMBER = re.compile(r".*-(\d+)[ab]?-[^-]+")
-"""An id: its number counts the rows of a family, subtask and length; both forms of a pair have the same."""
+"""A row id: its number counts the rows of a family, subtask and length; both rows of a pair have the same number."""
 Cell = tuple[str, str, str, int]
 """Tier, family, subtask, and length."""
 
@@ -30,9 +30,9 @@ class Rule:
     """How many rows lite has in a tier.
 
     Attributes:
-        rows: of the longest length, over all families and subtasks; a cell gets its share, and at least one.
-        every: a subtask is asked at each length whose place, counted from the longest, is its own modulo `every`, or
-            modulo the number of subtasks of its family if that is less. With 1 it is asked at all lengths.
+        rows: rows at the longest length, over all families and subtasks; a cell gets its share, and at least one.
+        every: with 1, each subtask is asked at all lengths. Otherwise its index in its family plus the length's index,
+            counted from the longest, must be divisible by `every` (or by the family's number of subtasks, if less).
     """
 
     rows: float
@@ -40,12 +40,12 @@ class Rule:
 
 
 RULES = {"32k": Rule(48), "128k": Rule(42), "1m": Rule(10, every=4)}
-"""Made for the limits of 25 M prompt tokens at 128k and 60 M at 1m, where one row of each subtask at each length would
-be 131 M."""
+"""Chosen to stay within 25M prompt tokens at 128k and 60M at 1m, where one row per subtask and length would need
+131M."""
 
 
 def lite_counts(tier: str, cells: Iterable[tuple[str, str, int]]) -> dict[Cell, int]:
-    """Return how many rows of each cell of a tier lite has, as far as the split has so many; a pair counts once.
+    """Return how many rows of each cell of a tier lite has (fewer if the split has fewer); a pair counts once.
 
     Args:
         tier: the tier.
@@ -66,11 +66,11 @@ def lite_counts(tier: str, cells: Iterable[tuple[str, str, int]]) -> dict[Cell, 
 
 
 def is_lite(row_id: str, cell: Cell, counts: Mapping[Cell, int]) -> bool:
-    """Return whether a row of a cell is of lite: the first rows of each cell are, so that smaller sets are nested."""
+    """Return whether a row is in lite, which has the first rows of each cell, so that smaller sets are nested."""
     found = NUMBER.fullmatch(row_id)
     return found is not None and int(found[1]) < counts.get(cell, 0)
 
 
 def lite_file(tier: str) -> str:
-    """Return the file of a published split that has the rows of a tier again, as ``lite_128k`` of `load_dataset`."""
+    """Return the file of a tier's lite rows in a published split (``lite_128k`` in `load_dataset`)."""
     return f"lite/{tier}/test-00000-of-00001.parquet"

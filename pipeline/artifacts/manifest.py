@@ -1,7 +1,6 @@
-"""The manifest of a profile: the strata, shards and proofs of a split, with their digests.
+"""The manifest of a split: its strata, shards and proofs, with their digests.
 
-What a record may lack is None and not written: the manifest of a split whose keys are withheld says less, and so do
-manifests of older versions.
+Optional fields are None and not written: manifests of splits whose keys are withheld, and of older versions, lack some.
 """
 
 from __future__ import annotations
@@ -50,11 +49,10 @@ NO_SECOND = "none"
 
 
 class ProvenCounts(Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """How many rows were proven: exact, solved from their text, recounted by another encoder than the `counter`.
+    """How many rows were proven exact, solved from their text, and recounted by an encoder other than `counter`.
 
-    That is `quick` for `quick_recounted` of them and `second` for the others, as in the proof of a shard; manifests may
-    name `quick` under `second` too, as they once did. Rows about users' own texts cannot be solved by a program: those
-    that are not solved are checked.
+    As in a shard's proof, `quick` recounted `quick_recounted` of them and `second` the others. Older manifests also
+    name `quick` under `second`. Rows about users' own texts cannot be solved by a program and are only checked.
     """
 
     rows: Whole
@@ -68,7 +66,7 @@ class ProvenCounts(Struct, kw_only=True, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, proofs: Sequence[ShardRecord]) -> ProvenCounts:
-        """Return what the proofs of some shards say together."""
+        """Return the sums over the proofs of some shards."""
         quick = {proof.quick for proof in proofs if proof.quick}
         rows = sum(proof.rows for proof in proofs)
         return cls(
@@ -84,12 +82,12 @@ class ProvenCounts(Struct, kw_only=True, frozen=True, omit_defaults=True):
 
     @property
     def again(self) -> tuple[str, ...]:
-        """The encoders that counted rows again; empty where no second one reads the vocabulary."""
+        """The encoders that recounted rows; empty if no second encoder reads the vocabulary."""
         return tuple(sorted({*self.second, *(self.quick or ())} - {NO_SECOND}))
 
     @property
     def recounts(self) -> str:
-        """Which encoders counted how many rows again, in words."""
+        """How many rows each encoder recounted, in words."""
         others = ", ".join(name for name in self.again if name not in (self.quick or ()))
         if not self.again:
             return "none recounted: no second encoder reads this vocabulary"
@@ -111,12 +109,12 @@ class ProvenCounts(Struct, kw_only=True, frozen=True, omit_defaults=True):
 
 
 def describe_rows(count: int, rows: int) -> str:
-    """Return how many of all rows something is said of, in words."""
+    """Return "all" or a number of rows."""
     return "all" if count == rows else f"{count:,}"
 
 
 def describe_answers(solved: int, checked: int) -> str:
-    """Return in words how the answers were proven: how many rows were solved, and how many checked."""
+    """Return in words how many rows' answers were solved, and how many checked."""
     if not checked:
         return "all re-solved from their text"
     return f"{solved:,} re-solved from their text, {checked:,} checked in it" if solved else "all checked in their text"
@@ -124,11 +122,11 @@ def describe_answers(solved: int, checked: int) -> str:
 
 PROOF_NAME = re.compile(r"test-\d{5}-of-(\d{5})\.json")
 MOST_NAMED = 6
-"""Families that are named at most."""
+"""The most families that a message names."""
 
 
 def explain_unsealed_tier(folder: Path, recipe: Recipe) -> str:
-    """Return in words what one tokenizer's folder has of a recipe, and what is missing before it is sealed."""
+    """Return in words what a profile's folder has of a recipe, and what is missing before it can be sealed."""
     there = {family: _proven_shards(folder / "proofs" / family / recipe.tier) for family in recipe.families}
     whole = [family for family, (count, of) in there.items() if count and count >= of]
     begun = [family for family, (count, of) in there.items() if 0 < count < of]
@@ -147,7 +145,7 @@ def explain_unsealed_tier(folder: Path, recipe: Recipe) -> str:
 
 
 def explain_unsealed(folder: Path) -> str:
-    """Return what a folder with shards and without a manifest has and lacks; empty if no recipe says."""
+    """Return what an unsealed folder has and lacks, in words; "" if its recipes cannot be read."""
     try:
         recipes = read_recipes(folder.parent)
     except BuildError:
@@ -157,7 +155,7 @@ def explain_unsealed(folder: Path) -> str:
 
 
 def _proven_shards(folder: Path) -> tuple[int, int]:
-    """Return how many shards of a family are proven, and of how many, by the names of their proofs."""
+    """Return how many shards of a family are proven, and how many there should be, from the names of the proofs."""
     found = [int(match[1]) for path in folder.glob("test-*.json") if (match := PROOF_NAME.fullmatch(path.name))]
     return len(found), max(found, default=0)
 
@@ -189,7 +187,7 @@ class ManifestRecord(Struct, kw_only=True, frozen=True, omit_defaults=True):
 
 
 class Tokenizer(ManifestRecord, kw_only=True, frozen=True):
-    """The profile that rows are cut for, by its digests; `windows` are true windows by nominal length, in tokens."""
+    """The profile that rows are cut for, with its digests; `windows` are true windows by nominal length, in tokens."""
 
     name: Plain
     title: Line
@@ -210,13 +208,13 @@ class Totals(ManifestRecord, kw_only=True, frozen=True):
 
     @classmethod
     def of(cls, parts: Iterable[Totals]) -> Totals:
-        """Return the sum of sums."""
+        """Return the sum of some totals."""
         rows, tokens, size = (sum(each) for each in zip(*map(astuple, parts), strict=True))
         return cls(rows=rows, tokens=tokens, bytes=size)
 
     @classmethod
     def of_shards(cls, shards: Sequence[ShardRecord]) -> Totals:
-        """Return what some shards hold together."""
+        """Return the totals of some shards."""
         sums = (sum(getattr(shard, name) for shard in shards) for name in ("rows", "tokens", "data_bytes"))
         return cls(**dict(zip(cls.__struct_fields__, sums, strict=True)))
 
@@ -245,13 +243,13 @@ class StratumRecord(ManifestRecord, kw_only=True, frozen=True):
 
 
 class TierStratum(StratumRecord, kw_only=True, frozen=True):
-    """A stratum with its tier, as `Split.strata` gives it."""
+    """A stratum with its tier (see `Split.strata`)."""
 
     tier: Tier
 
 
 class Portions(ManifestRecord, kw_only=True, frozen=True):
-    """Tokens of all rows of a length."""
+    """Tokens of all rows of a length, by part of the window."""
 
     prompt: Whole
     template: Whole
@@ -259,14 +257,14 @@ class Portions(ManifestRecord, kw_only=True, frozen=True):
 
 
 COUNTED = ("recounted", "counter", "second", "quick", "quick_recounted")
-"""The fields in which builds that hold the same rows may differ: who counted them again, and how many."""
+"""The fields in which builds with the same rows may differ: which encoders counted, and how many rows twice."""
 
 
 class ShardRecord(ManifestRecord, kw_only=True, frozen=True):
-    """What was proven about one shard, as its proof and the manifest say it; a public manifest says less.
+    """What was proven about one shard, in its proof and in the manifest; a public manifest states less.
 
-    `tokens` are context tokens. Of the `recounted` rows, `quick` counted `quick_recounted` and `second` the others;
-    where `second` is NONE, no row is recounted. Rows that are not `solved` from their text are checked.
+    `tokens` are context tokens. Of the `recounted` rows, `quick` counted `quick_recounted` and `second` the others; if
+    `second` is NO_SECOND, only `quick` recounted rows. Rows that are not `solved` from their text are checked.
     """
 
     shard: ShardName
@@ -296,20 +294,20 @@ class ShardRecord(ManifestRecord, kw_only=True, frozen=True):
 
     @property
     def is_proof(self) -> bool:
-        """Whether it says everything that a proof of a shard says."""
+        """Whether it has every field of a shard's proof."""
         return None not in (
             self.key, self.solved, self.recounted, self.counter, self.second, self.row_digest, self.keys_bytes,
             self.keys_sha256,
         )  # fmt: skip
 
     def agrees(self, other: ShardRecord) -> bool:
-        """Return whether two proofs say the same, whoever counted; `other` may have recounted fewer rows."""
+        """Return whether two proofs agree, apart from COUNTED; `other` may have recounted fewer rows."""
         counted = replace(self, **{name: getattr(other, name) for name in COUNTED})
         return counted == other and (other.recounted or 0) <= (self.recounted or 0)
 
 
 class TierManifest(ManifestRecord, kw_only=True, frozen=True):
-    """What one recipe made: a tier."""
+    """A tier of a split, made from one recipe."""
 
     seed: int | None = None
     tag: Plain
@@ -327,12 +325,12 @@ class TierManifest(ManifestRecord, kw_only=True, frozen=True):
 
     @property
     def is_counted_twice(self) -> bool:
-        """Whether every row was counted again, where there is a second encoder."""
+        """Whether every row was recounted, or there is no second encoder."""
         return not self.proven.again or self.proven.recounted == self.totals.rows
 
 
 class Manifest(ManifestRecord, kw_only=True, frozen=True):
-    """The manifest of a profile; `withheld` are the columns that no file of a published split has."""
+    """The manifest of a split; `withheld` are columns that are not published."""
 
     release: Release
     version: Plain
@@ -354,12 +352,12 @@ class Manifest(ManifestRecord, kw_only=True, frozen=True):
 
     @property
     def title(self) -> str:
-        """Release, version and variant, as messages name them."""
+        """Release, version and variant, for messages."""
         return " ".join(filter(None, (self.release, self.version, self.variant)))
 
     @property
     def text(self) -> str:
-        """The text of its file."""
+        """The content of its file."""
         table = to_builtins(self)
         for made in table["tiers"].values() if self.withheld else ():  # the order in which they were first published
             for cell in made["strata"]:
@@ -369,7 +367,7 @@ class Manifest(ManifestRecord, kw_only=True, frozen=True):
 
 
 def shard_faults(folder: Path, shard: ShardRecord) -> Iterator[tuple[str, Path, str]]:
-    """Compare the files of a shard with the manifest, reading all bytes.
+    """Compare a shard's files with the manifest, reading all bytes.
 
     Yields:
         The part of the folder (data, keys or index), the file, and what is wrong with it.
@@ -387,15 +385,15 @@ def shard_faults(folder: Path, shard: ShardRecord) -> Iterator[tuple[str, Path, 
 
 
 def manifest_path(out: Path, profile: str) -> Path:
-    """Return the manifest's place."""
+    """Return the path of a profile's manifest."""
     return out / profile / "manifest.json"
 
 
 def read_manifest(out: Path, profile: str) -> Manifest | None:
-    """Return a profile's manifest, or None if it is not sealed.
+    """Return a profile's manifest, or None if there is no valid one.
 
     Raises:
-        BuildError: if the machine does not let it be read, which is not the manifest's fault.
+        BuildError: if the file may exist but cannot be read.
     """
     path = manifest_path(out, profile)
     try:
@@ -405,19 +403,19 @@ def read_manifest(out: Path, profile: str) -> Manifest | None:
 
 
 def read_tier(out: Path, profile: str, tier: str) -> TierManifest | None:
-    """Return what a profile's manifest says of a tier, or None if that is not sealed; errors are `read_manifest`'s."""
+    """Return a tier of a profile's manifest, or None if that is not sealed; raises as `read_manifest` does."""
     manifest = read_manifest(out, profile)
     return manifest.tiers.get(tier) if manifest else None
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Write a manifest, for its owner alone if it holds a seed that is secret."""
+    """Write a manifest, readable by its owner only if it contains a secret seed."""
     with atomic_write(path, secret=any(is_secret(made.seed or 0) for made in manifest.tiers.values())) as aside:
         aside.write_text(manifest.text, encoding="ascii")
 
 
 def unseal_tier(path: Path, tier: str) -> None:
-    """Take a tier out of a manifest; remove the manifest if it is broken or holds no other tier."""
+    """Remove a tier from a manifest; remove the manifest if it is broken or has no other tier."""
     with exclusive_lock(path.parent):
         manifest = read_manifest(path.parent.parent, path.parent.name)
         left = {name: kept for name, kept in manifest.tiers.items() if name != tier} if manifest else {}
@@ -428,7 +426,7 @@ def unseal_tier(path: Path, tier: str) -> None:
 
 
 def differences(said: Any, made: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield where two values differ once they are JSON: the place, and both values, shortened."""
+    """Yield where two values differ as JSON: the place, and both values, shortened."""
     if not place:
         said, made = (msgspec.json.decode(msgspec.json.encode(each)) for each in (said, made))
     if isinstance(said, dict) and isinstance(made, dict):
@@ -448,7 +446,7 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """Chance and baselines on rows of one kind; `asked` names the kind of question, which a guesser would know."""
+    """Chance and baselines on rows of one kind; `asked` is the kind of question, which a guesser would know."""
 
     family: Identifier
     subtask: Subtask
@@ -461,7 +459,7 @@ class Chance:
 
 
 class PooledChance(NamedTuple):
-    """Means over rows; `baselines` are all that any kind of row has, 0 on rows that have it not."""
+    """Means over rows; a baseline that a kind of row lacks counts as 0 there."""
 
     rows: int
     best_constant: float
@@ -481,15 +479,15 @@ def pool_chances(chances: Sequence[Chance]) -> PooledChance:
 
 
 def chances_in(manifest: Manifest) -> list[Chance]:
-    """Return the chance of all tiers of a manifest; none where keys are withheld."""
+    """Return the chance of all tiers of a manifest; empty if keys are withheld."""
     return [each for made in manifest.tiers.values() for each in one_constant(made.chance or ())]
 
 
 def one_constant(chances: Sequence[Chance]) -> list[Chance]:
-    """Return chances in which rows of complexity 0 have the best constant of the rows whose text holds the answer.
+    """Return chances in which rows that differ only in complexity share one best constant, if 0 is among these.
 
-    A manifest states the best reply for each complexity. Where 0 stands for rows that are to be refused, a guesser does
-    not know which class a row is of: one reply serves both, scores in its own class, and nothing in the other.
+    A manifest states the best reply for each complexity. Where complexity 0 means that the text lacks the answer, a
+    guesser does not know a row's class: it gives one reply, which scores in its own class only.
     """
     groups: dict[tuple[str, str, str], list[Chance]] = defaultdict(list)
     for each in chances:
@@ -503,7 +501,7 @@ def one_constant(chances: Sequence[Chance]) -> list[Chance]:
 
 
 def _best_constant(own: Sequence[Chance]) -> str:
-    """Return the constant reply that scores most over rows of several complexities, the first of equals."""
+    """Return the constant reply with the highest score over rows of several complexities, the first of equals."""
     totals: dict[str, float] = defaultdict(float)
     for each in own:
         totals[each.constant] += each.rows * each.best_constant

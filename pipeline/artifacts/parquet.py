@@ -1,4 +1,4 @@
-"""Parquet files whose footer says what they were made from."""
+"""Parquet files with the content key of what they were made from in the footer."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from pipeline.storage import StoreError, StorePath, checked_file, prefetched, re
 KEY = b"carrara.key"
 CHECKSUM = b"carrara.sha256:"
 BLANK = b"0" * 64
-"""Beside its content key a small file has a digest of all its bytes, in which the digest itself counts as blank."""
+"""A small file's footer also has a digest of all its bytes, computed with BLANK in place of the digest itself."""
 GROUP_BYTES = 32 * 1024 * 1024
 SLICE_BYTES = 4 * 1024 * 1024
-"""Bytes of rows, about, that are plain values at a time: a row of the longest length has as many."""
+"""About how many bytes of rows are Python objects at a time: as many as a row of the longest length has."""
 CHUNK = 1024 * 1024
 TAIL = 64 * 1024
-"""Bytes at the end of an object that are read for its footer."""
+"""Bytes at the end of an object that are read to get its footer."""
 CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_level": 0}
 
 
 def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str, *, secret: bool = False) -> int:
-    """Write rows in groups of about 32 MB of text and return how many there were."""
+    """Write rows in groups of about 32 MB of text; return the number of rows."""
     count = 0
     with atomic_write(path, secret=secret) as aside, _writer(aside, schema, key) as writer:
         for table in _groups(rows, schema):
@@ -88,9 +88,9 @@ def _writer(path: Path, schema: pa.Schema, key: str) -> Iterator[pq.ParquetWrite
 
 
 def _groups(rows: Iterable[Row], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield groups of rows, of which few are plain values at a time: a group of them twice would be much at 1M.
+    """Yield groups of rows, with few rows as Python objects at a time, to save memory at 1M.
 
-    In how many pieces a group is made shows in no byte of the file.
+    The bytes of the file do not depend on the number of pieces that a group is made from.
     """
     parts, some, size, loose = list[pa.RecordBatch](), list[Row](), 0, 0
     for row in rows:
@@ -109,7 +109,7 @@ def _groups(rows: Iterable[Row], schema: pa.Schema) -> Iterator[pa.Table]:
 
 
 def _joined(parts: list[pa.RecordBatch], some: list[Row], schema: pa.Schema) -> pa.Table:
-    """Return all rows of a group, and empty the lists for the next one."""
+    """Return a group's rows as a table, and empty the lists for the next group."""
     last = [pa.RecordBatch.from_pylist(some, schema)] if some else []
     table = pa.Table.from_batches([*parts, *last], schema)
     parts.clear()
@@ -118,7 +118,7 @@ def _joined(parts: list[pa.RecordBatch], some: list[Row], schema: pa.Schema) -> 
 
 
 def content_key(path: Path) -> str | None:
-    """Return the content key in a file's footer; None if there is no such file or it is not whole."""
+    """Return the content key in a file's footer; None if there is no such file or its footer is broken."""
     try:
         metadata = footer(path).metadata or {}
     except StoreError:
@@ -130,11 +130,11 @@ def content_key(path: Path) -> str | None:
 
 
 def footer(path: Path) -> pq.FileMetaData:
-    """Return a file's footer, of an object in a store by a read of its last bytes.
+    """Return a file's footer; of an object in a store, only the last bytes are read.
 
     Raises:
         OSError: if it cannot be read.
-        ArrowException: if it is none.
+        ArrowException: if it is not a footer.
     """
     if not isinstance(path, StorePath):
         return pq.read_metadata(path)
@@ -144,19 +144,19 @@ def footer(path: Path) -> pq.FileMetaData:
 
 
 def is_done(path: Path, key: str) -> bool:
-    """Tell whether a file is the one that a build with this content key would write. Reads the footer only.
+    """Return whether a file's content key is `key`, by its footer only.
 
     Raises:
-        StoreError: if a store does not say.
+        StoreError: if a store does not answer.
     """
     return (isinstance(path, StorePath) or path.is_file()) and content_key(path) == key
 
 
 def is_whole(path: Path, key: str, columns: list[str]) -> bool:
-    """Tell whether a small file is done, and every byte of it the one that was written.
+    """Return whether a small file has this content key and these columns, and all bytes match its checksum.
 
     Raises:
-        BuildError: if the machine does not let it be read.
+        BuildError: if it cannot be read.
     """
     try:
         with prefetched(path):
@@ -171,10 +171,10 @@ def is_whole(path: Path, key: str, columns: list[str]) -> bool:
 
 
 def matches_checksum(path: Path) -> bool:
-    """Tell whether every byte of a small file is the one that was written. Reads it once in a process.
+    """Return whether all bytes of a small file match its checksum. A process reads an unchanged file only once.
 
     Raises:
-        BuildError: if the machine does not let it be read.
+        BuildError: if it cannot be read.
     """
     try:
         if isinstance(path, StorePath):
@@ -196,7 +196,7 @@ def _matches_checksum(path: Path, *stamp: object) -> bool:
 
 
 def _checksum_of(path: Path) -> tuple[int, bytes, bytes]:
-    """Return where a file's digest of itself stands, what it says, and what it should say."""
+    """Return the offset of a file's checksum, the checksum, and what it should be."""
     with path.open("rb") as file:
         size = file.seek(0, SEEK_END)
         file.seek(max(0, size - 8))
@@ -225,7 +225,7 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Tab
     """Yield the row groups of a shard.
 
     Raises:
-        CorruptError: if the bytes are not the ones that were written, or no rows.
+        CorruptError: if the file is missing, broken, or has no valid rows.
     """
     with opened(path) as file:
         for group in range(file.num_row_groups):
@@ -239,7 +239,7 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     """Read a small table whole.
 
     Raises:
-        CorruptError: if the bytes are not the ones that were written.
+        CorruptError: if the file is missing or broken.
     """
     with opened(path) as file:
         return file.read(columns=columns)
@@ -247,11 +247,11 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
 
 @contextmanager
 def opened(path: Path, whole: bytes | None = None) -> Iterator[pq.ParquetFile]:
-    """Open a file to read; `whole` is its content, where that has been fetched.
+    """Open a file to read; `whole` is its content, if that has been fetched.
 
     Raises:
-        BuildError: if the machine does not let it be read, which is no fault of the file.
-        CorruptError: if it is missing, or its bytes are not the ones that were written.
+        BuildError: if the machine does not let it be read.
+        CorruptError: if it is missing, or reading it in this block fails in any other way.
     """
     try:
         source = readable(checked_file(path)) if whole is None else pa.BufferReader(whole)

@@ -27,7 +27,7 @@ def write_recipe(out: Path, recipe: Recipe) -> None:
 
 
 def has_recipe(out: Path, recipe: Recipe) -> bool:
-    """Return whether a release folder keeps just this recipe of its tier."""
+    """Return whether a release folder has exactly this recipe for its tier."""
     path = recipe_path(out, recipe.tier)
     return path.is_file() and path.read_bytes() == _text(recipe).encode()
 
@@ -37,10 +37,10 @@ def _text(recipe: Recipe) -> str:
 
 
 def check_release(out: Path, recipe: Recipe) -> None:
-    """Check that a folder is of the same release; within it a tier may be cut again.
+    """Check that a folder is of the same release; a tier may be recut with another version.
 
     Raises:
-        BuildError: naming both releases.
+        BuildError: if it is of another release, with both names.
     """
     for other in _readable_recipes(out, recipe.tier):
         again = other.tier == recipe.tier and _name(other) == _name(recipe)
@@ -58,7 +58,7 @@ def _name(recipe: Recipe) -> tuple[str, ...]:
 
 
 def _readable_recipes(out: Path, mended: str) -> list[Recipe]:
-    """Return the recipes of a folder; the recipe of the tier which is about to be built may be broken."""
+    """Return the recipes of a folder; that of the tier `mended`, which is about to be built, may be broken."""
     found = []
     for path in _recipe_files(out):
         try:
@@ -73,7 +73,7 @@ def read_recipes(out: Path) -> list[Recipe]:
     """Return the recipes of a release folder, by tier.
 
     Raises:
-        BuildError: if one of them cannot be read, or a folder beside them.
+        BuildError: if a recipe, or a folder of the release, cannot be read.
     """
     if closed := closed_within(out):
         raise BuildError(closed)
@@ -81,7 +81,7 @@ def read_recipes(out: Path) -> list[Recipe]:
 
 
 def _recipe_files(out: Path) -> list[Path]:
-    """Return the files of recipes, by name; known tiers are asked for, since a store may list them late."""
+    """Return the files of recipes, by name; known tiers are also looked up, since a store may list them late."""
     asked = {path for tier in TIERS if (path := recipe_path(out, tier)).is_file()}
     return sorted(asked.union((out / "recipes").glob("*.json")))
 
@@ -99,7 +99,7 @@ def _read(path: Path) -> Recipe:
 
 
 def _unknown_key(table: dict[str, Any]) -> str:
-    """Return the fault of a key that recipes do not have, such as a damaged one; empty if there is none."""
+    """Return a message about a key that recipes do not have, such as a damaged one; "" if there is none."""
     tables = [(table, Recipe), *((cell, Stratum) for cell in table["strata"])]
     extra = [key for each, kind in tables for key in each.keys() - {field.name for field in fields(kind)}]
     return f"recipes have no key {min(extra)!r}" if extra else ""

@@ -1,4 +1,4 @@
-"""What servers say when they have no answer: that a request does not fit, or why a reply ended."""
+"""What servers send when they refuse a request, such as one that does not fit, and why replies end."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 CUT = frozenset({"length", "max_tokens", "max_length"})
-"""Reasons to finish of a reply that ended where its room did."""
+"""Finish reasons of a reply that was cut at its token limit."""
 FULL = frozenset(
     {"model_length", "model_context_window_exceeded", "context_length_exceeded", "exceed_context_size_error"}
 )
-"""Reasons to finish, and codes of errors, that say that the request does not fit the model's window."""
+"""Finish reasons and error codes for a request that does not fit the model's window."""
 HELD = frozenset({"content_filter", "refusal", "safety"})
-"""Reasons to finish of a reply that was held back."""
+"""Finish reasons of a reply that was filtered or refused."""
 SAID = 200
-"""Characters of a server's words that are kept."""
+"""Characters of a server's message that are kept."""
 
 FITS_NOT = re.compile(
     r"context[ _-]?(?:length|window|size|limit)"
@@ -28,20 +28,20 @@ FITS_NOT = re.compile(
     r"|too many tokens|reduce the length of the (?:messages|prompt|input)",
     re.IGNORECASE | re.DOTALL,
 )
-"""How vLLM, OpenAI, llama.cpp, TGI, SGLang, Anthropic, TensorRT-LLM, Gemini, Mistral and others say so."""
+"""Messages of vLLM, OpenAI, llama.cpp, TGI, SGLang, Anthropic, TensorRT-LLM, Gemini, Mistral and others."""
 RATE = re.compile(r"\brate[ _-]?limit|per (?:minute|min|day|hour)\b|quota", re.IGNORECASE)
-"""Words of a limit that time lifts, whatever else is said."""
+"""Words of a rate limit, which passes with time, whatever else the message says."""
 NEVER = re.compile(r"\brequest too large\b", re.IGNORECASE)
-"""... but for a request that alone is more than the limit."""
+"""Words for a request that by itself exceeds a rate limit, so that it will never be answered."""
 FORBIDDEN = re.compile(r"\bcontent[ _-]?(?:filter|policy|management)|\binvalid_prompt\b|\busage policy", re.IGNORECASE)
 
 
 def is_final(status: int, words: str) -> bool:
-    """Tell whether a server will never answer a request, whoever asks again: it does not fit, or is not allowed.
+    """Return whether asking again is useless, because a request does not fit or is not allowed.
 
     Args:
-        status: of HTTP; 0 if it is not known.
-        words: the message of the error, with its code and type.
+        status: HTTP status; 0 if it is not known.
+        words: the error message, with its code and type.
     """
     if status == 413 or NEVER.search(words):
         return True
@@ -51,7 +51,7 @@ def is_final(status: int, words: str) -> bool:
 
 
 def error_words(raw: str) -> tuple[str, str]:
-    """Return what a server's error says, in one line, and the same with its code and type; "" for no known form.
+    """Return the message of a server's error in one line, and the same with code and type; "" if the form is unknown.
 
     Forms: ``{"error": {"message", "code", "type"}}`` (OpenAI, llama.cpp, Anthropic, vLLM), ``{"error": "words"}`` (TGI,
     Ollama), ``{"message", "code", "type"}`` (vLLM before 0.11, SGLang, Mistral), ``{"detail": ...}``, a list of one.
@@ -73,6 +73,6 @@ def error_words(raw: str) -> tuple[str, str]:
 
 
 def _line(words: Any) -> str:
-    """Return words as one line."""
+    """Return a message as one line, shortened."""
     text = words if isinstance(words, str) else json.dumps(words)
     return " ".join(text.split())[:SAID]

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 PLACE = ("family", "subtask", "tier", "length", "complexity")
-"""The columns that say which stratum a row is of; withheld splits have no complexity."""
+"""The columns that identify a row's stratum; withheld splits have no complexity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rows to read: an empty tuple selects all; `limit` is the largest number of rows per stratum.
+    """Which rows to read: an empty tuple selects all; `limit` is the most rows per stratum.
 
-    `size` is ``lite`` for the rows of `artifacts.lite`, or empty for all.
+    `size` is ``lite`` (see `artifacts.lite`), or empty for all.
     """
 
     families: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A sealed folder with ``data``, ``keys`` and ``manifest.json``; of the size ``lite`` only those rows are read."""
+    """A sealed folder with ``data``, ``keys`` and ``manifest.json``; with `size` ``lite`` only lite rows are read."""
 
     folder: Path
     manifest: Manifest = field(repr=False)
@@ -76,12 +76,12 @@ class Split:
 
     @property
     def title(self) -> str:
-        """Release, version and profile, as errors and pages name the split."""
+        """Release, version, variant and profile, for errors and pages."""
         return f"{self.manifest.title} {self.tokenizer}"
 
     @property
     def tags(self) -> dict[str, str]:
-        """The split tag at the end of every row id, by tier."""
+        """The tag at the end of every row id, by tier."""
         return {tier: made.tag for tier, made in self.manifest.tiers.items()}
 
     @property
@@ -92,48 +92,48 @@ class Split:
         ]
 
     def cells(self, selection: Selection) -> list[TierStratum]:
-        """Return the strata that are wanted."""
+        """Return the selected strata."""
         return [cell for cell in self.strata if selection.wants(asdict(cell))]
 
     def shards(self, part: str = "data") -> list[Path]:
-        """Return the files of ``data`` or ``keys`` that the manifest names, by tier, family and number."""
+        """Return the files of ``data`` or ``keys`` in the manifest's order: by tier, family and number."""
         shards = (shard for made in self.manifest.tiers.values() for shard in made.shards)
         return [self.folder / part / f"{shard.shard}.parquet" for shard in shards]
 
     def rows(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> Iterator[Row]:
-        """Yield the rows that are wanted, in the order of the shards, one row group in memory at a time.
+        """Yield the selected rows in the order of the shards, one row group in memory at a time.
 
-        A published split has those of the size ``lite`` as files of their own, which are then read.
+        Lite rows are read from their own files, if a published split has these.
 
         Raises:
-            SplitError: if a column or a wanted name is none of the split's.
+            SplitError: if the split lacks a column or a selected name.
             CorruptError: if a shard cannot be read.
         """
         return self._read("data", columns or DATA_SCHEMA.names, selection, self._lite_files(selection))
 
     def shard_rows(self, columns: Sequence[str], selection: Selection) -> Iterator[Row]:
-        """Yield the same rows, read from the shards in any case.
+        """Yield the selected rows, always read from the shards.
 
         Raises:
-            SplitError: if a column or a wanted name is none of the split's.
+            SplitError: if the split lacks a column or a selected name.
             CorruptError: if a shard cannot be read.
         """
         return self._read("data", columns, selection, [])
 
     def key_rows(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> Iterator[Row]:
-        """Yield the same rows without text.
+        """Yield the selected rows without text.
 
         Raises:
-            SplitError: if a column or a wanted name is none of the split's.
+            SplitError: if the split lacks a column or a selected name.
             CorruptError: if a shard cannot be read.
         """
         return self._read("keys", columns or KEYS_SCHEMA.names, selection)
 
     def frame(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> DataFrame:
-        """Return rows as a pandas frame; without `columns` all but the text.
+        """Return rows as a pandas DataFrame, by default with all columns but the text.
 
         Raises:
-            SplitError: if a column or a wanted name is none of the split's, or pandas is not installed.
+            SplitError: if the split lacks a column or a selected name, or pandas is not installed.
             CorruptError: if a shard cannot be read.
         """
         frame = frame_type()
@@ -143,11 +143,11 @@ class Split:
 
     @property
     def has_lite_files(self) -> bool:
-        """Whether the rows of the size ``lite`` are here as files of their own."""
+        """Whether the folder has files of the lite rows only."""
         return bool(self._lite_files(Selection(size=LITE)))
 
     def _lite_files(self, selection: Selection) -> list[Path]:
-        """Return the files of the size ``lite`` of the wanted tiers, if it is wanted and all of them are here."""
+        """Return the files of lite rows for the selected tiers, if lite is selected and all of them exist."""
         if LITE not in (selection.size, self.size):
             return []
         tiers = [tier for tier in self.manifest.tiers if not selection.tiers or tier in selection.tiers]
@@ -162,20 +162,20 @@ class Split:
         lite = self.lite_counts() if selection.size == LITE else None
         taken: Counter[tuple[Any, ...]] = Counter()
         paths = list(files) or [path for path in self.shards(part) if _may_hold(path, selection)]
-        # Keys are small and wanted whole: the keys of many shards come from a store at the same time.
+        # Keys are small and read whole, so the keys of many shards are fetched from a store concurrently.
         sources = map_in_order(_fetched, paths, self.folder, self._key_bytes()) if part == "keys" else repeat(None)
         for path, whole in zip(paths, sources, strict=False):
             yield from _wanted(path, whole, list(columns), selection, lite, taken)
 
     def lite_counts(self) -> dict[Cell, int]:
-        """Return how many rows of each tier, family, subtask and length are of the size ``lite``."""
+        """Return how many rows of each tier, family, subtask and length are in lite."""
         counts: dict[Cell, int] = {}
         for tier, made in self.manifest.tiers.items():
             counts |= lite_counts(tier, ((cell.family, cell.subtask, cell.length) for cell in made.strata))
         return counts
 
     def _key_bytes(self) -> Callable[[Path], int]:
-        """Return how many bytes the manifest gives a file of keys."""
+        """Return a function that gives the size of a file of keys, from the manifest."""
         shards = (shard for made in self.manifest.tiers.values() for shard in made.shards)
         sizes = {self.folder / "keys" / f"{shard.shard}.parquet": shard.keys_bytes or 0 for shard in shards}
         return lambda path: sizes.get(path, 0)
@@ -201,13 +201,13 @@ class Split:
 
 
 def _may_hold(path: Path, selection: Selection) -> bool:
-    """Return whether a shard is of a family and a tier that are wanted."""
+    """Return whether a shard's family and tier are selected."""
     family, tier = path.parts[-3:-1]
     return (not selection.families or family in selection.families) and (not selection.tiers or tier in selection.tiers)
 
 
 def _fetched(path: Path) -> bytes | None:
-    with suppress(FileNotFoundError):  # it is named by whoever opens it
+    with suppress(FileNotFoundError):  # opening it raises the error
         return path.read_bytes() if isinstance(path, StorePath) else None
     return None
 
@@ -220,7 +220,7 @@ def _wanted(
     lite: Mapping[Cell, int] | None,
     taken: Counter[tuple[Any, ...]],
 ) -> Iterator[Row]:
-    """Yield a shard's wanted rows; text is read only of row groups that hold one."""
+    """Yield a shard's selected rows; text is read only from row groups that contain one."""
     with opened(path, whole) as file:
         names = file.schema_arrow.names
         for name in columns:
@@ -252,7 +252,7 @@ def _takes(row: Row, selection: Selection, lite: Mapping[Cell, int] | None, take
 
 
 def frame_type() -> type[DataFrame]:
-    """Return pandas' frame.
+    """Return pandas' DataFrame class.
 
     Raises:
         SplitError: if pandas is not installed.
@@ -266,17 +266,17 @@ def frame_type() -> type[DataFrame]:
 
 
 def no_build(folder: Path) -> str:
-    """Return the line for a folder in which no release was built."""
+    """Return the error message for a folder without a build."""
     if (folder / "manifest.json").is_file():
         return f"{str(folder)!r} is one tokenizer's folder: give the release folder, {str(folder.parent)!r}"
     return f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v3.0.0"
 
 
 def read_sealed(out: Path) -> tuple[list[Recipe], dict[str, Manifest]]:
-    """Return the recipes of a release folder and the manifests of its profiles, which list every tier that is there.
+    """Return the recipes of a release folder, and the manifests of its profiles by name.
 
     Raises:
-        SplitError: if a profile is not sealed, was built from another recipe, or has rows that were not counted twice.
+        SplitError: if a tier is not sealed, was built from another recipe, or has rows that were not counted twice.
     """
     recipes = {recipe.tier: recipe for recipe in read_recipes(out)}
     if not recipes:
@@ -314,7 +314,7 @@ def open_split(folder: Path) -> Split:
     """Open one tokenizer's folder of a build, or the folder of a published data set.
 
     Raises:
-        SplitError: if the folder holds no sealed split, or several.
+        SplitError: if the folder has no sealed split, or several.
     """
     path = folder / "manifest.json"
     if closed := closed_within(folder):

@@ -1,4 +1,4 @@
-"""What a process keeps from job to job while there is room: layouts and samples of rows, worlds and pools."""
+"""Caches of layouts and samples, and clearing of all caches when a process runs short of memory."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from pipeline.recipe import Stratum
 from pipeline.tasks.base import Layout, Sample
 
 BUDGET = 32 * 1024 * 1024
-"""Bytes of the layouts that are kept, about: those of a shard, unless its rows are short and many, or of several."""
+"""Approximate bytes of layouts that are kept: enough for one or more shards, unless rows are short and many."""
 EACH = 16 * 1024
-"""Bytes of a layout beside what is counted."""
+"""Bytes of a layout's overhead."""
 
 
 def layout_of(plan: Plan, sample: Sample) -> Layout:
@@ -31,16 +31,16 @@ def layout_of(plan: Plan, sample: Sample) -> Layout:
 
 
 def size_of(layout: Layout, length: int) -> int:
-    """Return about how many bytes a layout of so many tokens takes: its texts, ranks, and an order of small units."""
+    """Return the approximate bytes of a layout of `length` tokens: its texts, ranks and order of filler."""
     units = [layout.head, layout.tail, *(item.unit.pieces for item in layout.placed)]
     ranks = 0 if layout.filler.ranks is None else layout.filler.ranks.nbytes
     return EACH + sum(len(piece.text) for pieces in units for piece in pieces) + ranks + 2 * length
 
 
 class LayoutCache:
-    """Keeps the layouts of one shard's rows, as far as there is room: the same rows come again in the same order.
+    """Keeps the layouts of one shard's rows, within a budget, since proving reads the rows that packing wrote.
 
-    What room is left is for other shards of the family: they come again in the next profile.
+    Any room left is for other shards of the family, which are needed again in the next profile.
     """
 
     def __init__(self, budget: int) -> None:
@@ -51,9 +51,9 @@ class LayoutCache:
         self._kept: dict[str, tuple[Sample, Layout, int, Cut | None]] = {}
 
     def turn_to(self, plan: Plan, cut: Cut, *, full: bool = False) -> None:
-        """Keep layouts of this shard's rows from now on, and drop those of other families.
+        """Prefer layouts of this shard's rows from now on, and drop those of other families.
 
-        For a `full` proof those that packing made are dropped, too.
+        A `full` proof also drops those made for packing.
         """
         if plan is not self._plan or (cut.family, full) != self._for:
             self.clear()
@@ -61,12 +61,12 @@ class LayoutCache:
         self._cut = cut
 
     def clear(self) -> None:
-        """Drop all layouts; those that are made from now on are kept for the same shard."""
+        """Drop all layouts."""
         self._kept.clear()
         self._size = 0
 
     def of(self, plan: Plan, sample: Sample) -> Layout:
-        """Return the layout of a sample: what was made of an equal one, or a new one."""
+        """Return the layout of a sample, from the cache if it has that of an equal sample."""
         known = self._kept.get(sample.id) if plan is self._plan else None
         if known and known[0] == sample:
             return known[1]
@@ -80,7 +80,7 @@ class LayoutCache:
         return fresh
 
     def _make_room(self, size: int) -> None:
-        """Drop as many layouts of other shards as `size` bytes need, the oldest first."""
+        """Drop layouts of other shards, the oldest first, until `size` bytes fit."""
         if self._size + size > self._budget:
             for name in [name for name, kept in self._kept.items() if kept[3] != self._cut]:
                 self._size -= self._kept.pop(name)[2]
@@ -92,14 +92,13 @@ LAYOUTS = register(LayoutCache(BUDGET))
 
 
 SAMPLE_BUDGET = 16 * 1024 * 1024
-"""Bytes of the samples that are kept: all of a shipped recipe take 1.3 MB, and one of 1M tokens 0.1 MB."""
+"""Bytes of samples that are kept: all of a shipped recipe take 1.3 MB, and one of 1M tokens 0.1 MB."""
 
 
 class SampleCache:
-    """Keeps samples as bytes, as far as there is room: the oldest are dropped, and drawn again.
+    """Keeps pickled samples within a budget; the oldest are dropped first.
 
-    They are kept by all that decides a sample: the seed, the folder (which holds its corpora), the stratum and the
-    index in it.
+    Their keys are all that determines a sample: the seed, the folder (for its corpora), the stratum and the index.
     """
 
     def __init__(self, budget: int) -> None:
@@ -107,7 +106,7 @@ class SampleCache:
         self._kept: dict[tuple[int, Path, Stratum, int], bytes] = {}
 
     def keep(self, plan: Plan, sample: Sample) -> Sample:
-        """Keep a sample that was drawn before its row has an id, and return it."""
+        """Keep a sample, which may have been drawn before its row had an id, and return it."""
         self._drop(plan, sample.stratum, sample.index)
         held = pickle.dumps(sample)
         self._kept[plan.recipe.seed, plan.out, sample.stratum, sample.index] = held
@@ -117,12 +116,12 @@ class SampleCache:
         return sample
 
     def take(self, plan: Plan, row: RowPlan) -> Sample | None:
-        """Return a row's sample if it was kept, and keep it no longer."""
+        """Remove a row's sample from the cache and return it, or None if it was not kept."""
         held = self._drop(plan, row.stratum, row.index)
         return replace(pickle.loads(held), id=row.id) if held else None
 
     def clear(self) -> None:
-        """Keep none of them."""
+        """Drop all samples."""
         self._kept.clear()
         self._size = 0
 
@@ -137,27 +136,27 @@ DRAWN = register(SampleCache(SAMPLE_BUDGET))
 
 START = resident()
 MOST = 900 << 20
-"""Bytes that a process may take beyond those that it has at the start."""
+"""Bytes that a process may use beyond its size at the start."""
 NEEDED, PER_TOKEN = 180 << 20, 300
-"""Bytes that a job takes for itself, and for each token of its longest prompt: some 480 MB at 1M."""
+"""Bytes that a job needs, and more for each token of its longest prompt: some 480 MB at 1M in all."""
 OVER = 240 << 20
-"""Bytes beyond its room with which a process forgets, even what the next job at the same home needs."""
+"""Bytes over the limit at which a process clears its caches, even if the next job has the same home."""
 
 _last: list[Home | None] = [None]
 _counted: list[Profile | None] = [None]
-"""The profile that shards were made or proven of last."""
+"""The profile whose shards were last made or proven."""
 
 
 @contextmanager
 def with_caches_of(home: Home, profile: Profile | None = None) -> Iterator[None]:
-    """Run a job at its home: with room for it, and without looking for cycles meanwhile.
+    """Run a job after making room for it, and with garbage collection off.
 
-    Jobs that come profile by profile say their `profile`, so that a large process closes the counters of earlier ones.
+    Jobs that run profile by profile give their `profile`, so that a large process closes counters of earlier profiles.
     """
     evict(home, profile)
     with without_collection():
         yield
-    if resident() > most_allowed(START + MOST):  # where no job comes before there is room
+    if resident() > most_allowed(START + MOST):  # now, since no other job may follow
         _give_back()
     if resident() > most_allowed(START + MOST):
         clear_caches()
@@ -165,9 +164,9 @@ def with_caches_of(home: Home, profile: Profile | None = None) -> Iterator[None]
 
 
 def evict(home: Home, profile: Profile | None = None) -> None:
-    """Forget what was made if the process is large and this is another home, or if it is far too large.
+    """Clear caches if the process is too large and this home differs from the last one, or if it is far too large.
 
-    If that was not enough, and this is another profile, close the counters of earlier ones.
+    If it is still too large, and the profile is new, close the counters of earlier profiles.
     """
     left, _last[0] = _last[0] != home, home
     room = most_allowed(START + MOST) - NEEDED - PER_TOKEN * home.longest

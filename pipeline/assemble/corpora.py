@@ -1,4 +1,4 @@
-"""Which strata of a recipe are written from which of the corpora that a user gives."""
+"""Assigns the corpora that a user gives to strata of a recipe."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pipeline.tasks.base import CorpusKnob, Task
 
 
 def with_corpora(recipe: Recipe, given: Sequence[FrozenCorpus]) -> Recipe:
-    """Return a recipe whose texts come from frozen corpora, wherever a task can be written from one.
+    """Return a recipe whose strata use the given corpora wherever a task can.
 
-    A stratum that names a corpus by its digest keeps it.
+    A stratum that names one of them by its digest keeps it.
 
     Raises:
-        RecipeError: if a corpus is of no use, if two could be meant, or if the recipe names another of the same kind.
+        RecipeError: if no stratum uses a corpus, if two fit one, or if a stratum names another than the one that fits.
     """
     strata = tuple(_with_one(cell, given) for cell in recipe.strata)
     used = {cell.knob("corpus", "") for cell in strata}
@@ -33,7 +33,7 @@ def with_corpora(recipe: Recipe, given: Sequence[FrozenCorpus]) -> Recipe:
 
 
 def _with_one(cell: Stratum, given: Sequence[FrozenCorpus]) -> Stratum:
-    """Return a stratum with the corpus that fits it, if there is one."""
+    """Return a stratum with the corpus that fits it, if any."""
     fit = [one for one in given if one.fits(_tables(task_of(cell)), cell.complexity)]
     named = str(cell.knob("corpus", ""))
     if not fit or named in {one.digest for one in fit}:
@@ -52,13 +52,13 @@ def _with_one(cell: Stratum, given: Sequence[FrozenCorpus]) -> Stratum:
 
 
 def _tables(task: Task) -> frozenset[str]:
-    """Return the tables that a task needs of a corpus; what no corpus has, if it takes none."""
+    """Return the tables that a task needs in a corpus; if it takes no corpus, a table that none has."""
     knob = task.knobs.get("corpus")
     return knob.tables if isinstance(knob, CorpusKnob) else frozenset({"none"})
 
 
 def _takers(one: FrozenCorpus) -> str:
-    """Return which tasks a corpus can be used in, as advice."""
+    """Return which tasks can use a corpus, as advice for a message."""
     names = [f"{task.family}.{task.subtask}" for task in tasks.TASKS.values() if _tables(task) <= one.tables]
     if not names:
         return ", since no task takes one"

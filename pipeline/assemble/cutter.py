@@ -1,4 +1,4 @@
-"""From a layout to a published row: count, pack, join, and check the sum with one encode."""
+"""From a layout to a row: count, pack, join, and check the sum with one encode."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ LABELS = {"system": "System", "user": "User", "assistant": "Model", "call": "Cal
 
 
 def reading(piece: Piece) -> str:
-    """Return a piece as it stands in `prompt`: real turns get a label there, and a blank line after them."""
+    """Return a piece as it appears in `prompt`, where real turns get a label and a blank line after them."""
     return f"{LABELS[piece.turn]}: {piece.text}\n\n" if piece.turn else piece.text
 
 
 def conversation(turns: Sequence[tuple[str, str]]) -> str:
-    """Return real turns as they stand in `prompt`."""
+    """Return real turns as they appear in `prompt`."""
     return "\n\n".join(f"{LABELS[role]}: {content}" for role, content in turns)
 
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """A rendered pool, and the tokens of each of its units."""
+    """A rendered pool, with the tokens of each unit."""
 
     pool: Pool
     counts: Counts
 
 
 class TokensOf(Protocol):
-    """Counts fixed pieces; `opens`: from the first character of the prompt."""
+    """Counts the tokens of fixed pieces; with `opens`, at the start of the prompt."""
 
     def __call__(self, pieces: Sequence[Piece], *, opens: bool = False) -> int: ...
 
@@ -55,9 +55,9 @@ class TokensOf(Protocol):
 class Joined:
     """A prompt under construction, with running offsets in characters and in tokens of what is sent.
 
-    `tokens_of` counts fixed pieces; `tokens` starts at what the template puts before the first character. With real
-    turns it stands where the next request would begin: a request is counted with the template of its reply too, of
-    which the last `closing` tokens come behind the reply.
+    `tokens_of` counts fixed pieces. `tokens` starts with the template's tokens before the first character. With real
+    turns, it is where the next request would begin: a request is counted together with the template of its reply, whose
+    last `closing` tokens follow the reply.
     """
 
     tokens_of: TokensOf
@@ -71,7 +71,7 @@ class Joined:
 
     @property
     def prompt(self) -> str:
-        """The whole text; real turns leave a blank line after the last one, which is no part of it."""
+        """The whole text, without the blank line after the last of real turns."""
         return "".join(self.parts).rstrip() if self.messages else "".join(self.parts)
 
     def join(self, layout: Layout, stock: Stock, packing: Packing) -> Joined:
@@ -96,7 +96,7 @@ class Joined:
             self.tokens += tokens
 
     def _said(self, piece: Piece, tokens: int) -> int:
-        """Return the tokens of a piece's text: those of a request are counted with what the template adds."""
+        """Return the tokens of a piece's text alone; `tokens` of a request include what the template adds for it."""
         return self.tokens_of((replace(piece, turn="assistant"),)) if piece.turn else tokens
 
     def _add(self, piece: Piece) -> None:
@@ -119,7 +119,7 @@ class Joined:
         }
 
     def _plain(self, stock: Stock, packing: Packing) -> Callable[[int, int], None]:
-        """Return what adds filler from one place to another; its texts are taken out of the pool at once."""
+        """Return a function that adds a range of filler units; their texts are read from the pool all at once."""
         texts = stock.pool.texts(packing.units)
 
         def add(start: int, end: int) -> None:
@@ -128,7 +128,7 @@ class Joined:
         return add
 
     def _spoken(self, stock: Stock, packing: Packing) -> Callable[[int, int], None]:
-        """Return the same for filler of real turns."""
+        """Return the same function for filler that consists of real turns."""
         units = stock.pool.turns(packing.units)
 
         def add(start: int, end: int) -> None:
@@ -145,14 +145,14 @@ class Joined:
 
 
 def turns_in(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
-    """Return the turns that pieces are."""
+    """Return pieces as turns."""
     return [(piece.turn or "", piece.text) for piece in pieces]
 
 
 class JoinedCalls(Joined):
-    """A conversation with tool calls: a job is marked whole, by all that it adds to what is sent.
+    """A conversation with tool calls, whose needles are whole jobs with all that they add to what is sent.
 
-    `tokens_of` counts the pieces of a job; `tokens` starts behind the head.
+    `tokens_of` counts the pieces of a job; `tokens` starts after the head.
     """
 
     def _fixed(self, pieces: Sequence[Piece], depth: float | None) -> None:
@@ -175,11 +175,11 @@ class JoinedCalls(Joined):
 
 
 MEMO = 20_000
-"""Texts of which the tokens are remembered."""
+"""The most texts whose token counts are cached."""
 
 
 class Known(dict[str, int]):
-    """The tokens of texts that were counted, as many as MEMO; others are counted when they are asked for."""
+    """A cache of token counts for up to MEMO texts; others are counted on access."""
 
     def __init__(self, count: Callable[[Sequence[str]], Iterable[int]]) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ class Known(dict[str, int]):
         return self[text]
 
     def learn(self, texts: Sequence[str]) -> None:
-        """Count those of some texts that are not known, all at once."""
+        """Count all texts that are not cached in one batch."""
         fresh = list(dict.fromkeys(text for text in texts if text not in self))
         if len(self) + len(fresh) > MEMO:
             self.clear()
@@ -199,7 +199,7 @@ class Known(dict[str, int]):
 
 
 class Cutter:
-    """Cuts rows for one profile and frame; remembers the counts of texts that many prompts share."""
+    """Cuts rows for one profile and frame; caches the counts of texts that many prompts share."""
 
     def __init__(self, profile: Profile, frame: str, canary: str = CANARY) -> None:
         self.profile, self.frame, self.canary = profile, frame, canary
@@ -209,9 +209,9 @@ class Cutter:
         self._of_turn: dict[str, int] = {}
 
     def tokens(self, pieces: Sequence[Piece], *, opens: bool = False) -> int:
-        """Return the tokens of pieces in a prompt (`opens`: from its first character).
+        """Return the tokens of pieces in a prompt; with `opens`, at its start.
 
-        A real turn's template tokens are counted with its message.
+        For real turns this includes the template's tokens.
         """
         total = 0
         for piece in pieces:
@@ -235,7 +235,7 @@ class Cutter:
         return np.asarray(self._counter.counts(texts), dtype=np.int64)
 
     def _turn_tokens(self, turn: str) -> int:
-        """Return what a message adds to the template; a reply's share is counted with the request after it."""
+        """Return the tokens that a message adds to the template; those of a reply are counted with its request."""
         if turn not in self._of_turn:
             more = {"user": ("user", "assistant", "user"), "assistant": ("user",)}.get(turn, ("system", "user"))
             added = self.profile.overhead(more, self.frame) - self.profile.overhead(("user",), self.frame)
@@ -243,7 +243,7 @@ class Cutter:
         return self._of_turn[turn]
 
     def fixed_tokens(self, layout: Layout) -> int:
-        """Return all tokens that are sent in addition to the filler."""
+        """Return the tokens of everything that is sent except the filler."""
         if layout.has_calls:
             jobs = self.profile.job_tokens(turns_in(item.unit.pieces) for item in layout.placed)
             ends = (
@@ -265,8 +265,8 @@ class Cutter:
         """Return the row of a sample, exact to the token.
 
         Raises:
-            FitError: if too little room is left for filler, or for the answer.
-            ExactError: if the finished prompt does not count what its parts count.
+            FitError: if too little room is left for filler or the answer, or there are too many calls for the profile.
+            ExactError: if the token count of the finished prompt is not the sum of its parts.
         """
         layout = replace(layout, placed=in_order(layout.placed))
         context = self.profile.window(sample.stratum.length)
@@ -298,7 +298,7 @@ class Cutter:
         return row
 
     def _assert_answerable(self, sample: Sample, key: Key, max_new: int) -> None:
-        """A reply must be able to hold its answer, whatever corpus that comes from."""
+        """Check that every accepted answer, which may come from a corpus, fits the reply."""
         longest = max(map(self._counter.count, key.answers))
         if longest > max_new:
             raise FitError(
@@ -331,7 +331,7 @@ class Cutter:
     def _assert_exact(self, row: Row, turns: Sequence[tuple[str, str]]) -> None:
         if has_calls(turns):
             counted = self.profile.sent_tokens(turns, self.frame, self._counter) - row["template_tokens"]
-        elif row["messages"]:  # each is encoded by itself, and most stand in many conversations
+        elif row["messages"]:  # each is encoded separately, and most occur in many conversations
             counted = sum(self._alone[turn["content"]] for turn in row["messages"])
         else:
             counted = self._counter.count(row["prompt"])
@@ -345,22 +345,22 @@ class Cutter:
 
 @lru_cache(maxsize=3)
 def cutter(profile: Profile, frame: str, canary: str = CANARY) -> Cutter:
-    """Return this process's cutter for a profile, of rows that carry a canary."""
+    """Return this process's cutter for a profile, a frame and a canary."""
     return Cutter(profile, frame, canary)
 
 
 def in_order(placed: Sequence[Placed]) -> tuple[Placed, ...]:
-    """Return placed units in the order in which they will stand: by rank where they have one or stand at one."""
+    """Return placed units in the order of the prompt: by `rank`, then `at`, then depth."""
     return tuple(sorted(placed, key=lambda item: (item.rank or 0, item.at or 0, item.depth)))
 
 
 def bucket(length: int) -> str:
-    """Return the smallest tier that holds a length."""
+    """Return the smallest tier that includes a length."""
     return next(tier for tier, limit in TIERS.items() if length <= limit)
 
 
 def labels(task: Task, sample: Sample, tokenizer: str, frame: str) -> Row:
-    """Return the columns that name a row's cell."""
+    """Return the columns that describe a row's stratum."""
     cell = sample.stratum
     return {
         "id": sample.id,
@@ -379,12 +379,12 @@ def labels(task: Task, sample: Sample, tokenizer: str, frame: str) -> Row:
 
 
 def rounded(values: Mapping[str, float]) -> dict[str, float]:
-    """Return baselines as rows state them."""
+    """Return baselines, rounded as in rows."""
     return {name: round(value, 6) for name, value in values.items()}
 
 
 def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, told: Mapping[str, Any]) -> Row:
-    """Return the columns of text and of what is told of it; `told` is what only the packed prompt tells."""
+    """Return the columns of text and metadata; `told` is metadata that depends on the packed prompt."""
     metadata = {
         **told,
         **({} if task.proof == "solved" else {"proof": task.proof}),

@@ -1,4 +1,4 @@
-"""Checks that every stratum fits every profile, before anything is sampled or packed."""
+"""Checks that every stratum fits every profile, before samples are written or packed."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from pipeline.tasks.base import Layout
 from pipeline.turns import CALL
 
 PROBES = 3
-"""Rows of a stratum that are laid out."""
+"""Rows per stratum that are laid out."""
 SAFETY = 3
-"""Largest units of filler that must find room."""
+"""How many of the largest filler units there must be room for."""
 LONGEST = 128
-"""Units with the most characters, among which that with the most tokens is looked for."""
+"""How many of the units with the most characters are counted to find the one with the most tokens."""
 WEIGHED, SPREAD = 512, 1.03
-"""Units of which the tool calls are weighed, and how many more calls a row may have than their mean says."""
+"""Units that are sampled for their tokens per tool call, and a factor by which a row may have more calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class FitJob:
-    """Checks that every stratum of a family fits some profiles."""
+    """A check that every stratum of a family fits some profiles."""
 
     plan: Plan
     family: str
@@ -42,9 +42,9 @@ class FitJob:
         return self.plan.home(self.family)
 
     def run(self) -> FitError | None:
-        """Return what is wrong with the first stratum that does not fit.
+        """Return the error for the first stratum that does not fit, or None.
 
-        Probes a few rows of each kind of stratum where its window is smallest: what fits there fits in larger ones.
+        Of strata that differ only in length, this checks the one with the smallest window.
         """
         plan, probed = self.plan, dict[Stratum, list[Layout]]()
         longest = {spec.name: pool_of(plan, spec).longest(LONGEST) for spec in plan.pools(self.family)}
@@ -62,7 +62,7 @@ class FitJob:
         return None
 
     def _calls_fault(self, knife: Cutter) -> FitError | None:
-        """Return which stratum holds more tool calls than the profile can send."""
+        """Return the error for the first stratum with more tool calls than the profile can send, or None."""
         cells = [cell for cell in self.plan.recipe.of_family(self.family) if task_of(cell).has_calls]
         if not cells or not (knife.profile.template.tools and knife.profile.template.tools.most_calls):
             return None
@@ -79,7 +79,7 @@ class FitJob:
 
 
 def fit_jobs(plan: Plan, profiles: Iterable[Profile]) -> list[FitJob]:
-    """Return what checks that a plan fits some profiles, family by family."""
+    """Return the jobs that check a plan's fit, one per family."""
     return [FitJob(plan, family, tuple(profiles)) for family in plan.families]
 
 
@@ -87,7 +87,7 @@ def check_fit(plan: Plan, profiles: Sequence[Profile]) -> None:
     """Check that every stratum leaves room for three of its largest filler units in every profile.
 
     Raises:
-        FitError: naming stratum, profile and the tokens that are wanting.
+        FitError: with the stratum, the profile, and the tokens that are left and needed.
     """
     for job in fit_jobs(plan, profiles):
         if fault := job.run():
@@ -95,7 +95,7 @@ def check_fit(plan: Plan, profiles: Sequence[Profile]) -> None:
 
 
 def _tightest(cells: Iterable[Stratum], profile: Profile) -> Iterable[Stratum]:
-    """Return each kind of stratum once, at the length with the smallest window."""
+    """Of strata that differ only in length, return the one with the smallest window."""
     shortest: dict[object, Stratum] = {}
     for cell in sorted(cells, key=lambda cell: (-profile.window(cell.length), -cell.length)):
         shortest[cell.subtask, cell.complexity, cell.shots, cell.knobs] = cell
@@ -122,7 +122,7 @@ def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, 
 
 
 def _least_tokens(plan: Plan, cell: Stratum, layout: Layout, knife: Cutter) -> int:
-    """Return the tokens of the filler without which a row cannot be answered."""
+    """Return the tokens of the filler that a row needs to have an answer."""
     filler = layout.filler
     if not filler.least:
         return 0

@@ -1,4 +1,4 @@
-"""The stages sample, render and count: what packing needs. Each job writes one file, unless it is already done."""
+"""The stages sample, render and count, whose files packing needs, and packing. Jobs skip files that are done."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
 class FileJob:
     """Makes one small file of a plan, unless it is done; `make` returns its content, which may be `secret`.
 
-    Jobs of one `home` need the same worlds, so that they are best run by the same process.
+    Jobs with the same `home` need the same worlds, so they are best run by the same process.
     """
 
     path: Path
@@ -66,11 +66,11 @@ class FileJob:
     secret: bool = False
 
     def is_done(self) -> bool:
-        """Tell whether the file is the one this plan would write."""
+        """Return whether the file is the one that this plan would write."""
         return is_whole(self.path, self.key, self.schema.names)
 
     def state(self) -> str:
-        """Tell whether the file is "done", or "broken": there, but not as it was written, for whatever plan."""
+        """Return "done", "broken" if the file differs from what any plan wrote, or ""."""
         with prefetched_existing(self.path):
             if self.is_done():
                 return "done"
@@ -114,7 +114,7 @@ def _rows(plan: Plan, cut: Cut) -> list[RowPlan]:
 
 
 def _unit_table(plan: Plan, spec: PoolSpec) -> pa.Table:
-    """Return a pool in one chunk: chunks would show in the bytes of the file."""
+    """Return a pool in one chunk, since chunks would affect the bytes of the file."""
     return made_pool(plan.root, spec).table.combine_chunks()
 
 
@@ -138,7 +138,7 @@ def draw_sample(plan: Plan, row: RowPlan) -> Sample:
 
 
 def sample_record(sample: Sample) -> Row:
-    """Return a sample as the plain values of its file."""
+    """Return a sample as a row of its file."""
     cell = sample.stratum
     return {
         "id": sample.id,
@@ -155,12 +155,12 @@ def sample_record(sample: Sample) -> Row:
 
 
 def samples_of(plan: Plan, family: str) -> Iterator[Sample]:
-    """Yield all samples of a family: read where they are, and else drawn."""
+    """Return all samples of a family, read from files or else drawn."""
     return chain.from_iterable(samples_in(plan, cut) for cut in plan.cuts(family))
 
 
 def samples_in(plan: Plan, cut: Cut) -> Iterator[Sample]:
-    """Return the samples of a shard: read where they are, and else drawn."""
+    """Return the samples of a shard, read from its file or else drawn."""
     job = sample_job(plan, cut)
     with prefetched_existing(job.path):
         if job.is_done():
@@ -169,10 +169,10 @@ def samples_in(plan: Plan, cut: Cut) -> Iterator[Sample]:
 
 
 def read_samples(plan: Plan, cut: Cut) -> Iterator[Sample]:
-    """Return the samples of a shard.
+    """Read the samples of a shard.
 
     Raises:
-        CorruptError: if the file does not hold the rows of this plan.
+        CorruptError: if the file is missing or broken, or has other rows than this plan; it is removed.
     """
     rows, path = _rows(plan, cut), plan.samples_path(cut)
     records = read_input(path).to_pylist()
@@ -183,12 +183,10 @@ def read_samples(plan: Plan, cut: Cut) -> Iterator[Sample]:
 
 
 def read_input(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """Read a file, or some columns of it, that packing needs.
-
-    One that is broken is removed, so that the next run makes it again.
+    """Read a file that packing needs, or some of its columns.
 
     Raises:
-        CorruptError: if the bytes are not the ones that were written.
+        CorruptError: if it is missing or broken; it is removed, so that the next run makes it again.
     """
     with suppress(FileNotFoundError), prefetched(path):
         if matches_checksum(path):
@@ -209,7 +207,7 @@ def made_pool(root: int | str, spec: PoolSpec) -> Pool:
 
 
 def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
-    """Return a pool: read where it is rendered, and otherwise made in memory."""
+    """Return a pool, read from its file or else made in memory."""
 
     def load() -> Pool:
         done = render_job(plan, spec).is_done()
@@ -219,7 +217,7 @@ def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
 
 
 def read_pool(plan: Plan, spec: PoolSpec) -> Pool:
-    """Return a rendered pool."""
+    """Return a rendered pool, from the cache or its file."""
     path = plan.pool_path(spec)
     return POOLS.get((path, plan.pool_key(spec)), lambda: _opened_pool(path))
 
@@ -230,7 +228,7 @@ def _opened_pool(path: Path) -> Pool:
 
 @lru_cache(maxsize=8)
 def read_counts(path: Path, key: str) -> Counts:
-    """Return a pool's counts; `key` names the content, for the memory of this process."""
+    """Return a pool's counts, cached by path and content key."""
     return np.asarray(read_input(path).column("tokens").to_numpy(), dtype=np.int64)
 
 
@@ -243,7 +241,7 @@ class PackJob:
 
     @property
     def home(self) -> Home:
-        """Jobs of one home need the same worlds."""
+        """Jobs with the same home need the same worlds."""
         return self.plan.home(self.shard.family)
 
     @property
@@ -253,7 +251,7 @@ class PackJob:
 
     @property
     def proof(self) -> Path:
-        """The file with what was proven about the shard."""
+        """The file of the proof."""
         return self.shard.path(self.plan.out, "proofs")
 
     @property
@@ -263,7 +261,7 @@ class PackJob:
 
 
 def pack_is_done(job: PackJob) -> bool:
-    """Tell whether both files of a shard are the ones this plan would write."""
+    """Return whether both files of a shard are the ones that this plan would write."""
     return is_done(job.data, job.shard.key) and is_done(job.keys, job.shard.key)
 
 
@@ -279,7 +277,7 @@ def run_pack(job: PackJob) -> None:
 
 
 def _kept(rows: Iterator[Row], keys: list[Row]) -> Iterator[Row]:
-    """Pass rows on and keep all of them but their text."""
+    """Yield rows, and collect them without their text in `keys`."""
     for row in rows:
         keys.append({name: value for name, value in row.items() if name not in TEXT_COLUMNS})
         yield row
@@ -293,7 +291,7 @@ def pack_rows(job: PackJob) -> Iterator[Row]:
 
 
 def cut_row(plan: Plan, sample: Sample, profile: Profile, layout: Layout | None = None) -> Row:
-    """Cut one sample for one profile, and lay it out first where no `layout` is given."""
+    """Cut one sample for one profile; without a `layout`, lay it out first."""
     task, layout = plan.task(sample.stratum), layout or layout_of(plan, sample)
     own, _ = row_streams(plan, sample.stratum, sample.index)
     spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)

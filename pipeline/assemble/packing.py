@@ -1,8 +1,8 @@
-"""Exact budgets and depths. Pure arithmetic on token counts: it knows no task and no tokenizer.
+"""Exact budgets and depths: arithmetic on token counts, independent of tasks and tokenizers.
 
-Segments keep to boundaries at which counts add, so a prompt is a sum. A prefix of the filler's order is taken while it
-fits with room to spare; a subset of the spare units, each used at most once, closes the gap to the token; placed units
-then go to the unit boundary nearest to their depth.
+Segments meet at boundaries where token counts add up, so the tokens of a prompt are a sum. Packing takes the longest
+prefix of the filler's order that leaves some room, and fills the gap to the token with a subset of the spare units,
+each used at most once. Placed units then go to the unit boundary nearest to their depth.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pipeline.tasks.base import Filler
 Counts = NDArray[np.int64]
 TRIES = 64
 MORE = 120
-"""Units of the order that close a gap where the spares alone do not: few large units leave gaps between their sums."""
+"""How many further units of the order may help to close a gap: few large spares leave gaps between their sums."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """A solved prompt: filler `units` in order (pool indices), `before[i]` the tokens before unit i, of `total`.
+    """A packed prompt: filler `units` in order (as pool indices), and `before[i]`, the filler tokens before unit i.
 
-    `slots[j]` is the number of filler units before placed unit j; `depths[j]` the depth it got.
+    `slots[j]` is the number of filler units before placed unit j, and `depths[j]` its actual depth.
     """
 
     units: NDArray[np.int64]
@@ -37,7 +37,7 @@ class Packing:
 
     @property
     def total(self) -> int:
-        """All filler tokens of the body."""
+        """All filler tokens."""
         return int(self.before[-1])
 
 
@@ -49,16 +49,16 @@ def pack(
     rng: Random,
     at: Sequence[int | None] = (),
 ) -> Packing:
-    """Fill exactly `room` tokens with filler and find the places of the placed units, of which `wanted` are the depths.
+    """Fill exactly `room` tokens with filler, and find slots for placed units with the depths `wanted`.
 
-    `pool` holds the tokens of each unit. Where no subset fits, the prefix gives up its last unit and spares take over;
-    where that does not help either, the next units of the order are spares too. Placed units that have an `at` stand
-    behind all filler of that rank or a lower one, whatever their depths.
+    `pool` has the tokens of each unit. If no subset of the spares fits, the prefix gives up its last units one by one.
+    If that does not help either, the next units of the order serve as spares too. Placed units with a rank in `at` come
+    after all filler of that rank or a lower one, whatever their depths.
 
     Raises:
-        FitError: if the room is smaller than three of the filler's largest spare units, or nothing of this helps.
-        PoolError: if the order runs out before the room is filled.
-        BuildError: if some placed units have a rank to stand at and others a depth, or the filler is not ranked.
+        FitError: if the room is smaller than three of the largest spare units, or no gap can be closed.
+        PoolError: if the order ends before the room is filled.
+        BuildError: if only some placed units have a rank, or the filler has none.
     """
     ranked = any(rank is not None for rank in at)
     if ranked and (filler.ranks is None or filler.policy != "ranked" or None in at):
@@ -79,7 +79,7 @@ def pack(
 
 
 def _closers(taken: int, filler: Filler) -> Iterator[NDArray[np.int64]]:
-    """Yield the units that may close the gap: the spares, and if need be with those behind the prefix of the order."""
+    """Yield sets of units that may close the gap: the spares, then the spares with units that follow the prefix."""
     if len(filler.spares):
         yield filler.spares
     if filler.policy != "sequence" or not len(filler.spares):
@@ -94,9 +94,9 @@ def _closed(
     filler: Filler,
     rng: Random,
 ) -> NDArray[np.int64] | None:
-    """Close the gap behind the prefix, or a larger one behind a shorter prefix, up to all that the closers have.
+    """Close the gap after the prefix, or a larger one after a shorter prefix, up to the tokens of all closers.
 
-    All units are returned in order.
+    Returns all units in order, or None if no gap can be closed.
     """
     counts = pool[closers].tolist()
     most = sum(counts)
@@ -112,7 +112,7 @@ def _closed(
 
 
 def _prefix(room: int, pool: Counts, filler: Filler) -> tuple[NDArray[np.int64], int]:
-    """Return the longest prefix that leaves a gap the spares can close, and the gap."""
+    """Return the longest prefix that leaves a gap of at least three of the largest spare units, and the gap."""
     some = filler.spares if len(filler.spares) else filler.order.take(MORE)
     largest = int(pool[some].max())
     if room < 3 * largest:
@@ -140,7 +140,7 @@ def _prefix(room: int, pool: Counts, filler: Filler) -> tuple[NDArray[np.int64],
 def subset_of_sum(counts: Sequence[int], total: int) -> list[int] | None:
     """Return positions whose counts sum to `total`, each used at most once, or None.
 
-    Sums reachable with the first i counts are the set bits of an integer, so a count is one shift and one or.
+    The sums reachable with the first i counts are the set bits of an integer, so each count costs a shift and an OR.
     """
     if total == 0:
         return []
@@ -163,7 +163,7 @@ def _trace(reach: list[int], counts: Sequence[int], total: int) -> list[int]:
 
 
 def _mix(prefix: NDArray[np.int64], spares: NDArray[np.int64], filler: Filler, rng: Random) -> NDArray[np.int64]:
-    """Put the spares where nothing tells them from the other units; those of a sequence's own order keep it."""
+    """Insert the spares at random places, to look like other units; a sequence's own units stay in order."""
     if filler.policy == "sequence" and not len(filler.spares):
         return np.concatenate([prefix, spares])
     open_places = np.arange(len(prefix) + 1)
@@ -184,7 +184,7 @@ def _packing(units: NDArray[np.int64], before: Counts, slots: list[int]) -> Pack
 
 
 def _slots(before: Counts, wanted: Sequence[float]) -> list[int]:
-    """Return the boundaries nearest to some depths, which do not fall; of two as near the first."""
+    """Return the boundaries nearest to some non-decreasing depths; of two equally near, the first."""
     found: list[int] = []
     wants = [depth * float(before[-1]) for depth in wanted]
     for want, place in zip(wants, np.searchsorted(before, wants).tolist(), strict=True):
@@ -196,6 +196,6 @@ def _slots(before: Counts, wanted: Sequence[float]) -> list[int]:
 
 
 def _slots_at(units: NDArray[np.int64], filler: Filler, at: Sequence[int | None]) -> list[int]:
-    """Return for each rank the boundary behind all units of that rank or a lower one."""
+    """Return for each rank the boundary after all units of that rank or a lower one."""
     ranks = np.asarray(filler.ranks)[units]
     return [int(slot) for slot in np.searchsorted(ranks, np.array(at, dtype=np.int64), side="right")]

@@ -1,7 +1,7 @@
 """From a recipe to the ordered list of files to make, each with its content key.
 
-A content key is the digest of everything that decides a file's content: recipe cell, task versions, pools, profile and
-schema. A file is done only if the key in its footer is the one that this plan gives it.
+A content key is the digest of everything that determines a file's content: strata, task versions, pools, profile and
+schema. A file is done only if its footer has the plan's key.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pipeline.typed import PLAIN
 
 @dataclass(frozen=True, slots=True)
 class RowPlan:
-    """Row `index` of a stratum, and its id in the release."""
+    """Row `index` of a stratum, and its id."""
 
     stratum: Stratum
     index: int
@@ -42,7 +42,7 @@ class RowPlan:
 
 
 class Rows(Sequence[RowPlan]):
-    """The rows of a family in the order of its files: two numbers are kept of each, the rest is made when asked for."""
+    """The rows of a family in the order of its files, stored as two numbers each; `RowPlan`s are made on access."""
 
     def __init__(self, recipe: Recipe, cells: Sequence[Stratum], drawn: Iterable[tuple[Stratum, int]]) -> None:
         self._recipe, self._cells = recipe, cells
@@ -55,7 +55,7 @@ class Rows(Sequence[RowPlan]):
             self._index.append(index)
 
     def __len__(self) -> int:
-        """Return how many rows there are."""
+        """Return the number of rows."""
         return len(self._cell)
 
     @overload
@@ -65,7 +65,7 @@ class Rows(Sequence[RowPlan]):
     def __getitem__(self, place: slice) -> list[RowPlan]: ...
 
     def __getitem__(self, place: int | slice) -> RowPlan | list[RowPlan]:
-        """Return the row at a place, or those at a range of places."""
+        """Return the row at a place, or the rows of a slice."""
         if isinstance(place, slice):
             return [self._row(at) for at in range(len(self))[place]]
         return self._row(range(len(self))[place])
@@ -84,7 +84,7 @@ class Rows(Sequence[RowPlan]):
 def numbered(recipe: Recipe, cells: Sequence[Stratum]) -> Rows:
     """Return the rows of a family's strata by length and subtask, mixed over complexities.
 
-    Rows are numbered as they come. Both forms of a pair have the pair's number and stand side by side, either first.
+    Rows are numbered in this order. Both rows of a pair have the pair's number and are neighbors in random order.
     """
     return Rows(recipe, cells, _ordered(recipe, cells))
 
@@ -99,10 +99,10 @@ def _ordered(recipe: Recipe, cells: Sequence[Stratum]) -> Iterator[tuple[Stratum
 
 
 def check_pairs(recipe: Recipe) -> None:
-    """Check that each pair of a paired task has both its forms.
+    """Check that each pair of a paired task has both rows.
 
     Raises:
-        RecipeError: naming the stratum whose other form is missing, or of another number.
+        RecipeError: with the first stratum whose counterpart is missing or has another number of rows.
     """
     rows = {(c.family, c.subtask, c.length, c.complexity): c.total for c in recipe.strata if task_of(c).paired}
     for (family, subtask, length, complexity), count in rows.items():
@@ -116,7 +116,7 @@ def check_pairs(recipe: Recipe) -> None:
 
 
 def _mixed(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[tuple[Stratum, int]]:
-    """Yield block after block, each mixed by itself, so that the ids of a block do not depend on later blocks."""
+    """Yield block after block, each shuffled by itself, so that the ids of a block do not depend on later blocks."""
     for block in range(max(cell.blocks for cell in kind)):
         within = [cell for cell in kind if block < cell.blocks]
         ends = list(accumulate(cell.rows for cell in within))
@@ -137,11 +137,11 @@ def _paired(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[tuple[Stratum, 
 
 
 PAIRED = re.compile(r"(.*-\d+)[ab](-[^-]+)")
-"""An id of a pair: what both forms share, and the tag."""
+"""An id of a pair's row: the part that both rows share, and the tag."""
 
 
 def placed_names(ids: Iterable[str]) -> list[str]:
-    """Return ids that tell a pair's forms by their place alone, the first `a` and the second `b`; others as they are.
+    """Return ids in which the first row of a pair is `a` and the second `b`, so that they do not give away the answer.
 
     Takes the ids of a family and tier in the order of their rows.
 
@@ -172,24 +172,24 @@ def _name(recipe: Recipe, cell: Stratum, number: str) -> str:
 
 SHARD_TOKENS = 8 * 1024 * 1024
 MOST_SHARDS = 9_000
-"""Of a family in a tier: the Hub asks for fewer than 10,000 files a folder."""
+"""The most shards of a family in a tier: the Hub asks for fewer than 10,000 files per folder."""
 DISK_BYTES = 0.7
-"""Bytes per token in compressed shards, of all families together: 0.63 at 128k, 0.71 at 1m."""
+"""Bytes per token in compressed shards, over all families: 0.63 at 128k, 0.71 at 1m."""
 RESERVED = frozenset({"samples", "segments", "recipes", "corpora"})
-"""Folders of a release that no profile may be called."""
+"""Names of folders in a release, which no profile may have."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class Home(NamedTuple):
-    """Jobs of one home need the same worlds: those of a family. `longest` is the longest context, in tokens."""
+    """Jobs with the same home need the same worlds; `longest` is the longest nominal length, in tokens."""
 
     family: str
     longest: int
 
 
 class Cut(NamedTuple):
-    """Rows `start` to `stop` of a family, which are its file `number` of `of` in every profile."""
+    """Rows `start` to `stop - 1` of a family, which are file `number` of `of` in every profile."""
 
     family: str
     number: int
@@ -200,7 +200,7 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Rows `start` to `stop` of a family, as file `number` of `of`, in one profile; `rows` and nominal `tokens`."""
+    """Rows `start` to `stop - 1` of a family in one profile, as file `number` of `of`; `tokens` are nominal."""
 
     profile: Profile
     family: str
@@ -214,32 +214,32 @@ class Shard:
 
     @property
     def cut(self) -> Cut:
-        """Which rows of the family these are."""
+        """The shard's rows, independent of the profile."""
         return Cut(self.family, self.number, self.of, self.start, self.stop)
 
     @property
     def rows(self) -> int:
-        """How many rows the shard holds."""
+        """The number of rows."""
         return self.stop - self.start
 
     @property
     def name(self) -> str:
-        """The shard below ``data``, ``keys`` and ``proofs``, without its ending."""
+        """The path below ``data``, ``keys`` and ``proofs``, without its ending."""
         return shard_name(self.family, self.tier, self.number, self.of)
 
     def path(self, out: Path, part: str) -> Path:
-        """Return the file of the shard in one part of the profile's folder: data, keys or proofs."""
+        """Return the shard's file in one part of the profile's folder: data, keys or proofs."""
         ending = "json" if part == "proofs" else "parquet"
         return out / self.profile.name / part / f"{self.name}.{ending}"
 
 
 def shard_name(family: str, tier: str, number: int, of: int) -> str:
-    """Name a shard as the Hub does."""
+    """Return a shard's name, by the Hub's convention."""
     return f"{family}/{tier}/test-{number:05d}-of-{of:05d}"
 
 
 def once(method: Callable[Concatenate[Plan, P], R]) -> Callable[Concatenate[Plan, P], R]:
-    """Cache the results of a method of a plan."""
+    """Cache a plan's method in the plan."""
 
     @wraps(method)
     def remembered(plan: Plan, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -254,10 +254,9 @@ def once(method: Callable[Concatenate[Plan, P], R]) -> Callable[Concatenate[Plan
 
 @dataclass(frozen=True)
 class Plan:
-    """What a recipe makes in one folder, for some profiles.
+    """The files that a recipe makes in one folder, for some profiles.
 
-    A job takes the four fields to its process and nothing that was worked out from them; all jobs that run there share
-    one plan.
+    Only the four fields are pickled, without cached results; all jobs of a process share one plan.
     """
 
     recipe: Recipe
@@ -266,22 +265,22 @@ class Plan:
     families: tuple[str, ...]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as the fields alone."""
+        """Pickle only the fields."""
         return _shared_plan, (self.recipe, self.profiles, self.out, self.families)
 
     @property
     def root(self) -> int | str:
-        """The root of all streams: the seed of the recipe."""
+        """The root of all streams' paths: the seed of the recipe."""
         return self.recipe.seed
 
     @property
     def schema_version(self) -> int:
-        """The version of the columns: another one where rows have tool calls."""
+        """The version of the columns, which is higher if rows have tool calls."""
         return columns_version(self.recipe.strata)
 
     @once
     def task(self, cell: Stratum) -> Task:
-        """Return the task of a stratum, which finds the corpora of this folder."""
+        """Return the task of a stratum, with access to the corpora of this folder."""
         return task_of(cell).with_corpora(str(self.out / "corpora"))
 
     @once
@@ -291,25 +290,25 @@ class Plan:
 
     @once
     def cuts(self, family: str) -> list[Cut]:
-        """Return which rows each shard of a family holds; that depends neither on profile nor on workers."""
+        """Return the rows of each shard of a family, which depend neither on profile nor on workers."""
         cuts = _cuts(self.rows(family).lengths())
         return [Cut(family, number, len(cuts), start, stop) for number, (start, stop) in enumerate(cuts)]
 
     @once
     def pools(self, family: str) -> tuple[PoolSpec, ...]:
-        """Return the pools of a family, each once."""
+        """Return the pools of a family, without duplicates."""
         specs = [spec for cell in self.recipe.of_family(family) for spec in self.task(cell).pools(cell)]
         return tuple({spec.name: spec for spec in specs}.values())
 
     @once
     def all_pools(self) -> tuple[PoolSpec, ...]:
-        """Return the pools of all planned families, each once."""
+        """Return the pools of all planned families, without duplicates."""
         specs = [spec for family in self.families for spec in self.pools(family)]
         return tuple({spec.name: spec for spec in specs}.values())
 
     @once
     def home(self, family: str) -> Home:
-        """Return the first family that draws on a world that this one draws on: a process makes it once for both."""
+        """Return a family's home: the first family that shares a world with it, so that a process makes it once."""
         worlds = {spec.source for spec in self.pools(family)} - {""}
         alike = (other for other in self.families if worlds & {spec.source for spec in self.pools(other)})
         return Home(next(alike, family), max(cell.length for cell in self.recipe.strata))
@@ -355,13 +354,13 @@ class Plan:
         ]  # fmt: skip
 
     def all_shards(self) -> list[Shard]:
-        """Return every shard: profile by profile, so that a worker loads few vocabularies."""
+        """Return every shard, profile by profile, so that a worker loads few vocabularies."""
         return [
             shard for profile in self.profiles for family in self.families for shard in self.shards(family, profile)
         ]
 
     def of_profile(self, profile: Profile) -> list[Shard]:
-        """Return the shards of the whole recipe in one profile, whichever families are planned."""
+        """Return the shards of all families of the recipe in one profile, planned or not."""
         return [shard for family in self.recipe.families for shard in self.shards(family, profile)]
 
     def samples_path(self, cut: Cut) -> Path:
@@ -378,7 +377,7 @@ class Plan:
 
 
 def columns_version(cells: Iterable[Stratum] | Iterable[StratumRecord]) -> int:
-    """Return the version of the columns of some strata: another one where rows have tool calls."""
+    """Return the version of the columns of some strata, which is higher if rows have tool calls."""
     places = {(cell.family, cell.subtask) for cell in cells}
     called = any(task_of(Stratum(*place, "32k", 0, 0, 1)).has_calls for place in places)
     return TOOLS_VERSION if called else SCHEMA_VERSION
@@ -393,7 +392,8 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
     """Check all names of a recipe and return its plan. Writes nothing.
 
     Raises:
-        RecipeError: for an unknown family, subtask, complexity or knob, with the nearest right name.
+        RecipeError: for an unknown family, subtask, complexity or knob, with the nearest known name, for pairs that are
+            not complete, or for profiles whose names are not allowed or that cannot send tool calls.
     """
     for stratum in recipe.strata:
         check_stratum(stratum)
@@ -431,19 +431,19 @@ def _check_calls(recipe: Recipe, profile: Profile) -> None:
 
 
 def _version(cell: Stratum) -> tuple[str | int, ...]:
-    """Return what decides how the rows of a stratum are drawn and worded."""
+    """Return what determines how the rows of a stratum are drawn and worded, besides the recipe."""
     task = task_of(cell)
     return (cell.subtask, task.version, *([task.wording] if task.wording else []))
 
 
 def _rule(cell: Stratum) -> tuple[str, str, int]:
-    """Return what decides how replies to the rows of a stratum are judged."""
+    """Return what determines how replies to the rows of a stratum are scored."""
     task = task_of(cell)
     return task.subtask, task.scorer_of(cell), task.room_of(cell)
 
 
 def _cuts(lengths: Iterable[int]) -> list[tuple[int, int]]:
-    """Return row ranges of about equal nominal tokens, none much over SHARD_TOKENS unless they were too many."""
+    """Return row ranges of about equal nominal tokens: about SHARD_TOKENS or less, unless there were too many."""
     ends = np.cumsum(np.fromiter(lengths, dtype=np.int64))
     goal = int(ends[-1]) / min(MOST_SHARDS, max(1, -(-int(ends[-1]) // SHARD_TOKENS)))
     cuts, start, before = [], 0, 0
@@ -455,7 +455,7 @@ def _cuts(lengths: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def row_streams(plan: Plan, cell: Stratum, index: int) -> tuple[Streams, Streams]:
-    """Return the streams of one row, and those that all rows of its stratum share."""
+    """Return the streams of one row, and the streams that all rows of its stratum share."""
     task = task_of(cell)
     name = f"{cell.family}.{task.drawn_as or f'{cell.subtask}@{task.version}'}"
     path = (plan.root, name, cell.tier, cell.length, 1 if task.paired else cell.complexity)
@@ -463,20 +463,20 @@ def row_streams(plan: Plan, cell: Stratum, index: int) -> tuple[Streams, Streams
 
 
 def remove(paths: Iterable[Path]) -> None:
-    """Remove files that another recipe left: readers find shards by pattern."""
+    """Remove files that another recipe left, since readers find shards by pattern."""
     for path in paths:
         path.unlink(missing_ok=True)
 
 
 def stale_samples(plan: Plan) -> Iterator[Path]:
-    """Yield files among the samples of this tier that the recipe does not name."""
+    """Yield files of samples of this tier that the recipe does not make."""
     for family in plan.recipe.families:
         own = _samples(plan, family)
         yield from (path for path in sorted(own[0].parent.glob("test-*")) if _whole_name(path) not in own)
 
 
 def stale_shards(plan: Plan, profile: Profile) -> Iterator[Path]:
-    """Yield files among the shards of this tier that the recipe does not name."""
+    """Yield files of shards of this tier that the recipe does not make."""
     for part in ("data", "keys", "proofs"):
         own = {shard.path(plan.out, part) for shard in plan.of_profile(profile)}
         for path in sorted((plan.out / profile.name / part).glob(f"*/{plan.recipe.tier}/test-*")):
@@ -485,7 +485,7 @@ def stale_shards(plan: Plan, profile: Profile) -> Iterator[Path]:
 
 
 def owned_folders(plan: Plan, profile: Profile) -> list[Path]:
-    """Return every file that a plan makes for a profile."""
+    """Return every file that a recipe makes for a profile."""
     files = [recipe_path(plan.out, plan.recipe.tier), manifest_path(plan.out, profile.name)]
     for family in plan.recipe.families:
         files += _samples(plan, family)
@@ -501,5 +501,5 @@ def _samples(plan: Plan, family: str) -> list[Path]:
 
 
 def _whole_name(path: Path) -> Path:
-    """Return the file that one which is being written will be."""
+    """Return the final path of a file that is being written under a temporary name."""
     return path.with_name(path.name.partition(".part-")[0])

@@ -1,7 +1,7 @@
-"""Pools in memory: units as Arrow columns, and as many pools as a budget of bytes allows.
+"""Pools in memory: units as Arrow columns, and a cache of pools with a budget of bytes.
 
-A unit as Python objects takes five times its text. A sparse pool of the longest tier has 230,000 of them, so they are
-made only when they are asked for.
+As Python objects, a unit takes five times its text. A sparse pool of the longest tier has 230,000 units, so these are
+made only when needed.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ UNIT_SCHEMA = pa.schema(
     ]
 )
 SAID = UNIT_SCHEMA.names[:-1]
-"""The columns of what units say."""
+"""The columns of the text, without facts."""
 BATCH = 4096
-"""Units that are Python objects at a time."""
+"""How many units are Python objects at a time."""
 SMALL = 16 << 20
-"""Bytes of a pool of which the texts are kept as Python objects, too: prompts of up to 128K take most of them."""
+"""The largest pool, in bytes, whose texts are also kept as Python objects: prompts up to 128K use most of them."""
 BUDGET = 96 * 1024 * 1024
 """Bytes of pools that a process keeps; a single pool may be larger."""
 
@@ -43,8 +43,7 @@ BUDGET = 96 * 1024 * 1024
 class Pool:
     """The units of one pool, in the columns of `UNIT_SCHEMA`.
 
-    What units say is always there. `read_facts` reads the column of the facts that they state, which take as much: it
-    is asked once, when whole units are wanted.
+    Facts take as much memory as text, so `read_facts` reads their column only when they are first needed.
     """
 
     def __init__(self, said: pa.Table, read_facts: Callable[[], pa.Table] | None = None) -> None:
@@ -58,7 +57,7 @@ class Pool:
 
     @classmethod
     def of(cls, units: Iterable[Unit]) -> Pool:
-        """Return a pool of units, which may be made one after the other."""
+        """Return a pool of units, which may be a generator."""
         if isinstance(units, Plain):
             return cls(pa.Table.from_batches(map(_plain_batch, _some(units.texts)), UNIT_SCHEMA))
         return cls(pa.Table.from_batches(map(_batch, _some(units)), UNIT_SCHEMA))
@@ -68,7 +67,7 @@ class Pool:
         return int(self._said.num_rows)
 
     def __getitem__(self, place: int) -> Unit:
-        """Return one unit; for many, `take` is quicker."""
+        """Return one unit; for many, `take` is faster."""
         return self.take(np.array([place]))[0]
 
     def __iter__(self) -> Iterator[Unit]:
@@ -76,28 +75,28 @@ class Pool:
         return chain.from_iterable(self.batches())
 
     def batches(self, *, facts: bool = True) -> Iterator[list[Unit]]:
-        """Yield all units, some at a time; where only what they say is wanted, without their facts."""
+        """Yield all units in batches; without `facts` their facts are left out."""
         table = self.table if facts else self._said.select(SAID)
         for start in range(0, len(self), BATCH):
             yield _units(table.slice(start, BATCH))
 
     def take(self, places: Indices, *, facts: bool = True) -> list[Unit]:
-        """Return the units at some places; where only what they say is wanted, without their facts."""
+        """Return the units at some places; without `facts` their facts are left out."""
         return _units((self.table if facts else self._said.select(SAID)).take(pa.array(places)))
 
     @cached_property
     def plain(self) -> bool:
-        """Whether each unit is one piece, and no real turn."""
+        """Whether each unit is one piece and not a real turn."""
         return not self.spoken and bool(np.all(pc.list_value_length(self._said.column("text")).to_numpy() == 1))
 
     def plain_texts(self) -> Iterator[list[str]]:
-        """Yield the texts of all units of a plain pool, some at a time: half of the time of units."""
+        """Yield the texts of a plain pool in batches, in half the time that units take."""
         flat = pc.list_flatten(self._said.column("text"))
         for start in range(0, len(self), BATCH):
             yield flat.slice(start, BATCH).to_numpy().tolist()
 
     def texts(self, places: Indices) -> list[str]:
-        """Return the texts of the units at some places, each with all of its pieces."""
+        """Return the texts of the units at some places, with their pieces joined."""
         if self._is_small:
             found: list[str] = self._texts[places].tolist()
             return found
@@ -105,7 +104,7 @@ class Pool:
 
     @cached_property
     def _texts(self) -> NDArray[np.object_]:
-        """The texts of all units of a small pool, of which prompts take most, or some again and again."""
+        """The texts of all units of a small pool, kept since prompts use most of them, or some of them often."""
         return np.array(self._gathered(np.arange(len(self))), dtype=np.object_)
 
     def _gathered(self, places: Indices) -> list[str]:
@@ -117,7 +116,7 @@ class Pool:
         return ["".join(islice(pieces, count)) for count in pc.list_value_length(taken).to_numpy().tolist()]
 
     def turns(self, places: Indices) -> list[list[tuple[str, str]]]:
-        """Return the role and text of each turn of the units at some places, of a pool that is `spoken`."""
+        """Return the role and text of each turn of the units at some places, for a pool that is `spoken`."""
         if self._is_small:
             found: list[list[tuple[str, str]]] = self._turns[places].tolist()
             return found
@@ -136,7 +135,7 @@ class Pool:
         return [list(zip(roles, texts, strict=True)) for roles, texts in each]
 
     def longest(self, count: int) -> list[Unit]:
-        """Return the units with the most characters, without facts, the longest first, of equal ones the first."""
+        """Return the units with the most characters, without facts, longest first, ties in pool order."""
         return self.take(np.argsort(-self._lengths(), kind="stable")[:count], facts=False)
 
     def _lengths(self) -> NDArray[np.int64]:
@@ -147,7 +146,7 @@ class Pool:
 
     @property
     def size(self) -> int:
-        """The bytes that the pool takes now, with its texts as Python objects if those may be kept."""
+        """The approximate bytes that the pool takes now, including texts that may be kept as Python objects."""
         known = self.__dict__.get("table", self._said)
         return int(known.nbytes) + self._said_bytes * self._is_small
 
@@ -167,7 +166,7 @@ class Pool:
 
 
 class Taken(Sequence[Unit]):
-    """The units at some places of a pool, which are made when one of them is asked for."""
+    """The units at some places of a pool, all made on first access."""
 
     def __init__(self, pool: Pool, places: Indices) -> None:
         self._pool, self._places = pool, places
@@ -185,7 +184,7 @@ class Taken(Sequence[Unit]):
     @overload
     def __getitem__(self, place: slice) -> Sequence[Unit]: ...
     def __getitem__(self, place: int | slice) -> Unit | Sequence[Unit]:
-        """Return one unit, or some."""
+        """Return one unit, or the units of a slice."""
         return self._units[place]
 
     def __iter__(self) -> Iterator[Unit]:
@@ -194,7 +193,7 @@ class Taken(Sequence[Unit]):
 
 
 class PoolCache:
-    """The pools last asked for: as many as a budget of bytes allows, and the last one whatever its size."""
+    """The most recently used pools within a budget of bytes, and at least the last one."""
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
@@ -206,7 +205,7 @@ class PoolCache:
         return sum(pool.size for pool in self._pools.values())
 
     def get(self, key: Hashable, make: Callable[[], Pool]) -> Pool:
-        """Return the pool of a key, made if it is not kept."""
+        """Return the pool of a key, made if it is not cached."""
         if key not in self._pools:
             self._pools[key] = make()
             while len(self._pools) > 1 and self.size > self._budget:
@@ -216,7 +215,7 @@ class PoolCache:
         return self._pools[key]
 
     def clear(self) -> None:
-        """Forget all pools."""
+        """Drop all pools."""
         self._pools.clear()
 
 
@@ -236,7 +235,7 @@ def _plain_batch(texts: Sequence[str]) -> pa.RecordBatch:
 
 
 def _batch(units: Sequence[Unit]) -> pa.RecordBatch:
-    """Return units in columns; three times as fast as from a record of each."""
+    """Return units as columns; three times as fast as from one dict per unit."""
     pieces = [piece for unit in units for piece in unit.pieces]
     edges = _edges([len(unit.pieces) for unit in units])
     columns = [
@@ -264,7 +263,7 @@ def _units(table: pa.Table) -> list[Unit]:
 
 
 def _lists(column: pa.ChunkedArray) -> Iterator[list[Any]]:
-    """Yield the values of a column of lists; five times as fast as Arrow, which boxes each of them."""
+    """Yield the values of a column of lists, five times as fast as Arrow's `to_pylist`, which boxes each value."""
     flat = pc.list_flatten(column).to_numpy().tolist()
     start = 0
     for stop in np.cumsum(pc.list_value_length(column).to_numpy()).tolist():

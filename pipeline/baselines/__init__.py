@@ -7,7 +7,7 @@ scores above chance is to be mended, or documented as a limit.
 from __future__ import annotations
 
 from pipeline.baselines.annals import Annals, Summaries
-from pipeline.baselines.base import READERS, Reader, Reading
+from pipeline.baselines.base import READERS, PromptView, Reader
 from pipeline.baselines.bio import Biographies
 from pipeline.baselines.documents import CitedDocuments, Documents, Rankings
 from pipeline.baselines.messages import Examples, Lines
@@ -21,11 +21,11 @@ from pipeline.errors import CarraraError, unknown
 from pipeline.languages import asking
 from pipeline.rows import Row
 
-__all__ = ["COLUMNS", "READERS", "Reader", "Reading", "open_reading", "reader_of"]
+__all__ = ["COLUMNS", "READERS", "PromptView", "Reader", "open_reading", "reader_of"]
 
 COLUMNS = ["id", "family", "subtask", "question", "prompt_tokens", "messages", "prompt"]
 """The columns of a row that a reader gets: nothing of its key."""
-READINGS: dict[str, type[Reading]] = {
+READINGS: dict[str, type[PromptView]] = {
     "latent_list": Program,
     "mrcr": Talk,
     "idk": Stories,
@@ -44,14 +44,14 @@ READINGS: dict[str, type[Reading]] = {
     "tabulate": Tables,
 }
 
-IN_LANGUAGES: dict[str, type[Reading]] = {"recall": Register, "tabulate": Entries, "tally": Entries}
+IN_LANGUAGES: dict[str, type[PromptView]] = {"recall": Register, "tabulate": Entries, "tally": Entries}
 """The readings of forms in several languages, where these differ."""
 
 
-def open_reading(row: Row) -> Reading:
-    """Return a row as readers see it; any family without a reading of its own is read by lines."""
+def open_reading(row: Row) -> PromptView:
+    """Return a row as readers see it; any family without a view of its own is read by lines."""
     named = IN_LANGUAGES.get(row["family"]) if asking(row["subtask"]) else None
-    return (named or READINGS.get(row["family"], Reading))(row)
+    return (named or READINGS.get(row["family"], PromptView))(row)
 
 
 def reader_of(name: str) -> Reader:

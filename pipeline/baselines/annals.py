@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from pipeline.baselines.base import LAST, End, Passage, Reading
+from pipeline.baselines.base import LAST, End, Passage, PromptView
 from pipeline.tasks.annals.solve import (
     BODY,
     DATE,
@@ -33,7 +33,7 @@ START = 2
 """Turns of a chat before its first session."""
 
 
-class Annals(Reading):
+class Annals(PromptView):
     """A property or a person asked about by name, among dated entries."""
 
     @property
@@ -115,7 +115,7 @@ def _turns(session: str) -> list[tuple[str, str]]:
     return [("user", said), ("assistant", reply)]
 
 
-class Summaries(Reading):
+class Summaries(PromptView):
     """A property asked about by name, among numbered entries."""
 
     @cached_property

@@ -1,6 +1,6 @@
 """A prompt as simulated readers see it: passages, some of which they see, and their replies from those.
 
-A family has a `Reading` of its own, which defines its passages and the reply when the answer was not seen. Any other
+A family has a `PromptView` of its own, which defines its passages and the reply when the answer was not seen. Any other
 family is read by lines.
 """
 
@@ -38,7 +38,7 @@ class Passage:
     end: int
 
 
-class Reading:
+class PromptView:
     """A row as a reader gets it: prompt and question, but no key. `named` is whether its subtask names a language.
 
     Args:
@@ -159,60 +159,60 @@ class Reader:
 
     name: str
     title: str
-    replies: Callable[[Reading], str | None]
+    replies: Callable[[PromptView], str | None]
 
 
-def everything(reading: Reading) -> str:
+def everything(view: PromptView) -> str:
     """Return the task's own solution of the whole text.
 
     Raises:
         ValueError: if the text cannot be read.
     """
-    return reading.task.solve(reading.turns)[0]
+    return view.task.solve(view.turns)[0]
 
 
-def the_last(reading: Reading) -> str:
+def the_last(view: PromptView) -> str:
     """Answer from the passages in the last tokens."""
-    size = len(reading.text)
-    return reading.answer([one for one in reading.passages if (size - one.start) * reading.tokens <= WINDOW * size])
+    size = len(view.text)
+    return view.answer([one for one in view.passages if (size - one.start) * view.tokens <= WINDOW * size])
 
 
-def the_first(reading: Reading) -> str:
+def the_first(view: PromptView) -> str:
     """Answer from the passages in the first tokens; the question is known all the same."""
-    size = len(reading.text)
-    return reading.answer([one for one in reading.passages if one.end * reading.tokens <= WINDOW * size])
+    size = len(view.text)
+    return view.answer([one for one in view.passages if one.end * view.tokens <= WINDOW * size])
 
 
-def one_passage(reading: Reading) -> str:
+def one_passage(view: PromptView) -> str:
     """Answer from the one passage that shares most words with the question, or by its words alone."""
-    return reading.by_words()
+    return view.by_words()
 
 
-def half_known(reading: Reading) -> str | None:
+def half_known(view: PromptView) -> str | None:
     """Answer from the first passage that matches half of what is asked."""
-    return _answer(reading, reading.half_known(FIRST))
+    return _answer(view, view.half_known(FIRST))
 
 
-def last_match(reading: Reading) -> str | None:
+def last_match(view: PromptView) -> str | None:
     """Answer from the last passage that matches."""
-    return _answer(reading, reading.last_match())
+    return _answer(view, view.last_match())
 
 
-def forgetful(reading: Reading) -> str:
+def forgetful(view: PromptView) -> str:
     """Answer from the passages that are not forgotten; the row's id seeds which are."""
-    rng, size = stream("readers", "forgets", reading.row_id), len(reading.text)
-    lives = ((size - one.start) / size * reading.tokens / HALF_LIFE for one in reading.passages)
+    rng, size = stream("readers", "forgets", view.row_id), len(view.text)
+    lives = ((size - one.start) / size * view.tokens / HALF_LIFE for one in view.passages)
     kept = [rng.random() < 0.5**life for life in lives]
-    return reading.answer([one for one, is_kept in zip(reading.passages, kept, strict=True) if is_kept])
+    return view.answer([one for one, is_kept in zip(view.passages, kept, strict=True) if is_kept])
 
 
-def nothing(reading: Reading) -> str:
+def nothing(view: PromptView) -> str:
     """Guess from the question alone."""
-    return reading.guess()
+    return view.guess()
 
 
-def _answer(reading: Reading, seen: Sequence[Passage] | None) -> str | None:
-    return None if seen is None else reading.answer(seen)
+def _answer(view: PromptView, seen: Sequence[Passage] | None) -> str | None:
+    return None if seen is None else view.answer(seen)
 
 
 READERS = {

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from pipeline.baselines.base import LAST, QUESTIONS, End, Passage, Reading, half_name, names_in
+from pipeline.baselines.base import LAST, QUESTIONS, End, Passage, PromptView, half_name, names_in
 
 HEADING = re.compile(r"\n(?:Examples|(?:[A-Z][a-z]+ and b|B)iographies):\n")
 END = "\nThis is the end of "
@@ -33,7 +33,7 @@ GUESSES = {
 """Replies to questions without reading, by their words."""
 
 
-class Biographies(Reading):
+class Biographies(PromptView):
     """People asked about by their full names."""
 
     @cached_property

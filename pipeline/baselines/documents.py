@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 from pipeline.baselines import surface
-from pipeline.baselines.base import FIRST, LAST, End, Passage, Reading
+from pipeline.baselines.base import FIRST, LAST, End, Passage, PromptView
 from pipeline.streams import stream
 from pipeline.tasks.cite import text
 from pipeline.tasks.cite.solve import known, listed_in
@@ -19,7 +19,7 @@ from pipeline.worlds.gazetteer import forms
 from pipeline.worlds.gazetteer.documents import stems
 
 
-class Documents(Reading):
+class Documents(PromptView):
     """Documents about named things, some of which answer a question."""
 
     @cached_property

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from math import log
 
-from pipeline.baselines.base import WORDS, End, Passage, Reading
+from pipeline.baselines.base import WORDS, End, Passage, PromptView
 from pipeline.tasks.icl import solve as icl
 from pipeline.tasks.messages import Meaning, intent_of, read
 from pipeline.tasks.tally import solve as tally
@@ -19,7 +19,7 @@ RARE = 0.1
 """How often a word is assumed to have been seen with a label beforehand."""
 
 
-class Examples(Reading):
+class Examples(PromptView):
     """Messages with labels, and a last one without."""
 
     @cached_property
@@ -96,7 +96,7 @@ def _label(passage: Passage) -> str:
     return passage.text.rstrip("\n").rpartition(icl.CUE)[2]
 
 
-class Lines(Reading):
+class Lines(PromptView):
     """Lines with one message each, and a question about all of them."""
 
     @cached_property

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
-from pipeline.baselines.base import LAST, End, Passage, Reading, half_name
+from pipeline.baselines.base import LAST, End, Passage, PromptView, half_name
 from pipeline.tasks.idk.solve import read_question
 from pipeline.tasks.idk.text import END, START
 from pipeline.tasks.latent_list.solve import PRINTS, STEPS, Session, advanced, read
@@ -18,7 +18,7 @@ GUESSES = {"len": "6", "print": "[]"}
 """Guesses by subtask; for the others it is 1, the least number that a list starts with."""
 
 
-class Program(Reading):
+class Program(PromptView):
     """A list changed line by line, and shown by the last line."""
 
     @cached_property
@@ -51,7 +51,7 @@ class Program(Reading):
         return [passage for passage in self.passages if passage.text.rstrip("\n") != PRINTS][-1:]
 
 
-class Talk(Reading):
+class Talk(PromptView):
     """A reply asked for by its request and its place among the replies to that request."""
 
     @cached_property
@@ -116,7 +116,7 @@ class Talk(Reading):
         return form == other_form or topic == other_topic
 
 
-class Stories(Reading):
+class Stories(PromptView):
     """A story asked about by the full name of a person."""
 
     @cached_property

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from pipeline.baselines.base import FIRST, LAST, End, Passage, Reading
+from pipeline.baselines.base import FIRST, LAST, End, Passage, PromptView
 from pipeline.metrics import EMPTY_LIST, NO_MEMBERS
 from pipeline.tasks.graph.solve import EDGE_CHARACTERS, Edge, Listed, gathered, read
 from pipeline.tasks.recall import json_kv, lists, niah_solve, vt_solve
@@ -18,7 +18,7 @@ ENDS = ("\nThis is the end of the ", "\n}\n")
 PAIR = re.compile(rf'^"({json_kv.UUID})": "({json_kv.UUID})",?\n', re.MULTILINE)
 
 
-class Recall(Reading):
+class Recall(PromptView):
     """Lines, some of which are asked about by a key, a number or their frequency."""
 
     @cached_property
@@ -92,7 +92,7 @@ def _taken_for(key: str, lines: Sequence[Passage]) -> Passage | None:
     return None
 
 
-class Edges(Reading):
+class Edges(PromptView):
     """A question about one node of a graph."""
 
     @cached_property

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from pipeline.baselines.base import FIRST, LAST, End, Passage, Reading
+from pipeline.baselines.base import FIRST, LAST, End, Passage, PromptView
 from pipeline.baselines.recall import PAIR
 from pipeline.tasks.recall import register_solve
 from pipeline.tasks.recall.json_kv import FIRST as STEM
 
 
-class Register(Reading):
+class Register(PromptView):
     """Entries with a label and a key, some of which are asked about."""
 
     @cached_property

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from pipeline.baselines.base import LAST, End, Passage, Reading
+from pipeline.baselines.base import LAST, End, Passage, PromptView
 
 FILES, COMMITS = "\nFiles:\n", "\nCommits:\n"
 END = "\nThis is the end of the "
@@ -16,7 +16,7 @@ ABOUT = re.compile(r"([\w.]+)\.(\w+)(?:\(\d+\) return|, by)|gave ([A-Z_]+) in")
 CODE = re.compile(r"^commit (\w+)$", re.MULTILINE)
 
 
-class Repositories(Reading):
+class Repositories(PromptView):
     """A function, described or named, or a constant, among files or commits."""
 
     @cached_property

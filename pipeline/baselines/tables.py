@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from pipeline.baselines.base import LAST, End, Passage, Reading
+from pipeline.baselines.base import LAST, End, Passage, PromptView
 from pipeline.tasks import registers
 from pipeline.tasks.tabulate import register_solve, solve, text
 from pipeline.worlds.hostlog import differ
 
 
-class Tables(Reading):
+class Tables(PromptView):
     """Notes of a survey, or lines of a log, some of which are to be written as rows."""
 
     @cached_property
@@ -48,7 +48,7 @@ class Tables(Reading):
         ]
 
 
-class Entries(Reading):
+class Entries(PromptView):
     """Entries of a register in any language, some of which are to be written as rows, or counted."""
 
     @cached_property

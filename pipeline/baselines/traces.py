@@ -6,16 +6,16 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from pipeline.baselines.base import LAST, End, Passage, Reading
+from pipeline.baselines.base import LAST, End, Passage, PromptView
 from pipeline.rows import Row
 from pipeline.tasks.trace.log import END, START, Call, Log, read
 from pipeline.tasks.trace.replay import CLAIM, Asked, asked_of
-from pipeline.tasks.trace.tools import AsTools, Told
+from pipeline.tasks.trace.tools import AsTools, FlatTrace
 
 NAME = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
 
 
-class Traces(Reading):
+class Traces(PromptView):
     """Things, settings, plans, queries or rules asked about by name, among tool calls.
 
     A conversation of real calls is read as the text of the subtask without them.
@@ -24,7 +24,7 @@ class Traces(Reading):
     def __init__(self, row: Row) -> None:
         super().__init__(row)
         if isinstance(self.task, AsTools):
-            self.turns, self.task = (("user", Told.of(self.turns).text),), self.task.plain
+            self.turns, self.task = (("user", FlatTrace.of(self.turns).text),), self.task.plain
             self.subtask = self.task.subtask
 
     @cached_property

@@ -19,7 +19,7 @@ from pipeline.terminal.printing import say
 from pipeline.terminal.startup import INTERRUPTED, Terminated, handled, leave, terminate
 from pipeline.version import __version__
 
-LONGEST = 2000
+MAX_ERROR_CHARACTERS = 2000
 """Most characters of an error that are shown."""
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Errors of a full disk or quota, or a file that is too large."""
@@ -141,7 +141,9 @@ class OneLine(click.Group):
 def _one_line(said: str) -> str:
     """Return a message in one line, without its middle if it is too long."""
     line = " ".join(said.split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} [...] {line[-LONGEST // 2 :]}"
+    if len(line) <= MAX_ERROR_CHARACTERS:
+        return line
+    return f"{line[: MAX_ERROR_CHARACTERS // 2]} [...] {line[-MAX_ERROR_CHARACTERS // 2 :]}"
 
 
 def _told(fault: Exception) -> str:

@@ -13,7 +13,7 @@ from pipeline.cli.options import WHERE
 from pipeline.errors import PredictionsError
 from pipeline.publish.splits import KEYS, fetched
 from pipeline.score.reading import files_of
-from pipeline.score.tokenizers import asked_of, by_tokenizer, exports_of
+from pipeline.score.tokenizers import by_tokenizer, exports_of, tokenizer_asked
 from pipeline.storage import parse_location
 
 SPLIT = click.option(
@@ -39,7 +39,7 @@ class Asked:
             PredictionsError: if the splits cannot be found out.
         """
         own = self.named.get(model)
-        name = own[0].tokenizer if own else asked_of(paths, self.choices, exports)
+        name = own[0].tokenizer if own else tokenizer_asked(paths, self.choices, exports)
         return own or self.choices[name], exports_of(name, exports, self.choices)
 
 

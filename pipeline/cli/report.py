@@ -18,7 +18,7 @@ from pipeline.cli.score import check_quirks
 from pipeline.errors import PredictionsError, ReportError
 from pipeline.publish.splits import split_from
 from pipeline.report import build_page, gallery_page, score_page, write_page
-from pipeline.score.lengths import KEPT
+from pipeline.score.lengths import THRESHOLD
 from pipeline.score.reading import files_of
 from pipeline.score.results import Scored
 from pipeline.score.scoring import score_predictions
@@ -48,9 +48,8 @@ from pipeline.terminal.printing import say
 )
 @click.option(
     "--threshold",
-    "kept",
     type=Number(0, 1, min_open=True),
-    default=KEPT,
+    default=THRESHOLD,
     show_default=True,
     metavar="SHARE",
     help="Effective length: how far a model keeps this share of its score at the shortest length.",
@@ -73,7 +72,7 @@ def report(
     quirks: Sequence[str],
     exports: Sequence[Path],
     simulated: Sequence[Path],
-    kept: float,
+    threshold: float,
     workers: int,
     **chosen: Any,
 ) -> None:
@@ -111,7 +110,7 @@ def report(
     ]
     lite = any(each.lite for each in scored)  # if so, all curves are computed as for lite
     scored, grey = ([replace(each, lite=lite) for each in some] for some in (scored, grey))
-    say(write_page(score_page([splits for splits, _ in sources.values()], scored, grey, kept), out))
+    say(write_page(score_page([splits for splits, _ in sources.values()], scored, grey, threshold), out))
     for line in _said(scored):
         say(line, err=True)
 

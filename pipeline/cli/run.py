@@ -52,7 +52,7 @@ from pipeline.terminal.printing import say
 from pipeline.terminal.progress import at_times, meter
 from pipeline.terminal.text import row_count
 
-NAMED = 10
+MAX_MESSAGES = 10
 """Most messages printed for rows of a kind without a reply."""
 NUMBER = re.compile(r"\d+")
 
@@ -104,10 +104,10 @@ def _name(said: Mapping[str, str]) -> None:
     alike: dict[str, list[str]] = {}
     for row_id, words in said.items():
         alike.setdefault(NUMBER.sub("0", words), []).append(row_id)
-    for ids in list(alike.values())[:NAMED]:
+    for ids in list(alike.values())[:MAX_MESSAGES]:
         others = f" (and {len(ids) - 1:,} like it)" if len(ids) > 1 else ""
         say(f"{ids[0]}: {said[ids[0]]}{others}", err=True)
-    if unnamed := [row_id for ids in list(alike.values())[NAMED:] for row_id in ids]:
+    if unnamed := [row_id for ids in list(alike.values())[MAX_MESSAGES:] for row_id in ids]:
         say(f"... and {len(unnamed):,} more", err=True)
 
 

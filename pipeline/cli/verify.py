@@ -77,7 +77,7 @@ def verify(
             if how["address"] is not None:  # workers have other working directories
                 root, folder, into = root.absolute(), folder and folder.absolute(), into and into.absolute()
             more = again or into is not None
-            _verify_copy(Given(where, root, folder, lock_file, tuple(tokenizers), more, Path(apart)), into, how)
+            _verify_copy(CopyToVerify(where, root, folder, lock_file, tuple(tokenizers), more, Path(apart)), into, how)
     elif folder and not (lock_file or again or into):
         _verify_build(folder, tokenizers, how)
     else:
@@ -128,7 +128,7 @@ def sealed_profiles(folder: Path, tier: str) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Given:
+class CopyToVerify:
     """A copy to check: the name given, its folder, the maintainer's folder, a lock, profiles, whether to rebuild.
 
     Profiles given as models are written into the folder `apart`, since nothing may be written into a copy.
@@ -203,7 +203,7 @@ class Given:
         return own.get(split.tokenizer, split.tokenizer)
 
 
-def _verify_copy(given: Given, into: Path | None, how: dict[str, Any]) -> None:
+def _verify_copy(given: CopyToVerify, into: Path | None, how: dict[str, Any]) -> None:
     if how["part"] != "1/1":
         raise RecipeError(f"--part {how['part']} cannot be used with --against: a copy is checked as a whole")
     splits, lock = given.splits(), given.lock
@@ -220,7 +220,7 @@ def _verify_copy(given: Given, into: Path | None, how: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _rebuilt_folder(given: Given, into: Path | None) -> Iterator[Path | None]:
+def _rebuilt_folder(given: CopyToVerify, into: Path | None) -> Iterator[Path | None]:
     """Yield the folder to rebuild in, if a rebuild was requested."""
     if into and into.resolve() in {path.resolve() for path in (given.root, given.root.parent, given.folder) if path}:
         raise FrozenError(f"--into {str(into)!r} is the folder being checked: give another one")
@@ -231,7 +231,9 @@ def _rebuilt_folder(given: Given, into: Path | None) -> Iterator[Path | None]:
         yield Path(folder)
 
 
-def _rebuilt(given: Given, lock: Lock | None, names: Sequence[str], into: Path, how: dict[str, Any]) -> CopyFindings:
+def _rebuilt(
+    given: CopyToVerify, lock: Lock | None, names: Sequence[str], into: Path, how: dict[str, Any]
+) -> CopyFindings:
     if lock is None:
         raise FrozenError("--rebuild needs a lock: give --lock FILE or the frozen FOLDER")
     made = rebuild(lock, names, into, given.corpora, lambda plan: open_stages(plan, **how))

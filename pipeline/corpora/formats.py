@@ -1,7 +1,7 @@
-"""BEIR folders: corpus.jsonl, queries.jsonl and qrels/*.tsv (Thakur et al. 2021), ranked by Carrara's own BM25.
+"""Readers of BEIR and DPR folders, labeled texts, and documents.
 
-Queries of some sets bring answers (`answers` or `answer`, also below `metadata`); without them only the judged passages
-of a query are known.
+BEIR folders (Thakur et al. 2021) have corpus.jsonl, queries.jsonl and qrels/*.tsv, and passages are ranked by Carrara's
+own BM25. Queries may have answers (`answers` or `answer`, also below `metadata`), or only judged passages.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from pipeline.storage import checked_file
 from pipeline.worlds.writing.corpus import shortened
 
 PARTS = ("test", "dev", "train")
-"""Files of judgements: the first that is there is asked, ``train`` beside another one is shown."""
+"""Files of judgments: the first that exists is asked; ``train`` beside another one is shown as demonstrations."""
 Judged = dict[str, dict[str, int]]
-"""Grades by query and passage."""
+"""Grades by query, then passage."""
 
 
 def beir(source: Source) -> Iterator[tuple[str, Corpus]]:
@@ -73,7 +73,7 @@ def _judged(source: Source, part: str) -> Judged:
 
 
 def _passages(source: Source, shelf: CorpusBuilder) -> dict[str, str]:
-    """Read the passages; return the id of each, which is another's where the words are the same."""
+    """Read the passages; return their ids, by the ids in the file: passages with the same words share one."""
     ids: dict[str, str] = {}
     for where, record in json_lines(source, source.root / "corpus.jsonl"):
         name = string(source, where, record, "_id", "id")
@@ -85,7 +85,7 @@ def _passages(source: Source, shelf: CorpusBuilder) -> dict[str, str]:
 
 
 def _said(record: Record) -> tuple[object, object]:
-    """Return title and text of a passage; of some there is only the title."""
+    """Return title and text of a passage; if it has only a title, this is the text."""
     title, text = record.get("title"), record.get("text")
     return (None, title) if title and not text else (title, text)
 
@@ -123,11 +123,11 @@ def _answers(record: Record) -> list[str]:
 
 LISTS = ("positive_ctxs", "hard_negative_ctxs", "negative_ctxs", "ctxs")
 SHOWN = "train"
-"""Questions of files with this in their name are shown, where there are other files."""
+"""Questions of files with this in their name are shown as demonstrations, if there are other files."""
 
 
 def dpr(source: Source) -> Iterator[tuple[str, Corpus]]:
-    """Yield the corpus of all files of a folder, or one for each folder below it that has some."""
+    """Yield a corpus for each folder with DPR files, the given folder or those below it."""
     folders: dict[Path, list[Path]] = {}
     for path in sorted((*source.files("*.json"), *source.files("*.jsonl"))):
         folders.setdefault(path.parent, []).append(path)
@@ -167,11 +167,11 @@ def _ask(shelf: CorpusBuilder, where: str, record: Record, number: str, *, shown
 
 ASKED = re.compile("test|dev|valid")
 LONGEST, LONGEST_LABEL = 4_000, 80
-"""Characters of a text, and of a label."""
+"""The most characters of a text, and of a label."""
 
 
 def labelled(source: Source) -> Iterator[tuple[str, Corpus]]:
-    """Yield the labelled texts of a folder."""
+    """Yield the labeled texts of a folder."""
     paths = sorted((*source.files("*.jsonl"), *source.files("*.csv")))
     found: dict[str, Labelled] = {}
     for path in paths:
@@ -187,7 +187,7 @@ def labelled(source: Source) -> Iterator[tuple[str, Corpus]]:
 
 
 def _csv(source: Source, path: Path) -> Iterator[tuple[str, Record]]:
-    """Yield the rows of a file of comma-separated values by the names in its first line."""
+    """Yield the rows of a CSV file with a header, each with its place."""
     kept = list(lines(source, path))
     reader = csv.reader((line for _, line in kept), strict=True)
     names: list[str] = []
@@ -220,7 +220,7 @@ FILE = "questions.jsonl"
 
 
 def with_questions(source: Source, documents: Sequence[Document], path: Path) -> Corpus:
-    """Return documents with the questions of a file about them, their paragraphs as passages in order."""
+    """Return documents with the questions of a file about them, and their paragraphs as passages."""
     shelf, within = CorpusBuilder(source), dict[str, list[Passage]]()
     for document in documents:
         lines = enumerate(document.text.split("\n"), start=1)
@@ -255,7 +255,7 @@ def _ask_quoted(
 def _needed(
     shelf: CorpusBuilder, where: str, record: Record, some: Sequence[Passage], forms: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the paragraphs that a question needs; none and a fault if they cannot be told."""
+    """Return the paragraphs that a question needs; if these are not clear, note a fault and return none."""
     quotes = strings(record["evidence"]) if record.get("evidence") else []
     if quotes is None:
         shelf.source.fault(where, f"evidence is {shortened(record['evidence'])}: give a quote or a list of them")
@@ -277,14 +277,14 @@ def _needed(
 
 
 PARAGRAPH = 1_000
-"""Characters above which a paragraph is cut, at the ends of sentences."""
+"""The most characters of a paragraph; longer ones are cut between sentences."""
 SENTENCE = 4_000
-"""Characters of the longest sentence."""
+"""The most characters of a sentence."""
 END = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])[\"')\]\u2019\u201d]*(?: +|(?<=[\u3002\uff01\uff1f]))")
 
 
 def documents(source: Source) -> Iterator[tuple[str, Corpus]]:
-    """Yield the documents of a folder, in the order of their files."""
+    """Yield the documents of a folder, in the order of their files, with the questions in FILE, if there is one."""
     found: dict[str, Document] = {}
     asked = source.root / FILE
     for path in sorted((*source.files("*.txt"), *source.files("*.jsonl"))):
@@ -312,7 +312,7 @@ def documents(source: Source) -> Iterator[tuple[str, Corpus]]:
 
 
 def _put(source: Source, found: dict[str, Document], where: str, name: str, raw: str) -> None:
-    """Take a document, in paragraphs of a line each."""
+    """Add a document, with one line per paragraph, or note a fault."""
     fault = "" if name not in found else "it stands twice"
     if fault := fault or text_fault(name, LONGEST_TITLE):
         source.fault(where, f"the id {shortened(name)}: {fault.replace('its text', 'it', 1)}")
@@ -329,9 +329,9 @@ def _put(source: Source, found: dict[str, Document], where: str, name: str, raw:
 
 
 def paragraphs(text: str) -> Iterator[str]:
-    """Yield the lines of a text that say something; long ones are cut where sentences end.
+    """Yield the lines of a text that are not empty; long ones are cut between sentences.
 
-    No line starts with a slash: counts would not add where another line stands before it.
+    No line starts with a slash, since its token count would depend on the line before it.
     """
     for line in (_bare(one) for one in text.split("\n")):
         if len(line) <= PARAGRAPH:

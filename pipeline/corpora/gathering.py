@@ -1,4 +1,4 @@
-"""Passages and questions as they are gathered from a source: checked, cleaned, and none of them twice."""
+"""Gathers passages and questions from a source: checked, cleaned, and without duplicates."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pipeline.worlds.ranking import Index
 from pipeline.worlds.writing.corpus import shortened
 
 LONGEST_TITLE, LONGEST_QUESTION = 300, 2_000
-"""Characters of a title, and of a question."""
+"""The most characters of a title, and of a question."""
 
 
 class CorpusBuilder:
-    """Passages and questions of one corpus."""
+    """Collects the passages and questions of one corpus."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -28,9 +28,9 @@ class CorpusBuilder:
         self._found: dict[str, str] = {}
 
     def put(self, where: str, title: object, text: object, given: object) -> str | None:
-        """Take a passage and return its id, or None if it is not fit; one with the same words is the same passage.
+        """Add a passage and return its id, or note a fault and return None; passages with the same words share an id.
 
-        Passages of other words may come under the same id, as in dumps cut into blocks: they get numbers behind it.
+        Different passages may be given the same id, as in dumps cut into blocks; numbers are then added to it.
         """
         if not isinstance(text, str) or not isinstance(title, str | None):
             self.source.fault(where, f"a passage has the text {shortened(text)} and the title {shortened(title)}")
@@ -51,7 +51,7 @@ class CorpusBuilder:
         return self._ids[key]
 
     def _free(self, given: str) -> str:
-        """Return an id that no passage has."""
+        """Return an unused id."""
         name = given or f"p{len(self.passages)}"
         number = 2
         while name in self.passages:
@@ -59,16 +59,16 @@ class CorpusBuilder:
         return name
 
     def holding(self, passage: str, forms: tuple[str, ...]) -> bool:
-        """Return whether a passage holds a searched answer."""
+        """Return whether a passage contains one of some answers, given as `searched` returns them."""
         if passage not in self._found:
             one = self.passages[passage]
             self._found[passage] = searched(f"{one.title} {one.text}")
         return holds(self._found[passage], forms)
 
     def answers(self, where: str, groups: Iterable[Sequence[object]]) -> tuple[tuple[str, ...], ...] | None:
-        """Return groups of accepted answers in one line each; None and a fault if one of them has no usable form.
+        """Return groups of accepted answers in one line each; if a group has no usable form, note a fault: None.
 
-        Forms that are no words, or longer than a reply holds, are left out where another one is left.
+        Forms that have no words, or are too long for a reply, are left out if another form of the group remains.
         """
         found = []
         for forms in groups:
@@ -82,9 +82,9 @@ class CorpusBuilder:
         return tuple(found)
 
     def ask(self, where: str, question: Question) -> None:
-        """Take a question whose answers its passages hold.
+        """Add a question, or note a fault.
 
-        What is needed of the passages is checked here: they are known, and one of them at least holds an answer.
+        Its passages must be known, and at least one of those in `gold` must contain an answer, if there are answers.
         """
         said = one_line(self.source.text(question.question))
         if fault := text_fault(said, LONGEST_QUESTION):
@@ -102,7 +102,7 @@ class CorpusBuilder:
             self.questions[question.id] = Question(question.id, said, **table)
 
     def corpus(self) -> Corpus:
-        """Return what was gathered. Beyond `most` passages, those that no question names are drawn at random."""
+        """Return the corpus. If there are more than `most` passages, those that no question names are sampled."""
         named = {one for asked in self.questions.values() for one in (*asked.gold, *asked.ranked)}
         others = [one for one in self.passages if one not in named]
         if len(self.passages) > self.source.most:
@@ -117,12 +117,12 @@ def _short(form: str) -> bool:
 
 
 def forms_of(answers: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    """Return every accepted form of some answers, as they are searched for."""
+    """Return every accepted form of some answers, as `searched` returns them."""
     return tuple(dict.fromkeys(searched(form) for group in answers for form in group))
 
 
 def contexts(source: Source, where: str, record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]] | None:
-    """Return a field that lists passages; None and a fault if it does not."""
+    """Return a field that lists passages; otherwise note a fault and return None."""
     found = record.get(name)
     if isinstance(found, list) and found and all(isinstance(one, dict) for one in found):
         return found
@@ -131,11 +131,11 @@ def contexts(source: Source, where: str, record: Mapping[str, Any], name: str) -
 
 
 DEEP = 1000
-"""How many passages are ranked for a question."""
+"""The most passages that are ranked for a question."""
 
 
 def ranked(corpus: Corpus) -> Corpus:
-    """Return a corpus whose questions have passages ranked by BM25: those that share a word, but for the needed."""
+    """Return a corpus with passages ranked by BM25 for each question: those that share a word, except `gold` ones."""
     index = Index(f"{one.title} {one.text}" for one in corpus.passages)
     questions = []
     for one in corpus.questions:

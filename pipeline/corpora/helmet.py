@@ -1,9 +1,9 @@
-"""HELMET's own files: retrieval (KILT), re-ranking (MS MARCO) and citations (ALCE), read as HELMET's code reads them.
+"""Readers of HELMET's files: retrieval (KILT), re-ranking (MS MARCO) and citations (ALCE), read as by HELMET's code.
 
-The fields are those of ``data.py`` in princeton-nlp/HELMET: a question by its `id`, or where there is none by its text;
-`answers`; `ctxs` of `title` and `text`, in `msmarco` with `id` and `label`; `s_pop` of PopQA below 1,000; `docs` in
-`alce`. A file has each question several times, with the passages that answer it at other places: the row is one
-question here, and its other passages are ranked as they stand.
+The fields are those of ``data.py`` in princeton-nlp/HELMET: a question with its `id`, or else identified by its text;
+`answers`; `ctxs` with `title` and `text`, in `msmarco` also `id` and `label`; `s_pop` of PopQA below 1,000; `docs` in
+`alce`. A file has each question several times, with the passages that answer it at different places. Here these rows
+become one question, whose other passages are ranked in the order of its first row.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ KILT = re.compile(r"(?P<source>nq|triviaqa|popqa|hotpotqa)[-_](?P<part>dev|test|
 RERANK = re.compile(r"test_reranking_data_k(?P<k>\d+)_dep\d+\.jsonl")
 ALCE = re.compile(r"(?P<source>asqa|qampari)_eval_.*\.json")
 POPULAR = 3.0
-"""The logarithm of its page views below which HELMET asks about a thing of PopQA."""
+"""HELMET asks about a subject of PopQA if the decimal logarithm of its page views is below this."""
 FEW = 3
-"""Passages of a demonstration in HELMET."""
+"""The most passages per row in HELMET's files of demonstrations."""
 MOVED = 4
-"""How many passages are needed at the most for what moves to tell which they are."""
+"""The most needed passages that can be recognized by their changing places."""
 
 
 def helmet(source: Source) -> Iterator[tuple[str, Corpus]]:
-    """Yield the corpora of a folder of HELMET's data, each with its name; of several lengths the longest."""
+    """Yield the corpora of a folder of HELMET's data, each with its name; only the longest files are used."""
     yield from _kilt(source)
     yield from _rerank(source)
     for path in source.files("*.json"):
@@ -42,7 +42,7 @@ def helmet(source: Source) -> Iterator[tuple[str, Corpus]]:
 
 
 def _longest(source: Source, pattern: re.Pattern[str]) -> dict[tuple[str, bool], Path]:
-    """Return for each source and use (to show or to ask) the file with the most passages a row."""
+    """Return for each source and use (shown or asked) the file with the most passages per row."""
     found: dict[tuple[str, bool], tuple[int, Path]] = {}
     for path in source.files("*.jsonl"):
         if match := pattern.fullmatch(path.name):
@@ -67,7 +67,7 @@ def _kilt(source: Source) -> Iterator[tuple[str, Corpus]]:
 
 @dataclass
 class _Asked:
-    """The rows of one question: what is asked, and the passages of each row in order."""
+    """The rows of one question: the question, and the passages of each row in order."""
 
     where: str
     id: str
@@ -77,7 +77,7 @@ class _Asked:
     rows: list[list[str]] = field(default_factory=list)
 
     def put(self, shelf: CorpusBuilder, *, several: bool, shown: bool) -> None:
-        """Give the question to the shelf, with the passages that it needs."""
+        """Add the question to the builder, with the passages that it needs."""
         gold = self._gold(shelf, several)
         if several and not gold:
             shelf.source.fault(self.where, f"nothing tells which passages answer {shortened(self.question)}")
@@ -89,7 +89,7 @@ class _Asked:
     def _gold(self, shelf: CorpusBuilder, several: bool) -> tuple[str, ...]:  # noqa: FBT001
         """Return the passages that move from row to row, else those given as right, else the first with an answer.
 
-        Where several are needed, those that hold an answer do not tell all of them.
+        With `several`, whether a passage has an answer is ignored, and two or more given as right come first.
         """
         listed = [one for one in dict.fromkeys(self.rows[0]) if one in self.needed]
         if several and len(listed) > 1:
@@ -119,7 +119,7 @@ def _asked(shelf: CorpusBuilder, path: Path, popular: float) -> dict[str, _Asked
 
 
 def _row(shelf: CorpusBuilder, where: str, record: Record) -> _Asked | None:
-    """Return what a row asks, without its passages."""
+    """Return a row's question, without its passages."""
     question = string(shelf.source, where, record, "question")
     raw = strings(record.get("answers"))
     if question is None:
@@ -138,7 +138,7 @@ def _placed(shelf: CorpusBuilder, where: str, ctxs: Sequence[Mapping[str, Any]])
 
 
 def moving(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return the few things without which several orders of the same things are one order; none if they are many.
+    """Return the few items without which several orders of the same items are equal; none if there are too many.
 
     >>> moving([["x", "a", "b", "c"], ["a", "b", "x", "c"], ["a", "b", "c", "x"]])
     ('x',)
@@ -153,7 +153,7 @@ def moving(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def _kept(first: Sequence[str], other: Sequence[str]) -> set[str]:
-    """Return a largest set of things that two orders have in the same order (patience sorting)."""
+    """Return a largest set of items that two orders have in the same order (by patience sorting)."""
     place = {one: number for number, one in enumerate(first)}
     ends: list[int] = []
     tops: list[int] = []
@@ -170,7 +170,7 @@ def _kept(first: Sequence[str], other: Sequence[str]) -> set[str]:
 
 
 def _rerank(source: Source) -> Iterator[tuple[str, Corpus]]:
-    """Read graded passages: every one is ranked as it stands, with its grade, and those of a grade are needed."""
+    """Read graded passages: all are ranked in their order, with their grades; those graded above 0 are needed."""
     files = _longest(source, RERANK)
     for path in (path for (_, shown), path in files.items() if not shown):
         shelf = CorpusBuilder(source)
@@ -178,7 +178,7 @@ def _rerank(source: Source) -> Iterator[tuple[str, Corpus]]:
             name, query = string(source, where, record, "qid"), string(source, where, record, "query")
             ctxs = contexts(source, where, record, "ctxs")
             if name is None or query is None or ctxs is None or name in shelf.questions:
-                continue  # the other orders of a question say nothing new
+                continue  # other orders of a question add nothing
             graded = [(shelf.put(where, c.get("title"), c.get("text"), c.get("id")), c.get("label")) for c in ctxs]
             if wrong := [label for _, label in graded if not isinstance(label, int) or isinstance(label, bool)]:
                 source.fault(where, f"the label {shortened(wrong[0])} is not a whole number")
@@ -194,7 +194,7 @@ def _short_answers(pair: object) -> object:
 
 
 def _alce(source: Source, path: Path) -> Corpus:
-    """Read questions with many answers: the passages that hold one of them support it."""
+    """Read questions with many answers; passages that contain an answer are needed."""
     shelf = CorpusBuilder(source)
     for number, (where, record) in enumerate(json_items(source, path)):
         question, docs = string(source, where, record, "question"), contexts(source, where, record, "docs")

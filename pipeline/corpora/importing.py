@@ -19,7 +19,7 @@ SHAPES: Mapping[str, Callable[[Source], Iterator[tuple[str, Corpus]]]] = {
     "documents": documents,
     "labelled": labelled,
 }
-"""What a folder may look like, each with its reader."""
+"""The shapes of folders, each with its reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class Imported:
 
 
 def import_corpora(shape: str, source: Source, out: Path) -> list[Imported]:
-    """Read a folder and write each of its corpora to a file of its own; nothing is written if anything is wrong.
+    """Read a folder and write each of its corpora to a file; nothing is written if there are faults.
 
     Raises:
-        PoolError: naming what is wrong by file and line, or that nothing of this shape is there.
+        PoolError: if there are faults (with file and line), or nothing of this shape.
         BuildError: if a file cannot be written.
     """
     if not source.root.is_dir():

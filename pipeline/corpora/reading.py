@@ -1,4 +1,4 @@
-"""Reading what users have: JSON and JSON Lines, with every fault named by file and line."""
+"""Reading users' files: JSON and JSON Lines, with every fault noted by file and line."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from pipeline.storage import checked_file
 from pipeline.worlds.writing.corpus import CONTROL, MARK, shortened
 
 LONGEST = 20_000
-"""Characters of a passage."""
+"""The most characters of a passage."""
 LONGEST_LINE, LARGEST_FILE = 1 << 26, 1 << 30
-"""Bytes of a line, and of a file that is one value of JSON or one text."""
+"""The most bytes of a line, and of a file that is one JSON value or one text."""
 LONGEST_ANSWER = 160
-"""Bytes of an answer: a reply has to hold it."""
+"""The most bytes of an answer, which must fit into a reply."""
 LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 def cleaned(text: str) -> str:
-    r"""Return a text in Unicode's form NFC, with ``\n`` as its only line end, blanks for tabs, and bare edges."""
+    r"""Return a text in NFC, with ``\n`` as its only line end and spaces for tabs, and stripped."""
     return LINE_ENDS.sub("\n", unicodedata.normalize("NFC", text)).replace("\t", " ").replace("\ufeff", "").strip()
 
 
 def one_line(text: str) -> str:
-    """Return a text in one line: every run of white space is a blank."""
+    """Return a text in one line, with one space for each run of white space."""
     return " ".join(cleaned(text).split())
 
 
 def escaped(text: str) -> str:
-    """Return a text in which nothing reads as a special token of a vocabulary or template.
+    """Return a text in which nothing looks like a special token of a vocabulary or template.
 
     >>> escaped("the end<|endoftext|>")
     'the end< |endoftext|>'
@@ -46,7 +46,7 @@ def escaped(text: str) -> str:
 
 
 def text_fault(text: str, longest: int = LONGEST) -> str:
-    """Return what keeps a cleaned text out of a corpus, or nothing."""
+    """Return why a cleaned text cannot be in a corpus, or ""."""
     if not text:
         return "its text is empty"
     if len(text) > longest:
@@ -58,22 +58,22 @@ def text_fault(text: str, longest: int = LONGEST) -> str:
 
 
 def searched(text: str) -> str:
-    """Return a text in which `holds` looks for answers: small letters, no punctuation, no articles, blanks around."""
+    """Return a text normalized for `holds`: lower case, no punctuation or articles, with a space at both ends."""
     return f" {normalised(text)} "
 
 
 def plain(text: str) -> str:
-    """Return a text in small letters without punctuation: whatever `searched` finds in it is there word for word."""
+    """Return a text in lower case without punctuation; every word of `searched` is a word of it, too."""
     return text.lower().translate(PUNCTUATION)
 
 
 def rarest(forms: Iterable[str]) -> tuple[str, ...]:
-    """Return the longest word of each of some searched answers: no text without one of them holds an answer."""
+    """Return the longest word of each searched answer; a text without any of them contains no answer."""
     return tuple(dict.fromkeys(max(form.split(), key=len) for form in forms))
 
 
 def with_words(lines: Sequence[str], words: Iterable[str]) -> list[int]:
-    """Return the places of plain texts, none of them with a line end, that have one of some words as a whole word."""
+    """Return the indices of those plain texts (without line ends) that contain one of some words as a whole word."""
     text = "\n".join(["", *lines, ""])
     starts = [*accumulate((len(line) + 1 for line in lines), initial=1)]
     found = set[int]()
@@ -88,24 +88,24 @@ def with_words(lines: Sequence[str], words: Iterable[str]) -> list[int]:
 
 
 def holds(text: str, answers: tuple[str, ...]) -> bool:
-    """Return whether a searched text holds one of some searched answers, as whole words (DPR's `has_answer`)."""
+    """Return whether a searched text contains a searched answer as whole words (as DPR's `has_answer`)."""
     return any(answer in text for answer in answers)
 
 
 NAMED = 8
-"""Faults that are named; the others are counted."""
+"""The most faults that a message lists; the others are counted."""
 Record = Mapping[str, Any]
 
 
 @dataclass
 class Source:
-    """A folder that is imported, how, and what was found wrong in it.
+    """A folder to import, options, and its faults.
 
     Args:
         root: the folder.
-        lenient: leave out what is wrong, and count it, in place of refusing the whole.
-        escape: put a blank into what a chat template would read as its own.
-        most: how many passages are kept at the most.
+        lenient: leave out items with faults, instead of refusing the whole folder.
+        escape: put a space into what looks like a special token.
+        most: the most passages to keep.
     """
 
     root: Path
@@ -115,29 +115,29 @@ class Source:
     faults: list[str] = field(default_factory=list)
 
     def fault(self, where: str, said: str) -> None:
-        """Note what is wrong at a place."""
+        """Note a fault and its place."""
         self.faults.append(f"{where}: {said}")
 
     def text(self, raw: str) -> str:
-        """Return a text as it may stand in a prompt, if special tokens in it are to be escaped."""
+        """Return a text, escaped if `escape` is set."""
         return escaped(raw) if self.escape else raw
 
     def check(self) -> None:
-        """Refuse what has faults, unless these are left out.
+        """Check that there are no faults, unless `lenient`.
 
         Raises:
-            PoolError: naming the first of them by file and line.
+            PoolError: with the first faults.
         """
         if self.faults and not self.lenient:
             more = "; --leave-out imports the rest" if len(self.faults) else ""
             raise PoolError(f"{str(self.root)!r}: {listed(self.faults)}{more}")
 
     def files(self, pattern: str) -> list[Path]:
-        """Return the files below the folder whose names match, in order."""
+        """Return the files below the folder whose names match, sorted."""
         return sorted(path for path in self.root.rglob(pattern) if path.is_file())
 
     def name(self, path: Path) -> str:
-        """Return a file as faults name it."""
+        """Return a file's name in messages."""
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
 
 
@@ -148,7 +148,7 @@ def listed(faults: list[str]) -> str:
 
 
 def lines(source: Source, path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a file that hold something, each with its place."""
+    """Yield the lines of a file that are not blank, each with its place."""
     with checked_file(path).open("rb") as file:
         for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), start=1):
             where = f"{source.name(path)} line {number}"
@@ -180,7 +180,7 @@ def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Record]]:
 
 
 def json_items(source: Source, path: Path) -> Iterator[tuple[str, Record]]:
-    """Yield the objects of a JSON file: those of its list, or of the list under ``data``."""
+    """Yield the objects of a JSON file's list, or of the list under ``data``, each with its place."""
     try:
         found = json.loads(checked_file(path, LARGEST_FILE).read_bytes().decode("utf-8-sig"))
     except (ValueError, RecursionError) as fault:
@@ -199,12 +199,12 @@ def json_items(source: Source, path: Path) -> Iterator[tuple[str, Record]]:
 
 
 def records(source: Source, path: Path) -> Iterator[tuple[str, Record]]:
-    """Yield the objects of a file by its suffix: ``.jsonl`` or ``.json``."""
+    """Yield the objects of a ``.json`` or a ``.jsonl`` file, each with its place."""
     yield from (json_items if path.suffix.lower() == ".json" else json_lines)(source, path)
 
 
 def string(source: Source, where: str, record: Record, *names: str) -> str | None:
-    """Return the first of some fields that is there, a number as its digits; None and a fault if none is a string."""
+    """Return the first of some fields that is a string or a whole number; otherwise note a fault and return None."""
     for name in names:
         value = record.get(name)
         if isinstance(value, str):
@@ -217,6 +217,6 @@ def string(source: Source, where: str, record: Record, *names: str) -> str | Non
 
 
 def strings(value: object) -> list[str] | None:
-    """Return a string or a list of strings as a list; None if it is something else."""
+    """Return a string or a list of strings as a list; None for anything else."""
     some = [value] if isinstance(value, str) else value
     return some if isinstance(some, list) and all(isinstance(one, str) for one in some) else None

@@ -1,7 +1,7 @@
-"""What a corpus holds, in four tables, and the one file that they are frozen in.
+"""Corpora: records in four tables, and the single file that they are frozen in.
 
 The file is Parquet with a row for each record and the name of its table in the column `table`; columns that a table
-does not have are null. A corpus is known by the SHA-256 of what its records say, in their order.
+lacks are null. A corpus is identified by the SHA-256 of its records in order.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ GROUP = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A short text that a search may find, in one line; the title may be empty."""
+    """A short text in one line; the title may be empty."""
 
     id: str
     title: str
@@ -56,10 +56,10 @@ class Passage:
 class Question:
     """A question about passages.
 
-    `answers` has a group of accepted forms for each answer, the first of them the one to show; there are none where
-    passages are only judged. `gold` are the passages that are needed, by id, and `ranked` others as a search has found
-    them, the best first, with their `grades` where these were given. Questions that are `shown` are never asked: they
-    are for demonstrations.
+    `answers` has a group of accepted forms for each answer, with the one to show first; it is empty if passages are
+    only judged. `gold` are the ids of needed passages, and `ranked` those of others (in HELMET's re-ranking, of all) by
+    rank. `grades`, if given, are those of `gold` passages (in HELMET's re-ranking, of `ranked` ones). Questions that
+    are `shown` are for demonstrations and never asked.
     """
 
     id: str
@@ -73,7 +73,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A long text of paragraphs, one a line."""
+    """A long text with one paragraph per line."""
 
     id: str
     text: str
@@ -103,43 +103,43 @@ class Corpus:
         return {name: some for name, some in {**every, "labelled": self.labelled}.items() if some}
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Yield every record as plain values, with the name of its table."""
+        """Yield every record as a dict, with the name of its table."""
         for name, some in self.tables().items():
             yield from ({"table": name, **asdict(one)} for one in some)
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Where each passage stands, by its id."""
+        """The index of each passage, by id."""
         return {passage.id: place for place, passage in enumerate(self.passages)}
 
     @cached_property
     def plain(self) -> list[str]:
-        """All passages, titles included, in small letters without punctuation: where words are looked for first."""
+        """All passages, with titles, in lower case without punctuation, for a first search of words."""
         return plain("\n".join(f"{one.title} {one.text}" for one in self.passages)).split("\n")
 
     def holding(self, places: Sequence[int], forms: tuple[str, ...]) -> list[int]:
-        """Return which of some passages hold a searched answer, title included."""
+        """Return which of some passages contain a searched answer, in title or text."""
         some = with_words([self.plain[place] for place in places], rarest(forms))
         told = ((places[one], self.passages[places[one]]) for one in some)
         return [place for place, one in told if holds(searched(f"{one.title} {one.text}"), forms)]
 
     @cached_property
     def doubles(self) -> frozenset[int]:
-        """The places of passages that say what an earlier one says: paragraphs of documents may."""
+        """The indices of passages that repeat an earlier one, as paragraphs of documents may."""
         first: dict[tuple[str, str], int] = {}
         every = enumerate(self.passages)
         return frozenset(place for place, one in every if first.setdefault((one.title, one.text), place) != place)
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of what the records say."""
+        """The SHA-256 of the records."""
         total = hashlib.sha256()
         for record in self.records():
             total.update(json.dumps(list(record.values())).encode())
         return total.hexdigest()
 
     def write(self, path: Path) -> None:
-        """Write the file of the corpus; the same records give the same bytes."""
+        """Write the corpus to a file; equal records give equal bytes."""
         with pq.ParquetWriter(path, SCHEMA, compression="zstd") as file:
             some: list[dict[str, Any]] = []
             for record in self.records():
@@ -151,10 +151,10 @@ class Corpus:
 
     @classmethod
     def read(cls, path: Path) -> Corpus:
-        """Read the file of a corpus.
+        """Read a corpus from a file.
 
         Raises:
-            PoolError: if it cannot be read as one.
+            PoolError: if it cannot be read, or is not a corpus.
         """
         found: dict[str, list[Any]] = {name: [] for name in KINDS}
         try:
@@ -181,19 +181,19 @@ KINDS: Mapping[str, Any] = {
     "documents": lambda record: Document(record["id"], record["text"]),
     "labelled": lambda record: Labelled(record["text"], record["label"], record["shown"]),
 }
-"""The tables, each with what makes a record of a row."""
+"""The tables, each with a function that makes a record from a row."""
 
 
 WRITINGS = "writings"
-"""What texts for mrcr are called beside the tables of other corpora."""
+"""The name, beside those of tables, for texts for mrcr, which have a file format of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrozenCorpus:
-    """A corpus that is frozen: its digest, the tables that it has, and how many passages its questions need.
+    """A frozen corpus: its digest, its tables, and how many passages its questions need.
 
-    Where questions have answers, several of them, or graded passages, `answers`, `facts` or `grades` is among the
-    tables; `needed` tells for each number whether it is of questions with answers.
+    `tables` also has `answers`, `facts` or `grades`, if questions have answers, several answers, or graded passages.
+    `needed` has pairs: the number of passages that a question needs, and whether it has answers.
     """
 
     digest: str
@@ -201,12 +201,12 @@ class FrozenCorpus:
     path: Path
     needed: frozenset[tuple[int, bool]] = frozenset()
     facts: int = 0
-    """The most answers that a question has."""
+    """The most answers of a question."""
     labels: int = 0
-    """How many labels have examples."""
+    """The number of labels that have examples."""
 
     def fits(self, tables: frozenset[str], complexity: int) -> bool:
-        """Return whether rows that need some tables can be asked of it."""
+        """Return whether rows of a task that needs these tables can be made from it at this complexity."""
         if "labelled" in tables:
             return complexity == self.labels
         if not tables <= self.tables or "questions" not in tables:
@@ -219,7 +219,7 @@ class FrozenCorpus:
 
 
 def is_imported(path: Path) -> bool:
-    """Return whether a file is a corpus that was imported, and no list of texts for mrcr."""
+    """Return whether a file is an imported corpus, not a list of texts for mrcr."""
     try:
         with pq.ParquetFile(readable(path)) as file:
             return "table" in file.schema_arrow.names
@@ -233,7 +233,7 @@ def freeze_corpus(path: Path, folder: Path) -> FrozenCorpus:
     """Check a corpus and keep a copy in a folder, under its digest.
 
     Raises:
-        PoolError: naming what is wrong with the file.
+        PoolError: if the file cannot be read or is not a corpus.
         BuildError: if the folder cannot be written.
     """
     if not is_imported(path):
@@ -253,7 +253,7 @@ def freeze_corpus(path: Path, folder: Path) -> FrozenCorpus:
 
 
 def put(corpus: Corpus, path: Path) -> None:
-    """Write a corpus, unless it is there and whole.
+    """Write a corpus, unless the file exists and is intact.
 
     Raises:
         BuildError: if it cannot be written.
@@ -272,7 +272,7 @@ def put(corpus: Corpus, path: Path) -> None:
 
 
 def has_all(folder: Path, digests: Iterable[str]) -> bool:
-    """Return whether a folder holds some corpora, each with the content that its name says."""
+    """Return whether a folder has some corpora, each with the content that matches its name."""
     try:
         return all(_digest_of(folder / f"{each}.parquet") == each for each in digests)
     except PoolError:
@@ -285,10 +285,10 @@ def _digest_of(path: Path) -> str:
 
 @lru_cache(maxsize=4)
 def corpus_of(folder: str, digest: str) -> Corpus:
-    """Return a corpus out of the folder that a build keeps corpora in.
+    """Return a corpus from the folder in which a build keeps corpora.
 
     Raises:
-        PoolError: if it is not there, or not what its digest says.
+        PoolError: if it does not exist, or does not match its digest.
     """
     path = parse_location(folder) / f"{digest}.parquet"
     if not path.is_file():

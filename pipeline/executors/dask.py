@@ -1,7 +1,7 @@
-"""Dask: an executor on a running cluster, whose workers are looked at before any job is sent to them.
+"""Dask: an executor on a running cluster, whose workers are checked before any job is sent to them.
 
-`Client.get_executor` of Dask is an executor too, and `run` takes it. This one adds what a person needs: what is wrong
-with a cluster is said in one line, at the start where it can be known then, and nothing waits for ever.
+`run` also takes Dask's own `Client.get_executor`. This executor adds readable errors in one line, at the start if
+possible, and never waits forever.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from pipeline.terminal.printing import say
 from pipeline.terminal.text import plain
 
 Worker = Mapping[str, Any]
-"""What a scheduler says of a worker."""
+"""A scheduler's info on a worker."""
 
 
 def held_up(workers: Mapping[str, Worker]) -> str:
-    """Return which worker holds jobs up, and what would be right; nothing if all can end.
+    """Return a message about a worker that holds jobs up, with advice; "" if all jobs can end.
 
-    A paused worker runs its job to the end, so only one without any does: if others wait in it, or all are paused.
+    A paused worker ends its job. So it holds jobs up only if it runs none, and jobs wait in it or all are paused.
 
     Args:
-        workers: all workers of a cluster, by their addresses.
+        workers: all workers of a cluster, by address.
     """
     paused = [name for name, each in workers.items() if each["status"] == "paused" and not _has(each, "executing")]
     holding = [name for name in paused if _has(workers[name], "ready")]
@@ -60,7 +60,7 @@ def held_up(workers: Mapping[str, Worker]) -> str:
 
 
 def _has(worker: Worker, state: str) -> int:
-    """Return how many tasks in a state a worker has."""
+    """Return how many tasks of a worker are in a state."""
     return int(worker.get("metrics", {}).get("task_counts", {}).get(state, 0))
 
 
@@ -78,10 +78,10 @@ class UnreachableError(BuildError):
 
 
 def scheduler_at(given: str, wait: float = 0) -> str:
-    """Return the address of a scheduler, which may be in a file that it has written, or writes soon.
+    """Return the address of a scheduler, given as such or as the JSON file that it writes at its start.
 
     Raises:
-        RecipeError: if that is no address.
+        RecipeError: if it is not an address, or the file cannot be read within `wait` seconds.
     """
     if given.endswith(".json"):
         given = _written(Path(given), time.monotonic() + wait)
@@ -95,7 +95,7 @@ def scheduler_at(given: str, wait: float = 0) -> str:
 
 
 def _written(path: Path, end: float) -> str:
-    """Return the address that is in the file of a scheduler; one that has just been started may still write it."""
+    """Return the address in a scheduler's file, waiting for the file until `end`."""
     while True:
         try:
             return str(json.loads(read_text(path))["address"])
@@ -109,10 +109,10 @@ def _written(path: Path, end: float) -> str:
 
 
 def connected(address: str, wait: float) -> Any:
-    """Return a client of Dask, once it is clear that a scheduler is there: with others it may wait for ever.
+    """Return a Dask client, after checking that the address is a scheduler's; otherwise it might wait forever.
 
     Raises:
-        UnreachableError: if there is none, with what is there.
+        UnreachableError: if it is not, with what is there.
     """
     import distributed
 
@@ -121,7 +121,7 @@ def connected(address: str, wait: float) -> Any:
         kind = asyncio.run(_kind(address, wait))
         if kind == "Scheduler":
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of versions, which are compared by us
+                warnings.simplefilter("ignore")  # about versions, which `unfit` compares
                 return client(address, timeout=wait, set_as_default=False, name="carrara")
         why = f"it is the address of a {kind}"
     except Exception as fault:
@@ -133,7 +133,7 @@ def connected(address: str, wait: float) -> Any:
 
 
 async def _kind(address: str, wait: float) -> str:
-    """Ask who is at an address: Scheduler, Worker, Nanny."""
+    """Return what is at an address: Scheduler, Worker or Nanny."""
     import distributed
     from distributed.comm import core
 
@@ -151,7 +151,7 @@ async def _kind(address: str, wait: float) -> str:
 
 
 def hush() -> None:
-    """Keep Dask's own logs off the terminal: what matters of them is said in one line."""
+    """Keep Dask's own logs off the terminal, since our errors report what matters."""
     for name in ("distributed", "tornado", "asyncio", *sorted(logging.root.manager.loggerDict)):
         if name.split(".")[0] in ("distributed", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -159,27 +159,27 @@ def hush() -> None:
 
 R = TypeVar("R")
 WAIT = 25.0
-"""Seconds to wait for a first worker unless said otherwise, and at most for a reply."""
+"""Default seconds to wait for a first worker, and the most to wait for a reply."""
 CLOSING = 3.0
-"""Seconds that leaving a cluster may take."""
+"""Seconds that disconnecting from a cluster may take."""
 COUNTED = 10.0
-"""Seconds after which workers are counted again: more of them are to be held at work."""
+"""Seconds after which workers are counted again, since new ones need more jobs in flight."""
 CALL = (resolve_name, "pipeline.executors.worker:call")
-"""A task of Dask that finds what runs jobs: it names only the standard library to the scheduler, which unpacks it."""
+"""A Dask task that resolves `call`: the scheduler, which unpickles tasks, then needs only the standard library."""
 
 
 def dask(address: str, folder: Path, wait: float = WAIT, *others: Path, writes: bool = True) -> Callable[[], Executor]:
     """Return a factory of executors on a running Dask cluster whose workers share a folder.
 
     Args:
-        address: of the scheduler, such as ``tcp://host:8786``, or the path of the JSON file that it wrote of itself.
-        folder: absolute path of the folder that jobs read, and write if they do.
+        address: the scheduler's address, such as ``tcp://host:8786``, or the path of its JSON file.
+        folder: absolute path of the folder that jobs read, or also write.
         wait: seconds to wait for a first worker, and for a new one if all are gone.
         others: further folders that jobs read.
-        writes: whether jobs write; else nothing is left in any of the folders, not even for a moment.
+        writes: whether jobs write; if not, nothing is written to the folders, not even a temporary mark.
 
     Raises:
-        RecipeError: if Dask is not installed, or the address is none.
+        RecipeError: if Dask is not installed, or the address is not valid.
     """
     try:
         import distributed  # noqa: F401
@@ -191,7 +191,7 @@ def dask(address: str, folder: Path, wait: float = WAIT, *others: Path, writes: 
 
 @dataclass
 class Cluster:
-    """A running cluster: opens executors on it, and knows whether it was ever there."""
+    """A running cluster: opens executors on it, and knows whether it was ever reached."""
 
     address: str
     folders: tuple[Path, ...]
@@ -203,7 +203,7 @@ class Cluster:
         """Open an executor.
 
         Raises:
-            BuildError: if the scheduler or its workers are not there, or one of these is not fit.
+            BuildError: if the scheduler or its workers cannot be reached, or a worker is not fit.
         """
         try:
             opened = OnDask(self.address, self.folders, self.wait, again=self.was_there, writes=self.writes)
@@ -223,7 +223,7 @@ class Cluster:
 
 
 class OnDask(MonitoredExecutor):
-    """The workers of a Dask cluster, all of them looked at."""
+    """An executor on the workers of a Dask cluster, all of which are checked first."""
 
     def __init__(self, address: str, folders: Sequence[Path], wait: float, *, again: bool, writes: bool) -> None:
         self._address, self._wait = address, wait
@@ -244,7 +244,7 @@ class OnDask(MonitoredExecutor):
             raise
 
     def _marks(self, folders: Sequence[Path], *, writes: bool) -> tuple[FolderMark, tuple[FolderMark, ...]]:
-        """Mark the folders, or find a file in each that jobs only read; one that has none is left out."""
+        """Mark the folders, or, if jobs do not write, find a file in each; folders without files are left out."""
         for folder in folders if writes else ():
             self._marked.append(Marked(folder))
         marks = [each.mark for each in self._marked] if writes else list(filter(None, map(found, folders)))
@@ -253,7 +253,7 @@ class OnDask(MonitoredExecutor):
         return marks[0], tuple(marks[1:])
 
     def _first_workers(self) -> dict[str, WorkerEnvironment]:
-        """Wait for workers, and look at all of them.
+        """Wait for workers, and return the environment of each.
 
         Raises:
             BuildError: if there are none.
@@ -268,10 +268,10 @@ class OnDask(MonitoredExecutor):
         return seen
 
     def _threads(self) -> Mapping[str, int]:
-        """Return the workers and their numbers of threads; as many jobs are held as keep all of them at work.
+        """Return the workers' numbers of threads, and set `window` so that all workers are busy.
 
         Raises:
-            BrokenExecutor: if the scheduler does not say.
+            BrokenExecutor: if the scheduler does not answer.
         """
         found: Mapping[str, int] = self._asked(self._client.scheduler.ncores)
         self._counted = time.monotonic()
@@ -280,10 +280,10 @@ class OnDask(MonitoredExecutor):
         return found
 
     def _asked(self, ask: Callable[[], Any]) -> Any:
-        """Return what the scheduler answers.
+        """Return the scheduler's answer.
 
         Raises:
-            BrokenExecutor: if it does not.
+            BrokenExecutor: if it does not answer.
         """
         try:
             return self._client.sync(ask, callback_timeout=self._reply)
@@ -291,7 +291,7 @@ class OnDask(MonitoredExecutor):
             raise BrokenExecutor(f"the scheduler at {self._address} does not answer") from fault
 
     def _looked(self) -> dict[str, WorkerEnvironment]:
-        """Return what the workers see; one that has just gone is left out."""
+        """Return the environment of each worker; a worker that has just gone is left out."""
         seen = self._run_on_workers(inspect_environment, self._charge.mark, *self._charge.others)
         lacking = [name for name, each in seen.items() if isinstance(each, Exception)]
         if lacking:
@@ -303,7 +303,7 @@ class OnDask(MonitoredExecutor):
         return seen
 
     def _run_on_workers(self, fn: Callable[..., Any], *args: object, **chosen: object) -> dict[str, Any]:
-        """Return what a function returns or raises on each worker; the scheduler passes it on without unpacking it."""
+        """Return what a function returns or raises on each worker; the scheduler does not unpickle it."""
         left = max(self._end - time.monotonic(), CLOSING)
         try:
             said = self._client.run(fn, *args, **chosen, on_error="return", callback_timeout=min(left, WAIT))
@@ -334,7 +334,7 @@ class OnDask(MonitoredExecutor):
         return outer
 
     async def _hand_over(self, outer: Future[Any], inner: Any) -> None:
-        """Hand over the result of a call, in the loop of the client: a thread might wait there for ever."""
+        """Hand over the result of a call, in the client's event loop, since a thread might wait for it forever."""
         try:
             result = pickle.loads(await inner)
         except BaseException as fault:
@@ -346,7 +346,7 @@ class OnDask(MonitoredExecutor):
             self._flying.pop(outer, None)
 
     def _told(self, fault: BaseException) -> Exception:
-        """Return what is said if the cluster did not run a job to its end."""
+        """Return the error for a job that the cluster did not run to its end."""
         if isinstance(fault, ImportError | AttributeError | TypeError):
             return BuildError(
                 f"a worker that joined {self._address} late cannot run jobs ({first_line(fault)}): install Carrara "
@@ -356,11 +356,11 @@ class OnDask(MonitoredExecutor):
         return BrokenExecutor(f"{said}: {first_line(fault)}" if isinstance(fault, RuntimeError) else said)
 
     def check(self) -> None:
-        """Look whether there are workers, and whether they work.
+        """Check that there are workers, and that they work.
 
         Raises:
             BrokenExecutor: if the scheduler does not answer.
-            BuildError: if all workers are gone, or one holds jobs up, for longer than is to be waited.
+            BuildError: if all workers are gone, or one holds jobs up, for longer than the time to wait.
         """
         gone = "" if self._threads() else f"all workers of {self._address} are gone, and none came"
         held = gone or held_up(self._asked(self._client.scheduler.identity)["workers"])
@@ -372,7 +372,7 @@ class OnDask(MonitoredExecutor):
             raise BuildError(f"{said}, and {CONTINUE}")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
-        """Cancel what has not ended and leave the cluster, which goes on."""
+        """Cancel jobs that have not ended, and disconnect from the cluster, which keeps running."""
         for marked in self._marked:
             marked.remove()
         with suppress(Exception):
@@ -382,10 +382,10 @@ class OnDask(MonitoredExecutor):
 
 
 def refuse_unfit(seen: Mapping[str, WorkerEnvironment], here: WorkerEnvironment) -> None:
-    """Look whether all workers can make the files that this machine would make.
+    """Check that all workers can make the same files as this machine.
 
     Raises:
-        BuildError: naming the first that cannot, with what it lacks.
+        BuildError: with the first that cannot, and what it lacks.
     """
     faults = [f"worker {name} on {each.host!r} {fault}" for name, each in seen.items() if (fault := unfit(each, here))]
     if faults:

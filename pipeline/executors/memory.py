@@ -1,4 +1,4 @@
-"""Memory of this process: how much it has, and how what it no longer needs is given back."""
+"""Memory of this process: how much it uses and may use, and returning free memory to the system."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _most: list[int | None] = [None]
 
 
 def resident() -> int:
-    """Return the bytes of memory that this process has now, or, where the system does not say, the most it had."""
+    """Return the bytes of memory that this process uses now, or, without ``/proc``, the most that it has used."""
     with suppress(OSError, ValueError, LookupError):
         return int(STATM.read_text(encoding="ascii").split()[1]) * resource.getpagesize()
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -24,27 +24,27 @@ def resident() -> int:
 
 
 def keep_below(most: int | None) -> None:
-    """Say how many bytes this process may have in all, as where it is given no more work from there on."""
+    """Set how many bytes this process may use, such as the limit at which Dask would pause it."""
     _most[0] = most
 
 
 def most_allowed(most: int) -> int:
-    """Return how many bytes this process may have in all if it would take `most` of itself."""
+    """Return the smaller of `most` and the limit of `keep_below`, if set."""
     return min(most, _most[0] or most)
 
 
 def give_back() -> None:
-    """Hand memory that is free again back to the system: the C library keeps what large jobs had for the next ones."""
+    """Return freed memory to the system, since the C library keeps it for later allocations."""
     with suppress(OSError, AttributeError):  # only glibc has the call
         ctypes.CDLL(None).malloc_trim(0)
 
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Look for no garbage in cycles while a job runs.
+    """Switch off cyclic garbage collection while a job runs.
 
-    What jobs read makes many objects that are all in use, and hardly any cycles: looking through them again and again
-    took a fifth of the time of a build. What few there are is found between jobs.
+    Jobs make many objects that stay in use, and hardly any cycles: collecting took a fifth of a build's time. The few
+    cycles are collected between jobs.
     """
     enabled = gc.isenabled()
     gc.disable()

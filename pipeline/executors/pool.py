@@ -1,9 +1,9 @@
-"""A pool of worker processes, each of which is given the jobs whose worlds it has in memory already.
+"""A pool of worker processes that assigns jobs to the workers which already have their worlds in memory.
 
-A job may say where it is at `home`: in a family, say. What jobs of one home need (worlds, pools, grammars) is made at
-its first job in a process and kept there while there is room for it, so that jobs go to a worker that had one of their
-home, best to one that is there now. Homes that nobody has go to whoever is free, and who would have nothing to do takes
-over from those who have several jobs waiting.
+A job may have a `home`, such as a family. What jobs of one home need (worlds, pools, grammars) is made by a process's
+first such job, and kept there while there is room. So a job goes to a worker that has run jobs of its home, preferably
+as its last job. Jobs of a new home go to any free worker, and an idle worker takes jobs from homes with several jobs
+waiting.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from pipeline.terminal.startup import tune_startup
 
 R = TypeVar("R")
 SPARE = 2
-"""Jobs that must wait for the workers of a home before another worker takes one over: to make its world costs time."""
+"""Jobs that must be waiting for busy workers before an idle one takes one of them, since making a world takes time."""
 
 
 class Waiting(NamedTuple):
-    """A call that no worker has yet."""
+    """A call that is not assigned to a worker yet."""
 
     future: Future[Any]
     home: object
@@ -36,7 +36,7 @@ class Waiting(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Worker:
-    """One worker process, the homes that it had jobs of, and the one that it is at."""
+    """One worker process, the homes of its jobs so far, and the home of its last job (`at`)."""
 
     pool: ProcessPoolExecutor
     homes: set[object] = field(default_factory=set)
@@ -44,9 +44,9 @@ class Worker:
 
 
 class AffinityPool(Executor):
-    """Worker processes, started as they are needed.
+    """Worker processes, started when needed.
 
-    They are spawned, never forked: the Rust encoders have threads.
+    They are spawned, never forked, since the Rust encoders have threads.
     """
 
     def __init__(self, workers: int) -> None:
@@ -63,11 +63,11 @@ class AffinityPool(Executor):
 
     @property
     def _processes(self) -> dict[int, Any]:
-        """The processes that run, as a pool of the standard library has them."""
+        """The running processes by number, as `ProcessPoolExecutor` has them."""
         return {pid: one for member in self._members for pid, one in (member.pool._processes or {}).items()}
 
     def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
-        """Give a call to a worker, or let it wait for one; its home is that of its first argument.
+        """Assign a call to a worker, or queue it; its home is that of its first argument.
 
         Raises:
             BrokenProcessPool: if a worker died.
@@ -82,9 +82,9 @@ class AffinityPool(Executor):
         return future
 
     def _deal(self) -> None:
-        """Give waiting calls to free workers as long as there is one to give to one of them.
+        """Assign waiting calls to free workers while possible.
 
-        What is free is looked at anew after each: a call that ends at once deals, too.
+        The lists are checked anew after each, since a call that ends at once also assigns calls.
         """
         while self._deal_one():
             pass
@@ -99,7 +99,7 @@ class AffinityPool(Executor):
         return False
 
     def _chosen(self, member: Worker) -> int | None:
-        """Return the place of the waiting call that a free worker is given: of its homes, else of nobody's."""
+        """Return the index of the waiting call for a free worker: of its last home, else as `_elsewhere` chooses."""
         same = (place for place, call in enumerate(self._waiting) if call.home is not None and call.home == member.at)
         found = next(same, None)
         return self._elsewhere(member) if found is None else found
@@ -136,7 +136,7 @@ class AffinityPool(Executor):
             inner.add_done_callback(partial(self._ended, member, call.future))
 
     def _ended(self, member: Worker, outer: Future[Any], inner: Future[Any]) -> None:
-        """Hand a result over, and give the worker its next call."""
+        """Hand over a result, and assign the worker its next call."""
         fault = inner.exception() if not inner.cancelled() else BrokenProcessPool("a worker was stopped")
         with self._lock:
             if isinstance(fault, BrokenProcessPool):
@@ -150,7 +150,7 @@ class AffinityPool(Executor):
             outer.set_result(inner.result())
 
     def _break(self, fault: BrokenProcessPool) -> None:
-        """Fail all calls that wait: a pool that lost a worker runs nothing more."""
+        """Fail all waiting calls, since a pool that lost a worker runs no more calls."""
         self._broken = fault
         calls, self._waiting = self._waiting, []
         for call in calls:
@@ -158,7 +158,7 @@ class AffinityPool(Executor):
                 call.future.set_exception(fault)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
-        """Stop the workers once they have ended what they do; calls that wait are dropped."""
+        """Stop the workers after their current calls; waiting calls fail."""
         with self._lock:
             self._break(self._broken or BrokenProcessPool("the pool is shut down"))
         for member in self._members:
@@ -166,7 +166,7 @@ class AffinityPool(Executor):
 
 
 def settle() -> None:
-    """Leave Ctrl-C to the parent, keep encoders to one thread, and end when the parent is killed."""
+    """Set up a worker: ignore Ctrl-C, limit encoders to one thread, and exit when the parent is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ["RAYON_NUM_THREADS"] = "1"

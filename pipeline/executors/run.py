@@ -1,4 +1,4 @@
-"""Jobs on an executor: each result once, as it ends, and the jobs of a broken pool once more on a new one."""
+"""Running jobs on an executor: results are yielded on completion, and jobs of a broken pool run again on a new one."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ R = TypeVar("R")
 LIVES = 3
 IN_FLIGHT = 64
 ENDING = 5.0
-"""Seconds in which a process that was killed ends."""
+"""Seconds to wait for a killed process to end."""
 
 
 class Inline(Executor):
-    """Runs each job at once in this process."""
+    """Runs each job immediately in this process."""
 
     def submit(self, fn: Callable[..., R], /, *args: object, **kwargs: object) -> Future[R]:
         """Run a call and return its finished future."""
@@ -43,45 +43,45 @@ class Inline(Executor):
 
 
 class MonitoredExecutor(Executor):
-    """An executor that may lose its workers without a word, so that it is looked at while no job ends.
+    """An executor that may lose its workers silently, so that it is checked while no job ends.
 
     Attributes:
-        pulse: seconds after which it is looked at.
-        window: how many jobs it holds at a time; it may change while jobs run.
+        pulse: seconds between checks.
+        window: how many jobs may be in flight; it may change while jobs run.
     """
 
     pulse: float = 2.0
     window: int = IN_FLIGHT
 
     def check(self) -> None:
-        """Look whether jobs can still end.
+        """Check that jobs can still end.
 
         Raises:
             BrokenExecutor: if a new executor may finish them.
-            BuildError: if none can.
+            BuildError: if no executor can.
         """
 
 
 def processes(workers: int) -> Callable[[], Executor]:
-    """Return a factory of pools of worker processes; one worker or none means this process."""
+    """Return a factory of pools of worker processes; with one worker or none, jobs run in this process."""
     return Inline if workers <= 1 else partial(AffinityPool, workers)
 
 
 class SharedExecutor:
-    """Opens an executor once, for one run after the other: workers start once, and keep what they have in memory."""
+    """Opens an executor once for several runs, so that workers start once and keep their caches."""
 
     def __init__(self, open_executor: Callable[[], Executor]) -> None:
         self._open = open_executor
         self._executor: Executor | None = None
 
     def __call__(self) -> Executor:
-        """Return the executor that is open."""
+        """Return the executor, opened if it is not."""
         if self._executor is None:
             self._executor = self._open()
         return self._executor
 
     def __enter__(self) -> SharedExecutor:
-        """Return itself: when the block ends, the executor is shut down."""
+        """Return itself; the end of the block shuts the executor down."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -92,7 +92,7 @@ class SharedExecutor:
                 executor.shutdown()
 
     def release(self) -> Executor | None:
-        """Keep the executor no longer, as when it is broken, and return it."""
+        """Forget the executor, for example a broken one, and return it."""
         executor, self._executor = self._executor, None
         return executor
 
@@ -101,7 +101,7 @@ def run(fn: Callable[[J], R], jobs: Iterable[J], open_executor: Callable[[], Exe
     """Yield the result of each job as it ends.
 
     Raises:
-        BuildError: if workers die again and again.
+        BuildError: if workers die LIVES times.
     """
     owed = dict(enumerate(jobs))
     why = ""
@@ -119,7 +119,7 @@ def run(fn: Callable[[J], R], jobs: Iterable[J], open_executor: Callable[[], Exe
 def _one_pool(
     fn: Callable[[J], R], owed: dict[int, J], open_executor: Callable[[], Executor]
 ) -> Generator[R, None, str]:
-    """Run all owed jobs until they are done or the pool breaks; done ones leave `owed`. Return what broke it."""
+    """Run jobs until all are done or the pool breaks; finished jobs are removed from `owed`. Return why it broke."""
     executor = open_executor()
     kept = open_executor if isinstance(open_executor, SharedExecutor) else None
     waiting = list(owed.items())[::-1]
@@ -153,12 +153,12 @@ def _one_pool(
 
 
 def _window(executor: Executor) -> int:
-    """Return how many jobs an executor holds at a time, which may change as workers come and go."""
+    """Return how many jobs may be in flight, which may change as workers come and go."""
     return 1 if isinstance(executor, Inline) else getattr(executor, "window", IN_FLIGHT)
 
 
 def _ended(flying: Iterable[Future[R]], executor: Executor) -> set[Future[R]]:
-    """Wait until some of the jobs have ended; meanwhile an executor that wants to be watched is looked at."""
+    """Wait until some jobs have ended; meanwhile check a `MonitoredExecutor`."""
     watched = executor if isinstance(executor, MonitoredExecutor) else None
     while not (done := wait(flying, watched.pulse if watched else None, FIRST_COMPLETED).done):
         if watched:
@@ -167,7 +167,7 @@ def _ended(flying: Iterable[Future[R]], executor: Executor) -> set[Future[R]]:
 
 
 def _kill(executor: Executor) -> None:
-    """Stop worker processes at once; what they were writing stands aside and is never taken for whole."""
+    """Kill worker processes; files that they were writing have temporary names, so none is taken for complete."""
     processes = dict(getattr(executor, "_processes", None) or {})
     for process in processes.values():
         process.kill()

@@ -1,4 +1,4 @@
-"""The mark of a folder: a file by which workers know that they share it, there for as long as an executor is open."""
+"""Marks of folders: a file by which workers check that they share a folder, kept while an executor is open."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pipeline.executors.worker import FolderMark, file_digest
 from pipeline.storage import Lease, StoreError, StorePath, clear_dead, clear_unlocked, temporary_path
 
 NAME = ".shared"
-"""The name of marks but for their ending, which is that of half-written files: a build that ends clears these away."""
+"""Prefix of marks' names; their suffix is that of temporary files, so that the end of a build removes leftovers."""
 
 
 class Marked:
-    """A folder with its mark: a file of its own where that can be written, else one that is there.
+    """A marked folder: the mark is a new locked file, or, in a read-only folder, an existing file.
 
-    The kernel lets go of the lock on it when the process dies, and the next one removes what nobody holds.
+    The kernel releases the lock when the process dies, and the next process removes unlocked marks.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -31,17 +31,17 @@ class Marked:
         self.mark = self._leased(folder) if isinstance(folder, StorePath) else self._left(folder) or _any(folder)
 
     def _leased(self, folder: StorePath) -> FolderMark:
-        """Mark a folder in a store by a lease, or by what is there; the marks of dead clients of this machine go.
+        """Mark a folder in a store by a lease, or by an existing file; remove marks of this machine's dead clients.
 
         Raises:
-            StoreError: if the store does not answer, or takes no lease and has nothing in the folder.
+            StoreError: if the store does not answer, or refuses the lease and the folder has no file.
         """
         clear_dead(folder / NAME)
         lease = Lease(folder / NAME)
         try:
             self._lease = lease.__enter__()
             return FolderMark(str(lease.path), hashlib.sha256(lease.content).hexdigest(), writes=False)
-        except StoreError:  # a split that nobody may write is verified all the same
+        except StoreError:  # a read-only split can still be verified
             if mark := found(folder):
                 return mark
             raise
@@ -52,7 +52,7 @@ class Marked:
             for stale in sorted(folder.glob(f"{NAME}.part-*")):
                 clear_unlocked(stale)
             self._own = temporary_path(folder / NAME)
-            while not self._own.exists():  # another client may clear it away before it is locked
+            while not self._own.exists():  # another client may remove it before it is locked
                 self._make(self._own)
             return FolderMark(str(self._own), file_digest(str(self._own)), writes=True)
         return None
@@ -66,7 +66,7 @@ class Marked:
         os.fsync(self._held)
 
     def remove(self) -> None:
-        """Remove the mark, if it is our own."""
+        """Remove the mark, unless it is an existing file."""
         if self._own is not None:
             with suppress(OSError):
                 self._own.unlink()
@@ -82,7 +82,7 @@ class Marked:
 
 
 def found(folder: Path) -> FolderMark | None:
-    """Return a mark of a folder that is only read, a file that is there to stay; None if it has none."""
+    """Return a mark for a folder that is only read: an existing permanent file, or None if there is none."""
     if isinstance(folder, StorePath):
         place = next((root / name for root, _, names in folder.walk() if (name := _first(names))), None)
         return FolderMark(str(place), hashlib.sha256(place.read_bytes()).hexdigest(), writes=False) if place else None
@@ -95,7 +95,7 @@ def found(folder: Path) -> FolderMark | None:
 
 
 def _first(names: Iterable[str]) -> str:
-    """Return the first name that is not that of a mark, a lease or a half-written file."""
+    """Return the first name that is not of a mark, a lease or a temporary file, or ""."""
     return min((name for name in names if not name.startswith(".") and ".part-" not in name), default="")
 
 

@@ -1,4 +1,4 @@
-"""What runs on the workers of a cluster: a look at what is there, and the jobs."""
+"""What runs on the workers of a cluster: checks of the environment, and jobs."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from pipeline.executors.memory import keep_below
 from pipeline.storage import parse_location
 
 TRIES, WAIT = 10, 0.1
-"""How often, and after how many seconds, a worker looks for the file that marks the shared folder."""
+"""How often, and at what interval in seconds, a worker looks for the mark of a folder."""
 
 PACKAGES = ("pyarrow", "tiktoken", "splintr-rs", "toktok-rs", "tokenizers")
-"""What besides Carrara decides bytes: it writes the files, or is named in proofs by its version."""
+"""Packages that affect the bytes of files, since they write them or proofs name their versions."""
 FOR_SOME = "tokenizers"
-"""Of these, the one that few profiles need: a worker that lacks it may do without."""
+"""The one of these that only a few profiles need, so that workers may lack it."""
 PAUSED_AT = 0.95
-"""Share that a worker takes of the memory from which on it is given no more jobs."""
+"""The share of the memory limit for pausing, at which a worker starts to clear caches."""
 
 _TURN = threading.Lock()
 _FIT: set[bytes] = set()
 
 
 class FolderMark(NamedTuple):
-    """A file by which workers know the folder: its path and digest, and whether workers must be able to write there."""
+    """The mark of a folder: its path and digest, and whether workers must be able to write there."""
 
     path: str
     sha256: str
@@ -42,9 +42,9 @@ class FolderMark(NamedTuple):
 
 
 class WorkerEnvironment(NamedTuple):
-    """What is somewhere: its host, the version of Carrara, its digest, versions of `PACKAGES`, and a fault.
+    """The environment of a process: host, Carrara's version and digest, versions of PACKAGES, and a fault.
 
-    A version is empty if there is none.
+    A version is empty if the package is not installed.
     """
 
     host: str
@@ -55,7 +55,7 @@ class WorkerEnvironment(NamedTuple):
 
 
 class JobContext(NamedTuple):
-    """What comes with each job: what the client has, and the marks of the folder and of others that jobs read."""
+    """What is sent with each job: the client's environment, and the marks of its folders."""
 
     here: WorkerEnvironment
     mark: FolderMark
@@ -63,12 +63,12 @@ class JobContext(NamedTuple):
 
 
 def inspect_environment(*marks: FolderMark) -> WorkerEnvironment:
-    """Look at the package and the folders from this process. Raises nothing: a fault is part of what is seen."""
+    """Return the environment of this process, with what is wrong with it or its folders as `fault`."""
     try:
         import pipeline
 
         release = getattr(pipeline, "__version__", "")
-        # Files may change below a process: what counts is what they were when it first looked.
+        # Files may change while a process runs: the digest is that at its first check.
         known: dict[str, str] = pipeline.__dict__.setdefault("_digest_at_start", {})
         digest = known.setdefault("sha256", package_digest(Path(str(pipeline.__file__)).parent))
     except Exception as fault:
@@ -81,15 +81,15 @@ def missing_environment(fault: Exception, host: str, version: object, here: Work
     """Return what is known of a worker that could not run `inspect_environment`.
 
     Args:
-        fault: what it raised instead.
+        fault: what that raised.
         host: its host.
-        version: `pipeline.__version__` there, or the fault that asking for it raised.
-        here: what this machine has.
+        version: its `pipeline.__version__`, or the exception that asking for it raised.
+        here: this machine's environment.
     """
     strange = isinstance(fault, ImportError | AttributeError) and "pipeline" in str(fault)
     if isinstance(version, str) and (version != here.version or strange):
         return WorkerEnvironment(host, version, "", ())
-    foreign = isinstance(version, AttributeError)  # what is called pipeline there has no version
+    foreign = isinstance(version, AttributeError)  # another package called pipeline, without a version
     return WorkerEnvironment(host, "", "", (), "" if foreign else f"{type(fault).__name__}: {first_line(fault)}")
 
 
@@ -101,7 +101,7 @@ def _version(package: str) -> str:
 
 
 def package_digest(package: Path) -> str:
-    """Return the digest of all code and word pools of a package, which decide what rows are made."""
+    """Return the digest of all code and word pools of a package, which determine the rows."""
     total = hashlib.sha256()
     files = {*package.rglob("*.py"), *(package / "worlds").rglob("*")}
     for path in sorted(files, key=lambda path: path.relative_to(package).as_posix()):
@@ -112,7 +112,7 @@ def package_digest(package: Path) -> str:
 
 
 def mark_fault(mark: FolderMark) -> str:
-    """Return why this process does not share the folder of a mark, and what would be right; nothing if it does."""
+    """Return why this process does not share the folder of a mark, with advice; "" if it does."""
     if "://" in mark.path:
         fault, right = store_fault(mark), "give all workers the packages, the network and the access that this one has"
     else:
@@ -121,7 +121,7 @@ def mark_fault(mark: FolderMark) -> str:
 
 
 def folder_fault(mark: FolderMark) -> str:
-    """Return why this process does not share a folder of a disk; nothing if it does."""
+    """Return why this process does not share a folder on a disk; "" if it does."""
     folder = os.path.dirname(mark.path)
     try:
         for left in reversed(range(TRIES)):
@@ -141,9 +141,9 @@ def folder_fault(mark: FolderMark) -> str:
 
 
 def store_fault(mark: FolderMark) -> str:
-    """Return why this process does not reach the store of a mark; nothing if it does.
+    """Return why this process cannot use the store of a mark; "" if it can.
 
-    Nothing is written to try it, since a worker that is killed would leave it: who may not fails at its first job.
+    Writing is not tested, since a killed worker would leave the object; without permission, the first job fails.
     """
     folder = os.path.dirname(mark.path)
     try:
@@ -164,7 +164,7 @@ def file_digest(path: str) -> str:
 
 
 def unfit(seen: WorkerEnvironment, here: WorkerEnvironment) -> str:
-    """Return why a worker cannot make the same files as the client; nothing if it can."""
+    """Return why a worker cannot make the same files as the client; "" if it can."""
     install = f"install Carrara {here.version} there, as here, and restart it"
     if not seen.version:
         return f"lacks Carrara ({seen.fault or 'another package is called pipeline'}): {install}"
@@ -180,20 +180,20 @@ def unfit(seen: WorkerEnvironment, here: WorkerEnvironment) -> str:
 
 
 class Failed(NamedTuple):
-    """The fault of a job itself, which travels as a result: what a cluster raises is a fault of its own."""
+    """An error of the job itself, returned as a result to distinguish it from errors of the cluster."""
 
     fault: Exception
 
 
 def call(work: bytes, charge: bytes) -> bytes:
-    """Run a job that was pickled with its function, one at a time in a process, if this worker is fit for it.
+    """Run a pickled job, one at a time in a process, if this worker is fit for it.
 
     Args:
         work: a tuple of the function and its arguments, pickled.
-        charge: the `Charge`, pickled.
+        charge: the `JobContext`, pickled.
 
     Returns:
-        The result, or a `Failed`, pickled: a scheduler unpacks what it passes on, and may lack Carrara.
+        The result, or a `Failed`, pickled, since the scheduler unpickles results and may lack Carrara.
     """
     with _TURN:
         try:
@@ -204,7 +204,7 @@ def call(work: bytes, charge: bytes) -> bytes:
 
 
 def _done(fn: Callable[..., Any], *given: Any) -> Any:
-    """Call a function; what is wrong with this machine is said with its name."""
+    """Call a function; errors that may be this machine's fault get its name."""
     try:
         return fn(*given)
     except (BuildError, ProfileError) as fault:
@@ -213,7 +213,7 @@ def _done(fn: Callable[..., Any], *given: Any) -> Any:
 
 
 def _check_fit(charge: bytes) -> None:
-    """Look at this worker before its first job: it may have joined late, or have begun anew.
+    """Check this worker before its first job, since it may have joined late or restarted.
 
     Raises:
         BuildError: if it is not fit.
@@ -230,19 +230,19 @@ def _check_fit(charge: bytes) -> None:
 
 
 def _pausing() -> int | None:
-    """Return the bytes of memory up to which Dask gives this process jobs; None if it sets no limit."""
+    """Return the bytes of memory that this process may use before Dask pauses it; None if there is no limit."""
     try:
         from distributed import get_worker
 
         manager = get_worker().memory_manager
         limit = (manager.memory_limit or 0) * (manager.memory_pause_fraction or 0)
-    except (ImportError, ValueError, AttributeError):  # no worker of Dask, or one of another version
+    except (ImportError, ValueError, AttributeError):  # not a Dask worker, or one of another version
         return None
     return int(PAUSED_AT * limit) or None
 
 
 def _portable(fault: Exception) -> Exception:
-    """Return an error with the place where it was raised, in a form that can travel."""
+    """Return an error with its traceback as a note, in a form that can be pickled."""
     fault.add_note(f"On worker {socket.gethostname()}:\n{traceback.format_exc()}")
     try:
         pickle.loads(pickle.dumps(fault))

@@ -18,7 +18,7 @@ from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import ExportError
 from pipeline.rows import Row
 
-HELD = ("id", "family", "subtask", "tier", "length", "context_tokens", "max_new_tokens")
+README_COLUMNS = ("id", "family", "subtask", "tier", "length", "context_tokens", "max_new_tokens")
 """The columns of written rows that READMEs use."""
 
 
@@ -36,7 +36,7 @@ class Export:
 
     `write` writes the selected rows of a split into an empty folder. ``templates/<folder>/README.md`` is the template
     of its README: the exact command, the length to set, what the harness cuts silently, and which rows it cannot carry.
-    `values` returns variables for that template besides the common ones, from the columns ``HELD`` of the rows that
+    `values` returns variables for that template besides the common ones, from the `README_COLUMNS` of the rows that
     were written. `sampling` says what is sent besides the prompt, and `headline` how the harness's own numbers compare
     with the headline of `carrara score` (empty if nothing is scored); both are Markdown sentences. `read` is whether
     `carrara score` reads the harness's output, and `calls` whether tool calls are sent.
@@ -47,7 +47,7 @@ class Export:
     harness: str
     folder: str
     write: Callable[[Split, Selection, Path], Written]
-    values: Callable[[Split, Sequence[Row]], Mapping[str, Any]] = lambda split, held: {}
+    values: Callable[[Split, Sequence[Row]], Mapping[str, Any]] = lambda split, rows: {}
     sampling: str = "Nothing is sent from here: send `temperature` 0 and no seed."
     headline: str = "The harness does not know it."
     read: bool = True
@@ -72,28 +72,28 @@ def export(harness: Export, split: Split, selection: Selection, out: Path) -> Wr
         if not written.rows:
             reasons = "; ".join(f"{reason}: {len(ids)} rows" for reason, ids in written.left_out.items())
             raise ExportError(f"there are no rows to export to {harness.name} ({reasons or 'the selection is empty'})")
-        held, paths = _held(split, selection, written), (path for path in aside.rglob("*") if path.is_file())
+        rows, paths = _written_rows(split, selection, written), (path for path in aside.rglob("*") if path.is_file())
         names = sorted(path.relative_to(aside).as_posix() for path in paths)
         left = {row_id: reason for reason, ids in written.left_out.items() for row_id in ids}
         write_requested(aside / ASKED, requested_rows_of(split, harness.harness, [selection], left.values()), left)
-        (aside / "README.md").write_text(_readme(harness, split, held, written, names), encoding="utf-8")
+        (aside / "README.md").write_text(_readme(harness, split, rows, written, names), encoding="utf-8")
     return written
 
 
-def _held(split: Split, selection: Selection, written: Written) -> list[Row]:
-    """Return the columns HELD of the rows that were written: those left out may have other lengths and names."""
+def _written_rows(split: Split, selection: Selection, written: Written) -> list[Row]:
+    """Return the `README_COLUMNS` of the rows that were written: those left out may have other lengths and names."""
     left = {row_id for ids in written.left_out.values() for row_id in ids}
-    return [row for row in split.rows(HELD, selection) if row["id"] not in left]
+    return [row for row in split.rows(README_COLUMNS, selection) if row["id"] not in left]
 
 
-def _readme(harness: Export, split: Split, held: Sequence[Row], written: Written, names: Sequence[str]) -> str:
+def _readme(harness: Export, split: Split, rows: Sequence[Row], written: Written, names: Sequence[str]) -> str:
     """Fill in the README template of a harness for the rows that were written.
 
     The variables of every template include ``files`` (the paths of all files), ``windows`` (the true window of each
     length, in tokens), ``window`` (the largest of them), ``reply`` (the most tokens of a reply) and ``chat`` (whether
     rows are for a chat template).
     """
-    windows = {row["length"]: row["context_tokens"] for row in sorted(held, key=lambda row: int(row["length"]))}
+    windows = {row["length"]: row["context_tokens"] for row in sorted(rows, key=lambda row: int(row["length"]))}
     known = {
         "harness": harness.harness,
         "split": split,
@@ -102,13 +102,13 @@ def _readme(harness: Export, split: Split, held: Sequence[Row], written: Written
         "files": names,
         "windows": windows,
         "window": max(windows.values()),
-        "reply": max(row["max_new_tokens"] for row in held),
+        "reply": max(row["max_new_tokens"] for row in rows),
         "chat": split.manifest.frame == "chat",
         "sampling": harness.sampling,
         "headline": harness.headline,
         "read": harness.read,
         "calls": harness.calls,
-        **harness.values(split, held),
+        **harness.values(split, rows),
     }
     with as_file(files("pipeline.export") / "templates") as templates:
         environment = Environment(
@@ -146,9 +146,9 @@ def group_name(row: Row) -> str:
     return f"{row['tier']}-{row['length']}"
 
 
-def group_counts(held: Iterable[Row]) -> dict[str, int]:
+def group_counts(rows: Iterable[Row]) -> dict[str, int]:
     """Return the number of rows of each tier and length, shorter ones first."""
-    return dict(Counter(group_name(row) for row in sorted(held, key=lambda row: int(row["length"]))))
+    return dict(Counter(group_name(row) for row in sorted(rows, key=lambda row: int(row["length"]))))
 
 
 def task_name(row: Row) -> str:

@@ -31,7 +31,7 @@ CARRIED = (
     *("id", "family", "subtask", "tier", "length", "complexity", "scorer", "context_tokens", "max_new_tokens"),
     *("question", "target", "answers", "choices", "random_string_to_prepend", "messages", "prompt"),
 )
-"""The columns that a harness needs: the stratum, the room for the reply, what the scorer reads, and the text."""
+"""The columns that a harness needs: the stratum, the limit of reply tokens, what the scorer reads, and the text."""
 
 TURNS = "real turns, which this harness cannot send: it sends one string"
 CALLS = "tool calls, which this export does not send: use openai-batch or carrara run"
@@ -42,7 +42,7 @@ END = "<|endoftext|>"
 
 @dataclass(frozen=True, order=True, slots=True)
 class Part:
-    """The rows of one subtask at one length, with one window and one room for the reply (`max_new_tokens`)."""
+    """The rows of one subtask at one length, with one window and one limit of reply tokens (`max_new_tokens`)."""
 
     tier: str
     length: int
@@ -55,14 +55,13 @@ class Part:
     def name(self) -> str:
         """The name of its file and, after the harness's own prefix, of its task."""
         name = f"{self.family}_{self.subtask.replace('-', '_')}_{self.tier}_{self.length}"
-        return (
-            f"{name}_{self.max_new_tokens}" if self.max_new_tokens in rooms_apart(self.family, self.subtask) else name
-        )
+        unusual = self.max_new_tokens in unusual_reply_limits(self.family, self.subtask)
+        return f"{name}_{self.max_new_tokens}" if unusual else name
 
 
 @cache
-def rooms_apart(family: str, subtask: str) -> frozenset[int]:
-    """Return a task's rooms for replies besides its usual one; their rows are separate parts."""
+def unusual_reply_limits(family: str, subtask: str) -> frozenset[int]:
+    """Return a task's limits of reply tokens besides its usual one; their rows are separate parts."""
     task = TASKS.get((family, subtask))
     if not task:
         return frozenset()
@@ -135,7 +134,7 @@ def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool
     it such rows are left out and recorded, and so are all rows with tool calls, or with a scorer that is not known.
 
     Raises:
-        ExportError: if rows with the same name leave different room for the reply.
+        ExportError: if rows with the same name have different limits of reply tokens.
     """
     found = Parts()
     left: dict[str, list[str]] = defaultdict(list)
@@ -144,7 +143,7 @@ def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool
         writers: dict[Part, pq.ParquetWriter] = {}
         for part, group in _groups(_carried(split.rows(list(CARRIED), selection), left, turns=turns)):
             if part not in writers:
-                _need_room(part, writers)
+                _need_one_reply_limit(part, writers)
                 path = files_below(folder, f"{part.name}.parquet")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 writers[part] = open_files.enter_context(
@@ -184,7 +183,7 @@ def _groups(rows: Iterable[Row]) -> Iterator[tuple[Part, list[Row]]]:
         yield part, group
 
 
-def _need_room(part: Part, others: Iterable[Part]) -> None:
+def _need_one_reply_limit(part: Part, others: Iterable[Part]) -> None:
     for other in others:
         if other.name == part.name:
             raise ExportError(
@@ -224,20 +223,20 @@ PLACE = ("id", "tier", "length", "complexity", "context_tokens", "max_new_tokens
 COLUMNS = (*PLACE, *KEY, "messages", "prompt")
 
 
-def write_rooms(
+def write_by_reply_limit(
     split: Split, selection: Selection, file: Callable[[int], Path], text: Callable[[Row], Row], *, turns: bool
 ) -> tuple[Tally, list[int]]:
-    """Write each row as a line of JSON into the file of its room; return a tally of rows, and the rooms.
+    """Write each row as a line of JSON into the file of its reply limit; return a tally of rows, and the limits.
 
     Args:
         split: a sealed split with its keys.
         selection: which rows.
-        file: returns the file for a room, in tokens.
+        file: returns the file for a limit, in tokens.
         text: returns what is sent for a row, under the harness's own names.
         turns: whether the harness can send real turns; if not, such rows are left out, as rows with tool calls always
             are.
     """
-    tally, rooms = Tally(), set[int]()
+    tally, limits = Tally(), set[int]()
     for row in split.rows(COLUMNS, selection):
         if row["scorer"] not in SCORERS:
             tally.leave(row, UNKNOWN.ungraded)
@@ -245,19 +244,19 @@ def write_rooms(
             tally.leave(row, why)
         else:
             add_line(file(row["max_new_tokens"]), {name: row[name] for name in (*PLACE, *KEY)} | text(row))
-            rooms.add(row["max_new_tokens"])
+            limits.add(row["max_new_tokens"])
             tally.rows += 1
-    return tally, sorted(rooms)
+    return tally, sorted(limits)
 
 
-def rooms_of(held: Sequence[Row]) -> list[int]:
-    """Return the rooms of rows, in ascending order."""
-    return sorted({row["max_new_tokens"] for row in held})
+def reply_limits_of(rows: Sequence[Row]) -> list[int]:
+    """Return the limits of reply tokens of rows, in ascending order."""
+    return sorted({row["max_new_tokens"] for row in rows})
 
 
-def benchmarks(lead: str, rooms: Iterable[int]) -> dict[str, int]:
-    """Return the room of each benchmark, by name."""
-    return {f"{lead}_{room}": room for room in rooms}
+def benchmarks(lead: str, limits: Iterable[int]) -> dict[str, int]:
+    """Return the limit of reply tokens of each benchmark, by name."""
+    return {f"{lead}_{limit}": limit for limit in limits}
 
 
 def messages_of(row: Row) -> Row:

@@ -26,9 +26,9 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     return parts.written
 
 
-def _values(split: Split, held: Sequence[Row]) -> dict[str, Any]:
+def _values(split: Split, rows: Sequence[Row]) -> dict[str, Any]:
     """Return the names that the README shows."""
-    return {"lead": lead(split), "subsets": [part.name for part in sorted({part_of(row) for row in held})]}
+    return {"lead": lead(split), "subsets": [part.name for part in sorted({part_of(row) for row in rows})]}
 
 
 EXPORT = Export(

@@ -35,7 +35,7 @@ JSON_KV, SHOTS = "json_kv", 2
 
 @dataclass(frozen=True, order=True, slots=True)
 class Test:
-    """One test file: its path, HELMET's name of its data set, and the window and the room for replies in tokens."""
+    """One test file: its path, HELMET's name of its data set, and the window and the limit of replies in tokens."""
 
     file: str
     dataset: str
@@ -110,7 +110,7 @@ def line_of(row: Row) -> tuple[str, Row] | str:
         return own, helmet_line(row)
     start = row["question_start"]
     line = {"id": row["id"], "context": row["prompt"][:start], "outputs": list(wanted.wanted)}
-    if not wanted.each:
+    if not wanted.all_required:
         return ONE, {**line, "question": row["prompt"][start:].removesuffix(CUE)}
     lead = "this question" if facts(row["scorer"]).shape == "members" else "the following questions, in their order"
     question = " ".join(row["question"].split("\n"))
@@ -136,7 +136,7 @@ EXPORT = Export(
     "HELMET",
     "helmet",
     write,
-    lambda split, held: {"room": ROOM, "one": ONE, "several": SEVERAL},
+    lambda split, rows: {"room": ROOM, "one": ONE, "several": SEVERAL},
     sampling="HELMET's own defaults are `do_sample` false and `temperature` 0; its `seed` 42 draws demonstrations "
     "and is not sent.",
     headline="HELMET has one number a data set and length, by its own metrics and prompts, and averages seven "

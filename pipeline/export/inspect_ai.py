@@ -59,10 +59,10 @@ def _tasks(parts: Iterable[Part]) -> Iterable[str]:
         yield TASK.format(name=name, family=family, tier=tier)
 
 
-def _values(split: Split, held: Sequence[Row]) -> dict[str, Any]:
+def _values(split: Split, rows: Sequence[Row]) -> dict[str, Any]:
     """Return the greatest length of each task."""
     lengths: dict[str, int] = {}
-    for row in held:
+    for row in rows:
         task = f"{row['family']}_{row['tier']}"
         lengths[task] = max(row["length"], lengths.get(task, 0))
     return {"lengths": lengths}

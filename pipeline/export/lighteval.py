@@ -49,7 +49,7 @@ EXPORT = Export(
     "lighteval",
     "lighteval",
     write,
-    lambda split, held: {"lead": lead(split)},
+    lambda split, rows: {"lead": lead(split)},
     sampling="lighteval's own default is `temperature` 0; give no other in `generation_parameters`, and no seed.",
     headline="lighteval's `all` is the plain mean of its tasks, which differs where families have different numbers "
     "of them; the headline of its details, to the digit, is printed by `headline.py` here (see above).",

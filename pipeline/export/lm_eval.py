@@ -14,7 +14,14 @@ from pipeline.export.by_stratum import CARRIED, END, Part, as_yaml, copy_metrics
 from pipeline.metrics import Scorer
 
 HEADLINE, AT_LENGTH = "headline", "at_length"
-SHOWN = {"length": 1, "complexity": 1, "context_tokens": 1, "max_new_tokens": 1, "answers": ["x"], "choices": ["x"]}
+SAMPLE_VALUES = {
+    "length": 1,
+    "complexity": 1,
+    "context_tokens": 1,
+    "max_new_tokens": 1,
+    "answers": ["x"],
+    "choices": ["x"],
+}
 
 
 def write(split: Split, selection: Selection, folder: Path) -> Written:
@@ -47,7 +54,7 @@ def _common(split: Split) -> str:
     Without few-shot samples, lm-eval would read the whole test split for some. Column names have no braces, since a
     template would turn an answer like ``[1, 2]`` into a list.
     """
-    sample = {name: SHOWN.get(name, "x") for name in CARRIED if name != "messages"}
+    sample = {name: SAMPLE_VALUES.get(name, "x") for name in CARRIED if name != "messages"}
     return (
         "output_type: generate_until\n"
         "custom_dataset: !function utils.load\n"
@@ -152,7 +159,7 @@ EXPORT = Export(
     "lm-evaluation-harness",
     "lm_eval",
     write,
-    lambda split, held: {"lead": lead(split), "end": END},
+    lambda split, rows: {"lead": lead(split), "end": END},
     sampling="Every task sets `temperature` 0 and `do_sample` false; lm-eval's API models add a `seed` of 1234.",
     headline="It is `headline` of the group that holds everything, to the digit; the line of a task in that column, "
     "and in `at_length`, is only its part in the mean of its groups.",

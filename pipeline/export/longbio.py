@@ -191,7 +191,7 @@ EXPORT = Export(
     "LongBio-Benchmark",
     "longbio",
     write,
-    lambda split, held: {"model": model_name(split)},
+    lambda split, rows: {"model": model_name(split)},
     sampling="`scripts/config/params.yaml` sets `temperature` 0, `top_p` 0.95 and a `random_seed` of 2024, of which "
     "greedy decoding has no use.",
     headline="LongBio-Benchmark has one accuracy a file, by its own rules and prompts. Its "

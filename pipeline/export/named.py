@@ -20,10 +20,10 @@ from pipeline.tasks.recall.niah_text import START as NIAH_TEXT_START
 
 @dataclass(frozen=True, slots=True)
 class Strings:
-    """The strings that a right reply contains: any one of them, or each."""
+    """The strings that a right reply contains: any one of them, or all."""
 
     wanted: tuple[str, ...]
-    each: bool = False
+    all_required: bool = False
 
 
 ORDER = "the question asks for names in an order, which the rule cannot see"
@@ -46,12 +46,12 @@ def _one(row: Row) -> Strings | str:
 
 def _several(row: Row) -> Strings | str:
     wanted = parts(row)
-    return ORDER if all(part in row["question"] for part in wanted) else Strings(wanted, each=True)
+    return ORDER if all(part in row["question"] for part in wanted) else Strings(wanted, all_required=True)
 
 
 def _sourced(row: Row) -> Strings | str:
     halves = [part.rpartition(" [") for part in parts(row)]
-    return Strings(tuple(text for value, _, label in halves for text in (value, f"[{label}")), each=True)
+    return Strings(tuple(text for value, _, label in halves for text in (value, f"[{label}")), all_required=True)
 
 
 def _pair(row: Row) -> Strings | str:
@@ -60,10 +60,9 @@ def _pair(row: Row) -> Strings | str:
 
 
 def _members(row: Row) -> Strings | str:
-    none = "the set asked for is empty, and a rule that looks for strings has none to look for"
-    return (
-        none if row["target"] in (NO_MEMBERS, EMPTY_LIST) else Strings(tuple(row["target"].split(MEMBERS)), each=True)
-    )
+    if row["target"] in (NO_MEMBERS, EMPTY_LIST):
+        return "the set asked for is empty, and a rule that looks for strings has none to look for"
+    return Strings(tuple(row["target"].split(MEMBERS)), all_required=True)
 
 
 def _view(row: Row) -> Strings | str:

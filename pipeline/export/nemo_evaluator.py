@@ -1,4 +1,4 @@
-"""NeMo Evaluator: a custom benchmark (BYOB) for each room for the reply, all scored by metrics.py."""
+"""NeMo Evaluator: a custom benchmark (BYOB) for each limit of the reply, all scored by metrics.py."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from pathlib import Path
 
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import benchmarks, copy_metrics, lead, need_keys, put, rooms_of, template, write_rooms
+from pipeline.export.by_stratum import (
+    benchmarks,
+    copy_metrics,
+    lead,
+    need_keys,
+    put,
+    reply_limits_of,
+    template,
+    write_by_reply_limit,
+)
 from pipeline.rows import Row
 
 
@@ -15,13 +24,13 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     """Write ``data/<benchmark>.jsonl``, ``carrara_byob.py``, ``benchmarks.json`` and metrics.py."""
     need_keys(split, "NeMo Evaluator")
     name = lead(split)
-    tally, rooms = write_rooms(
-        split, selection, lambda room: folder / "data" / f"{name}_{room}.jsonl", _text, turns=False
+    tally, limits = write_by_reply_limit(
+        split, selection, lambda limit: folder / "data" / f"{name}_{limit}.jsonl", _text, turns=False
     )
-    if rooms:
+    if limits:
         copy_metrics(folder)
         kind = "chat" if split.manifest.frame == "chat" else "completions"
-        told = {"endpoint": kind, "benchmarks": list(benchmarks(name, rooms))}
+        told = {"endpoint": kind, "benchmarks": list(benchmarks(name, limits))}
         put(folder, "benchmarks.json", json.dumps(told, indent=1) + "\n")
         put(folder, "carrara_byob.py", template("nemo_evaluator/carrara_byob.py"))
     return tally.written
@@ -37,7 +46,7 @@ EXPORT = Export(
     "NeMo Evaluator",
     "nemo_evaluator",
     write,
-    lambda split, held: {"rooms": benchmarks(lead(split), rooms_of(held))},
+    lambda split, rows: {"reply_limits": benchmarks(lead(split), reply_limits_of(rows))},
     sampling="The command above sends `temperature` 0 and no seed.",
     headline="NeMo Evaluator has one mean for each of its benchmarks, which hold the rows of one length of reply.",
     read=False,

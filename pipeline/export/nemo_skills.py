@@ -1,4 +1,4 @@
-"""NeMo-Skills: an external repository with a benchmark for each room for the reply, scored by metrics.py."""
+"""NeMo-Skills: an external repository with a benchmark for each limit of the reply, scored by metrics.py."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pipeline.export.by_stratum import (
     messages_of,
     need_keys,
     put,
-    rooms_of,
+    reply_limits_of,
     template,
-    write_rooms,
+    write_by_reply_limit,
 )
 
 PACKAGE = "carrara_skills"
@@ -28,20 +28,20 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     """Write ``benchmark_map.json``, ``pyproject.toml`` and the package: data sets, evaluator, metrics."""
     need_keys(split, "NeMo-Skills")
     name, home = lead(split), folder / PACKAGE
-    tally, rooms = write_rooms(
-        split, selection, lambda room: home / "dataset" / f"{name}_{room}" / "test.jsonl", messages_of, turns=True
+    tally, limits = write_by_reply_limit(
+        split, selection, lambda limit: home / "dataset" / f"{name}_{limit}" / "test.jsonl", messages_of, turns=True
     )
-    if rooms:
+    if limits:
         copy_metrics(home)
-        paths = {each: f"./{PACKAGE}/dataset/{each}" for each in benchmarks(name, rooms)}
+        paths = {each: f"./{PACKAGE}/dataset/{each}" for each in benchmarks(name, limits)}
         put(folder, "benchmark_map.json", json.dumps(paths, indent=1) + "\n")
         put(folder, "pyproject.toml", _project(split))
         put(home, "__init__.py", "")
         put(home, "scoring.py", template("nemo_skills/scoring.py"))
-        for each, room in benchmarks(name, rooms).items():
+        for each, limit in benchmarks(name, limits).items():
             text = (
                 template("nemo_skills/dataset.py")
-                + f'GENERATION_ARGS = f"{{ARGS}} ++inference.tokens_to_generate={room}"\n'
+                + f'GENERATION_ARGS = f"{{ARGS}} ++inference.tokens_to_generate={limit}"\n'
             )
             put(home, f"dataset/{each}/__init__.py", text)
             put(home, f"dataset/{each}/prepare.py", template("nemo_skills/prepare.py"))
@@ -60,7 +60,7 @@ EXPORT = Export(
     "NeMo-Skills",
     "nemo_skills",
     write,
-    lambda split, held: {"rooms": benchmarks(lead(split), rooms_of(held)), "package": PACKAGE},
+    lambda split, rows: {"reply_limits": benchmarks(lead(split), reply_limits_of(rows)), "package": PACKAGE},
     sampling="The benchmarks send `temperature` 0 and no seed.",
     headline="NeMo-Skills has one mean for each of its benchmarks, which hold the rows of one length of reply.",
     read=False,

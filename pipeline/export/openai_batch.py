@@ -79,7 +79,7 @@ def _request(row: Row, model: str) -> Row:
 def for_model(model: str | None) -> Export:
     """Return the export with requests for a model; None means the first one that the split's profile names."""
 
-    def values(split: Split, held: Sequence[Row]) -> dict[str, Any]:
+    def values(split: Split, rows: Sequence[Row]) -> dict[str, Any]:
         url, named = URLS[split.manifest.frame], model or default_model(split)
         return {"model": named, "url": url, "lines": MOST_LINES, "megabytes": MOST_BYTES // 1_000_000}
 

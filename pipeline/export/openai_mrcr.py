@@ -32,7 +32,7 @@ SCHEMA = pa.schema(
         ("max_new_tokens", pa.int64()),
     ]
 )
-"""The seven columns of openai/mrcr, then the row's id, tier, lengths and room for its reply, in tokens."""
+"""The seven columns of openai/mrcr, then the row's id, tier, lengths and limit of its reply, in tokens."""
 
 SAME = ("random_string_to_prepend", "id", "tier", "length", "context_tokens", "max_new_tokens")
 COLUMNS = (*SAME, "scorer", "target", "metadata", "messages")

@@ -1,4 +1,4 @@
-"""OpenCompass: a configuration with a data set for each room for the reply, and a module that reads and scores them."""
+"""OpenCompass: a configuration with a data set for each limit of the reply, and a module that reads and scores them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pipeline.export.by_stratum import (
     messages_of,
     need_keys,
     put,
-    rooms_of,
+    reply_limits_of,
     template,
-    write_rooms,
+    write_by_reply_limit,
 )
 
 MODULE = "carrara_opencompass"
@@ -31,25 +31,27 @@ DATASET = """    {{
                 "format_variables": False,
             }},
             "retriever": {{"type": ZeroRetriever}},
-            "inferencer": {{"type": GenInferencer, "max_out_len": {room}}},
+            "inferencer": {{"type": GenInferencer, "max_out_len": {reply_limit}}},
         }},
         "eval_cfg": {{"evaluator": {{"type": RowScore}}}},
     }},
 """
-"""A data set of the configuration: the rows with one room for the reply."""
+"""A data set of the configuration: the rows with one limit of reply tokens."""
 
 
 def write(split: Split, selection: Selection, folder: Path) -> Written:
     """Write ``carrara.py`` (the configuration), ``carrara_opencompass.py``, ``data/<name>.jsonl`` and metrics.py."""
     need_keys(split, "OpenCompass")
     name = lead(split)
-    tally, rooms = write_rooms(
-        split, selection, lambda room: folder / "data" / f"{name}_{room}.jsonl", messages_of, turns=True
+    tally, limits = write_by_reply_limit(
+        split, selection, lambda limit: folder / "data" / f"{name}_{limit}.jsonl", messages_of, turns=True
     )
-    if rooms:
+    if limits:
         copy_metrics(folder)
         put(folder, f"{MODULE}.py", template("opencompass/carrara_opencompass.py"))
-        listed = "".join(DATASET.format(name=each, room=room) for each, room in benchmarks(name, rooms).items())
+        listed = "".join(
+            DATASET.format(name=each, reply_limit=limit) for each, limit in benchmarks(name, limits).items()
+        )
         put(folder, "carrara.py", template("opencompass/carrara.py") + f"\ndatasets = [\n{listed}]\n")
     return tally.written
 
@@ -60,7 +62,7 @@ EXPORT = Export(
     "OpenCompass",
     "opencompass",
     write,
-    lambda split, held: {"rooms": benchmarks(lead(split), rooms_of(held))},
+    lambda split, rows: {"reply_limits": benchmarks(lead(split), reply_limits_of(rows))},
     sampling="The configuration sends `temperature` 0 and no seed.",
     headline="OpenCompass has one mean for each of its data sets, which hold the rows of one length of reply.",
     read=False,

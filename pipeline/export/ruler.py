@@ -1,4 +1,4 @@
-"""RULER: its JSON Lines, as a benchmark beside its own, with each task's room for replies.
+"""RULER: its JSON Lines, as a benchmark beside its own, with each task's limit of reply tokens.
 
 Rows of RULER's own tasks have its names, so that its own benchmark reads them too.
 """
@@ -40,8 +40,8 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
         own = names_of(row).ruler
         name = own or task_name(row)
         path = files_below(out, "data", group_name(row), name, "validation.jsonl")
-        room = min(row["max_new_tokens"], tasks.get(name, (row["max_new_tokens"], ""))[0])
-        tasks[name] = room, RULES[wanted.each or (bool(own) and own not in ANSWERED)]
+        limit = min(row["max_new_tokens"], tasks.get(name, (row["max_new_tokens"], ""))[0])
+        tasks[name] = limit, RULES[wanted.all_required or (bool(own) and own not in ANSWERED)]
         numbers[path] = numbers.get(path, -1) + 1
         add_line(path, _line(row, numbers[path], wanted))
         tally.rows += 1
@@ -62,13 +62,13 @@ def _line(row: Row, number: int, wanted: Strings) -> Row:
 
 def _name_tasks(scripts: Path, tasks: dict[str, tuple[int, str]]) -> None:
     """Write what RULER looks up for ``--benchmark carrara``: a YAML file, and tables of reply limits and rules."""
-    rooms = {
-        name: {"tokens_to_generate": room, "template": "", "answer_prefix": ""} for name, (room, _) in tasks.items()
+    limits = {
+        name: {"tokens_to_generate": limit, "template": "", "answer_prefix": ""} for name, (limit, _) in tasks.items()
     }
     for name, text in (
         ("carrara.yaml", as_yaml({name: {"task": name, "args": {}} for name in tasks})),
         ("data/carrara/constants.py", template("ruler/data_constants.py")),
-        ("data/carrara/tasks.json", json.dumps(rooms, indent=1) + "\n"),
+        ("data/carrara/tasks.json", json.dumps(limits, indent=1) + "\n"),
         ("eval/carrara/constants.py", template("ruler/eval_constants.py")),
         ("eval/carrara/tasks.json", json.dumps({name: rule for name, (_, rule) in tasks.items()}, indent=1) + "\n"),
     ):

@@ -56,7 +56,7 @@ EXPORT = Export(
     "verifiers",
     "verifiers",
     write,
-    lambda split, held: {"package": package(split)},
+    lambda split, rows: {"package": package(split)},
     sampling="This package's harness sends `temperature` 0 and no seed; `--sampling.temperature` and the like "
     "replace them.",
     headline="verifiers knows no means but those of all rows, which is what it prints for `row_score`; the headline "

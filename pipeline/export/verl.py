@@ -113,7 +113,7 @@ EXPORT = Export(
     "verl and TRL",
     "verl",
     write,
-    lambda split, held: {"groups": list(group_counts(held))},
+    lambda split, rows: {"groups": list(group_counts(rows))},
     sampling="The trainers sample as they are told: verl validates with `temperature` 0 unless "
     "`actor_rollout_ref.rollout.val_kwargs` says otherwise.",
     headline="verl has one mean for each `data_source`, a family and subtask over its lengths.",

@@ -1,4 +1,4 @@
-"""vLLM's serving benchmark: JSON Lines of prompts with the room for each reply, to measure speed at real lengths."""
+"""vLLM's serving benchmark: JSON Lines of prompts with the limit of each reply, to measure speed at real lengths."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXPORT = Export(
     "vLLM's benchmark of serving",
     "vllm_bench",
     write,
-    lambda split, held: {"counts": group_counts(held)},
+    lambda split, rows: {"counts": group_counts(rows)},
     sampling="vLLM's benchmark sends `temperature` 0 unless told otherwise, and no seed.",
     headline="",
 )

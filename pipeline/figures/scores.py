@@ -230,7 +230,7 @@ class Gap:
     high: float
 
     @property
-    def told(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the interval excludes 0."""
         return not self.low <= 0 <= self.high
 
@@ -244,8 +244,8 @@ def difference_picture(name: str, title: str, caption: str, gaps: Sequence[Gap])
         for at, gap in enumerate(gaps):
             axes.hlines(at, 100 * gap.low, 100 * gap.high, color=INK, linewidth=1.4)
             axes.plot(
-                [100 * gap.mean], [at], marker="D" if not at else "o", markersize=6, color=INK if gap.told else PAPER,
-                markeredgecolor=INK, markeredgewidth=1.2,
+                [100 * gap.mean], [at], marker="D" if not at else "o", markersize=6,
+                color=INK if gap.is_significant else PAPER, markeredgecolor=INK, markeredgewidth=1.2,
             )  # fmt: skip
             axes.text(1.03, at, signed(gap.mean), transform=axes.get_yaxis_transform(), va="center", fontsize=9.5)
         axes.set(title=title, xlabel="difference, points", ylim=(len(gaps) - 0.5, -0.6))

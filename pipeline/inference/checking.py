@@ -1,8 +1,8 @@
-"""What a server does with prompts, before a long run: their tokens, the template, BOS, thinking, the window.
+"""Checks of a server before a long run: token counts, the chat template, BOS, thinking, the window.
 
-Servers tell it by different means, and each is asked by all of them: ``usage`` of a reply, ``/tokenize`` (llama.cpp,
-vLLM, SGLang, TGI), ``/apply-template`` (llama.cpp), ``/detokenize`` (vLLM), ``/v1/models``, ``/props``, ``/info`` and
-``/get_server_info`` for the window, and what a server says when it refuses.
+Servers report these in different ways, and all ways are tried: ``usage`` of a reply, ``/tokenize`` (llama.cpp, vLLM,
+SGLang, TGI), ``/apply-template`` (llama.cpp), ``/detokenize`` (vLLM), ``/v1/models``, ``/props``, ``/info`` and
+``/get_server_info`` for the window, and the messages of refusals.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pipeline.turns import turns_of
 
 NOT_TOLD = "not reported"
 ROOM = 8
-"""Tokens of the replies that are asked for; a reply that thinks begins with that."""
+"""Tokens of a reply for the check of thinking; a model that thinks does so first."""
 THINKING = 4096
-"""Tokens for a reply with which a model can reason first; replies without reasoning have at most 1,024."""
+"""Room for a reply from which on a model can reason first; replies without reasoning have at most 1,024 tokens."""
 SHOWN = 40
-"""Characters that are shown of templates where they begin to differ."""
+"""Characters of a template that are shown where it differs."""
 WINDOWS = (
     ("/v1/models", ("data", 0, "max_model_len")),
     ("/props", ("default_generation_settings", "n_ctx")),
@@ -34,12 +34,12 @@ WINDOWS = (
     ("/get_server_info", ("context_length",)),
     ("/get_server_info", ("max_req_input_len",)),
 )
-"""Where servers say how many tokens fit: vLLM and SGLang, llama.cpp (of one slot), TGI, SGLang."""
+"""Where servers report their window: vLLM and SGLang, llama.cpp (for one slot), TGI, SGLang."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: by which means, what it should be, what it is, and what is wrong with it."""
+    """The result of one check: how it was made, what was expected and found, and what is wrong."""
 
     check: str
     means: str
@@ -49,21 +49,21 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """What the table says: right, wrong, or not told."""
+        """The word in the table: right, wrong, or - for not reported."""
         return "wrong" if self.fault else ("-" if self.found == NOT_TOLD else "right")
 
 
 def check_server(endpoint: Endpoint, rows: Sequence[Row], profile: Profile | None, window: int) -> Iterator[Finding]:
-    """Yield what a server does with some rows.
+    """Yield the findings of all checks of a server.
 
     Args:
-        endpoint: whom to ask.
+        endpoint: the server.
         rows: a few rows, with the columns that a run reads; the last one may be the longest.
-        profile: what they are cut for; without it no template can be compared.
-        window: the tokens of the largest window that is to be asked.
+        profile: the profile that they are cut for; without it, the template is not compared.
+        window: the largest window of a row, in tokens.
 
     Raises:
-        EndpointError: if the server answers nobody.
+        EndpointError: if the server would refuse any request.
     """
     told = window_of(endpoint)
     yield _fits(told, window)
@@ -81,7 +81,7 @@ def check_server(endpoint: Endpoint, rows: Sequence[Row], profile: Profile | Non
 
 
 def window_of(endpoint: Endpoint) -> tuple[str, int] | None:
-    """Return where a server tells its window, and what it is."""
+    """Return the path at which a server reports its window, and the window; None if it does not."""
     for path, keys in WINDOWS:
         found = endpoint.look(path)
         for key in keys:
@@ -105,7 +105,7 @@ def _fits(told: tuple[str, int] | None, window: int) -> Finding:
 
 
 def _counts(endpoint: Endpoint, rows: Sequence[Row]) -> tuple[list[int], list[str]]:
-    """Return by how much the server counts more tokens than rows have, and its words where it refuses one."""
+    """Return how many more tokens than expected the server counts for each row, and its errors for refused rows."""
     off, refused = list[int](), list[str]()
     for row in rows:
         try:
@@ -139,7 +139,7 @@ def _sent(off: Sequence[int], refused: Sequence[str], rows: int) -> Iterator[Fin
 
 
 def _bare(endpoint: Endpoint, rows: Sequence[Row]) -> Finding:
-    """Compare the tokens of prompts alone: they tell another vocabulary from another template."""
+    """Compare the tokens of bare prompts, to distinguish a wrong vocabulary from a wrong template."""
     off = list[int]()
     for row in rows:
         ids = None if row["messages"] else _tokens(endpoint, {"prompt": row["prompt"]}, special=False)
@@ -157,7 +157,7 @@ def _bare(endpoint: Endpoint, rows: Sequence[Row]) -> Finding:
 
 
 def _tokens(endpoint: Endpoint, what: Mapping[str, Any], *, special: bool) -> list[Any] | None:
-    """Return the tokens of a text or of messages, as servers name both, with or without those that are added."""
+    """Return the tokens of a text or of messages, with or without added special tokens; None if not reported."""
     names = {"content": what["prompt"], "inputs": what["prompt"]} if "prompt" in what else {}
     more = {"model": endpoint.model, "add_special": special, "add_special_tokens": special, **names}
     found = endpoint.look("/tokenize", {**what, **more})
@@ -168,7 +168,7 @@ def _tokens(endpoint: Endpoint, what: Mapping[str, Any], *, special: bool) -> li
 
 
 def _rendered(endpoint: Endpoint, row: Row) -> tuple[str | None, str]:
-    """Return what the server makes of the messages of a row, and by which means it tells."""
+    """Return the text that the server's template makes of a row's messages (or None), and the path that reported it."""
     messages = messages_of(row)
     found = endpoint.look("/apply-template", {"messages": messages})
     if isinstance(found, Mapping) and isinstance(found.get("prompt"), str):
@@ -207,7 +207,7 @@ def _wanted(row: Row, profile: Profile | None) -> str | None:
 
 
 def _bos(endpoint: Endpoint, row: Row, off: Sequence[int], profile: Profile | None) -> Finding:
-    """Tell whether a token stands twice at the beginning; where no ids are told, one token more in each row says it."""
+    """Check for a repeated first token; without token ids, one extra token in every row shows it."""
     what = {"messages": messages_of(row)} if row["frame"] == "chat" else {"prompt": row["prompt"]}
     ids = _tokens(endpoint, what, special=row["frame"] != "chat")
     twice = "the token that begins a text stands twice: let either the template or the tokenizer add it"
@@ -225,7 +225,7 @@ def _once(means: str) -> Finding:
 
 
 def _thinking(endpoint: Endpoint, text: str | None, *, room: bool) -> Finding:
-    """Tell whether replies begin with reasoning, for which rows may not have room."""
+    """Check whether replies begin with reasoning, for which rows may have no room."""
     body = endpoint.ask([{"role": "user", "content": "Reply with the word yes."}], more={"max_tokens": ROOM})
     message = body["choices"][0]["message"]
     fields = any(message.get(name) for name in ("reasoning_content", "reasoning"))

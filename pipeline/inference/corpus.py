@@ -1,7 +1,7 @@
 """A corpus written by a language model: every reply is kept verbatim, and a run resumes where the last one stopped.
 
-Beside the corpus lies a file of replies, one JSON object a line: what was asked, of whom, and the whole body of the
-answer. The corpus is made of the replies that passed, so it can be made again from them without asking anybody.
+Beside the corpus is a file of replies in JSON Lines, each with its request, the model, and the whole body. The corpus
+consists of the replies that passed all checks, so it can be made again from this file without new requests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pipeline.inference.endpoint import Endpoint, asked, content_of, unfinished
 from pipeline.worlds.writing.corpus import Writing, near_doubles, text_fault
 
 SHORTEST = 200
-"""Characters of a text: what is shorter is mostly a refusal."""
+"""The fewest characters of a text: shorter ones are mostly refusals."""
 PROMPT = (
     "{request} Use 80 to 220 words. Give the text alone, in plain characters without Markdown, without a remark before "
     "or after it. This is number {number} of several on the same subject: make it unlike the others in plan and words."
@@ -33,7 +33,7 @@ AROUND = (
     re.compile(r"\A(?:Sure|Certainly|Of course|Here(?:'s| is| are))\b[^\n]{0,120}:\n\s*\n"),
     re.compile(r"\A```[^\n]*\n|\n```\Z"),
 )
-"""What models put around a text: thoughts, a remark, a fence."""
+"""What models put around a text: reasoning, a remark, a code fence."""
 REFUSAL = re.compile(
     r"(?:I'm sorry|I am sorry|Sorry|I apologi[sz]e),? but I\b|As an AI\b|I(?:'m| am) (?:unable|not able) to\b"
     r"|I (?:can't|cannot|can not) (?:help|assist|write|provide|comply|fulfil)"
@@ -44,7 +44,7 @@ Place = tuple[str, str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class TextRequest:
-    """A text to ask for: the `number`-th of its format, topic and tone; `request` is the request for it."""
+    """A text to ask for: number `number` of its format, topic and tone; `request` describes it."""
 
     format: str
     topic: str
@@ -54,17 +54,17 @@ class TextRequest:
 
     @property
     def place(self) -> Place:
-        """What tells one wish from another."""
+        """The fields that identify a request."""
         return self.format, self.topic, self.tone, self.number
 
     def prompt(self, attempt: int) -> str:
-        """Return what is sent; another attempt has another number, so that no cache answers it."""
+        """Return the prompt; each attempt has its own number, so that no cache answers it."""
         return PROMPT.format(request=self.request, number=self.number + 1 + 1000 * (attempt - 1))
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyRecord:
-    """A reply as it is kept: the wish, who gave it, and its body; `fault` says why it is not used."""
+    """A stored reply: the request, endpoint and model, and its body; `fault` is why it is not used."""
 
     format: str
     topic: str
@@ -80,14 +80,14 @@ class ReplyRecord:
 
     @property
     def place(self) -> Place:
-        """The place of the wish."""
+        """The fields that identify the request."""
         return self.format, self.topic, self.tone, self.number
 
 
 class ReplyJournal(Journal):
-    """The file of replies: read once, then appended to line by line. One process at a time has it.
+    """The file of replies: read once, then appended to line by line, by one process at a time.
 
-    `used` are the answers of one model that passed, `faults` why the last one that did not was refused.
+    `used` has the replies of one model that passed; `faults` has why the last other reply to a request was not used.
     """
 
     def __init__(self, path: Path, model: str) -> None:
@@ -107,7 +107,7 @@ class ReplyJournal(Journal):
             raise BuildError(said) from None
 
     def keep(self, endpoint: Endpoint, wish: TextRequest, attempt: int, body: dict[str, Any]) -> bool:
-        """Write a reply down; tell whether its text can be used."""
+        """Store a reply; return whether its text can be used."""
         text, asked = plain(content_of(body)), wish.prompt(attempt)
         answer = ReplyRecord(*wish.place, attempt, endpoint.address, endpoint.model, asked, "", text, body)
         answer = replace(answer, fault=self._fault(answer))
@@ -116,7 +116,7 @@ class ReplyJournal(Journal):
         return not answer.fault
 
     def _use(self, answer: ReplyRecord) -> None:
-        """Use an answer if it holds today, whatever was thought of it when it came."""
+        """Use a reply if it passes the present checks, whatever fault was stored with it."""
         if answer.model != self._model or answer.place in self.used:
             return
         self.attempts[answer.place] = max(self.attempts[answer.place], answer.attempt)
@@ -144,7 +144,7 @@ class ReplyJournal(Journal):
 
 
 def plain(content: str) -> str:
-    """Return the text of a reply without what models put around it."""
+    """Return the text of a reply without what models put around it (AROUND)."""
     text = unicodedata.normalize("NFC", content.replace("\r\n", "\n")).strip()
     for around in AROUND:
         text = around.sub("", text).strip()
@@ -152,11 +152,11 @@ def plain(content: str) -> str:
 
 
 ATTEMPTS = 3
-"""How often a text is asked for anew in a run where a reply cannot be used."""
+"""How often a text is asked for in a run, until a reply can be used."""
 NAMED = 8
-"""Texts that are named where some could not be had."""
+"""The most texts that the message about failed texts names."""
 Turn = tuple[TextRequest, int, int]
-"""A wish, its turn in this run, and its attempt in all runs."""
+"""A request, its attempt in this run, and its attempt over all runs."""
 
 
 def replies_path(corpus: Path) -> Path:
@@ -167,12 +167,12 @@ def replies_path(corpus: Path) -> Path:
 def ask_corpus(
     endpoint: Endpoint, wishes: Sequence[TextRequest], corpus: Path, *, workers: int, on_done: Callable[[], None]
 ) -> int:
-    """Ask for every text that this model has not given yet, keep each reply, and write the corpus.
+    """Ask for every text that this model has not written yet, store each reply, and write the corpus.
 
-    `on_done` is called for every text that is there. Returns how many were not there before.
+    `on_done` is called for every finished text, old or new. Returns how many were new.
 
     Raises:
-        EndpointError: if the endpoint refuses or stays silent, or gives texts that cannot be used; what came is kept.
+        EndpointError: if the endpoint refuses or stays silent, or some texts cannot be used; all replies are kept.
         BuildError: if the file of replies cannot be read or written.
     """
     with ReplyJournal(replies_path(corpus), endpoint.model) as journal:
@@ -199,7 +199,7 @@ def _lacking(owed: Sequence[TextRequest], journal: ReplyJournal) -> str:
 def _ask_all(
     endpoint: Endpoint, owed: Sequence[TextRequest], journal: ReplyJournal, workers: int, on_done: Callable[[], None]
 ) -> None:
-    """Keep `workers` requests in flight; after a fatal error wait for those in flight, and keep their replies."""
+    """Keep `workers` requests in flight; after a fatal error, wait for the rest and store their replies."""
     waiting, stop, fault = [(wish, 1) for wish in reversed(owed)], Event(), None
 
     def take() -> Turn | None:
@@ -227,7 +227,7 @@ def _ask_all(
 
 
 def write_corpus(path: Path, answers: Sequence[ReplyRecord]) -> None:
-    """Write the texts with their provenance, as a corpus that a build can read."""
+    """Write texts with their provenance as a corpus that a build can read."""
     with atomic_write(path) as aside, aside.open("w", encoding="utf-8") as file:
         for answer in answers:
             writing = Writing(answer.format, answer.topic, answer.tone, answer.text)

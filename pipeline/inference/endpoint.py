@@ -1,4 +1,4 @@
-"""A client of OpenAI-compatible servers: one request, its retries, and readable errors."""
+"""A client for OpenAI-compatible servers: requests, retries, and readable errors."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from pipeline.version import __version__
 
 
 class Deadline:
-    """Cuts the connection that is made within it after some seconds.
+    """Cuts connections opened within it after some seconds.
 
-    A timeout of a socket bounds each wait for bytes; a server that drips them, or says ``100 Continue`` without end,
-    would hold its client for ever.
+    A socket's timeout only bounds each wait for bytes: a server that sends them one by one, or ``100 Continue`` again
+    and again, would block its client forever.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -41,22 +41,22 @@ class Deadline:
         self._timer.daemon = True
 
     def __enter__(self) -> Self:
-        """Start to count."""
+        """Start the timer."""
         self._timer.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop to count."""
+        """Stop the timer."""
         self._timer.cancel()
         for line in self._lines:
             line.close()
 
     def handlers(self) -> tuple[urllib.request.BaseHandler, ...]:
-        """Return what opens connections within it."""
+        """Return urllib's handlers that open connections within the deadline."""
         return _Plain(self), _Tls(self)
 
     def connection(self, kind: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what makes a connection of a kind within it."""
+        """Return a factory of connections of a kind within the deadline."""
 
         def made(*args: Any, **how: Any) -> Any:
             line = kind(*args, **how)
@@ -67,7 +67,7 @@ class Deadline:
 
     def _connected(self, *args: Any, **how: Any) -> socket.socket:
         line = socket.create_connection(*args, **how)
-        self._lines.append(line.dup())  # TLS takes the first one over
+        self._lines.append(line.dup())  # TLS takes over the original
         if self.over:
             self._cut()
         return line
@@ -98,17 +98,17 @@ class _Tls(urllib.request.HTTPSHandler):
 
 
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-"""HTTP states that another try may mend."""
+"""HTTP statuses for which a retry may succeed."""
 OF_REQUEST = frozenset({400, 413, 422})
-"""HTTP states that may be the fault of one request alone, as of a prompt that is too long."""
+"""HTTP statuses that may concern one request only, such as a prompt that is too long."""
 HOPELESS = (ssl.SSLError, ssl.SSLCertVerificationError)
-"""Faults of a connection that none will: no certificate, or no TLS at all. Their other kinds are broken lines."""
+"""Errors that no retry will mend: a bad certificate, or no TLS. Other subclasses of SSLError are broken connections."""
 LONGEST_WAIT, TOLD_WAIT = 60.0, 5.0
-"""Seconds of a wait between tries at most, and from which on it is told."""
+"""The longest wait between tries, and the shortest that is reported, in seconds."""
 MESSAGE = 600
-"""Characters of an error that holds a server's words."""
+"""The most characters of an error with a server's message."""
 LARGEST = 8 * 1024 * 1024
-"""Bytes of a reply that are read."""
+"""The most bytes of a reply."""
 SAID = {
     401: "the server rejected the API key: set CARRARA_API_KEY or OPENAI_API_KEY",
     403: "the key may not use this model",
@@ -122,15 +122,15 @@ class Endpoint:
     """The address of a server and the model to ask there.
 
     Attributes:
-        url: ``http(s)://host/v1``, without a user, a password or a query: it stands in errors and in every row.
-        model: the name that the endpoint gives it.
+        url: ``http(s)://host/v1``, without user, password or query, since it appears in errors and in files.
+        model: the model's name at this endpoint.
         key: sent as a bearer token; hidden wherever a server repeats it.
-        timeout: seconds for each try, from the connection to the last byte; and for all the waits between the tries of
-            a request that a server asks for.
-        tries: how often one request is sent.
-        options: what is sent with each request beside model and messages; None leaves out what else would be sent.
-        pause: how to wait.
-        on_wait: called with a line before a wait that takes a while.
+        timeout: seconds for each try, from connecting to the last byte; also the most seconds, over all tries of a
+            request, that the client waits because the server asks for it.
+        tries: how often one request is sent at most.
+        options: further fields of each request; None removes a field.
+        pause: a function that sleeps.
+        on_wait: called with a message before a wait of TOLD_WAIT seconds or more.
     """
 
     url: str
@@ -143,10 +143,10 @@ class Endpoint:
     on_wait: Callable[[str], None] = lambda said: None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be sent.
+        """Check the address, the key and the number of tries.
 
         Raises:
-            EndpointError: naming the address; never the key.
+            EndpointError: if one is not valid; the message never contains the key.
         """
         if any(mark in self.url for mark in "@?#"):
             raise EndpointError(
@@ -161,7 +161,7 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """The address of chat completions."""
+        """The URL of chat completions."""
         return self._place("/chat/completions")
 
     def _place(self, tail: str) -> str:
@@ -174,33 +174,33 @@ class Endpoint:
         more: Mapping[str, Any] | None = None,
         given_up: Callable[[], bool] = lambda: False,
     ) -> dict[str, Any]:
-        """Return the body of the reply to some messages; its first choice is a message, be it without text.
+        """Return the body of the reply to some messages; its first choice has a message, perhaps without text.
 
-        `more` is sent beside them. There are no more tries once `given_up` says so.
+        `more` are further fields of the request. There are no retries once `given_up` returns True.
 
         Raises:
-            RefusedError: if it never will answer this request.
-            RequestError: if it refuses this request, or no try brought a reply that can be read.
-            EndpointError: if it would refuse any other as well.
+            RefusedError: if the server will never answer this request.
+            RequestError: if it refuses this request, or no try returned a readable reply.
+            EndpointError: if it would refuse any request.
         """
         return self._asked(self.address, _is_chat, {"messages": list(messages), **(more or {})}, given_up)
 
     def complete(
         self, prompt: str, *, more: Mapping[str, Any] | None = None, given_up: Callable[[], bool] = lambda: False
     ) -> dict[str, Any]:
-        """Return the body of the completion of a bare string, as `ask` does that of a reply.
+        """Return the body of the completion of a bare string; see `ask`.
 
         Raises:
-            RefusedError: if it never will answer this request.
-            RequestError: if it refuses this request, or no try brought a reply that can be read.
-            EndpointError: if it would refuse any other as well.
+            RefusedError: if the server will never answer this request.
+            RequestError: if it refuses this request, or no try returned a readable reply.
+            EndpointError: if it would refuse any request.
         """
         return self._asked(self._place("/completions"), _is_text, {"prompt": prompt, **(more or {})}, given_up)
 
     def look(self, path: str, what: Mapping[str, Any] | None = None) -> Any:
-        """Return what a server says of itself at a path below its root, JSON; None where it has no such path.
+        """Return the JSON at a path below a server's root, or None if there is none.
 
-        `what` is posted; without it the path is only read. There is one try, since no server has all paths.
+        With `what` the request is a POST, otherwise a GET. There are no retries, since no server has all paths.
         """
         root = self._place("").removesuffix("/v1")
         body = None if what is None else json.dumps(what).encode()
@@ -261,14 +261,14 @@ class Endpoint:
 
 
 def _line(text: str) -> str:
-    """Return a text as one line in which nothing acts on a terminal: a server's words stand in errors."""
+    """Return a text, which may contain a server's message, as one line without terminal controls."""
     return plain(" ".join(text[:MESSAGE].split()))
 
 
 class _TryError(Exception):
-    """Why a try failed; whether another may succeed, after `wait` seconds if the server says how many.
+    """Why a try failed; `again` if a retry may succeed, after `wait` seconds if the server states these.
 
-    `alone`: it may be the fault of this request, and others be answered; `final`: this one never will be.
+    With `alone`, the server may still answer other requests; with `final`, it will never answer this one.
     """
 
     def __init__(self, said: str, *, again: bool, wait: float = 0.0, alone: bool = False, final: bool = False) -> None:
@@ -277,10 +277,10 @@ class _TryError(Exception):
 
 
 class _Staying(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect, since the key would be sent along."""
+    """Follows no redirects, since the key would be sent along."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Leave it to the caller."""
+        """Return None, so that the redirect becomes an HTTPError."""
 
 
 def _is_address(url: str) -> bool:
@@ -349,7 +349,7 @@ def _refused(fault: urllib.error.HTTPError, key: str) -> _TryError:
 
 
 def _seconds(headers: Message) -> float:
-    """Read Retry-After: seconds, or a date, which is compared with the server's own."""
+    """Return the seconds of Retry-After, which may be a date, compared then with the server's Date header."""
     given = headers.get("Retry-After", "0")
     try:
         return max(0.0, float(given))
@@ -362,7 +362,7 @@ def _seconds(headers: Message) -> float:
 
 
 def content_of(body: Mapping[str, Any]) -> str:
-    """Return the text of a reply's first choice: a string, or parts of one; nothing if it has none."""
+    """Return the text of a reply's first choice, with parts joined; "" if it has none."""
     choice = body["choices"][0]
     content = choice["message"].get("content") if "message" in choice else choice.get("text")
     if isinstance(content, list):
@@ -371,7 +371,7 @@ def content_of(body: Mapping[str, Any]) -> str:
 
 
 def unfinished(body: Mapping[str, Any]) -> str:
-    """Return why a reply has no text or an incomplete one; empty if it is complete."""
+    """Return why a reply has no text or an incomplete one; "" if it is complete."""
     choice = body["choices"][0]
     reason = str(choice.get("finish_reason") or "stop").lower()
     if reason in CUT | HELD:
@@ -388,10 +388,10 @@ R = TypeVar("R")
 def asked(
     take: Callable[[], J | None], ask: Callable[[J], R], workers: int, stop: Event
 ) -> Iterator[tuple[J, R | Exception]]:
-    """Yield jobs with what came of them, in the order in which it comes, with `workers` of them under way.
+    """Yield jobs with their results or exceptions in order of completion, with `workers` jobs at a time.
 
-    `take` returns the next job, or None while there is none; `ask` runs in a thread. `stop` is set at the end, whatever
-    ends it: requests that are still under way should look at it.
+    `take` returns the next job, or None while there is none; `ask` runs in a thread. `stop` is set when iteration ends
+    for any reason, so that requests still in flight can give up.
     """
     replies: SimpleQueue[tuple[J, R | Exception]] = SimpleQueue()
 

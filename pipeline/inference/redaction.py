@@ -1,4 +1,4 @@
-"""Hiding a key in what a server says, in whatever form it says it: spelled apart, in capitals, encoded, in part."""
+"""Hiding a key in a server's text, even if it is spaced out, in capitals, encoded, or only a part of it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from itertools import pairwise
 from typing import Any
 
 SECRET = 12
-"""Characters of a key that is a secret; a shorter one is a word for servers that want none, as ``EMPTY``."""
+"""The fewest characters of a secret key; shorter ones, such as ``EMPTY``, are for servers that need none."""
 PART, MOST_OF_IT = 6, 16
-"""Letters and digits in a row that are a part of a key: in a server's words, and in a reply, which is kept as it is
-wherever it may be a model's."""
+"""How many consecutive letters and digits count as a part of a key: in a server's messages, and in replies, where more
+are needed so that a model's own text stays unchanged."""
 HIDDEN = "***"
 APART = re.compile("[^A-Za-z0-9]+")
 SIGN = re.compile("[A-Za-z0-9]")
 WORD = re.compile("[A-Za-z0-9+/=_%-]")
-"""What a word in which a part of a key stands is made of: it is hidden whole."""
+"""A character of a word; a word that contains a part of a key is hidden whole."""
 
 
 def hidden(text: str, key: str, part: int = PART) -> str:
-    """Return a text with every part of a key hidden, whatever stands between its letters and digits.
+    """Return a text with every part of a key hidden, whatever is between its letters and digits.
 
     >>> hidden("bad key: SK-TEST 0123456789ABC", "sk-test-0123456789abcdef")
     'bad key: ***'
@@ -36,7 +36,7 @@ def hidden(text: str, key: str, part: int = PART) -> str:
     signs = [found.start() for found in SIGN.finditer(text)]
     edges = [0]
     for start, end in _merged(spans, part):
-        if signs[end - 1] < edges[-1]:  # in a word that is hidden
+        if signs[end - 1] < edges[-1]:  # in a word that is already hidden
             continue
         first, last = signs[start], signs[end - 1] + 1
         while first > edges[-1] and WORD.match(text[first - 1]):
@@ -49,7 +49,7 @@ def hidden(text: str, key: str, part: int = PART) -> str:
 
 
 def hidden_within(value: Any, key: str) -> Any:
-    """Return a value of JSON whose texts hold no more than a few characters of a key in a row."""
+    """Return a JSON value with every part of a key of MOST_OF_IT characters or more hidden in its strings."""
     if isinstance(value, str):
         return hidden(value, key, MOST_OF_IT)
     if isinstance(value, list):
@@ -61,10 +61,10 @@ def hidden_within(value: Any, key: str) -> Any:
 
 @lru_cache(maxsize=8)
 def _parts(key: str, part: int) -> frozenset[str]:
-    """Return the shortest texts that give a key away, each in small letters and digits."""
+    """Return all parts of a key, also reversed or encoded, in lower-case letters and digits."""
     raw = key.encode()
     forms = [key, key[::-1], raw.hex()]
-    for before in range(3):  # where it begins within three bytes; what its neighbours decide is left out
+    for before in range(3):  # its offset modulo 3 bytes; characters that depend on neighboring bytes are cut off
         coded = b64encode(b"\0" * before + raw).decode()
         forms.append(coded[4 if before else 0 : -4])
     plain = [APART.sub("", form).lower() for form in forms]
@@ -76,7 +76,7 @@ def _places(text: str, part: str) -> list[int]:
 
 
 def _merged(spans: list[tuple[int, int]], part: int) -> list[tuple[int, int]]:
-    """Return spans in order, those that touch or nearly do as one."""
+    """Return sorted spans, merging those that are at most `part` apart."""
     found = [spans[0]]
     for start, end in spans[1:]:
         if start <= found[-1][1] + part:

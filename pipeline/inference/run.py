@@ -1,4 +1,4 @@
-"""A run: rows are sent to an OpenAI-compatible server, and each reply becomes a line in a file of predictions."""
+"""A run: sends rows to an OpenAI-compatible server, and writes each reply as a line of a file of predictions."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from pipeline.turns import Message, sent
 class Predictions(Journal):
     """An open file of predictions of one model on one split.
 
-    What a row has is one of three: a reply (`answered`; `cut` those of them that ended where their room did, `called`
-    those that call a tool where words were asked for, which have no text), a reply without text (`empty`), or a
-    server's final refusal (`refused`). A failed try is none of them.
+    A row is in at most one of three sets: `answered` with a reply, `empty` with a reply without text, or `refused` for
+    good by the server. A failed try counts as none of these. Replies in `cut` ended at their token limit. Those in
+    `called` have no text, since they call a tool instead of answering; they are in `answered`, too.
 
     Args:
-        path: the file; it is made if it is not there.
-        model: whose predictions they are.
-        tags: the split tags that ids may end in.
+        path: the file; it is created if it is missing.
+        model: the model that made the predictions.
+        tags: the tags that ids may end in.
         again: whether rows that were refused, or have an empty reply, are asked again.
     """
 
@@ -46,7 +46,7 @@ class Predictions(Journal):
         self._owed: set[str] = set()
 
     def is_done(self, row_id: str) -> bool:
-        """Tell whether a row is not asked any more."""
+        """Return whether a row needs no request."""
         known = row_id in self.answered or row_id in self.empty or row_id in self.refused
         return known and row_id not in self._owed
 
@@ -96,19 +96,19 @@ class Predictions(Journal):
             self.refused[row_id] = error
 
     def keep(self, row_id: str, prediction: str | None, more: Mapping[str, Any]) -> None:
-        """Write a reply down; None is one without text."""
+        """Record a reply; None stands for one without text."""
         self._append({"id": row_id, "prediction": prediction, "model": self._model, **more})
         self._owed.discard(row_id)
         self._take(row_id, prediction, more.get("finish_reason"), called=bool(more.get("called")))
 
     def keep_refusal(self, row_id: str, error: str) -> None:
-        """Record that the server will never answer a row; the next run does not send it again."""
+        """Record that the server will never answer a row, so that the next run does not send it."""
         self._append({"id": row_id, "prediction": None, "model": self._model, "refused": error})
         self._owed.discard(row_id)
         self._take_refusal(row_id, error)
 
     def keep_failure(self, row_id: str, error: str) -> None:
-        """Record why a row has no reply; the next run sends it again."""
+        """Record why a row has no reply, which the next run asks for again."""
         self._append({"id": row_id, "prediction": None, "model": self._model, "error": error})
 
 
@@ -116,19 +116,19 @@ COLUMNS = [
     *("id", "length", "frame", "scorer", "context_tokens", "prompt_tokens", "template_tokens", "max_new_tokens"),
     *("messages", "prompt"),
 ]
-"""What is read of a row that is to be sent."""
+"""The columns that a run reads."""
 MOST = 1 << 40
-"""Tokens that no prompt has: a count of more is none."""
+"""Token counts from here on are not plausible and are ignored."""
 IN_A_ROW = 8
-"""Failures in a row, beside the requests under way, after which the run gives up on the server."""
+"""Consecutive failures, in addition to requests in flight, after which a run gives up."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run brought: how many replies, and how far the server's count of prompt tokens is from the row's.
+    """The result of a run.
 
-    Of `replies`, `empty` have no text, those that call a tool not among them. `failed` names rows with the server's
-    words; `off` counts rows by that difference, 0 is as it should be.
+    Of `replies`, `empty` have no text and call no tool. `failed` has the error of each failed row. `off` counts rows by
+    the difference between the server's count of prompt tokens and the row's, which should be 0.
     """
 
     replies: int = 0
@@ -147,21 +147,21 @@ def run_rows(
     on_done: Callable[[Row], None] = lambda row: None,
     on_count: Callable[[int], None] = lambda off: None,
 ) -> Outcome:
-    """Send rows, `workers` at a time, and keep each reply as it comes; memory holds the rows under way.
+    """Send rows, `workers` at a time, and record each reply at once; only rows in flight are in memory.
 
-    A row that does not fit the server's window is refused for good: that is kept too, and the others are asked on.
+    If the server refuses a row for good, such as one that does not fit its window, this is recorded, too.
 
     Args:
-        endpoint: whom to ask.
+        endpoint: the server.
         rows: rows with COLUMNS.
-        kept: the open file of predictions; rows that it is done with are passed over.
+        kept: the open file of predictions; rows that are done there are skipped.
         workers: requests at a time.
-        limit_name: what the server calls the most tokens of a reply.
-        on_done: called for each row that is done, passed over, refused or failed.
+        limit_name: the server's name for the token limit of a reply.
+        on_done: called for each row that is answered, skipped, refused or failed.
         on_count: called for each count of prompt tokens by the server, with its difference from the row's.
 
     Raises:
-        EndpointError: if the server would refuse every row, or nothing comes any more; what came is kept.
+        EndpointError: if the server would refuse every row, or too many rows fail in succession; all replies are kept.
     """
     outcome, lost, stop = Outcome(), 0, Event()
     owed = _owed(rows, kept, on_done)
@@ -203,7 +203,7 @@ def _owed(rows: Iterable[Row], kept: Predictions, on_done: Callable[[Row], None]
 
 
 def reply_to(endpoint: Endpoint, row: Row, more: Mapping[str, Any], given_up: Callable[[], bool]) -> dict[str, Any]:
-    """Return the body of the reply to a row: its turns or its prompt as one, or a bare string."""
+    """Send a row, as chat or as a bare string by its frame, and return the body of the reply."""
     if row["frame"] == "raw":
         stops = stops_of(row["prompt"]) if facts(row["scorer"]).stops else []
         return endpoint.complete(row["prompt"], more={**more, "stop": stops or None}, given_up=given_up)
@@ -211,7 +211,7 @@ def reply_to(endpoint: Endpoint, row: Row, more: Mapping[str, Any], given_up: Ca
 
 
 def messages_of(row: Row) -> list[Message]:
-    """Return what is sent of a row inside the chat template: its turns, or one of the user."""
+    """Return the messages that are sent for a row: its own, or its prompt as one user message."""
     return sent(row["messages"] or [{"role": "user", "content": row["prompt"]}])
 
 
@@ -219,11 +219,11 @@ CALLED = re.compile(
     r"<tool_call>|<function=|<\|tool_call>|<\|tool_calls?_(?:section_)?begin\|>|<\uff5ctool\u2581calls?\u2581begin\uff5c>"
     r"|\bto=functions\."
 )
-"""How models write a tool call where the server does not read it as one: no tools were declared to it."""
+"""How models write a tool call that the server does not parse, since no tools were declared to it."""
 
 
 def call_in(row: Row, body: Mapping[str, Any]) -> str:
-    """Return what a reply calls, if it calls a tool: of rows that hold calls themselves, and ask for words."""
+    """Return the tool call in a reply to a row with tool calls, which asks for text; "" if there is none."""
     if not any(message.get("tool_calls") for message in row["messages"] or ()):
         return ""
     told = body["choices"][0].get("message", {}).get("tool_calls")
@@ -232,7 +232,7 @@ def call_in(row: Row, body: Mapping[str, Any]) -> str:
 
 
 def _keep(row: Row, body: Mapping[str, Any], seconds: float, kept: Predictions, outcome: Outcome) -> int | None:
-    """Write a reply down, one without text as null, and return by how much the server's count of tokens differs."""
+    """Record a reply; return the server's count of prompt tokens minus the row's, or None without a count."""
     choice, sent = body["choices"][0], count_of(body, "prompt_tokens")
     refusal = choice["message"].get("refusal") if "message" in choice else None
     reason = choice.get("finish_reason")
@@ -260,7 +260,7 @@ def _keep(row: Row, body: Mapping[str, Any], seconds: float, kept: Predictions, 
 
 
 def count_of(body: Mapping[str, Any], name: str) -> int | None:
-    """Return a count of tokens, if the server gives one that can be."""
+    """Return a token count from a reply's usage, if there is a plausible one."""
     usage = body.get("usage")
     counted = usage.get(name) if isinstance(usage, Mapping) else None
     return counted if type(counted) is int and 0 <= counted < MOST else None

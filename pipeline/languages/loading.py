@@ -1,8 +1,8 @@
 """Languages, one file each: labels and sentences in register style.
 
-A text in register style is a label, a colon and a value; a question quotes the label as it stands in the text. What
-fills a slot is a number, an id, a node, or a text in quotes, so that nothing in it can inflect, agree, or take a suffix
-or a particle. ``docs/languages.md`` argues that for every slot, and says how native readers sign and mend sentences.
+A text in register style is a label, a colon and a value; a question quotes the label as it appears in the text. Slots
+are filled with a number, an id, a node, or a quoted text, so that nothing inflects, agrees, or takes a suffix or a
+particle. ``docs/languages.md`` argues this for every slot, and explains how native readers sign and correct sentences.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pipeline.errors import CarraraError, RecipeError, unknown
 from pipeline.typed import parse_toml, typed
 
 CODES = ("en", "de", "es", "fr", "pl", "ru", "zh", "ja", "ar", "hi", "id")
-"""The languages, by their codes (ISO 639-1): English first, which the others are compared with."""
+"""The codes of the languages (ISO 639-1), with English first, since the others are compared with it."""
 FORM = re.compile(r"(?P<subtask>.+)-(?P<text>[a-z]{2})(?:_(?P<asked>[a-z]{2}))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """What stands alone in a line: headings, which a colon or a number follows."""
+    """Headings, followed by a colon or a number."""
 
     register: str
     pairs: str
@@ -35,9 +35,9 @@ class Heads:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Noun phrases in citation form: what is asked for, what else has the same keys, what fills a register; columns.
+    """Noun phrases in citation form: labels of what is asked for, of decoys and of filler, and headings of columns.
 
-    `column` heads the column of codes.
+    `column` is the heading of the column of codes.
     """
 
     code: str
@@ -52,7 +52,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A fixed text of one sentence or a few, and the native readers who found it right: else it is unreviewed."""
+    """A fixed text of one or a few sentences, and the native readers who approved it (none if it is unreviewed)."""
 
     text: str
     signed: tuple[str, ...] = ()
@@ -63,11 +63,11 @@ class Language:
     """A language: its names, marks, headings, labels and sentences.
 
     Attributes:
-        name, own_name: in English and in the language itself.
-        version: raised with every change that changes a row.
-        quotes: the marks before and behind a quoted text, with the blanks inside.
-        colon: what stands between a label and its value.
-        joint: what stands between the quoted labels of a list.
+        name, own_name: its name in English and in the language itself.
+        version: incremented with every change that affects a row.
+        quotes: the quotation marks, with any spaces inside them.
+        colon: the text between a label and its value.
+        joint: the text between the quoted labels of a list.
     """
 
     name: str
@@ -85,12 +85,12 @@ class Language:
         return self.sentences[name].text.format(**slots) if slots else self.sentences[name].text
 
     def quoted(self, texts: Iterable[str]) -> str:
-        """Return quoted texts one after another."""
+        """Return texts, each quoted, as a list."""
         before, behind = self.quotes
         return self.joint.join(f"{before}{text}{behind}" for text in texts)
 
     def entry(self, label: str, value: str) -> str:
-        """Return a line of a register."""
+        """Return a register's line."""
         return f"{label}{self.colon}{value}\n"
 
     def heading(self, head: str) -> str:
@@ -98,7 +98,7 @@ class Language:
         return f"{head}{self.colon.rstrip()}\n"
 
     def question(self, asked: str) -> str:
-        """Return a question behind its heading."""
+        """Return a question with its heading."""
         return f"{self.heads.question}{self.colon}{asked}"
 
 
@@ -107,7 +107,7 @@ def language(code: str) -> Language:
     """Return a language.
 
     Raises:
-        CarraraError: for an unknown one, or a file that lacks something.
+        CarraraError: for an unknown language, or a file that is not complete.
     """
     if code not in CODES:
         raise CarraraError(unknown("language", code, CODES))
@@ -129,10 +129,10 @@ def _file(code: str) -> str:
 
 
 def only(subtask: str, text: str, asked: str) -> str:
-    """Return the language of a question about a text that has none.
+    """Return the language of a question whose text has no language of its own.
 
     Raises:
-        RecipeError: if two are named.
+        RecipeError: if two languages are named.
     """
     if text != asked:
         raise RecipeError(f"the text of {subtask} has no language: give {subtask}-{asked} for a question in {asked!r}")
@@ -140,7 +140,7 @@ def only(subtask: str, text: str, asked: str) -> str:
 
 
 def joined(*texts: str) -> str:
-    """Return sentences one after another, with a blank between them where marks of the first are followed by one."""
+    """Join sentences with spaces, except after full-width marks, as in Chinese and Japanese."""
     made = ""
     for text in texts:
         made += text if not made or made.endswith(("\u3002", "\uff1f")) else f" {text}"
@@ -148,9 +148,9 @@ def joined(*texts: str) -> str:
 
 
 def forms_of(subtask: str, text: Iterable[str], asked: Iterable[str]) -> list[str]:
-    """Return the names of a subtask in some languages: each of those of the text with each of those of the question.
+    """Return the names of a subtask for each pair of a text's and a question's language.
 
-    Without languages of the question it is asked in that of the text.
+    By default, the question is in the language of the text.
 
     >>> forms_of("niah_s1", ["de", "en"], ["en"]), forms_of("bfs", ["de"], [])
     (['niah_s1-de_en', 'niah_s1-en'], ['bfs-de'])
@@ -160,7 +160,7 @@ def forms_of(subtask: str, text: Iterable[str], asked: Iterable[str]) -> list[st
 
 
 def languages_of(subtasks: Iterable[str]) -> list[str]:
-    """Return the languages of some subtasks, in their order; a name without a language is English.
+    """Return the languages of some subtasks, in the order of CODES; a name without a language is English.
 
     >>> languages_of(["niah_s1-de_en", "niah_s1-zh"]), languages_of(["standard", "bfs-pl"])
     (['en', 'de', 'zh'], ['en', 'pl'])
@@ -170,7 +170,7 @@ def languages_of(subtasks: Iterable[str]) -> list[str]:
 
 
 def asking(subtask: str) -> tuple[str, str, str] | None:
-    """Return the subtask that a name is a form of, the language of its text, and that of its question; or None.
+    """Split a subtask's name into the subtask, its text's language and its question's; None if it has none.
 
     >>> asking("niah_s1-de_en"), asking("niah_s1-de"), asking("standard-essay"), asking("niah_s1-xx")
     (('niah_s1', 'de', 'en'), ('niah_s1', 'de', 'de'), None, None)

@@ -28,13 +28,13 @@ from __future__ import annotations
 from pipeline.metrics.command import main
 from pipeline.metrics.dates import dated
 from pipeline.metrics.forms import EMPTY_LIST, MEMBERS, NO_MEMBERS, listed
-from pipeline.metrics.means import counted, headline
+from pipeline.metrics.means import headline, pair_scores
 from pipeline.metrics.numbers import closeness, last_integer, latent_list
 from pipeline.metrics.parts import all_in_order, pair
 from pipeline.metrics.published import mrcr, similarity
 from pipeline.metrics.rankings import CUT, RANKED, TIED, ndcg, worth_of
 from pipeline.metrics.registry import SCORERS, UNKNOWN, facts, figures, judge, score, scorers_of, versions
-from pipeline.metrics.reply import END, LONGEST, PART, STOPS, stops_of, thought
+from pipeline.metrics.reply import END, MAX_REPLY_CHARACTERS, PART, STOPS, stops_of, without_reasoning
 from pipeline.metrics.scorer import JUDGED, LETTERED, NUMBER, Row, Rule, Scorer
 from pipeline.metrics.sources import FIGURES, NUMBERS, SOURCED, cited
 from pipeline.metrics.summaries import points_of
@@ -48,7 +48,7 @@ __all__ = [
     "FIGURES",
     "JUDGED",
     "LETTERED",
-    "LONGEST",
+    "MAX_REPLY_CHARACTERS",
     "MEMBERS",
     "NORMALISED",
     "NO_MEMBERS",
@@ -70,7 +70,6 @@ __all__ = [
     "all_in_order",
     "cited",
     "closeness",
-    "counted",
     "dated",
     "exact",
     "facts",
@@ -85,12 +84,13 @@ __all__ = [
     "ndcg",
     "normalised",
     "pair",
+    "pair_scores",
     "points_of",
     "score",
     "scorers_of",
     "similarity",
     "stops_of",
-    "thought",
     "versions",
+    "without_reasoning",
     "worth_of",
 ]

@@ -11,9 +11,9 @@ from pipeline.metrics.text import CHOOSING, DENIALS, EXPLAINED, LONG_LINE, REFUS
 
 
 def choice(row: Row, prediction: str) -> float | None:
-    """Score a choice among (A) to (D), none of which is that the text does not tell: see `choice_or_refusal`.
+    """Score a choice among (A) to (D), none of which means that the text does not say: see `choice_or_refusal`.
 
-    Judges a reply that names a letter or the words of a choice, or refuses.
+    Judges a reply that names a letter or the words of a choice, or that refuses.
     """
     return choice_or_refusal(row, prediction, refuses=False)
 
@@ -33,15 +33,15 @@ CONCEDED = re.compile(r",? (?:(?:even )?though|although|even if)\b.*", re.IGNORE
 
 
 def choice_or_refusal(row: Row, prediction: str, *, refuses: bool = True) -> float | None:
-    """Score a choice among (A) to (D), (D) being that the text does not tell (Michelangelo, section 2.3).
+    """Score a choice among (A) to (D), where (D) means that the text does not say (Michelangelo, section 2.3).
 
-    A sentence chooses by letters, else by the words of choices; a refusal in words (``the text does not say``) chooses
-    (D). The first sentence that chooses answers if it begins with a letter, a choice or a refusal, else the last one.
-    It must choose the target alone: another choice beside it, a guess beside a refusal, ``or``, and a letter or words
-    after ``not`` score 0; letters after ``not`` beside another letter do not count. Unless it `refuses`,
-    (D) is a choice as the others are, and a refusal chooses nothing.
+    A sentence chooses by letters or, if it has none, by the words of the choices; a refusal in words
+    (``the text does not say``) chooses (D). The first sentence that chooses is the answer if it begins with a letter, a
+    choice or a refusal; otherwise the last one is. It must choose the target alone: a second choice, a guess beside a
+    refusal, ``or``, and a letter or words after ``not`` score 0, but letters after ``not`` are ignored beside another
+    letter. Without `refuses`, (D) is a choice like the others, and a refusal chooses nothing.
 
-    Judges a reply that names a letter or the words of a choice, or refuses.
+    Judges a reply that names a letter or the words of a choice, or that refuses.
     """
     choices = [_without_article(str(choice)) for choice in row["choices"]]
     refusal = LETTERS[-1] if refuses else "?"

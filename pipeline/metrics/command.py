@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pipeline.metrics.means import counted, headline
+from pipeline.metrics.means import headline, pair_scores
 from pipeline.metrics.registry import judge, scorers_of, versions
 from pipeline.metrics.scorer import Row, Rule
 
@@ -91,7 +91,7 @@ def summary(keys: Mapping[str, Row], replies: Mapping[str, str], scorers: Mappin
     `answered` counts rows with a reply; `unparsed` counts those whose reply has no form that can be judged.
     """
     judged = {row_id: judge(row, replies.get(row_id), scorers) for row_id, row in keys.items()}
-    scores = counted(keys, {row_id: value or 0.0 for row_id, value in judged.items()})
+    scores = pair_scores(keys, {row_id: value or 0.0 for row_id, value in judged.items()})
     groups: dict[tuple[str, str, int], list[str]] = {}
     for row_id, row in keys.items():
         for subtask, length in ((row["subtask"], row["length"]), (row["subtask"], 0), ("", row["length"]), ("", 0)):

@@ -33,15 +33,16 @@ LABEL_CUE = re.compile(
 def label(row: Row, prediction: str) -> float | None:
     """Score one category, like ``Category 7`` or ``7``, or a label in words, like ``renew-gym``.
 
-    A number counts behind ``category``, ``class`` or ``label``, or if it is all there is. The sentence that answers
-    must name exactly the target's: two numbers, or one after ``not`` or ``or``, score 0. Without a mark the first
-    sentence answers if it is the category alone, or has a name that the question asks about. Where a label is followed
-    by another message and its label, the first one is the answer.
+    A number counts after ``category``, ``class`` or ``label``, or if it is all there is. The answering sentence must
+    name the target and no other: two numbers, or one after ``not`` or ``or``, score 0. Without a mark, the first
+    sentence that names one is the answer if it consists of nothing else, or contains a name that the question asks
+    about; otherwise the last one is. If a label is followed by another message and its label, the first one is the
+    answer.
 
-    Other labels are of a user's own texts, like ``card_arrival``: the line that gives the label must be it and no more,
-    letters and digits compared.
+    Other labels come from users' own texts, like ``card_arrival``: the line that gives the label must contain nothing
+    else; only letters and digits are compared.
 
-    Judges a reply that names a category or a label; for your own labels in words, any text.
+    Judges a reply that names a category or a label; for labels from users' own texts, any reply.
     """
     asked = str(row.get("question") or "")
     names = {word for word in TOKEN.findall(asked) if word[0].isupper()} if asked.startswith("Which ") else set()

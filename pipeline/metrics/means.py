@@ -9,7 +9,7 @@ from pipeline.metrics.registry import facts
 from pipeline.metrics.scorer import Row
 
 
-def counted(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[str, float]:
+def pair_scores(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[str, float]:
     """Return the scores that count, by id: both forms of a pair get the lower of their two scores."""
     found = dict(scores)
     for row_id in scores:
@@ -22,7 +22,7 @@ def headline(rows: Mapping[str, Row], scores: Mapping[str, float]) -> float:
     """Return the single score of some rows: the mean over families of means over subtasks of means over lengths.
 
     So neither a task with more rows nor a family with more tasks weighs more; HELMET averages its categories alike.
-    Both arguments are by id; `scores` comes from `counted`. The result is nan without rows.
+    Both arguments are by id; `scores` comes from `pair_scores`. The result is nan without rows.
     """
     tree: dict[str, dict[str, dict[int, list[float]]]] = {}
     for row_id, row in rows.items():

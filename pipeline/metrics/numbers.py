@@ -6,7 +6,7 @@ import re
 from collections.abc import Hashable
 
 from pipeline.metrics.dates import DAY
-from pipeline.metrics.reply import after_mark, plain, thought
+from pipeline.metrics.reply import after_mark, plain, without_reasoning
 from pipeline.metrics.scorer import NUMBER, Row, Scorer
 from pipeline.metrics.text import BESIDE, DENIED_VALUE, EXPLAINED, LONG_LINE, SEVERAL, TOKEN, settled_on
 
@@ -91,13 +91,14 @@ def _number(row: Row, prediction: str) -> Hashable:
 
 
 def last_integer(row: Row, prediction: str) -> float | None:
-    """Score a whole number: the one that the answering sentence gives must be the target.
+    """Score a whole number: the one in the answering sentence must be the target.
 
-    Without a mark the first sentence answers if it is the number alone, or says what it is (``the difference is 11``).
-    Of several numbers of the sentence the last one counts, without explanations, arithmetic and brackets; one after
-    ``not``, and alternatives like ``14 or 10``, score 0. Numbers may be grouped by commas or written in words.
+    Without a mark, the first sentence with a number is the answer if it is just the number or says what the number is
+    (``the difference is 11``); otherwise the last one is. Of several numbers in the sentence, the last one counts,
+    leaving aside explanations, arithmetic and brackets. A number after ``not``, and alternatives like ``14 or 10``,
+    score 0. Numbers may be grouped by commas or written in words.
 
-    Judges a reply with a whole number, in digits or in words below a hundred.
+    Judges a reply with a whole number, in digits or, below a hundred, in words.
     """
     found = _number(row, prediction)
     return None if found is None else float(found == int(row["target"]))
@@ -106,11 +107,12 @@ def last_integer(row: Row, prediction: str) -> float | None:
 def latent_list(row: Row, prediction: str, *, values: bool = False) -> float | None:
     """Score a view of a latent list (Michelangelo, section 2.1).
 
-    ``print``: the list that the answering sentence gives (the last one, not one of alternatives) must be the target,
-    character for character, or with `values` in its numbers alone. Other views: the number g that the answering
-    sentence gives (as in `last_integer`) against the target t, as ``1 - min(1, |t - g| / (1e-10 + |t|))``.
+    For ``print``, the list in the answering sentence must equal the target character for character, or with `values`
+    only in its numbers. The last list of the sentence counts, and it must not be one of several alternatives. For other
+    views, the number g in the answering sentence (see `last_integer`) is compared with the target t:
+    ``1 - min(1, |t - g| / (1e-10 + |t|))``.
 
-    Judges a reply with a whole number, or for ``print`` with a list of them in square brackets.
+    Judges a reply with a whole number or, for ``print``, with a list of whole numbers in square brackets.
     """
     if row["subtask"].partition("-")[0] != "print":
         given = _number(row, prediction)
@@ -156,13 +158,13 @@ PART_OF = re.compile(r"[.;]\s{1,3}(?=(?:of|among) (?:these|those|them)\b)", re.I
 
 
 def count(row: Row, prediction: str) -> float | None:
-    """Score a number of things that were to be counted: the one that the answering sentence gives must be the target.
+    """Score a count of things: the number in the answering sentence must be the target.
 
-    Numbers that the question names, as those of people, do not count, nor do days. Without a mark the first sentence
-    answers if it is the number alone or speaks of how many there are, else the last one; ``of these`` goes on with a
-    sentence, and the rest is as in `last_integer`.
+    Numbers from the question, such as those of people, do not count, nor do days of the month (``14 March``). Without a
+    mark, the first sentence with a number is the answer if it is just the number or says how many there are; otherwise
+    the last one is. ``of these`` continues a sentence; everything else is as in `last_integer`.
 
-    Judges a reply with a whole number that is neither in the question nor a day.
+    Judges a reply with a whole number that is neither in the question nor a day of the month.
     """
     asked = str(row.get("question") or "")
     named = "|".join(
@@ -184,7 +186,7 @@ def near_count(row: Row, prediction: str) -> float | None:
     The number is what follows the last colon, without asterisks and square brackets. Without a colon it is the whole of
     a short reply, or the last word.
     """
-    reply = thought(prediction)
+    reply = without_reasoning(prediction)
     given = reply if len(reply) < SHORT else reply.split()[-1:]
     if ":" in reply:
         given = re.sub(r"[*\[\]]", "", reply.rpartition(":")[2].strip())

@@ -17,9 +17,9 @@ from pipeline.metrics.text import (
     SENTENCE_END,
     TOKEN,
     alike,
-    is_idle,
     is_neutral,
-    is_strange,
+    is_neutral_line,
+    may_be_value,
     phrase,
     words_asked,
     words_of,
@@ -33,7 +33,7 @@ def _passages(text: str, parts: int, *, marked: bool) -> Iterator[tuple[str, lis
     Passages begin the text or, without a mark, may also end it. They are a sentence, a line, as many lines as parts,
     twice as many, a paragraph, or all of the text. Lines of neutral words alone are dropped first.
     """
-    shown = [line for line in re.sub(r"\n\s*\n", "\n\n", text).splitlines() if not line or not is_idle(line)]
+    shown = [line for line in re.sub(r"\n\s*\n", "\n\n", text).splitlines() if not line or not is_neutral_line(line)]
     paragraphs = "\n".join(shown).strip().split("\n\n")
     lines = [line for line in shown if line]
     for size in dict.fromkeys((1, parts, 2 * parts, len(paragraphs[0].splitlines()), len(lines))):
@@ -66,7 +66,7 @@ def _listed(
             others = [line for line in (*before, *behind) if not judge(line)]
             taken_back = any(map(RETRACTION.match, behind))
             return float(not (taken_back or any(map(lists, others)) or (not marked and any(map(strays, behind)))))
-    return None if is_idle(text) else 0.0
+    return None if is_neutral_line(text) else 0.0
 
 
 LISTING = re.compile(r"[,;/&]|\band\b")
@@ -76,18 +76,18 @@ def _lists_values(line: str, known: frozenset[str]) -> bool:
     """Tell whether a line that is no sentence lists values, or gives one that is not `known`."""
     words = TOKEN.findall(line.lower())
     values = [word for word in words if not is_neutral(word) and not re.fullmatch(r"\d{1,3}", word)]
-    fresh = any(is_strange(word, known) for word in words)
+    fresh = any(may_be_value(word, known) for word in words)
     return bool(values) and FINITE.isdisjoint(words) and (fresh or LISTING.search(line) is not None)
 
 
 def all_in_order(row: Row, prediction: str) -> float | None:
-    """Score several values: every part of the answer in order, each in any accepted wording, and no other value.
+    """Score several values: all parts of the answer in order, each in an accepted wording, and no other value.
 
-    Parts are separated by ``; ``; several answers of a row are other wordings of the same parts. They stand in one
-    place of the reply, one after the other, none of them twice, and what stands between them is judged as by `exact`;
-    numbering and ages do not count, and ``than`` compares and lists nothing.
+    Parts are separated by ``; ``; further answers of a row are other wordings of the same parts. All parts must be in
+    one passage of the reply, none of them twice, and the text between them is judged as by `exact`. Numbering and ages
+    are ignored, and a passage with ``than`` is a comparison, not a list.
 
-    Judges any reply with more than ordinary words.
+    Judges any reply that does not consist of ordinary words alone.
     """
     wordings = [str(answer).split(PART) for answer in row["answers"]]
     parts = [tuple(dict.fromkeys(forms)) for forms in zip(*wordings, strict=True)]
@@ -140,13 +140,14 @@ PAIR = " and "
 
 
 def pair(row: Row, prediction: str) -> float | None:
-    """Score two names, in any order, of people whose ages differ as asked.
+    """Score the names of two people whose ages differ as asked, in either order.
 
-    Judged as by `all_in_order`; a name may lack its middle name, and no third person may be named. Where any pair that
-    fits is right, the first answer is one, and all answers after the second are people of the text with their ages,
-    ``name, age``: the two named must be among them, and as far apart as those of the first answer.
+    They are judged as by `all_in_order`; middle names may be left out, and no third person may be named. Where any
+    fitting pair is right, the first answer is one such pair, and all answers after the second are the people of the
+    text with their ages, as ``name, age``: both people named must be among them, and as far apart in age as those of
+    the first answer.
 
-    Judges any reply with more than ordinary words.
+    Judges any reply that does not consist of ordinary words alone.
     """
     target = str(row["answers"][0]).split(PAIR)
     known = dict(entry.rsplit(", ", 1) for entry in row["answers"][2:])
@@ -187,13 +188,13 @@ CITED = re.compile(r"\[[^\[\]\d]{0,12}(\d{1,6}(?:\.\d\d){0,2})\]|(?<![\w.,-])(\d
 
 
 def citation(row: Row, prediction: str) -> float | None:
-    """Score values with their sources: every value, each with the label of its biography, in order.
+    """Score values with their sources: all values in order, each with the label of its biography.
 
-    A label is a number in square brackets or one of five digits; a place of the reply must have just as many as the
-    answer has parts. What stands before a label (behind it, if the text starts with one) is the part's value and judged
-    as by `exact`: neither values nor labels can be listed.
+    A label is a number in square brackets, or one of five digits. The passage that answers must have exactly as many
+    labels as the answer has parts. The text before a label (or after it, if the passage begins with a label) is the
+    value of that part and is judged as by `exact`, so neither values nor labels can be listed.
 
-    Judges any reply with more than ordinary words.
+    Judges any reply that does not consist of ordinary words alone.
     """
     answers = [[_sourced(part)[0] for part in str(answer).split(PART)] for answer in row["answers"]]
     wanted = list(zip(*answers, strict=True))

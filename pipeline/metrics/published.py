@@ -6,22 +6,23 @@ import re
 from collections import Counter
 from difflib import SequenceMatcher
 
-from pipeline.metrics.reply import thought
+from pipeline.metrics.reply import without_reasoning
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import f1, normalised
 
 
 def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = True) -> float | None:
-    """Score a reply that gives a text back behind a code (Michelangelo, section 2.2).
+    """Score how well a reply reproduces a text after a code (Michelangelo, section 2.2).
 
-    The difflib ratio of the text behind the last code in the reply to the text behind it in the target, 0 without the
-    code (as MRCR v2 has it). With `anywhere` off the very first characters must be the code, and difflib gets both
-    texts the other way round, which may move the ratio a little (as openai/mrcr has it). `autojunk` is difflib's own
-    default, as in both published metrics; without it chance is ten times as high. Unlike both, reasoning is dropped.
+    The score is difflib's ratio of the text after the last code in the reply and the text after the code in the target;
+    without the code it is 0 (as in MRCR v2). Without `anywhere`, the reply must begin with the code, and difflib gets
+    the two texts in the other order, which can change the ratio slightly (as in openai/mrcr). `autojunk` is difflib's
+    default, which both published metrics use; without it, chance is ten times as high. Unlike in both, reasoning is
+    removed.
 
-    Judges a reply with the code.
+    Judges a reply that contains the code.
     """
-    reply = thought(prediction)
+    reply = without_reasoning(prediction)
     code = str(row["random_string_to_prepend"])
     wanted = str(row["target"]).removeprefix(code)
     if not anywhere:
@@ -47,13 +48,13 @@ MRCR_SCORER = Scorer(
 
 def substring(row: Row, prediction: str) -> float:
     """Score as HELMET's substring exact match: the normalised reply contains a normalised answer."""
-    replies = list(map(normalised, parsed(thought(prediction))))
+    replies = list(map(normalised, parsed(without_reasoning(prediction))))
     return float(any(normalised(str(answer)) in reply for answer in row["answers"] for reply in replies))
 
 
 def labelled(row: Row, prediction: str) -> float:
     """Score as HELMET's ICL: what follows ``label:`` in its line, or the first line, equals the normalised label."""
-    _, given = parsed(thought(prediction), "label:")
+    _, given = parsed(without_reasoning(prediction), "label:")
     return float(any(normalised(str(answer)) == normalised(given) for answer in row["answers"]))
 
 
@@ -61,7 +62,7 @@ def token_f1(row: Row, prediction: str) -> float:
     """Score as HELMET's F1 of words, normalised: the best over all answers."""
     return max(
         _overlap(normalised(reply), normalised(str(answer)))
-        for reply in parsed(thought(prediction))
+        for reply in parsed(without_reasoning(prediction))
         for answer in row["answers"]
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import groupby, pairwise, takewhile
 from math import log2
 
-from pipeline.metrics.reply import MARK, thought, without_markup
+from pipeline.metrics.reply import MARK, without_markup, without_reasoning
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import BULLET
 
@@ -29,11 +29,12 @@ APPOSED = re.compile(r"(?:[\s,;&/|=~>.-]|\band\b|\bthen\b)*")
 
 
 def ndcg(row: Row, prediction: str) -> float | None:
-    """Score a ranking by NDCG at 10: gains are as the key has them, the ideal is the best ranking there is.
+    """Score a ranking by NDCG at 10: the key gives the gains, and the ideal is the best possible ranking.
 
-    A reply is read for numbers of documents in the order of its final answer: of what follows a mark, or of all, the
-    last chain (``12345 > 23456``), unless it is much shorter than another one; without chains, the numbers that lines
-    begin with. A number that the key does not know, or that stood before, keeps its place and gains nothing.
+    A reply is read as the numbers of documents in its final answer, which is what follows a mark, or else the whole
+    reply. Of it, the last chain (``12345 > 23456``) counts, unless it is much shorter than another one; without chains,
+    the numbers at the beginnings of lines count. A number that the key does not know, or that is repeated, keeps its
+    place and gains nothing.
 
     Judges a reply with a number of the documents' form.
     """
@@ -104,7 +105,7 @@ def _first_numbers(line: str) -> list[str]:
 
 def longest_chain(row: Row, prediction: str) -> float:
     """Score as HELMET: NDCG at 10 of the longest chain of numbers joined by ``>``, repeated ones dropped."""
-    text = re.sub(r"[\[\]:]", "", thought(prediction)).lower().replace("id", "")
+    text = re.sub(r"[\[\]:]", "", without_reasoning(prediction)).lower().replace("id", "")
     chain = max((found[0] for found in re.finditer(r"\d+(?:\s*>\s*\d+)*", text)), key=len, default=text)
     worth, ranking = worth_of(row), list(dict.fromkeys(each.strip() for each in chain.split(RANKED)))
     gains = [worth.get(number, 0) for number in ranking[:CUT]]

@@ -10,7 +10,7 @@ from itertools import filterfalse
 from pipeline.metrics.dates import dated
 from pipeline.metrics.scorer import Row
 
-LONGEST = 200_000
+MAX_REPLY_CHARACTERS = 200_000
 """Characters at the end of a reply that are read."""
 QUESTIONS = (
     *("\nFrage:", "\nPregunta:", "\nQuestion\u00a0:", "\nPytanie:"),
@@ -81,12 +81,12 @@ def stops_of(prompt: str) -> list[str]:
     return [stop for stop in STOPS if stop in prompt]
 
 
-def spoken(prediction: str, question: str = "") -> str:
+def reply_text(prediction: str, question: str = "") -> str:
     """Return a reply without reasoning, ends of turns, code fences and further questions.
 
     `question` is the row's own, which a reply may repeat before it answers.
     """
-    text = next((part for part in END.split(thought(prediction)) if part.strip()), "").strip()
+    text = next((part for part in END.split(without_reasoning(prediction)) if part.strip()), "").strip()
     text = text[: min((at for stop in STOPS if (at := _stopped(text, stop, question)) >= 0), default=len(text))]
     lines = [line for line in text.splitlines() if not line.lstrip().startswith(("```", "~~~"))]
     return "\n".join(_without_cut(lines)).strip()
@@ -119,8 +119,8 @@ def _is_begun(whole: str, begun: str) -> bool:
     return cut and re.fullmatch(r"\w[\w-]", whole[len(begun) - 1 : len(begun) + 1]) is not None
 
 
-def thought(prediction: str) -> str:
-    """Return a reply without its reasoning, cut to its last `LONGEST` characters.
+def without_reasoning(prediction: str) -> str:
+    """Return a reply without its reasoning, cut to its last `MAX_REPLY_CHARACTERS` characters.
 
     The reply is what follows the last end of reasoning, or what precedes all reasoning if nothing follows. Reasoning
     without an end extends to the end of the text.
@@ -133,7 +133,7 @@ def thought(prediction: str) -> str:
     reply = (reply or text)[: begun.start()] if begun else reply
     if frame := FRAMED.match(reply):
         reply = UNFRAMED.split(reply[frame.end() :], maxsplit=1)[0].strip()
-    return reply[-LONGEST:]
+    return reply[-MAX_REPLY_CHARACTERS:]
 
 
 def _final(prediction: str) -> str:
@@ -214,7 +214,7 @@ def plain(row: Row, prediction: str) -> str:
 
 def without_markup(row: Row, prediction: str) -> str:
     """Return a reply as plain text, with dates as they are."""
-    text = unaccented(_unwrapped(spoken(prediction, str(row.get("question") or ""))))
+    text = unaccented(_unwrapped(reply_text(prediction, str(row.get("question") or ""))))
     text = CHAT.sub("", text, count=1)
     text = re.sub(r"<(?:final_)?answer>", "\nAnswer: ", text, flags=re.IGNORECASE)
     return MARKUP.sub("", WORDED.sub(r"\1", text.replace("</answer>", "\n")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from pipeline.metrics.reply import SPACED, spoken, western
+from pipeline.metrics.reply import SPACED, reply_text, western
 from pipeline.metrics.scorer import Row, Scorer
 
 TAGGED = re.compile(r"<(?:final_)?answer>(.*?)(?=</(?:final_)?answer>|<(?:final_)?answer>|\Z)", re.DOTALL)
@@ -18,17 +18,17 @@ IDENTIFIER = re.compile(r"[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}")
 
 
 def in_any_script(row: Row, prediction: str) -> float | None:
-    """Score one value in a reply of any language: the final answer must be it, or hold it and no other of its form.
+    """Score one value in a reply in any language: the final answer must be it, or contain it and no other of its form.
 
-    The final answer is what the last ``<answer>`` holds, else what stands behind the colon of the last line that has
-    such a value there, else all of the reply. It is compared in Unicode's form NFKC, with the digits of all scripts as
-    0 to 9, in small letters, without marks of direction and joiners. No letter, mark or digit may stand beside the
-    value, but for letters of scripts that write no blanks, as Chinese, and Arabic words of one letter. Without
-    ``<answer>``, a reply whose other lines end in other values of the form scores 0: it lists them.
+    The final answer is the content of the last ``<answer>``; without one, what follows the colon of the last line that
+    has such a value there, or else the whole reply. It is compared in Unicode's NFKC form, in lowercase, with the
+    digits of all scripts as 0 to 9, without direction marks and joiners. No letter, mark or digit may touch the value,
+    except letters of scripts without spaces, such as Chinese, and one-letter Arabic words. Without ``<answer>``, a
+    reply whose other lines end in other values of the form scores 0, since it lists them.
 
-    Judges a final answer that is the value, or holds something of its form: a UUID, or a number of about its length.
+    Judges a final answer that is the value, or contains something of its form: a UUID, or a number of about its length.
     """
-    apart = SPACED.sub(" ", folded(spoken(prediction, _question(row))))
+    apart = SPACED.sub(" ", folded(reply_text(prediction, _question(row))))
     text = IN_GROUPS.sub(lambda found: re.sub(r"\D", "", found[0]), apart)
     wanted = [folded(str(answer)) for answer in row["answers"]]
     given, listed = _marked_value(text, wanted)

@@ -22,7 +22,7 @@ from pipeline.metrics.forms import (
     shaped_in,
     ungrouped,
 )
-from pipeline.metrics.reply import TABLE_HEAD, after_mark, thought, without_markup
+from pipeline.metrics.reply import TABLE_HEAD, after_mark, without_markup, without_reasoning
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import (
     EXPLAINED,
@@ -67,15 +67,16 @@ SERVING = FINITE | words_of("the a an also sure thus hence therefore however fin
 
 
 def members(row: Row, prediction: str) -> float | None:
-    """Score a set by the F1 of the items of the final answer, in any order, an item said twice counting once.
+    """Score a set by the F1 of the items in the final answer, in any order; repeated items count once.
 
-    The final answer is what follows a mark, else a sentence that begins with ``so`` or the like, else all of the reply;
-    of it the lines that are lists, if there are any. An item is what has the form of the row's members (UUIDs; numbers
-    or hexadecimal names of about their length; words in capitals; names of several words), else a word that stands
-    alone or that ordinary talk does not have; what the question names or ``not`` denies is none. An empty set must be
-    said to be empty, by `[]` if that is the target.
+    The final answer is what follows a mark; without one, it starts at the last sentence that begins with ``so`` or the
+    like, or else it is the whole reply. If some of its lines are lists, only these count. An item is anything that has
+    the form of the row's members (UUIDs; numbers or hexadecimal names of about their length; words in capitals; names
+    of several words); for members without such a form, it is a word that stands alone or is not ordinary. Words of the
+    question, and what ``not`` denies, are no items. A reply must say that an empty set is empty, by ``[]`` if that is
+    the target.
 
-    Judges a final answer with items of the members' form, or that says there are none.
+    Judges a final answer that has items of the members' form, or says that there are none.
     """
     wanted = set(_members(row))
     given, said = _given(row, prediction)
@@ -89,10 +90,10 @@ def members(row: Row, prediction: str) -> float | None:
 
 
 def route(row: Row, prediction: str) -> float | None:
-    """Score a route by the share of its nodes that are right, from the first one to the first wrong one.
+    """Score a route by the share of its nodes that are right, up to the first wrong one.
 
-    Nodes are the items of `members` in their order; one that stands next to itself counts once, and those of the
-    question do not count. Whoever gives more nodes than the route has is measured by the number given.
+    Nodes are the items of `members`, in order; a node that directly repeats the one before counts once, and nodes of
+    the question do not count. If a reply gives more nodes than the route has, the share is of those it gives.
 
     Judges a final answer with items of the nodes' form.
     """
@@ -212,7 +213,7 @@ def held(row: Row, prediction: str) -> float | None:
 
     RULER has no empty sets; they are judged by `members`.
     """
-    wanted, reply = listed(row), thought(prediction).lower()
+    wanted, reply = listed(row), without_reasoning(prediction).lower()
     return sum(member.lower() in reply for member in wanted) / len(wanted) if wanted else members(row, prediction)
 
 
@@ -221,7 +222,7 @@ def last_line(row: Row, prediction: str) -> float | None:
 
     Two faults of the card's code are mended: it leaves these words on the first node, and scores 1 if no node is right.
     """
-    line = thought(prediction).split("\n")[-1]
+    line = without_reasoning(prediction).split("\n")[-1]
     found = re.search(r"Final Answer: ?(\[.*\])", line)
     if not found:
         return None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pipeline.metrics.reply import TABLE_HEAD, after_mark, thought, without_markup
+from pipeline.metrics.reply import TABLE_HEAD, after_mark, without_markup, without_reasoning
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import (
     BULLET,
@@ -17,8 +17,8 @@ from pipeline.metrics.text import (
     REFUSAL,
     SENTENCE_END,
     TOKEN,
-    is_idle,
-    is_strange,
+    is_neutral_line,
+    may_be_value,
     normalised,
     words_asked,
 )
@@ -69,20 +69,20 @@ class Fact(NamedTuple):
 def cited(row: Row, prediction: str, *, alce: bool = False, figure: str = "mean") -> float | None:
     """Score facts with the ids of documents that state them: the mean of three figures, or one of `FIGURES`.
 
-    After ALCE (Gao et al. 2023, section 3), which asks a model whether documents support a statement; here the key
-    tells. A target like ``Oslo [24404][31337]. 1803 [11223].`` asks for sentences, ``Oslo [24404], Lima [11223]`` for
-    a list; other answers are other wordings of the same facts. A statement is a sentence, or an item of a list, but for
-    those that say nothing and have no id. It claims the facts whose values stand in it, and none where it leaves a
-    choice; an item must be one value and no other. Of its ids the first three count.
+    This follows ALCE (Gao et al. 2023, section 3), where a model judges whether documents support a statement; here the
+    key does. A target like ``Oslo [24404][31337]. 1803 [11223].`` asks for sentences, ``Oslo [24404], Lima [11223]``
+    for a list; further answers are other wordings of the same facts. A statement is a sentence or a list item, unless
+    it says nothing and has no id. It claims the facts whose values it contains, and none if it leaves a choice; a list
+    item must give one value and no other. Only its first three ids count.
 
-    - correctness: facts that are claimed, of those that are asked for; of a list five are enough.
-    - recall: statements that claim facts, each of them with an id that supports it, of all statements.
-    - precision: ids that support a claimed fact, in such statements, of all ids that are given.
+    - correctness: facts that are claimed, as a share of those asked for; for a list, five are enough.
+    - recall: statements that claim facts and give a supporting id for each of them, as a share of all statements.
+    - precision: ids that support a claimed fact, in such statements, as a share of all ids given.
 
-    With `alce` the reply is taken apart as by ALCE's own code: its first line alone, by full stops or commas, ids only
-    right behind a bracket, values as substrings, and an id that is not needed does not count.
+    With `alce`, a reply is split as by ALCE's own code: only the first line, at full stops or commas, with ids only
+    directly after a bracket and values as substrings; ids that are not needed do not count.
 
-    Judges a reply with a sentence or an item that has an id, or more than ordinary words.
+    Judges a reply with an id in a sentence or list item, or one that does not consist of ordinary words alone.
     """
     facts, listing = _sourced_facts(row), "], " in str(row["target"])
     if alce:
@@ -186,7 +186,7 @@ def joined_pieces(pieces: Iterable[str], facts: Sequence[Fact] = (), *, listing:
     held = list[str]()
     for piece in pieces:
         bare = NAMING_IDS.fullmatch(piece.replace(ID, " ")) and not any(map(str.isdigit, piece))
-        alone = ID in piece and (bare or (is_idle(piece) and not _states(piece.replace(ID, " "), facts)))
+        alone = ID in piece and (bare or (is_neutral_line(piece) and not _states(piece.replace(ID, " "), facts)))
         if held and alone and (listing or not any(ID in one for one in held)):
             held.append(ID * piece.count(ID))
         elif TOKEN.search(piece) or ID in piece:
@@ -230,14 +230,14 @@ def _is_item(said: str, fact: Fact, asked: frozenset[str]) -> bool:
 
 def _empty(said: str, asked: frozenset[str]) -> bool:
     """Tell whether a text consists of ordinary words and those of the question."""
-    return not any(is_strange(word, asked) for word in TOKEN.findall(said))
+    return not any(may_be_value(word, asked) for word in TOKEN.findall(said))
 
 
 def _alce_statements(
     prediction: str, facts: Sequence[Fact], *, listing: bool
 ) -> tuple[list[Statement], frozenset[int]]:
     """Return the statements of a reply as ALCE's code splits it, and the indices of all facts that it claims."""
-    line = thought(prediction).strip().split("\n")[0].replace("<|im_end|>", "")
+    line = without_reasoning(prediction).strip().split("\n")[0].replace("<|im_end|>", "")
     if listing:
         pieces = line.rstrip().rstrip(".").rstrip(",").split(",")
     else:

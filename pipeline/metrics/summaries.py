@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import groupby, islice
 
 from pipeline.metrics.dates import MONTH, MONTHS
-from pipeline.metrics.reply import TABLE_HEAD, after_mark, spoken, without_markup
+from pipeline.metrics.reply import TABLE_HEAD, after_mark, reply_text, without_markup
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.sources import (
     ID,
@@ -22,7 +22,7 @@ from pipeline.metrics.sources import (
     joined_pieces,
     with_ids_apart,
 )
-from pipeline.metrics.text import LONG_LINE, MOST, TOKEN, f1, is_idle, is_strange, words_asked
+from pipeline.metrics.text import LONG_LINE, MOST, TOKEN, f1, is_neutral_line, may_be_value, words_asked
 
 POINT = re.compile(r"([A-Z][\w'-]* [A-Z][\w'-]*), (\d{4})(?: ((?:\[\d{5}\])+))?")
 """A key point of an answer: a person, a year, and the ids of the entries that state it."""
@@ -95,18 +95,18 @@ Pair = tuple[str, str]
 def key_points(row: Row, prediction: str, *, sourced: bool = False, figure: str = "f1") -> float | None:
     """Score a summary by its key points, which are pairs of a person and a year: their F1, or one of `POINT_FIGURES`.
 
-    After SummHay (Laban et al. 2024, section 3), where it is known beforehand what belongs in a summary and which
-    documents tell of it. There a model judges what a reply covers; here names and years do. A reply is read sentence by
-    sentence, item by item. A sentence tells of everybody whom it names, with the year that goes with the name; where
-    names and years do not take turns, of everybody with every year. Who is said to be left out, or whose purchase is
-    said not to stand, is not told of. How well a summary reads is not judged, nor what else it says of somebody. With
-    `sourced` a key point counts only if the id of an entry that tells of it stands with it.
+    This follows SummHay (Laban et al. 2024, section 3), where it is known in advance what belongs in a summary and
+    which documents support it. There, a model judges what a reply covers; here, names and years do. A reply is read by
+    sentences and list items. In each of them, a person is paired with the year that belongs to the name or, if names
+    and years do not alternate, with every year. People who are said to be left out, or whose purchase is said to be
+    void, are ignored. Neither style nor other statements are judged. With `sourced`, a key point counts only if it is
+    given with the id of an entry that states it.
 
-    - recall: key points that are told, of all.
-    - precision: key points, of all pairs that are told.
-    - sources: those with the id of an entry that tells of them, of the key points that are told.
+    - recall: key points that are given, as a share of all.
+    - precision: key points that are given, as a share of all pairs given.
+    - sources: key points given with the id of an entry that states them, as a share of the key points given.
 
-    Judges a reply with a sentence, an item or a row of a table that goes with a person and a year.
+    Judges a reply with a sentence, a list item or a table row that has a person and a year.
     """
     sources, people = points_of(row)
     told = _told_points(row, prediction, people)
@@ -164,12 +164,12 @@ def _told_points(row: Row, prediction: str, people: tuple[str, ...]) -> dict[Pai
 
 def _is_heading(rest: str) -> bool:
     """Tell whether the words beside a year are neutral, or so few that they only head what follows."""
-    return is_idle(rest) or len(TOKEN.findall(rest)) <= HEADING
+    return is_neutral_line(rest) or len(TOKEN.findall(rest)) <= HEADING
 
 
 def _summary_sentences(row: Row, prediction: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the sentences and items of a summary, each with its ids, except what it says that it leaves out."""
-    spaced = CLOSING.sub(" ", spoken(prediction, str(row.get("question") or "")))
+    spaced = CLOSING.sub(" ", reply_text(prediction, str(row.get("question") or "")))
     flat = _flattened(WRAPPED.sub(" ", spaced))
     text = TABLE_HEAD.sub("", without_markup(row, TITLE_LINE.sub(r"\1:", flat)).translate(SQUARE))
     behind, marked = after_mark(text)
@@ -317,7 +317,7 @@ def _whom(text: str, found: re.Match[str], people: tuple[str, ...], asked: froze
 
 def _is_somebody(name: str, asked: frozenset[str]) -> bool:
     """Tell whether capitalized words could name a person: none is neutral, a month or from the question."""
-    return all(is_strange(word, asked) and word.lower() not in MONTHS for word in TOKEN.findall(name))
+    return all(may_be_value(word, asked) and word.lower() not in MONTHS for word in TOKEN.findall(name))
 
 
 def _paired(said: Sequence[tuple[bool, str]], sentence: str) -> list[Pair]:

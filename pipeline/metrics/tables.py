@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from pipeline.metrics.reply import END, MARK, QUESTIONS, thought, western
+from pipeline.metrics.reply import END, MARK, QUESTIONS, western, without_reasoning
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import BULLET, f1
 
@@ -70,17 +70,17 @@ SEPARATORS: tuple[Callable[[str], list[str]], ...] = (by_tabs, by_bars, by_comma
 
 
 def rows(row: Row, prediction: str, *, figure: str = "score") -> float | None:
-    """Score a table by the F1 of its rows, in any order, a row given twice counting twice; or one of `TABLE_FIGURES`.
+    """Score a table by the F1 of its rows, in any order and with repetitions, or by one of `TABLE_FIGURES`.
 
-    A row is right if all of its cells are; cells are compared without markup, case, needless blanks and marks between
-    groups of digits, with the digits of all scripts as 0 to 9. The table is the last block of code that holds one, else
-    the longest run of lines with cells between tabs, bars, commas or several blanks. The first line is left out if it
-    is the head of the target, and so are the lines that Markdown draws. Where the subtask is ``sort``, the score is
+    A row is right if all of its cells are. Cells are compared without markup, case, extra spaces and separators between
+    groups of digits, with the digits of all scripts as 0 to 9. The table is the last code block that contains one, or
+    else the longest run of lines with cells between tabs, bars, commas or several spaces. Its first line is left out if
+    it is the head of the target, and so are the lines that Markdown draws. For the subtask ``sort``, the score is
     ``order``.
 
-    - recall, precision: rows of the target that are given; rows given that are the target's.
-    - order: the longest common subsequence of rows, over the larger number of rows.
-    - written: rows given, over those of the target, at most 1.
+    - recall, precision: right rows, as a share of the target's rows, or of the rows given.
+    - order: the longest common subsequence of rows, divided by the larger number of rows.
+    - written: rows given, divided by those of the target, at most 1.
     - tenth 1 to tenth 10: the recall of each tenth of the target.
 
     Judges a reply with a line of several cells.
@@ -122,7 +122,7 @@ def compared_cell(cell: str) -> str:
 
 def given_rows(prediction: str, head: Cells) -> list[Cells] | None:
     """Return the rows of a reply's table, without its head, as they are compared; None if there is no table."""
-    reply = next((part for part in END.split(thought(prediction)) if part.strip()), "").strip("\n")
+    reply = next((part for part in END.split(without_reasoning(prediction)) if part.strip()), "").strip("\n")
     reply = ANSWER_TAGS.sub(
         "\n", reply[: min((at for stop in NEXT_PROMPT if (at := reply.find(stop)) >= 0), default=len(reply))]
     )
@@ -188,7 +188,7 @@ def longproc(row: Row, prediction: str, *, figure: str = "score") -> float:
     in precision. A table of another width than the target scores 0, and so does one whose head repeats a column. There
     are only three figures; for any other one, the score is returned.
     """
-    reply = thought(prediction)
+    reply = without_reasoning(prediction)
     block = re.search(r"```tsv([\s\S]*)```", reply)
     text = block[1].strip() if block else reply.split("```tsv")[1].strip() if "```tsv" in reply else reply.strip()
     wanted, given = longproc_table(str(row["target"])), longproc_table(text)

@@ -169,7 +169,7 @@ def phrase(value: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?<!\w'){words}(?![\w-]|'\w)" if words else r"(?!)", re.IGNORECASE)
 
 
-def is_strange(token: str, asked: frozenset[str], *, digits: bool = True) -> bool:
+def may_be_value(token: str, asked: frozenset[str], *, digits: bool = True) -> bool:
     """Tell whether a word could be a value, or part of one."""
     word = token.lower().removesuffix("'s")
     if word.isdigit():
@@ -180,13 +180,13 @@ def is_strange(token: str, asked: frozenset[str], *, digits: bool = True) -> boo
 
 def alike(sentence: str, answer: str, asked: frozenset[str]) -> list[str]:
     """Return the strange words of a sentence that could be a value of the answer's kind: name, date, or neither."""
-    strange = [word for word in TOKEN.findall(sentence) if is_strange(word, asked)]
+    strange = [word for word in TOKEN.findall(sentence) if may_be_value(word, asked)]
     dates = DATED(answer).isdigit()
     named = answer != answer.lower()
     return [word for word in strange if word.isdigit() == dates and (dates or word[0].isupper() == named)]
 
 
-def is_idle(line: str) -> bool:
+def is_neutral_line(line: str) -> bool:
     """Tell whether a line consists of neutral words."""
     return all(map(is_neutral, TOKEN.findall(line.lower())))
 

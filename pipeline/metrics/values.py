@@ -24,9 +24,9 @@ from pipeline.metrics.text import (
     TOKEN,
     alike,
     is_bare,
-    is_idle,
     is_neutral,
-    is_strange,
+    is_neutral_line,
+    may_be_value,
     phrase,
     sentences_of,
     settled_on,
@@ -67,7 +67,7 @@ def stands_alone(masked: str, answer: str, asked: frozenset[str]) -> bool:
     told = (cased or digits) and masked != masked.lower() and not (FINITE | asked).isdisjoint(words)
     for piece in JOINTS.split(masked):
         tokens = TOKEN.findall(piece)
-        strange = [is_strange(each, asked, digits=digits) and not (told and each[0].islower()) for each in tokens]
+        strange = [may_be_value(each, asked, digits=digits) and not (told and each[0].islower()) for each in tokens]
         if "\x01" not in tokens:
             if any(strange):
                 return False
@@ -154,7 +154,7 @@ def _only_compares(text: str, others: Collection[str], asked: frozenset[str]) ->
     for other in others:
         text = phrase(other).sub(" ", text)
     words = [word for word in TOKEN.findall(text) if not any(map(str.isdigit, word))]
-    return not any(word.lower() in TURNING or is_strange(word, asked) for word in words)
+    return not any(word.lower() in TURNING or may_be_value(word, asked) for word in words)
 
 
 def _counts(sentence: str) -> bool:
@@ -163,16 +163,16 @@ def _counts(sentence: str) -> bool:
 
 
 def exact(row: Row, prediction: str) -> float | None:
-    """Score one value: the sentence that answers must give an accepted answer as whole words, and no other value.
+    """Score one value: the answering sentence must give an accepted answer, as whole words, and no other value.
 
-    Another value is a name (or a date, where the answer is one) that the question does not name, or words between
-    commas, ``and`` and the like that neither the question nor ordinary talk has. If the question offers the answer
-    among others, each of these is another value, unless the sentence says that the answer is more than it. ``or``,
-    ``not`` and a refusal in that sentence score 0; dates may be written in any way that is clear. If the answer is a
-    UUID or a number, only another of its form is another value.
+    Another value is a name (or a date, if the answer is one) that is not in the question, or a piece of text between
+    commas, ``and`` and the like with words that are neither in the question nor ordinary. If the question offers
+    several alternatives, the ones that are not the answer are other values too, unless the sentence ranks the answer
+    above them (``A, more often than B``). A sentence with ``or``, ``not`` or a refusal scores 0. Dates may have any
+    unambiguous format. If the answer is a UUID or a number, only values of the same form are other values.
 
-    Judges what follows a mark like ``Answer:``, else a bare value, or a sentence with an accepted answer, another
-    value of its kind (a name, a date), or a refusal.
+    Judges what follows a mark like ``Answer:``; without one, a bare value, or a sentence with an accepted answer,
+    another value of its kind (a name or a date) or a refusal.
     """
     asked, answers = words_asked(row), [unaccented(str(answer)) for answer in row["answers"]]
     if form := form_of(answers):
@@ -192,7 +192,7 @@ def exact(row: Row, prediction: str) -> float | None:
 
     def rival(sentence: str) -> bool:
         own = any(phrase(answer).search(sentence) for answer in answers)
-        refused = REFUSAL.search(sentence) and is_idle(sentence)
+        refused = REFUSAL.search(sentence) and is_neutral_line(sentence)
         return bool(refused) or is_bare(sentence) or (not own and _answers_again(sentence, answers[0], asked))
 
     found = settled_on(text, read, leads, marked=marked, bare=rival)
@@ -217,7 +217,7 @@ PRESENTING = words_of(
 def _answers_again(sentence: str, answer: str, asked: frozenset[str]) -> bool:
     """Tell whether a sentence gives a value of the answer's kind in words of the question, or only presents it."""
     words = TOKEN.findall(sentence)
-    strange = [word for word in words if is_strange(word, asked)]
+    strange = [word for word in words if may_be_value(word, asked)]
     presented = PRESENTING.issuperset(word.lower() for word in words if word not in strange and word not in LINKS)
     return bool(alike(sentence, answer, asked)) and (presented or _in_words_of(asked, sentence))
 
@@ -229,12 +229,13 @@ def _in_words_of(asked: frozenset[str], sentence: str) -> bool:
 
 
 def idk_pair(row: Row, prediction: str) -> float | None:
-    """Score one form of a pair: the answer where it is stated (as `exact`), a refusal where it is not.
+    """Score one form of a pair: if the text states the answer, the answer (as by `exact`), otherwise a refusal.
 
-    A refusal is a sentence that says that the text does not tell, or that one cannot answer, without a guess
-    (``probably``) or a value beside it. No reply scores in both forms; a pair is passed by who scores in both.
+    A refusal is a sentence that says that the text does not tell, or that the question cannot be answered, without a
+    guess (``probably``) or a value beside it. No reply scores in both forms; a model passes a pair if it scores in
+    both.
 
-    Judges what follows a mark like ``Answer:``, else a sentence that refuses or says a value.
+    Judges what follows a mark like ``Answer:``; without one, a sentence that refuses or gives a value.
     """
     if not REFUSAL.search(str(row["target"])):
         return exact(row, prediction)
@@ -245,7 +246,7 @@ def idk_pair(row: Row, prediction: str) -> float | None:
         return bool(REFUSAL.search(sentence) or is_bare(sentence))
 
     def rival(sentence: str) -> bool:
-        strange = any(is_strange(word, asked) for word in TOKEN.findall(sentence))
+        strange = any(may_be_value(word, asked) for word in TOKEN.findall(sentence))
         return is_bare(sentence) or (strange and _in_words_of(asked, sentence) and not REFUSAL.search(sentence))
 
     found = settled_on(text, lambda each: _refuses(each, asked), leads, marked=marked, bare=rival)
@@ -257,7 +258,7 @@ def _refuses(sentence: str, asked: frozenset[str]) -> bool | None:
     if len(sentence) > LONG_LINE:
         return False
     if not REFUSAL.search(sentence):
-        return False if any(is_strange(word, asked) for word in TOKEN.findall(sentence)) else None
+        return False if any(may_be_value(word, asked) for word in TOKEN.findall(sentence)) else None
     return not HEDGE.search(sentence) and not any(_names_value(piece, asked) for piece in JOINTS.split(sentence))
 
 
@@ -265,8 +266,8 @@ def _names_value(piece: str, asked: frozenset[str]) -> bool:
     """Tell whether a piece of a refusal names a value: a name or number in the refusing piece, any word in others."""
     tokens = TOKEN.findall(piece)
     if not REFUSAL.search(piece):
-        return any(is_strange(token, asked) for token in tokens)
-    return any(is_strange(token, asked) and not token[0].islower() for token in tokens[1:])
+        return any(may_be_value(token, asked) for token in tokens)
+    return any(may_be_value(token, asked) and not token[0].islower() for token in tokens[1:])
 
 
 EXACT_SCORER = Scorer(exact, 5, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})

@@ -1,4 +1,4 @@
-"""Splits wherever they are: a folder on a disk or in a store, or a published data set at a tag."""
+"""Opening splits: from a folder on a disk or in a store, or from a published data set at a tag."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pipeline.publish.hub import download, parse_repo
 from pipeline.storage import StorePath, parse_location
 
 KEYS = ("keys/*", "manifest.json")
-"""What scoring needs of a published split: everything but the text."""
+"""The files of a published split that scoring needs: no text."""
 SMALL = (f"{LITE}/*", "keys/*", "index/*", "tokenizer/*", "manifest.json")
-"""What the size lite needs of one."""
+"""The files of a published split that the size lite needs."""
 TAGGED = re.compile(r"hf://datasets/(?:[^/@]+/)?[^/@]+@[^/]+/?")
-"""A published data set at a tag, by the address that other tools have for it."""
+"""A published data set at a tag, as an `hf://` URL."""
 
 
 def split_from(where: str | Path, patterns: Sequence[str] | None = None, *, size: str = "") -> Split:
-    """Open a split in a folder, or a published one, of which files that match are fetched.
+    """Open a split in a folder, or a published one, of which only files that match `patterns` are fetched.
 
-    What lies in a store is read there, column by column, and nothing of it is kept.
+    A split in a store is read there, column by column, and not copied.
 
     Raises:
         SplitError: if there is no split, or no such size.
@@ -39,11 +39,11 @@ def split_from(where: str | Path, patterns: Sequence[str] | None = None, *, size
 
 
 def fetched(where: str, patterns: Sequence[str] | None = None) -> Path:
-    """Return the folder of a split: `where` itself, or where ``org/name@tag`` was downloaded to.
+    """Return the folder of a split: `where` itself, or the folder that ``org/name@tag`` was downloaded to.
 
     Raises:
-        SplitError: if there is no such folder, and it is not the name of a data set with a tag.
-        RecipeError: if it is the URL of no store that is known.
+        SplitError: if it is neither a folder nor a data set with a tag.
+        RecipeError: if it is a URL of an unknown kind of store.
     """
     if TAGGED.fullmatch(where):
         return download(*parse_repo(where.rstrip("/")), patterns=patterns)

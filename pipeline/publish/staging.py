@@ -1,4 +1,4 @@
-"""The folder that is published: made from a sealed split, with its answers or without."""
+"""Staging: makes the folder to publish from a sealed split, with or without answers."""
 
 from __future__ import annotations
 
@@ -44,13 +44,11 @@ __all__ = ["KEYS_SUFFIX", "MODES", "Draw", "Read", "Staged", "stage"]
 
 
 def check_split(split: Split) -> None:
-    """Check that every shard of a split has the size and digest that the manifest says, and that all rows were proven.
-
-    Reads all bytes.
+    """Check that all shards match the manifest, reading all bytes, and that all rows were counted twice.
 
     Raises:
-        StageError: if the split is a published one, holds no rows, or rows that were not counted twice.
-        CorruptError: naming the file that is missing or has other bytes.
+        StageError: if the split is a published one, has no rows, or has rows that were not counted twice.
+        CorruptError: with the file that is missing or differs.
     """
     if split.manifest.withheld is not None:
         raise StageError(f"{str(split.folder)!r} is a folder made for publishing: give the folder that build wrote")
@@ -64,10 +62,10 @@ def check_split(split: Split) -> None:
 
 
 def check_claims(split: Split) -> None:
-    """Check that the manifest says what follows from recipe, profile, proofs and keys.
+    """Check that the manifest agrees with recipe, profile, proofs and keys.
 
     Raises:
-        CorruptError: naming the field that says something else.
+        CorruptError: with the first field that does not.
     """
     out = split.folder.parent
     profile = load_profile(known_profile(out, split.tokenizer))
@@ -85,10 +83,10 @@ def _check_proven(split: Split, tier: str, made: TierManifest) -> None:
 
 
 def check_licence(split: Split, licence: str) -> None:
-    """Check that the licence of users' texts is told where there are some, and nowhere else.
+    """Check that a license is given if, and only if, there are users' texts.
 
     Raises:
-        StageError: naming the option.
+        StageError: if it is missing, not one line of text, or not needed.
     """
     own = sorted({str(found) for cell in split.strata if (found := (cell.knobs or {}).get("corpus"))})
     if own and not licence.strip():
@@ -106,10 +104,10 @@ def check_licence(split: Split, licence: str) -> None:
 
 
 def check_secret(split: Split) -> None:
-    """Check that the keys of a split cannot be made by who guesses its seed, nor read off its rows' shots.
+    """Check that keys can neither be made by guessing the seed, nor inferred from shots or room for the reply.
 
     Raises:
-        StageError: saying how to cut the split anew.
+        StageError: with advice on how to recut the split.
     """
     for tier, made in split.manifest.tiers.items():
         if made.seed is None or not is_secret(made.seed):
@@ -125,7 +123,7 @@ def check_secret(split: Split) -> None:
 
 
 def _told_apart(strata: Iterable[StratumRecord]) -> Iterator[str]:
-    """Yield the places where complexity is the class of the answer, and other columns tell it."""
+    """Yield where complexity is the class of the answer, and shots or `max_new_tokens` give it away."""
     kinds: dict[tuple[str, str, int], dict[int | None, tuple[int, int]]] = {}
     for cell in strata:
         place = cell.family, cell.subtask, cell.length
@@ -136,23 +134,23 @@ def _told_apart(strata: Iterable[StratumRecord]) -> Iterator[str]:
 
 
 WITHHELD = ("complexity", "target", "answers", "needles")
-"""Columns that no public file has. The complexity of a question that may have no answer is the answer's class."""
+"""Columns that no public file has. Complexity is among them since it can be the class of the answer."""
 
 TOLD = ("canary", "prompt_sha256", "proof")
-"""What of a row's metadata stays."""
+"""The fields of a row's metadata that stay public."""
 
 INDEX = pa.schema([field for field in KEYS_SCHEMA if field.name not in WITHHELD])
 STRATUM = ("family", "subtask", "length", "shots", "context_tokens", "max_new_tokens", "task_version")
 SHARD = ("shard", "rows", "tokens", "prompt_tokens", "fewest_tokens", "most_tokens")
 NO_KEY = "withheld"
-"""In the footer of public shards: a content key is a digest of the seed, by which guesses could be tried."""
+"""Replaces the content key in the footer of public shards: a key depends on the seed, so it could confirm a guess."""
 
 
 def part(split: Split, public: Path, private: Path) -> tuple[Manifest, Manifest]:
     """Write the rows of a split without answers below `public`, and its keys below `private`.
 
     Returns:
-        The public manifest, which tells no answer and nothing to make one from, and the private one.
+        The public manifest, which has no answers and nothing to derive them from, and the private one.
     """
     names = _names(split)
     told: dict[str, TierManifest] = {}
@@ -169,13 +167,13 @@ def part(split: Split, public: Path, private: Path) -> tuple[Manifest, Manifest]
 
 
 def _columns(made: TierManifest, *, withheld: bool) -> pa.Schema:
-    """Return the columns of the rows of a tier, public ones without what is withheld."""
+    """Return the columns of a tier's rows, without withheld ones if `withheld`."""
     whole = schema_of(columns_version(made.strata))
     return pa.schema([field for field in whole if not (withheld and field.name in WITHHELD)])
 
 
 def _names(split: Split) -> dict[str, str]:
-    """Return the public id of every row by its own."""
+    """Return the public id of every row, by its id."""
     names: dict[str, str] = {}
     for made in split.manifest.tiers.values():
         paths = [split.folder / "keys" / f"{shard.shard}.parquet" for shard in made.shards]
@@ -187,7 +185,7 @@ def _names(split: Split) -> dict[str, str]:
 def _shard(
     split: Split, shard: ShardRecord, public: Path, private: Path, names: Mapping[str, str], columns: pa.Schema
 ) -> tuple[ShardRecord, ShardRecord]:
-    """Write one shard's public rows, their index, and its keys; return it as either manifest has it."""
+    """Write a shard's public rows, their index, and its keys; return its records for both manifests."""
     file = f"{shard.shard}.parquet"
     data, index, keys = (
         files_below(public, "data", file),
@@ -212,7 +210,7 @@ def _named(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
 
 
 def _shown(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return the columns that may be public, and of metadata what tells nothing."""
+    """Return the columns of `schema`, with only the public fields of metadata."""
     kept = (json.loads(each) for each in column(table, "metadata"))
     plain = [plain_json({name: metadata[name] for name in TOLD if name in metadata}) for metadata in kept]
     return _put(table, "metadata", plain).select(schema.names).cast(schema)
@@ -224,7 +222,7 @@ def _put(table: pa.Table, name: str, values: list[str]) -> pa.Table:
 
 
 def public_tier(made: TierManifest, totals: Totals, shards: tuple[ShardRecord, ...]) -> TierManifest:
-    """Return what the public manifest says of a tier: no seed, no digest of it, no recipe, no chance, no depths."""
+    """Return a tier for the public manifest: without seed, digests of it, pools, chance and depths."""
     return TierManifest(
         tag=made.tag,
         reserve=made.reserve,
@@ -238,9 +236,9 @@ def public_tier(made: TierManifest, totals: Totals, shards: tuple[ShardRecord, .
 
 
 def _merged(strata: Iterable[StratumRecord]) -> Iterator[StratumRecord]:
-    """Yield the strata as far as the public columns tell them apart, with the sum of their rows.
+    """Yield strata merged where public columns cannot tell them apart, with the sum of their rows.
 
-    Of their knobs the corpus stays: it decides who reads the rows, and whose licence they are under.
+    Of their knobs only the corpus stays, since the license of the rows depends on it.
     """
     rows: Counter[tuple[Any, ...]] = Counter()
     for cell in strata:
@@ -252,7 +250,7 @@ def _merged(strata: Iterable[StratumRecord]) -> Iterator[StratumRecord]:
 
 MODES = ("inline", "separate", "withhold")
 KEYS_SUFFIX = "-keys"
-"""Of the folder and the repo that hold the keys of a split whose rows are published without."""
+"""Suffix of the folder and the repo with the keys of a split whose rows are published without keys."""
 
 
 class DrawnSplit(Protocol):
@@ -260,29 +258,29 @@ class DrawnSplit(Protocol):
 
     @property
     def caption(self) -> str:
-        """What stands below it."""
+        """The caption."""
 
     @property
     def alt(self) -> str:
-        """What it shows, in words."""
+        """The alternative text."""
 
     def svg(self) -> str:
-        """Return the text of a file."""
+        """Return the figure as SVG."""
 
     def png(self) -> bytes:
-        """Return the bytes of a file."""
+        """Return the figure as PNG."""
 
 
 Draw = Callable[[Manifest], Mapping[str, DrawnSplit]]
 Exhibit = Callable[[Split], str]
-"""What writes a page with an example of every task."""
+"""Makes a page with an example of every task."""
 Read = Callable[[Split], Curve]
-"""What lets simulated readers answer a split."""
+"""Makes the scores of simulated readers on a split."""
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A folder to publish; `keys` is the folder of its keys where these are not in it."""
+    """A folder to publish; `keys` is the folder of its keys, if these are separate."""
 
     folder: Path
     version: str
@@ -291,7 +289,7 @@ class Staged:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is shown beside a split: its repo, others' repos, what changed, figures, gallery, readers, licence."""
+    """What is shown with a split; the fields are arguments of `stage`."""
 
     repo: str
     siblings: tuple[str, ...] = ()
@@ -315,15 +313,16 @@ def stage(
     read: Read | None = None,
     licence: str = "",
 ) -> Staged:
-    """Make the folder that is published from a sealed split, whole or not at all, in place of an older one.
+    """Make the folder to publish from a sealed split atomically, replacing an older one.
 
-    `keys` is ``inline`` (the shards byte for byte, with their keys), ``separate`` or ``withhold``: then rows lose all
-    that tells an answer, and the keys are put beside the folder, to be published on their own or kept. `siblings` are
-    repos of the same questions for other tokenizers; `notes` are what the changelog says of the version; `licence` is
-    that of users' texts in the rows, which Carrara cannot know.
+    With `keys` ``inline``, shards are published byte for byte, with their keys. With ``separate`` or ``withhold``, rows
+    lose everything that gives away an answer, and the keys go to a second folder, to be published separately or kept.
+    `siblings` are repos with the same questions for other tokenizers, `notes` is the version's entry in the changelog,
+    and `licence` is that of users' texts in the rows.
 
     Raises:
-        StageError: if the split cannot be published so, or `folder` holds something else.
+        StageError: if the split cannot be published in this way, or `folder` has other files.
+        CorruptError: if its files or its manifest are wrong.
     """
     if keys not in MODES:
         raise StageError(unknown("way to publish keys", keys, MODES))
@@ -360,7 +359,7 @@ def _cleared(folder: Path) -> None:
     """Remove an older staged folder.
 
     Raises:
-        StageError: if there is something else.
+        StageError: if it has other files.
     """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
@@ -378,7 +377,7 @@ def _copy_shards(split: Split, folder: Path) -> None:
 
 
 def write_lite(split: Split) -> None:
-    """Write the rows of the size ``lite`` once more, as a file for each tier: `load_dataset` takes only whole files."""
+    """Write each tier's lite rows to a file of their own, since `load_dataset` reads only whole files."""
     withheld = split.manifest.withheld is not None
     for tier, made in split.manifest.tiers.items():
         schema = _columns(made, withheld=withheld)
@@ -389,7 +388,7 @@ def write_lite(split: Split) -> None:
 
 
 def _copy_profile(split: Split, folder: Path) -> None:
-    """Publish the TOML of a profile that is no shipped one; its vocabulary is its owner's, and stays where it is."""
+    """Copy the TOML of a profile that is not shipped, but not its vocabulary, which belongs to others."""
     source = split.folder / KEPT / PROFILE
     if source.is_file():
         (folder / KEPT).mkdir()
@@ -397,7 +396,7 @@ def _copy_profile(split: Split, folder: Path) -> None:
 
 
 def _finish(split: Split, shown: Shown, keys: str) -> None:
-    """Write everything beside the shards; the manifest is the build's own, but for withheld keys."""
+    """Write everything except the shards."""
     folder = split.folder
     figures = shown.draw(split.manifest) if shown.draw else {}
     for name, figure in figures.items():

@@ -1,7 +1,7 @@
-"""The next minor version of a frozen release: more profiles, tiers or strata, with no row changed.
+"""Extending: the next minor version of a frozen release has more profiles, tiers or strata, but no changed row.
 
-The frozen folder stays as it is. Its files enter the new folder as links, what is new is built beside them, and the
-new lock is compared with the old one stratum by stratum.
+The frozen folder stays as it is. The new folder gets links to its files, new files are built beside them, and the new
+lock is compared with the old one stratum by stratum.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from pipeline.verify.lock import (
 from pipeline.verify.row import ONE_IN
 
 SHARED_FOLDERS = ("samples", "segments", "corpora")
-"""What a release folder holds for all profiles."""
+"""Folders of a release that all profiles share."""
 PROFILE_FILES = (".toml", ".jinja", ".txt", ".model")
-"""Endings, beside .json, of the files that a profile is kept with."""
+"""Suffixes of a profile's own files, besides .json."""
 PROFILE_FOLDERS = ("data", "keys", "proofs", "counts", KEPT)
 
 
 @dataclass(frozen=True)
 class Extension:
-    """A frozen release and what to add to it. `names` are profiles, the frozen ones too if they are in `folder`."""
+    """A frozen release and what to add to it. `names` are profiles, including frozen ones if they are in `folder`."""
 
     lock: Lock
     folder: Path | None
@@ -57,7 +57,7 @@ class Extension:
 
     @property
     def corpora(self) -> list[Path]:
-        """Folders that hold users' own texts."""
+        """Folders with users' own texts."""
         return [self.folder / "corpora"] if self.folder else []
 
     @property
@@ -66,7 +66,7 @@ class Extension:
         return next_version(self.lock.version, "minor")
 
     def recipes(self) -> Iterator[Recipe]:
-        """Yield the recipe of each tier in the new version: frozen, frozen with new strata, or new."""
+        """Yield the recipe of each tier in the new version: unchanged, with new strata, or new."""
         given = {recipe.tier: recipe for recipe in self.more}
         for tier in self.lock.tiers:
             yield self._raised(given.pop(tier, self.lock.tiers[tier].recipe))
@@ -76,11 +76,11 @@ class Extension:
         return replace(recipe.sized(self.size) if self.size else recipe, version=self.version)
 
     def plans(self) -> list[Plan]:
-        """Return a plan for each tier and the profiles that have it, or get it."""
+        """Return a plan for each tier, with the profiles that have it or will have it."""
         return [make_plan(recipe, self._holders(recipe.tier), self.out) for recipe in self.recipes()]
 
     def _holders(self, tier: str) -> tuple[str, ...]:
-        """Return the profiles of a tier: new ones have all tiers, and a new tier is cut for all profiles."""
+        """Return the profiles of a tier: new profiles get all tiers, and all profiles get a new tier."""
         names = {load_profile(name).name: name for name in self.names}
         old = self.lock.profiles
         return tuple(
@@ -96,12 +96,11 @@ def open_extension(
     """Read the release to extend, and check that the additions are possible.
 
     Args:
-        source: a frozen folder, or a lock alone, to which only profiles can be added.
-        out: folder of the new version; by default beside the frozen one, below ``outputs`` for a lock alone.
-        names: profiles to add; the TOML of a frozen profile that is not shipped, too.
-        more: recipes of new tiers, or of frozen ones with more strata.
-        size: ``full`` for all rows of the full size, or how many times the rows of the default; by default that of each
-            recipe.
+        source: a frozen folder, or just a lock, to which only profiles can be added.
+        out: the folder of the new version; by default beside the frozen one, or below ``outputs`` for a lock.
+        names: profiles to add; also the TOML of a frozen profile that is not shipped.
+        more: recipes of new tiers, or of frozen tiers with more strata.
+        size: ``default``, ``full`` or a number of blocks; by default each recipe keeps its size.
 
     Raises:
         FrozenError: if it is not frozen, nothing would be added, or a frozen stratum would change or lose rows.
@@ -141,7 +140,7 @@ def _check_size(lock: Lock, size: str) -> None:
 
 
 def next_folder(source: Path, out: Path | None) -> Path:
-    """Return the folder of the version that extends a frozen folder, or a lock alone.
+    """Return the folder of the version that extends a frozen folder or a lock.
 
     Raises:
         FrozenError: if it is not frozen.
@@ -156,7 +155,7 @@ def _target(lock: Lock, folder: Path | None, out: Path | None) -> Path:
 
 
 def _parent_of(folder: Path) -> Path:
-    """Return the folder in which a folder lies, written as that was given."""
+    """Return a folder's parent, without resolving links in the path as it was given."""
     return folder.parent if folder.parent.resolve() == folder.resolve().parent else folder / ".."
 
 
@@ -177,7 +176,7 @@ def _frozen_profile(folder: Path, name: str) -> str:
 
 
 def _check_target(target: Path, lock: Lock, folder: Path | None) -> None:
-    """Check that a folder is free, or holds the version that is about to be made: the command can be run again."""
+    """Check that a folder is not frozen, or only as the version to be made, so that the command can be repeated."""
     there = find_lock(target)
     if there and (there.release, there.variant, there.version) == (
         lock.release, lock.variant, next_version(lock.version, "minor"),
@@ -189,7 +188,7 @@ def _check_target(target: Path, lock: Lock, folder: Path | None) -> None:
 
 
 def _check_recipe(lock: Lock, recipe: Recipe) -> None:
-    """Check that a recipe is of the release, and leaves every frozen stratum as it is."""
+    """Check that a recipe belongs to the release and changes no frozen stratum."""
     if (recipe.release, recipe.variant, recipe.frame) != (lock.release, lock.variant, lock.frame):
         mine = " ".join(filter(None, (recipe.release, recipe.variant, recipe.frame)))
         raise FrozenError(
@@ -223,7 +222,7 @@ def extend(extension: Extension, run: Callable[[Plan], Stages]) -> Lock:
     """Build and freeze an extension; after an interruption the next call continues.
 
     Raises:
-        FrozenError: if samples are not those that were frozen, or a row of the frozen version would change.
+        FrozenError: if samples differ from the frozen ones, or a frozen row would change.
     """
     lock, out = extension.lock, extension.out
     plans = extension.plans()
@@ -240,7 +239,7 @@ def extend(extension: Extension, run: Callable[[Plan], Stages]) -> Lock:
 
 
 def _check_samples(extension: Extension, plan: Plan) -> None:
-    """Draw the samples of a frozen tier, or read them where they are, and compare them with the lock; write nothing."""
+    """Draw or read the samples of a frozen tier and compare them with the lock, without writing samples."""
     if plan.recipe.tier not in extension.lock.tiers:
         return
     if not extension.folder:
@@ -252,7 +251,7 @@ def _check_samples(extension: Extension, plan: Plan) -> None:
 
 
 def _build(plan: Plan, run: Callable[[Plan], Stages]) -> None:
-    """Build a tier, and count all of it again where the second encoder is slow and `build` leaves rows out."""
+    """Build a tier, and verify profiles with a slow second encoder, since `build` recounts only some of their rows."""
     manifests = zip(plan.profiles, run(plan).build(), strict=True)
     uncounted = tuple(each for each, made in manifests if made and not made.tiers[plan.recipe.tier].is_counted_twice)
     if uncounted:
@@ -260,7 +259,7 @@ def _build(plan: Plan, run: Callable[[Plan], Stages]) -> None:
 
 
 def link_frozen(folder: Path, out: Path, lock: Lock) -> None:
-    """Link a frozen folder's files into another (or copy them), since no file is changed in place."""
+    """Link or copy a frozen folder's files into another; links are safe since no file is changed in place."""
     places = [*SHARED_FOLDERS, *(f"{name}/{part}" for name in lock.profiles for part in PROFILE_FOLDERS)]
     kept = (".parquet", ".json", *PROFILE_FILES)
     files = (path for place in places for path in sorted((folder / place).rglob("*")) if path.suffix in kept)
@@ -279,16 +278,16 @@ def _link(path: Path, target: Path) -> None:
 
 
 BASE = 4e-7
-"""Seconds that a token takes to be drawn, packed, written and proven, beside all counting; measured on one core."""
+"""Seconds per token to draw, pack, write and prove, without counting; measured on one core."""
 COUNTS = 2
-"""How often the fast counter reads each token."""
+"""How often the fast counter counts each token."""
 START = 5.0
-"""Seconds that the workers take to begin."""
+"""Seconds that workers take to start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What is to be built for one profile in one tier: rows, tokens, and about how many seconds that takes."""
+    """What has to be built for one profile in one tier: rows, tokens, and a time estimate in seconds."""
 
     profile: str
     tier: str
@@ -298,7 +297,7 @@ class Cost:
 
     @property
     def record(self) -> dict[str, object]:
-        """The cost as a line of a table."""
+        """The cost as a row of a table."""
         return {
             "profile": self.profile,
             "tier": self.tier,
@@ -310,7 +309,7 @@ class Cost:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words.
+    """Return a time in seconds, minutes or hours.
 
     >>> duration(42), duration(4000)
     ('42 s', '67 min')
@@ -321,7 +320,7 @@ def duration(seconds: float) -> str:
 
 
 def costs_of(extension: Extension, workers: int) -> Iterator[Cost]:
-    """Yield the cost of every profile and tier of which something is new; what is frozen costs nothing."""
+    """Yield the cost of every profile and tier with new rows; frozen rows cost nothing."""
     for plan in extension.plans():
         for profile in plan.profiles:
             rows, tokens = _new_rows(extension.lock, plan, profile)
@@ -341,12 +340,12 @@ def _new_rows(lock: Lock, plan: Plan, profile: Profile) -> tuple[int, int]:
 
 
 def seconds_per_token(profile: Profile) -> float:
-    """Return about how long one worker takes for a token, by the speed of the profile's counters on this machine."""
+    """Estimate one worker's seconds per token from the speed of the profile's counters on this machine."""
     return BASE + COUNTS / speed(profile.counter()) + _recount_seconds(profile)
 
 
 def _recount_seconds(profile: Profile) -> float:
-    """Return the seconds of counting a token again; with a slow second counter, also in `verify`."""
+    """Return the seconds per token of recounting, including `verify` if the second counter is slow."""
     second, quick = profile.second(), profile.quick_counter()
     if second is None:
         return 0.0

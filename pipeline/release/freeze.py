@@ -1,4 +1,4 @@
-"""Freezing: making the lock of a release folder from its manifests and bytes, once every row is proven."""
+"""Freezing: makes the lock of a release folder from its manifests and bytes, once every row is proven."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def freeze(
 ) -> tuple[Lock, bool]:
     """Write the lock of a release folder; return it, and whether it is new.
 
-    `copy` is a second place for it, such as beside the recipe under version control; what lies there, in the folder
-    and in its neighbours as an older lock, and `before`, decide which version is high enough. `carried` are profiles
-    that an older lock holds and this folder does not.
+    `copy` is a second path for it, such as beside the recipe under version control. Older locks (there, in the folder,
+    in neighboring folders, and `before`) determine which version is high enough. `carried` are profiles of an older
+    lock that this folder does not have.
     """
     if copy:
         check_regular(copy)
@@ -65,11 +65,11 @@ def freeze(
 
 
 def make_lock(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock:
-    """Return the lock of a release folder: all tiers that are built, in all profiles that are sealed. Reads all bytes.
+    """Return the lock of a release folder, with all its tiers and profiles. Reads all bytes.
 
     Raises:
-        SplitError: if a profile is not sealed, or not wholly proven.
-        FrozenError: if a file has other bytes than the manifest says, or was made by another Carrara.
+        SplitError: if a profile is not sealed, or has rows that were not counted twice.
+        FrozenError: if a file or the manifest is wrong, or was made by another version of Carrara.
     """
     recipes, manifests = read_sealed(out)
     first = recipes[0]
@@ -94,7 +94,7 @@ def make_lock(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lo
 
 
 def _tier_lock(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
-    """Return what a tier is made of, having checked that this code is the code that made it."""
+    """Return a tier's lock, after checking that this version's tasks and pools made the tier."""
     tier, recipe = make_tier_lock(plan), plan.recipe
     versions = {name: task.version for name, task in tier.tasks.items()}
     for name, manifest in manifests.items():
@@ -117,7 +117,7 @@ def _tier_lock(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
 
 
 def sample_digests(plan: Plan) -> dict[str, str]:
-    """Return a digest of each block's samples: ids, questions, keys and relevant texts, without any tokenizer."""
+    """Return a digest of each block's samples: ids, questions, keys and relevant texts, independent of tokenizers."""
     totals = {
         block_name(str(cell), block): hashlib.sha256() for cell in plan.recipe.strata for block in range(cell.blocks)
     }
@@ -130,7 +130,7 @@ def sample_digests(plan: Plan) -> dict[str, str]:
 
 
 def block_name(stratum: str, block: int) -> str:
-    """Name a block of a stratum; the first has the stratum's own name, so that larger sizes keep it."""
+    """Return a block's name; the first block has the stratum's own name."""
     return f"{stratum} block {block + 1}" if block else stratum
 
 
@@ -157,12 +157,12 @@ def _split_lock(folder: Path, made: TierManifest) -> SplitLock:
 
 
 def stratum_digests(folder: Path, shards: Mapping[str, int], strata: Iterable[StratumRecord]) -> dict[str, str]:
-    """Return a digest of each block's rows in one profile, whatever shards they are cut into.
+    """Return a digest of each block's rows in one profile, independent of shards.
 
     Args:
-        folder: of the profile.
-        shards: the bytes of the keys of each shard, by its name.
-        strata: what the manifest says of its strata.
+        folder: the profile's folder.
+        shards: the bytes of each shard's keys, by the shard's name.
+        strata: the strata in the manifest.
     """
     block_rows = {_stratum_name(asdict(cell)): cell.rows // (cell.blocks or 1) for cell in strata}
     totals: dict[str, Any] = {}
@@ -178,12 +178,12 @@ def stratum_digests(folder: Path, shards: Mapping[str, int], strata: Iterable[St
 
 
 def _stratum_name(row: Mapping[str, Any]) -> str:
-    """Name a row's stratum, or a manifest's, as recipes do."""
+    """Return the name of a row's or a manifest's stratum, as `Stratum.__str__` gives it."""
     return str(Stratum(row["family"], row["subtask"], "", row["length"], row["complexity"], 1))
 
 
 def _libraries(out: Path, manifests: Mapping[str, Manifest]) -> dict[str, str]:
-    """Return what wrote the files, as they say themselves, and what else may move a byte of them."""
+    """Return the Parquet writers that the files name, and the versions of libraries that may affect their bytes."""
     paths = (
         out / name / "data" / f"{made.shards[0].shard}.parquet"
         for name, manifest in manifests.items()

@@ -1,4 +1,4 @@
-"""Rebuilding a frozen split from its lock alone, and comparing it byte by byte."""
+"""Rebuilding: makes a frozen split again from its lock, and compares the digests of all shards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.verify.lock import Lock, ShardLock, cut_faults, first_faults, plan
 
 @dataclass(frozen=True, slots=True)
 class RebuildFindings:
-    """The rebuilt shards of a lock: how many are the `same` in every byte or in all `rows`, and what is wrong."""
+    """The result of a rebuild: how many shards have the `same` bytes, how many only the same `rows`, and faults."""
 
     same: int
     rows: int
@@ -26,7 +26,7 @@ class RebuildFindings:
 
     @property
     def line(self) -> str:
-        """The same as one line of text."""
+        """The numbers in one line of text."""
         if self.rows:
             why = self.libraries or "the same libraries are installed"
             return (
@@ -39,17 +39,17 @@ class RebuildFindings:
 def rebuild(
     lock: Lock, profiles: Sequence[str], into: Path, corpora: Sequence[Path], run: Callable[[Plan], Stages]
 ) -> RebuildFindings:
-    """Build what a lock says for some profiles, and compare.
+    """Rebuild some profiles of a lock, and compare.
 
     Args:
-        lock: what to build.
-        profiles: names or TOML files of profiles that the lock holds.
-        into: where to build; shards that exist there already are kept.
-        corpora: folders where the texts of users may lie.
-        run: gives the stages of a plan.
+        lock: the lock to rebuild.
+        profiles: names or TOML files of profiles in the lock.
+        into: the folder to build in; shards that exist there are kept.
+        corpora: folders that may contain users' texts.
+        run: returns the stages of a plan.
 
     Raises:
-        FrozenError: if this Carrara would make something else, with what differs.
+        FrozenError: if this version of Carrara would make other rows, with what differs.
     """
     made = [_rebuild_tier(lock, tier, profiles, into, corpora, run) for tier in lock.tiers]
     found = [state for states in made for state in states]
@@ -61,7 +61,7 @@ def rebuilt_plan(lock: Lock, tier: str, profiles: Sequence[str], into: Path) -> 
     """Return the plan of a tier of a lock.
 
     Raises:
-        FrozenError: if this Carrara would make something else of it.
+        FrozenError: if this version of Carrara would make other rows.
     """
     plan = make_plan(lock.tiers[tier].recipe, tuple(profiles), into)
     if faults := list(plan_faults(lock, plan)) or list(cut_faults(lock, plan)):
@@ -108,7 +108,7 @@ def _compare_shard(name: str, frozen: ShardLock, made: ShardRecord | None, libra
 
 
 def library_difference(lock: Lock) -> str:
-    """Return which libraries differ from those that wrote the frozen files; empty if none do."""
+    """Return which libraries differ from those that wrote the frozen files; "" if none do."""
     here = {name: version(name) for name in sorted(lock.libraries) if name in ("numpy", "pyarrow")}
     return ", ".join(
         f"{name} {found} here, {lock.libraries[name]} when frozen"
@@ -118,10 +118,10 @@ def library_difference(lock: Lock) -> str:
 
 
 def copy_corpora(digests: Sequence[str], folders: Sequence[Path], out: Path) -> None:
-    """Copy the users' texts that a tier is made of into a folder.
+    """Copy the corpora that a tier uses into a release folder.
 
     Raises:
-        FrozenError: naming the corpus that is in none of the folders.
+        FrozenError: with the corpus that is in none of the folders.
     """
     for digest in digests:
         kept = out / "corpora" / f"{digest}.parquet"

@@ -1,4 +1,4 @@
-"""The next major version of a release after a leak: the same recipe with a new seed, so that no row is the same."""
+"""Recutting: after a leak, the next major version has the same recipe with a new seed, so that every row is new."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def new_seed(asked: str) -> int:
     """Return the given seed, or one from the operating system for ``random``.
 
     Raises:
-        RecipeError: if it is not a whole number.
+        RecipeError: if it is not a whole number of at most 78 digits.
     """
     if asked == "random":
         return next(seed for seed in iter(lambda: secrets.randbits(SEED_BITS), None) if is_secret(seed))
@@ -32,17 +32,17 @@ def new_seed(asked: str) -> int:
 
 
 def recipes_in(source: str) -> list[tuple[Recipe, str]]:
-    """Return the recipes of a lock, or one by name or file, each with its text where there is one to keep."""
+    """Return the recipes of a lock, or one recipe by name or file; each with its TOML ("" in a lock)."""
     if source.endswith(".json"):
         return [(tier.recipe, "") for tier in read_lock(parse_location(source)).tiers.values()]
     return [(load_recipe(source), recipe_text(source))]
 
 
 def recut(recipe: Recipe, text: str, seed: int) -> str:
-    """Return the TOML of a recipe's next major version under another seed; what else its text says stays as it is.
+    """Return the TOML of a recipe's next major version with another seed; the rest of its text stays as it is.
 
     Raises:
-        FrozenError: if the seed is the one that leaked.
+        FrozenError: if the seed is the old one.
     """
     if seed == recipe.seed:
         raise FrozenError(f"seed {seed} is already that of {recipe.release} {recipe.version}: give another, or random")
@@ -52,12 +52,12 @@ def recut(recipe: Recipe, text: str, seed: int) -> str:
 
 
 def next_major(recipe: Recipe) -> Recipe:
-    """Return a recipe of the next major version, of which only the seed is still the old one."""
+    """Return a recipe with the next major version, but still with its old seed."""
     return replace(recipe, version=next_version(recipe.version, "major"))
 
 
 def _table(recipe: Recipe) -> dict[str, Any]:
-    """Return a recipe as TOML has it; its strata are those of the recipe, in tables as large as they come."""
+    """Return a recipe as a table for TOML, with its strata merged into few tables."""
     names = ("release", "version", "seed", "tier", "variant", "frame", "reserve")
     top = {name: value for name in names if (value := getattr(recipe, name)) not in ("", None)}
     return {**top, "strata": list(_tables(recipe.strata))}
@@ -82,7 +82,7 @@ Product = tuple[Kind, list[str], tuple[int, ...], tuple[int, ...]]
 
 
 def _products(strata: Iterable[Stratum]) -> Iterator[Product]:
-    """Yield strata as products of subtasks, lengths and complexities: first alike in length, then in subtask."""
+    """Yield strata as products of subtasks, lengths and complexities: lengths are merged first, then subtasks."""
     cells: dict[tuple[Kind, str], dict[int, list[int]]] = {}
     for cell in strata:
         kind = cell.family, cell.rows, cell.shots, cell.knobs, cell.full
@@ -97,21 +97,21 @@ def _products(strata: Iterable[Stratum]) -> Iterator[Product]:
 
 
 def file_name(recipe: Recipe) -> str:
-    """Return the name of the file that a recipe's next major version is written to."""
+    """Return the default file name of a recipe's next major version."""
     wanted = next_major(recipe)
     return "-".join(filter(None, (wanted.release, wanted.tier, wanted.variant, wanted.version))) + ".toml"
 
 
 def write_recipes(texts: Sequence[tuple[Path, str]]) -> None:
-    """Write recipes where there are none.
+    """Write recipes to new files.
 
     Raises:
-        FrozenError: if there is a file, or two recipes would have one name; then none is written.
+        FrozenError: if a file exists, or two recipes have the same path; then none is written.
     """
     paths = [path for path, _ in texts]
     for at, path in enumerate(paths):
         if path.exists() or path in paths[:at]:
             raise FrozenError(f"{str(path)!r} already exists: give another file with --out")
     for path, text in texts:
-        with atomic_write(path, secret=True) as aside:  # its seed may be a secret
+        with atomic_write(path, secret=True) as aside:  # its seed may be secret
             aside.write_text(text, encoding="utf-8")

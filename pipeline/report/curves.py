@@ -11,7 +11,7 @@ from pipeline.report.models import NOTHING, Cells, Model, QuestionSet, columns_o
 from pipeline.report.page import Block, Column, Fold, Front, Gallery, Heading, Note, Table, Verdict, Verdicts
 from pipeline.rows import kilo
 from pipeline.score.cells import BINS
-from pipeline.score.lengths import EVERYWHERE, Curve, Effective, LengthScore, Where, interval_of, shared, told
+from pipeline.score.lengths import EVERYWHERE, Curve, Effective, LengthScore, Where, in_words, interval_of, shared
 from pipeline.score.results import Cell
 from pipeline.terminal.text import plain
 
@@ -40,7 +40,7 @@ def families(asked: QuestionSet) -> Iterator[Block]:
 def slices(asked: QuestionSet) -> Iterator[Block]:
     """Yield a figure for each complexity of the families that have several."""
     found: dict[str, set[int]] = defaultdict(set)
-    for family, _, complexity in shared([model.curves.held() for model in asked.models]):
+    for family, _, complexity in shared([model.curves.asked_lengths() for model in asked.models]):
         found[family].add(complexity)
     sliced = {family: sorted(found[family]) for family in sorted(found) if len(found[family]) > 1}
     if sliced:
@@ -213,13 +213,13 @@ def reach(asked: QuestionSet) -> Iterator[Block]:
         yield Note("These models were asked no subtask in common, so there is no curve to compare them by.")
         return
     yield Note(
-        f"Effective length: the longest up to which a model keeps {plain(100 * asked.kept)} % of its score at "
+        f"Effective length: the longest up to which a model keeps {plain(100 * asked.threshold)} % of its score at "
         f"{kilo(lengths[0])} and stays above guessing. In brackets its 95 % interval."
         + (" Rows of one length do not tell it: ask longer ones." if len(lengths) == 1 else "")
     )
     yield Verdicts(
         [
-            Verdict(model.mark, told(each), f"({interval_of(each)})", _why(curve, each))
+            Verdict(model.mark, in_words(each), f"({interval_of(each)})", _evidence(curve, each))
             for model, curve, each in zip(asked.models, curves, found, strict=True)
         ]
     )
@@ -236,7 +236,7 @@ def reach(asked: QuestionSet) -> Iterator[Block]:
     yield Fold("Effective length by subtask", [_table(asked, "Effective length by subtask", "subtask", every)])
 
 
-def _why(curve: Curve, found: Effective) -> str:
+def _evidence(curve: Curve, found: Effective) -> str:
     """Return the scores at both ends of a curve, and the lengths where replies are missing."""
     points = [point for point in curve.points if point.mean is not None]
     ends = [f"{share(point.mean)} % at {kilo(point.length)}" for point in (*points[:1], *points[1:][-1:])]
@@ -273,6 +273,6 @@ def _table(asked: QuestionSet, caption: str, first: str, places: Sequence[Where]
     for place in places:
         found, curve = asked.effective(place), asked.curves(place)[0]
         ends = [kilo(curve.points[at].length) for at in (0, -1)]
-        cells = [f"{told(each)} ({interval_of(each)})" if each.shortest else told(each) for each in found]
+        cells = [f"{in_words(each)} ({interval_of(each)})" if each.shortest else in_words(each) for each in found]
         rows.append([".".join(str(value) for value in place.values()), *ends, *cells])
     return Table(caption, columns, rows)

@@ -17,10 +17,10 @@ from pipeline.score.results import ANSWERED, EMPTY, MISSING, REFUSED, Record, Sc
 WORST, TOGETHER = 4, 6
 """Most failures of each family that are shown for one model, and for all models together."""
 
-KEPT, LONGEST, MOST = 200, 1200, 40
+CONTEXT_CHARACTERS, MAX_SEGMENT_CHARACTERS, MAX_SEGMENTS = 200, 1200, 40
 """Characters kept beside folded filler, most characters of a segment, and most segments of a prompt."""
 
-SHOWN = 4000
+MAX_TEXT_CHARACTERS = 4000
 """Most characters shown of a question, an expected answer or a reply."""
 
 COLUMNS = ["id", "needles", "question_start", "prompt"]
@@ -122,7 +122,7 @@ def _reply(mark: Mark, record: Record) -> Reply:
     return Reply(mark, f"{record.alone:.2f}", cut(record.prediction), note)
 
 
-def cut(text: str, most: int = SHOWN) -> str:
+def cut(text: str, most: int = MAX_TEXT_CHARACTERS) -> str:
     """Return a text, without its middle if it is long."""
     if len(text) <= most + 60:
         return text
@@ -131,15 +131,15 @@ def cut(text: str, most: int = SHOWN) -> str:
 
 
 def folded(row: Row) -> Iterator[Part]:
-    """Yield the parts of a prompt, none of them long, with at most MOST segments."""
+    """Yield the parts of a prompt, none of them long, with at most MAX_SEGMENTS segments."""
     segments = 0
-    parts = list(parts_of(row, KEPT))
+    parts = list(parts_of(row, CONTEXT_CHARACTERS))
     for part in parts[:-1]:
         segments += part.kind not in ("filler", "folded")
-        if segments <= MOST:
-            yield replace(part, text=cut(part.text, LONGEST))
-    if segments > MOST:
-        yield Part("folded", "", f"{segments - MOST:,} more segments and the filler between them")
+        if segments <= MAX_SEGMENTS:
+            yield replace(part, text=cut(part.text, MAX_SEGMENT_CHARACTERS))
+    if segments > MAX_SEGMENTS:
+        yield Part("folded", "", f"{segments - MAX_SEGMENTS:,} more segments and the filler between them")
     yield replace(parts[-1], text=cut(parts[-1].text))
 
 

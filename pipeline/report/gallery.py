@@ -13,7 +13,7 @@ from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import SplitError, unknown
 from pipeline.metrics import SCORERS, score
 from pipeline.report.builds import release_facts
-from pipeline.report.failures import SHOWN, cut, folded
+from pipeline.report.failures import MAX_TEXT_CHARACTERS, cut, folded
 from pipeline.report.page import Answer, Example, Examples, Needle, Note, Page, Section
 from pipeline.rows import Row, kilo
 from pipeline.terminal.text import percent
@@ -85,7 +85,7 @@ def _example(row: Row, other: Row | None = None) -> Example:
     return Example(
         name=f"{row['family']}.{row['subtask']}",
         facts=f"{kilo(row['length'])}, complexity {row['complexity']}, {row['shots']} demonstrations",
-        question=cut(row["question"], SHOWN),
+        question=cut(row["question"], MAX_TEXT_CHARACTERS),
         accepted=[cut(answer, 400) for answer in row["answers"][:ACCEPTED]],
         more=max(0, len(row["answers"]) - ACCEPTED),
         chance=chance,

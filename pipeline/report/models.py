@@ -68,27 +68,27 @@ class QuestionSet:
 
     models: Sequence[Model]
     readers: dict[str, Curves]
-    kept: float
+    threshold: float
 
     def curves(self, place: Where = EVERYWHERE) -> list[Curve]:
         """Return the curve of each model at a place."""
-        held = shared([model.curves.held(place) for model in self.models])
-        return [model.curves.curve(place, held) for model in self.models]
+        asked_lengths = shared([model.curves.asked_lengths(place) for model in self.models])
+        return [model.curves.curve(place, asked_lengths) for model in self.models]
 
     def readings(self, place: Where = EVERYWHERE) -> dict[str, Curve]:
         """Return the curve of each simulated reader at a place."""
-        held = shared([model.curves.held(place) for model in self.models])
-        return {name: reader.curve(place, held) for name, reader in self.readers.items()}
+        asked_lengths = shared([model.curves.asked_lengths(place) for model in self.models])
+        return {name: reader.curve(place, asked_lengths) for name, reader in self.readers.items()}
 
     def effective(self, place: Where = EVERYWHERE) -> list[Effective]:
         """Return the effective length of each model at a place."""
-        return [effective_length(curve, self.kept) for curve in self.curves(place)]
+        return [effective_length(curve, self.threshold) for curve in self.curves(place)]
 
     @property
     def subtasks(self) -> dict[str, list[str]]:
         """The subtasks of each family that every model was asked, both in order."""
         found: dict[str, set[str]] = defaultdict(set)
-        for kind in shared([model.curves.held() for model in self.models]):
+        for kind in shared([model.curves.asked_lengths() for model in self.models]):
             found[kind[0]].add(kind[1])
         return {family: sorted(found[family]) for family in sorted(found)}
 

@@ -208,12 +208,12 @@ class Examples:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A finding about a model in a few words, `said`, with its interval, `sure`, and the numbers behind it, `why`."""
+    """A finding about a model in a few words, with its interval, and the numbers behind it as evidence."""
 
     mark: Mark
-    said: str
-    sure: str
-    why: str
+    text: str
+    interval: str
+    evidence: str
 
 
 @dataclass(frozen=True, slots=True)

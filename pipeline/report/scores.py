@@ -29,12 +29,12 @@ from pipeline.report.models import (
 )
 from pipeline.report.page import Block, Column, Failures, Heading, Listing, Mark, Note, Page, Section, Table, fit
 from pipeline.score.languages import by_language
-from pipeline.score.lengths import KEPT, Curves
+from pipeline.score.lengths import THRESHOLD, Curves
 from pipeline.score.results import STATES, Fault, Scored
 from pipeline.score.views import SAID
 
 TITLES = {"cut": "cut off"}
-NAMED = 50
+MAX_LISTED_FAULTS = 50
 """Most faults of one kind that a page lists."""
 
 
@@ -163,8 +163,8 @@ def _listings(model: Model) -> Iterator[Block]:
     for fault in model.scored.faults:
         kinds[fault.kind].append(fault)
     for kind, found in kinds.items():
-        lines = [fault.said for fault in found[:NAMED]]
-        more = [f"... and {len(found) - NAMED:,} more"] if len(found) > NAMED else []
+        lines = [fault.said for fault in found[:MAX_LISTED_FAULTS]]
+        more = [f"... and {len(found) - MAX_LISTED_FAULTS:,} more"] if len(found) > MAX_LISTED_FAULTS else []
         yield Listing(f"{model.mark.label}: {len(found):,} {SAID[kind]}", [*lines, *more])
 
 
@@ -176,7 +176,10 @@ READERS = len(GUESSES) - 2
 
 
 def score_page(
-    splits: Sequence[Sequence[Split]], scored: Sequence[Scored], readers: Sequence[Scored] = (), kept: float = KEPT
+    splits: Sequence[Sequence[Split]],
+    scored: Sequence[Scored],
+    readers: Sequence[Scored] = (),
+    threshold: float = THRESHOLD,
 ) -> Page:
     """Return the page of one model's predictions, or of several models side by side.
 
@@ -184,7 +187,7 @@ def score_page(
         splits: the splits that each model was asked, stacked if several.
         scored: the results of each model; all were asked the same questions, each for its own tokenizer.
         readers: the results of simulated readers on these rows, drawn in gray.
-        kept: the share of the score at the shortest length that must be kept for an effective length.
+        threshold: the share of the score at the shortest length that must be kept for an effective length.
 
     Raises:
         ReportError: if there are no rows, more models or readers than figures can distinguish, or matplotlib is not
@@ -199,7 +202,7 @@ def score_page(
     if len(readers) > READERS:
         raise ReportError(f"{len(readers)} simulated readers are too many for one figure: give {READERS} at most")
     models = [model_of(Mark(_label(each.model), at), each) for at, each in enumerate(scored)]
-    asked = QuestionSet(models, {_label(each.model): Curves(each) for each in readers}, kept)
+    asked = QuestionSet(models, {_label(each.model): Curves(each) for each in readers}, threshold)
     count = "one model" if len(models) == 1 else f"{len(models)} models"
     names = list(dict.fromkeys(each.tokenizer for each in scored))
     every = list({str(split.folder): split for own in splits for split in own}.values())

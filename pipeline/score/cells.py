@@ -144,7 +144,7 @@ class Tables:
 
     def cell(self, place: Mapping[str, str | int | float], rows: Sequence[Record], value: Value | None = None) -> Cell:
         """Return the cell of some rows: their mean, its interval, and the score of guessing."""
-        return self._cell(place, rows, nested_shares(rows), value or counted)
+        return self._cell(place, rows, nested_shares(rows), value or counted_score)
 
     def _cell(
         self,
@@ -153,7 +153,7 @@ class Tables:
         shares: Mapping[str, float],
         value: Value | None = None,
     ) -> Cell:
-        value = value or counted
+        value = value or counted_score
         states = Counter(each.state for each in rows)
         answered = [each for each in rows if each.state == ANSWERED]
         low, high = self._resampler.interval(strata_of(rows, shares, value))
@@ -208,7 +208,7 @@ def nested_shares(rows: Iterable[Record], levels: Sequence[str] = HEADLINE) -> d
     return {row_id: weights[path] / sizes[path] for row_id, path in places.items()}
 
 
-def counted(record: Record) -> float:
+def counted_score(record: Record) -> float:
     """Return the score that counts: for a pair, that of both forms."""
     return record.score
 

@@ -21,7 +21,7 @@ from pipeline.rows import sha256_text
 Body = Mapping[str, Any]
 TOLD = (None, "text", "output_text")
 """Types of content parts that belong to the reply, not to the reasoning."""
-MOST = 1 << 40
+MAX_COUNT = 1 << 40
 """More tokens or seconds than any reply takes."""
 
 
@@ -139,7 +139,7 @@ def finish_of(answer: object) -> str:
 def number(value: object, kind: type[Any]) -> Any:
     """Return a valid count or time as `kind`, else None."""
     fits = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
-    return kind(value) if fits and 0 <= value < MOST else None  # type: ignore[operator]
+    return kind(value) if fits and 0 <= value < MAX_COUNT else None  # type: ignore[operator]
 
 
 def usage_of(answer: object, name: str) -> int | None:

@@ -23,7 +23,7 @@ from pipeline.artifacts.manifest import one_constant
 from pipeline.artifacts.parquet import columns_of
 from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import PredictionsError, unknown
-from pipeline.metrics import JUDGED, LONGEST, SCORERS, facts
+from pipeline.metrics import JUDGED, MAX_REPLY_CHARACTERS, SCORERS, facts
 from pipeline.rows import KEYS_SCHEMA, Row, asked_of, known_by
 from pipeline.score.formats import Entry
 from pipeline.score.reading import Found, read_predictions
@@ -174,10 +174,10 @@ def _answer(entry: Entry, joined: Answered) -> Answer:
             Fault("no text", f"{entry.where}: {entry.id}: the prediction is {type(text).__name__}, not text")
         )
         return Answer(None, 0, entry.where, UNUSABLE)
-    if len(text) > LONGEST:
-        said = f"{len(text):,} characters, of which only the last {LONGEST:,} are read"
+    if len(text) > MAX_REPLY_CHARACTERS:
+        said = f"{len(text):,} characters, of which only the last {MAX_REPLY_CHARACTERS:,} are read"
         joined.faults.append(Fault("huge", f"{entry.where}: {entry.id}: {said}"))
-    return Answer(text[-LONGEST:], len(text), entry.where, ANSWERED, "", *more)
+    return Answer(text[-MAX_REPLY_CHARACTERS:], len(text), entry.where, ANSWERED, "", *more)
 
 
 COLUMNS = [name for name in KEYS_SCHEMA.names if name not in ("tokenizer", "frame", "answer_prefix", "question_start")]
@@ -268,7 +268,7 @@ def pair_of(row_id: str) -> str:
     return f"{head[:-1]}-{tag}"
 
 
-FEWEST = 4
+MIN_ROWS = 4
 """Fewest rows of a kind of question for which the best constant means anything. It is chosen with knowledge of their
 answers, so on a single row it scores 1."""
 
@@ -282,7 +282,7 @@ def _constants(split: Split) -> dict[tuple[Any, ...], float]:
         found |= {
             (tier, each.family, each.subtask, each.complexity, each.asked): each.best_constant
             for each in one_constant(chances)
-            if each.rows >= FEWEST or (each.family, each.subtask, each.asked) in both
+            if each.rows >= MIN_ROWS or (each.family, each.subtask, each.asked) in both
         }
     return found
 

@@ -26,7 +26,7 @@ import numpy as np
 from pipeline.artifacts.lite import RULES
 from pipeline.errors import PredictionsError
 from pipeline.rows import kilo
-from pipeline.score.cells import counted, nested_shares, strata_of
+from pipeline.score.cells import counted_score, nested_shares, strata_of
 from pipeline.score.intervals import LEVEL, Floats, Resampler, bounds, ends
 from pipeline.score.results import ANSWERED, EMPTY, Record, Scored
 from pipeline.terminal.text import plain
@@ -35,7 +35,7 @@ from pipeline.typed import Share, Whole
 Kind = tuple[str, str, int]
 """Family, subtask and complexity."""
 
-Held = Mapping[Kind, Set[int]]
+AskedLengths = Mapping[Kind, Set[int]]
 """The lengths at which each kind is asked."""
 
 Where = Mapping[str, str | int]
@@ -51,7 +51,7 @@ ANY, ALL_SUBTASKS = -1, "all"
 """The complexity and the subtask of kinds that combine all of them."""
 
 REPLIED = (ANSWERED, EMPTY)
-LEAST = 0.5
+MIN_ANSWERED_SHARE = 0.5
 """The least share of rows with a reply for a point."""
 
 
@@ -115,7 +115,7 @@ class Curves:
             found[each.family].append(each)
         return found
 
-    def held(self, place: Where = EVERYWHERE) -> Held:
+    def asked_lengths(self, place: Where = EVERYWHERE) -> AskedLengths:
         """Return the lengths at which each kind of rows in a place is asked."""
         found: dict[Kind, set[int]] = defaultdict(set)
         for each in self._inside(place):
@@ -125,24 +125,24 @@ class Curves:
     def _inside(self, place: Where) -> list[Record]:
         return inside(self._families.get(place["family"], []) if "family" in place else self._records, place)
 
-    def curve(self, place: Where = EVERYWHERE, held: Held | None = None) -> Curve:
+    def curve(self, place: Where = EVERYWHERE, asked_lengths: AskedLengths | None = None) -> Curve:
         """Return the curve of the rows of a family, subtask or complexity, or of all; without points if there are none.
 
         Args:
             place: columns and their values, such as ``{"family": "bio"}``.
-            held: the kinds to compare and their lengths, if not those of these records: see `shared`.
+            asked_lengths: the kinds to compare and their lengths, if not those of these records: see `shared`.
         """
-        held = self.held(place) if held is None else held
-        key = (tuple(place.items()), frozenset((kind, frozenset(own)) for kind, own in held.items()))
+        asked_lengths = self.asked_lengths(place) if asked_lengths is None else asked_lengths
+        key = (tuple(place.items()), frozenset((kind, frozenset(own)) for kind, own in asked_lengths.items()))
         if key not in self._known:
-            self._known[key] = self._curve(place, self._inside(place), held)
+            self._known[key] = self._curve(place, self._inside(place), asked_lengths)
         return self._known[key]
 
-    def _curve(self, place: Where, rows: Sequence[Record], held: Held) -> Curve:
-        kinds, lengths = grid(held)
+    def _curve(self, place: Where, rows: Sequence[Record], asked_lengths: AskedLengths) -> Curve:
+        kinds, lengths = grid(asked_lengths)
         own = {f"{family}.{subtask}" for family, subtask, _ in kinds}
         places = [(each, kind_of(each, lite=self._lite)) for each in rows]
-        others = {f"{family}.{subtask}" for family, subtask, _ in (*held, *(kind for _, kind in places))} - own
+        others = {f"{family}.{subtask}" for family, subtask, _ in (*asked_lengths, *(kind for _, kind in places))} - own
         found: dict[int, list[Record]] = defaultdict(list)
         for each, kind in places:
             if kind in kinds:
@@ -157,10 +157,10 @@ class Curves:
             _mean_of(rows, shares, guess, self._levels) for guess in (_chance, _best_constant, _floor)
         )
         guesses = (chance, best, floor or 0.0)
-        if not given or len(given) < LEAST * len(rows):
+        if not given or len(given) < MIN_ANSWERED_SHARE * len(rows):
             return LengthScore(length, len(rows), len(given), None, None, None, *guesses, np.empty(0))
         shares = shares if len(given) == len(rows) else nested_shares(given, self._levels)
-        strata = strata_of(given, shares, counted)
+        strata = strata_of(given, shares, counted_score)
         mean = min(1.0, fsum(shares[each.id] * each.score for each in given))
         low, high = self._resampler.interval(strata)
         drawn = self._resampler.draws(strata, length)
@@ -185,22 +185,22 @@ def kind_of(record: Record, *, lite: bool = False) -> Kind:
     return record.family, record.subtask, record.complexity
 
 
-def shared(held: Sequence[Held]) -> dict[Kind, frozenset[int]]:
+def shared(asked_lengths: Sequence[AskedLengths]) -> dict[Kind, frozenset[int]]:
     """Return the kinds that several models were all asked, each with every length at which any of them was."""
-    kinds = set(held[0]).intersection(*held[1:])
-    return {kind: frozenset().union(*(each[kind] for each in held)) for kind in sorted(kinds)}
+    kinds = set(asked_lengths[0]).intersection(*asked_lengths[1:])
+    return {kind: frozenset().union(*(each[kind] for each in asked_lengths)) for kind in sorted(kinds)}
 
 
-def grid(held: Held) -> tuple[frozenset[Kind], tuple[int, ...]]:
+def grid(asked_lengths: AskedLengths) -> tuple[frozenset[Kind], tuple[int, ...]]:
     """Return the kinds and consecutive lengths that make the largest table without an empty cell.
 
     Several lengths are preferred to one, then more cells, more lengths, and shorter ones.
     """
-    lengths = sorted({length for own in held.values() for length in own})
+    lengths = sorted({length for own in asked_lengths.values() for length in own})
     tables = []
     for start, end in combinations(range(len(lengths) + 1), 2):
         some = lengths[start:end]
-        kinds = frozenset(kind for kind, own in held.items() if own >= set(some))
+        kinds = frozenset(kind for kind, own in asked_lengths.items() if own >= set(some))
         if kinds:
             tables.append(((len(some) > 1, len(kinds) * len(some), len(some), -start), kinds, tuple(some)))
     return max(tables, key=lambda table: table[0])[1:] if tables else (frozenset(), ())
@@ -231,7 +231,7 @@ def _mean_of(
     return fsum(share * told[row_id] for row_id, share in shares.items()) if told else None
 
 
-KEPT = 0.85
+THRESHOLD = 0.85
 """The default share of the score at the shortest length that must be kept."""
 
 ROUNDING = 1e-9
@@ -269,41 +269,43 @@ class Effective:
         return self.length > 0 and self.length == self.measured
 
 
-def effective_length(curve: Curve, kept: float = KEPT) -> Effective:
+def effective_length(curve: Curve, threshold: float = THRESHOLD) -> Effective:
     """Return the effective length of a curve.
 
     Raises:
         PredictionsError: if the share is not above 0 and at most 1.
     """
-    if not 0 < kept <= 1:
-        raise PredictionsError(f"the share of the score to be kept is {plain(kept)}: give one above 0 and at most 1")
+    if not 0 < threshold <= 1:
+        raise PredictionsError(
+            f"the share of the score to be kept is {plain(threshold)}: give one above 0 and at most 1"
+        )
     points = _measured(curve.points)
     asked = max((point.length for point in curve.points), default=0)
     if not points:
-        return Effective(curve.place, kept, 0, 0, 0, None, None, 0, asked)
+        return Effective(curve.place, threshold, 0, 0, 0, None, None, 0, asked)
     lengths = np.array([0, *(point.length for point in points)])
     floors = np.array([point.floor for point in points])
     sure = points[0].low is None or points[0].low > floors[0]
-    found = lengths[_held(np.array([[point.mean] for point in points]), floors, kept)][0] if sure else 0
+    found = lengths[_lengths_kept(np.array([[point.mean] for point in points]), floors, threshold)][0] if sure else 0
     draws = np.array([point.draws for point in points])
     if points[0].mean == 0:
         draws[0] = 0.0  # draws of a zero score are small chances (`alike`), which must not be a base to keep
-    drawn = lengths[_held(draws, floors, kept)]
+    drawn = lengths[_lengths_kept(draws, floors, threshold)]
     low, high = np.percentile(drawn, [50 * (1 - LEVEL), 50 * (1 + LEVEL)], method="inverted_cdf")
     return Effective(
-        curve.place, kept, int(found), int(min(low, found)), int(max(high, found)), points[0].length, points[0].mean,
-        points[-1].length, asked,
+        curve.place, threshold, int(found), int(min(low, found)), int(max(high, found)), points[0].length,
+        points[0].mean, points[-1].length, asked,
     )  # fmt: skip
 
 
-def effective_lengths(scored: Scored, kept: float = KEPT) -> list[Effective]:
+def effective_lengths(scored: Scored, threshold: float = THRESHOLD) -> list[Effective]:
     """Return the effective length over all families together, if there are several, and for each."""
     curves, families = Curves(scored), sorted({record.family for record in scored.records})
     places: list[Where] = [*([EVERYWHERE] if len(families) > 1 else []), *({"family": name} for name in families)]
-    return [effective_length(curves.curve(place), kept) for place in places]
+    return [effective_length(curves.curve(place), threshold) for place in places]
 
 
-def told(found: Effective) -> str:
+def in_words(found: Effective) -> str:
     """Return an effective length in words."""
     if found.shortest is None:
         return "too few replies"
@@ -327,12 +329,12 @@ def _measured(points: Sequence[LengthScore]) -> list[LengthScore]:
     return list(points[:gap])
 
 
-def _held(means: Floats, floors: Floats, kept: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _lengths_kept(means: Floats, floors: Floats, threshold: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return, for each column of `means` (length by draw), the number of lengths from the first that keep the score."""
-    enough = means >= kept * means[0] - ROUNDING
+    enough = means >= threshold * means[0] - ROUNDING
     above = means > floors[:, None] + ROUNDING
-    held: np.ndarray[tuple[int], np.dtype[np.int64]] = np.cumprod(enough & above, axis=0).sum(axis=0)
-    return held
+    counts: np.ndarray[tuple[int], np.dtype[np.int64]] = np.cumprod(enough & above, axis=0).sum(axis=0)
+    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +361,7 @@ class Difference:
     high: float | None
 
     @property
-    def told(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the interval excludes 0."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 

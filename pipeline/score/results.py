@@ -35,7 +35,7 @@ class Record:
         kind: ``stated`` or ``unstated`` on rows where a refusal may be right, else empty.
         pair: the common part of both forms' ids; empty for rows that are not in pairs.
         state: one of STATES.
-        score: the score that counts, from 0 to 1; for a pair, the lower of both forms (`metrics.counted`).
+        score: the score that counts, from 0 to 1; for a pair, the lower of both forms (`metrics.pair_scores`).
         alone: the score of this row by itself.
         prediction: the reply, without its middle if it is longer than twice HEAD; empty without one.
         target, question: columns of the row.

@@ -14,7 +14,7 @@ from pipeline.artifacts.files import atomic_write
 from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import PredictionsError
 from pipeline.executors import processes, run
-from pipeline.metrics import counted, facts, figures, judge, points_of, scorers_of, thought
+from pipeline.metrics import facts, figures, judge, pair_scores, points_of, scorers_of, without_reasoning
 from pipeline.rows import Row
 from pipeline.score.joining import (
     ALL,
@@ -129,7 +129,7 @@ def _records(keys: Sequence[KeyRow], joined: Answered, quirks: tuple[str, ...], 
     answers = [joined.answers.get(key.row["id"]) for key in keys]
     judged_all = _scores(keys, [_usable(answer) for answer in answers], quirks, workers)
     alone = {key.row["id"]: one or 0.0 for key, (one, _) in zip(keys, judged_all, strict=True)}
-    whole = counted({key.row["id"]: key.row for key in keys}, alone)
+    whole = pair_scores({key.row["id"]: key.row for key in keys}, alone)
     guesses = _guesses(keys)
     return tuple(
         _record(key, answer, judged_all[at], whole[key.row["id"]], guesses[at])
@@ -261,7 +261,7 @@ def records_for_a_judge(
     for key in (key for split in splits for key in read_keys(split, selection)):
         if record := known.get(key.row["id"]):
             asked = {name: key.row[name] for name in COLUMNS}
-            reply = thought(answers[record.id].text or "").strip()
+            reply = without_reasoning(answers[record.id].text or "").strip()
             judged = {"score": round(record.alone, 6), "figures": {k: round(v, 6) for k, v in record.figures.items()}}
             yield {**asked, "key_points": _key_points(key.row), "reply": reply, **judged}
 

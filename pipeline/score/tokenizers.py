@@ -55,7 +55,7 @@ def _titles(splits: Iterable[Split]) -> str:
     return " + ".join(split.title for split in splits)
 
 
-def asked_of(paths: Sequence[Path], choices: Choices, exports: Sequence[Path] = ()) -> str:
+def tokenizer_asked(paths: Sequence[Path], choices: Choices, exports: Sequence[Path] = ()) -> str:
     """Return the tokenizer that one model's predictions were made for.
 
     Args:

@@ -11,7 +11,7 @@ from pipeline.metrics import versions
 from pipeline.rows import kilo
 from pipeline.score.cells import Tables
 from pipeline.score.languages import InLanguage, by_language
-from pipeline.score.lengths import KEPT, Effective, effective_lengths, interval_of, told
+from pipeline.score.lengths import THRESHOLD, Effective, effective_lengths, in_words, interval_of
 from pipeline.score.results import (
     ANSWERED,
     EMPTY,
@@ -28,7 +28,7 @@ from pipeline.score.results import (
 from pipeline.terminal.text import percent, table
 from pipeline.version import __version__
 
-NAMED = 10
+MAX_LISTED_FAULTS = 10
 """Faults of each kind that are listed."""
 SPOKEN = ("refused", "failed")
 """Kinds with messages from a server, which are often the same for many rows."""
@@ -103,9 +103,9 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
         if found := kinds.get(kind, []):
             yield f"{len(found):,} {said}:"
             cases = _alike(found) if kind in SPOKEN else [fault.said for fault in found]
-            yield from (f"  {case}" for case in cases[:NAMED])
-            if len(cases) > NAMED:
-                yield f"  ... and {len(cases) - NAMED:,} more (--json lists them all)"
+            yield from (f"  {case}" for case in cases[:MAX_LISTED_FAULTS])
+            if len(cases) > MAX_LISTED_FAULTS:
+                yield f"  ... and {len(cases) - MAX_LISTED_FAULTS:,} more (--json lists them all)"
 
 
 def _alike(faults: Sequence[Fault]) -> list[str]:
@@ -126,7 +126,7 @@ def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> s
     for name in ("length", "complexity", "depth") if detailed else ("length",):
         cells = [*(tables.by("family", "subtask", name) if detailed else ()), *tables.by("family", name)]
         parts.append(_titled(f"mean by {name}", table(_pivot(cells, name))))
-    reach = f"effective length: how far a model keeps {percent(KEPT)} of its score at the shortest length"
+    reach = f"effective length: how far a model keeps {percent(THRESHOLD)} of its score at the shortest length"
     parts.append(_titled(reach, table([_effective(each) for each in effective_lengths(tables.scored)])))
     if detailed:
         sums = _pivot(tables.cumulative("family"), "up_to")
@@ -220,7 +220,7 @@ def _across(value: str | int | float, column: str) -> str:
 def _effective(each: Effective) -> dict[str, Any]:
     return {
         "family": each.place.get("family", "all families"),
-        "effective length": told(each),
+        "effective length": in_words(each),
         "95 %": interval_of(each),
         "from": "-" if each.shortest is None else kilo(each.shortest),
         "score there": "-" if each.base is None else each.base,

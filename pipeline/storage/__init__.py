@@ -1,7 +1,7 @@
 """Paths on a disk, or in any store that fsspec reaches.
 
-A place in a store is a `StorePath`, which is a `pathlib.Path` for whatever joins and takes apart names, and asks the
-store where a path of a disk would ask the kernel. `place` makes one of what a user typed.
+A place in a store is a `StorePath`: a `pathlib.Path` whose methods ask the store instead of the kernel.
+`parse_location` makes a path from what a user typed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much a stranger's Parquet file may decompress to, which is asked before any of it is read."""
+"""Limits on how much an untrusted Parquet file may decompress to, checked before it is read."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 HELD, PACKED = 256 * 1024 * 1024, 200
-"""Bytes that any file may decompress to, and times its own size that a larger one may."""
+"""Bytes that any file may decompress to, and how many times its own size a larger file may."""
 
 
 def largest_piece(path: Path, told: pq.FileMetaData, columns: Collection[str]) -> int:
-    """Return the most bytes that one value may have: those of the largest piece of a column.
+    """Return the most bytes that one value may have: the uncompressed size of the largest column chunk.
 
     Args:
         path: the file.
-        told: what its footer says.
-        columns: the columns that are to be read.
+        told: its footer.
+        columns: the columns to be read.
 
     Raises:
-        ValueError: if the file claims more rows or more bytes than its own bytes can be.
+        ValueError: if the footer claims more rows or bytes than the file can contain.
     """
     size = path.stat().st_size
     if told.num_rows > size:

@@ -1,8 +1,8 @@
-"""Leases: objects in a store that say that a process is at work, where a disk would have locks.
+"""Leases: objects that show that a process is at work in a store, which has no locks.
 
-A lease is put again every few seconds for as long as its process lives. One of this machine is known to be dead when
-its process is; one of another machine when it has not been put again for a while, which is watched and not reckoned,
-since clocks differ. On the Hub each renewal would be a commit: a lease there is not renewed, and held until it is gone.
+A lease is put again every few seconds as long as its process lives. A lease of this machine is dead when its process
+is, and one of another machine when it is not renewed for a while, as observed, since clocks differ. On the Hub each
+renewal would be a commit, so leases there are not renewed, and are held until they are removed.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from pipeline.storage.path import StorePath
 from pipeline.storage.requests import StoreError, kind_of
 
 RENEWED = 15.0
-"""Seconds after which a lease is put again."""
+"""Seconds between renewals of a lease."""
 WATCHED = 20.0
-"""Seconds without a renewal after which a lease of another machine is dead."""
+"""Seconds without a renewal after which another machine's lease is dead."""
 LOOK = 1.0
 ENDING = 5.0
-"""Seconds to wait for a renewal that is under way when a lease is to be removed, and for its removal after a fault."""
+"""Seconds to wait for a renewal in progress before removing a lease, and for its removal after an error."""
 UNKNOWN = "a process of another machine"
 
 
@@ -34,7 +34,7 @@ class Lease:
     """A lease of this process, held while the block runs.
 
     Args:
-        path: its name is the beginning of that of the lease; the rest is no other's.
+        path: prefix of the lease's path; a unique suffix is added.
     """
 
     def __init__(self, path: StorePath) -> None:
@@ -47,19 +47,19 @@ class Lease:
 
     @property
     def content(self) -> bytes:
-        """What the lease says."""
+        """The content of the lease."""
         return self._said
 
     def __enter__(self) -> Self:
-        """Put the lease, and go on to put it.
+        """Put the lease, and start to renew it.
 
         Raises:
-            StoreError: if the store does not take it.
+            StoreError: if the store refuses it.
         """
         try:
             self.path.write_bytes(self._said)
         except BaseException:
-            self._remove()  # it may be there all the same
+            self._remove()  # it may have been put all the same
             raise
         if self._renews:
             self._renewing.start()
@@ -67,17 +67,17 @@ class Lease:
 
     def _renew(self) -> None:
         while not self._ended.wait(RENEWED):
-            with suppress(OSError):  # it is put again later
+            with suppress(OSError):  # the next renewal may succeed
                 self.path.write_bytes(self._said)
-            if self._ended.is_set():  # and perhaps no longer waited for
+            if self._ended.is_set():  # `_end` may have stopped waiting for this renewal
                 self._remove()
 
     def __exit__(self, kind: object = None, *_: object) -> None:
-        """Remove the lease; after a fault for no more than a few seconds, since the store may be dead."""
+        """Remove the lease; after an error, wait only a few seconds, since the store may be dead."""
         self.end(WATCHED if kind is None else ENDING)
 
     def end(self, seconds: float = ENDING) -> None:
-        """Remove the lease, and wait for no more than some seconds until it is gone."""
+        """Remove the lease, waiting at most some seconds."""
         self._ended.set()
         ending = threading.Thread(target=self._end, daemon=True, name="carrara-lease-end")
         ending.start()
@@ -89,19 +89,19 @@ class Lease:
         self._remove()
 
     def _remove(self) -> None:
-        with suppress(OSError):  # it is dead all the same
+        with suppress(OSError):  # a lease that stays is dead without renewals
             self.path.unlink(missing_ok=True)
 
 
 def holder_of(path: StorePath, seconds: float = WATCHED) -> str:
-    """Return who holds a lease; a dead one is removed, and held by nobody.
+    """Return the process that holds a lease, or "" after removing a dead one.
 
     Args:
         path: the lease.
-        seconds: how long one of another machine is watched; one that is watched for less than WATCHED is held.
+        seconds: how long to watch another machine's lease; with less than WATCHED, it counts as held.
 
     Raises:
-        StoreError: if the store does not say.
+        StoreError: if the store does not answer.
     """
     try:
         before, said = path.info(), _read(path)
@@ -121,11 +121,11 @@ def holder_of(path: StorePath, seconds: float = WATCHED) -> str:
 
 
 def clear_dead(path: Path, *kept: Path) -> None:
-    """Remove the leases of dead processes of this machine whose names begin as that of a path does.
+    """Remove leases of this machine's dead processes.
 
     Args:
-        path: where leases are asked for; on a disk there are none.
-        kept: leases that are left as they are.
+        path: prefix of the leases' paths; on a disk there are none.
+        kept: leases to leave alone.
     """
     for other in path.parent.glob(f"{path.name}-*") if isinstance(path, StorePath) else ():
         if other not in kept:
@@ -152,7 +152,7 @@ def _is_renewed(path: StorePath, before: object, end: float) -> bool:
 
 
 def _self() -> dict[str, Any]:
-    """Return what tells this process from all others: its number, whose number that is, and when it began."""
+    """Return what identifies this process: its number, the machine and PID namespace, and its start time."""
     return {"process": os.getpid(), "started": _start_of(os.getpid()), "space": _space()}
 
 
@@ -165,7 +165,7 @@ def _space() -> str:
 
 
 def _start_of(process: object) -> str:
-    """Return when a process began, in ticks since the machine did; nothing if there is none."""
+    """Return when a process started, in ticks since boot; "" if there is no such process."""
     try:
         return Path(f"/proc/{int(str(process))}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
     except (OSError, ValueError, IndexError):

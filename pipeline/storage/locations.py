@@ -1,4 +1,4 @@
-"""From what a user typed to a path: on this machine, or in a store."""
+"""Paths from what a user typed, locks, temporary files, and writing whole files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pipeline.storage.requests import ALIASES, kind_of
 
 
 def short_names(paths: Iterable[Path]) -> dict[Path, str]:
-    """Return the name of each file, with as many folders in front as tell it from the others.
+    """Return the name of each file, with as many parent folders as are needed to make it unique.
 
     >>> short_names([Path("a/x.jsonl"), Path("b/x.jsonl"), Path("b/y.jsonl")]).values()
     dict_values(['a/x.jsonl', 'b/x.jsonl', 'y.jsonl'])
@@ -39,7 +39,7 @@ def short_names(paths: Iterable[Path]) -> dict[Path, str]:
 
 
 def renaming(names: Mapping[Path, str]) -> Callable[[str], str]:
-    """Return a function that puts names in place of the paths in a text, but not within its words.
+    """Return a function that replaces whole paths in a text by names.
 
     >>> renaming({Path("x"): "here/x"})("exact: x:1 is no JSON")
     'exact: here/x:1 is no JSON'
@@ -53,27 +53,27 @@ def renaming(names: Mapping[Path, str]) -> Callable[[str], str]:
 
 
 NO_LOCKS = (ENOLCK, ENOSYS, EOPNOTSUPP)
-"""What locking says where the file system has no locks."""
+"""Error codes of locking on a file system without locks."""
 
 
 def temporary_path(path: Path) -> Path:
-    """Return a name beside a path that no other process uses, on whatever host or in whatever container."""
+    """Return a unique path beside a path, which no process on any host or in any container uses."""
     host = "".join(filter(str.isalnum, socket.gethostname()))[:16] or "host"
     return path.with_name(f"{path.name}.part-{host}-{secrets.token_hex(4)}-{os.getpid()}")
 
 
 def open_for_lock(path: Path) -> int:
-    """Open a file that is only to be locked, and return its descriptor.
+    """Open a file only to lock it, and return its descriptor.
 
-    It is opened for writing wherever that is allowed: NFS locks no other file for one process alone.
+    It is opened for writing if allowed, since NFS grants exclusive locks only for such files.
     """
     return os.open(path, (os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY) | os.O_NONBLOCK)
 
 
 def clear_unlocked(aside: Path) -> None:
-    """Remove a file that a killed process left aside; one that a living process holds locked stays.
+    """Remove a temporary file that a killed process left, unless a live process has locked it.
 
-    Where files cannot be locked, nobody can tell, and all stay.
+    On a file system without locks it stays in any case.
     """
     with suppress(OSError):
         held = open_for_lock(aside)
@@ -85,18 +85,18 @@ def clear_unlocked(aside: Path) -> None:
 
 
 LARGEST_TEXT = 1 << 24
-"""Bytes of a text that is read whole."""
+"""The most bytes of a text that is read whole."""
 
 
 def checked_file(path: Path, most: int = 0) -> Path:
-    """Return a path that is no device and no pipe: opening or reading one may never end. Stores have none.
+    """Return a path after checking that it is not a device or a pipe, which might be read without end.
 
     Args:
-        path: a file or folder, which need not be there.
-        most: how many bytes it may have; 0 for any number.
+        path: a file or folder, which need not exist.
+        most: the most bytes that a file may have; 0 for any number.
 
     Raises:
-        OSError: if it is one, or larger.
+        OSError: if it is a device or a pipe, or too large.
     """
     if not isinstance(path, StorePath) and path.exists() and not (path.is_file() or path.is_dir()):
         raise OSError(EINVAL, "it is a device or a pipe, not a file", str(path))
@@ -118,15 +118,15 @@ def read_text(path: Path) -> str:
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 LOCAL = ("file", "local")
 EXTRAS = {"s3": "s3", "gs": "gs", "hf": "hub"}
-"""The extra that brings the package of a protocol; `memory` needs fsspec alone, which comes with any of them."""
+"""The extra that installs a protocol's package; `memory` only needs fsspec, which all of them install."""
 _COPIES: list[TemporaryDirectory[str]] = []
 
 
 def parse_location(given: str | os.PathLike[str]) -> Path:
-    """Return the path of what a user typed: a `StorePath` for a URL, and a path of this machine for anything else.
+    """Return the path for what a user typed: a `StorePath` for a URL, and a local path for anything else.
 
     Raises:
-        RecipeError: if no file system is known by that name, its package is missing, or no folder is named.
+        RecipeError: if the protocol is unknown, its package is not installed, or no folder is named.
     """
     if isinstance(given, StorePath):
         return given
@@ -180,7 +180,7 @@ def _check_known(protocol: str, text: str) -> None:
 
 
 def temporary_folder() -> TemporaryDirectory[str]:
-    """Make a folder among the system's temporary ones, whose name says of which process it is."""
+    """Make a temporary folder whose name includes this process's number (see `clear_temporary`)."""
     return TemporaryDirectory(prefix=f"carrara-{os.getpid()}-", ignore_cleanup_errors=True)
 
 
@@ -193,15 +193,15 @@ def clear_temporary(pids: Iterable[int]) -> None:
 
 @lru_cache(maxsize=16)
 def on_disk(folder: Path) -> Path:
-    """Return a folder of this machine with the files of a folder, for a library that reads files itself.
+    """Return a local folder with the files of a folder, copied if it is in a store.
 
     Raises:
-        OSError: if a store does not answer, or the machine has no room.
+        OSError: if a store does not answer, or the disk is full.
     """
     if not isinstance(folder, StorePath):
         return folder
     copy = temporary_folder()
-    _COPIES.append(copy)  # it goes when the process ends
+    _COPIES.append(copy)  # it is removed when the process ends
     for path in folder.iterdir():
         if path.is_file():
             (Path(copy.name) / path.name).write_bytes(path.read_bytes())
@@ -210,12 +210,12 @@ def on_disk(folder: Path) -> Path:
 
 @contextmanager
 def write_file(path: Path) -> Iterator[Path]:
-    """Yield a file of this machine to write to; on success it takes the place of `path`, and in any case it is gone.
+    """Yield a local file to write to; on success it replaces `path`, on failure it is removed.
 
-    For a store it has no name, so that nothing of it is left by a process that is killed, and is put as one object.
+    For a store, the file has no name, so that a killed process leaves nothing behind, and it is put as one object.
 
     Raises:
-        OSError: if there is no room for it, or the folder or the store does not take it.
+        OSError: if the disk is full, or the folder or the store cannot be written.
     """
     if isinstance(path, StorePath):
         with _nameless() as here:
@@ -235,7 +235,7 @@ def write_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _nameless() -> Iterator[Path]:
-    """Yield an empty file of this machine without a name; with one where the kernel has no ``/proc``."""
+    """Yield an empty local file without a name; on systems without ``/proc`` it has one."""
     with tempfile.TemporaryFile(prefix="carrara-") as file:
         nameless = Path(f"/proc/self/fd/{file.fileno()}")
         if nameless.exists():

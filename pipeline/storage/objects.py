@@ -1,4 +1,4 @@
-"""Objects of a store, by their URLs: what is there, and one whole object read, put, copied or removed at a time."""
+"""Objects of a store by URL: info, listings, and reading, putting, copying and removing whole objects."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 from pipeline.storage.requests import StoreError, is_empty, kind_of, request, send
 
 WHOLE = 5 * 2**30
-"""Bytes up to which an object is put in one request, so that it is there whole or not at all."""
+"""The most bytes that are put in one request, so that an object is complete or absent."""
 LAG = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 3.0, 3.0)
-"""Seconds between looks for an object that was put: some stores show it late."""
+"""Seconds between checks for an object that was put, since some stores show it late."""
 TAGS = ("ETag", "md5Hash", "etag", "blob_id", "generation")
 TIMES = ("LastModified", "mtime", "updated", "last_commit", "created")
-"""What file systems of fsspec call the tag of an object, and when it changed."""
+"""fsspec's names, by store, for an object's tag and its time of change."""
 _HELD = threading.local()
 
 
 class Info(NamedTuple):
-    """What a store says of a place: bytes, whether it is a folder, a tag that changes with content, when it changed."""
+    """A store's info on a place: bytes, whether it is a folder, a tag that changes with content, the time of change."""
 
     size: int
     folder: bool
@@ -34,11 +34,11 @@ class Info(NamedTuple):
 
 
 def info(url: str) -> Info:
-    """Return what a store says of a place.
+    """Return a store's info on a place.
 
     Raises:
         FileNotFoundError: if nothing is there.
-        StoreError: if the store does not say.
+        StoreError: if the store does not answer.
     """
     said = request(url, lambda system: system.info(url))
     tag = next((str(said[name]) for name in TAGS if said.get(name)), "")
@@ -48,7 +48,7 @@ def info(url: str) -> Info:
 
 
 def children(url: str) -> list[tuple[str, bool]]:
-    """Return the names in a folder and whether they are folders, sorted; nothing if there is no such folder."""
+    """Return the names in a folder, sorted, and whether each is a folder; empty if there is no such folder."""
     try:
         found = request(url, lambda system: system.ls(url, detail=True))
     except (FileNotFoundError, NotADirectoryError):
@@ -57,13 +57,13 @@ def children(url: str) -> list[tuple[str, bool]]:
     named: dict[str, bool] = {}
     for each in found:
         steps = _steps(each["name"])
-        if len(steps) == len(own) + 1 and steps[-2:-1] == own[-1:]:  # an object is listed as what is in itself
+        if len(steps) == len(own) + 1 and steps[-2:-1] == own[-1:]:  # listing an object returns the object itself
             named[steps[-1]] = named.get(steps[-1], False) or each["type"] == "directory"
     return sorted(named.items())
 
 
 def sizes(url: str) -> dict[tuple[str, ...], int]:
-    """Return the bytes of every object below a folder by the steps to it, as one listing shows them: it may be late."""
+    """Return the bytes of every object below a folder by relative path, from one listing, which may be out of date."""
     try:
         found = request(url, lambda system: system.find(url, detail=True))
     except FileNotFoundError:
@@ -77,17 +77,17 @@ def _steps(name: str) -> list[str]:
 
 
 def read(url: str, last: int | None = None) -> bytes:
-    """Return an object by one request, or so many of its last bytes.
+    """Return an object, or its `last` bytes, by one request.
 
     Raises:
         FileNotFoundError: if there is none.
-        StoreError: if the store does not give it.
+        StoreError: if the store refuses or does not answer.
     """
     return bytes(request(url, lambda system: _last_of(system, url, last) if last else system.cat_file(url)))
 
 
 def _last_of(system: Any, url: str, last: int) -> bytes:
-    """Return the last bytes of an object; of an empty one some stores have none to give."""
+    """Return the last bytes of an object; for an empty object, some stores raise an error, caught here."""
     try:
         return bytes(system.cat_file(url, start=-last))
     except Exception as fault:
@@ -97,10 +97,10 @@ def _last_of(system: Any, url: str, last: int) -> bytes:
 
 
 def put(url: str, data: bytes) -> None:
-    """Put an object by one request, and see that the store has it: by its size, and its digest or its bytes.
+    """Put an object by one request, and check that the store has it, by its size and its digest or bytes.
 
     Raises:
-        StoreError: if the store does not take it, or shows something else in the end.
+        StoreError: if the store refuses it, or has something else in the end.
     """
     _forget(url)
     checked = {"chunksize": WHOLE, "ContentMD5": b64encode(_md5(data)).decode()} if kind_of(url) == "s3" else {}
@@ -124,11 +124,11 @@ def put(url: str, data: bytes) -> None:
 
 
 def copy(url: str, other: str) -> bool:
-    """Have a store copy an object within a bucket; tell whether the copy is as large and has the same tag.
+    """Have a store copy an object within a bucket; return whether the copy has the same size and tag.
 
     Raises:
         FileNotFoundError: if there is none.
-        StoreError: if the store does not do it.
+        StoreError: if the store refuses or does not answer.
     """
     _forget(other)
     request(other, lambda system: system.cp_file(url, other))
@@ -140,8 +140,8 @@ def remove(url: str) -> None:
     """Remove an object.
 
     Raises:
-        FileNotFoundError: if the store says that there is none; some do not.
-        StoreError: if the store does not do it.
+        FileNotFoundError: if there is none, in stores that report it.
+        StoreError: if the store refuses or does not answer.
     """
     _forget(url)
     request(url, lambda system: system.rm_file(url))
@@ -152,7 +152,7 @@ def _md5(data: bytes) -> bytes:
 
 
 def _is_digest(tag: str, data: bytes) -> bool:
-    """Tell whether a tag is the MD5 of the bytes, in hexadecimal or Base64; others say nothing."""
+    """Return whether a tag is the MD5 of the bytes, in hexadecimal or Base64."""
     digest, tag = _md5(data), tag.strip('"')
     try:
         return tag == digest.hex() or b64decode(tag, validate=True) == digest
@@ -162,9 +162,9 @@ def _is_digest(tag: str, data: bytes) -> bool:
 
 @contextmanager
 def held(content: Mapping[str, bytes | None]) -> Iterator[None]:
-    """Let this thread read some objects from memory while the block runs; None is for one that is not there.
+    """Let this thread read some objects from memory while the block runs; None stands for a missing object.
 
-    Blocks may be nested. What the thread changes in an inner one is not held in the outer one either.
+    Blocks may be nested. An object that the thread changes in an inner block is dropped from outer blocks, too.
     """
     before = getattr(_HELD, "whole", {})
     _HELD.whole = {**before, **content}
@@ -175,10 +175,10 @@ def held(content: Mapping[str, bytes | None]) -> Iterator[None]:
 
 
 def held_bytes(url: str) -> bytes | None:
-    """Return an object that this thread holds in memory; None if it does not.
+    """Return an object that this thread has in memory, or None.
 
     Raises:
-        FileNotFoundError: if it was not there when it was to be held.
+        FileNotFoundError: if it is held as missing.
     """
     known: Mapping[str, bytes | None] = getattr(_HELD, "whole", {})
     if url not in known:
@@ -189,7 +189,7 @@ def held_bytes(url: str) -> bytes | None:
 
 
 def _forget(url: str) -> None:
-    """Hold an object no longer that this thread is about to change."""
+    """Drop an object that this thread is about to change from memory."""
     known: Mapping[str, bytes | None] = getattr(_HELD, "whole", {})
     if url in known:
         _HELD.whole = {name: whole for name, whole in known.items() if name != url}

@@ -1,11 +1,11 @@
-"""Places in stores of objects that are paths: ``s3://bucket/release``, ``gs://``, ``hf://``, ``memory://``.
+"""Paths in object stores: ``s3://bucket/release``, ``gs://``, ``hf://``, ``memory://``.
 
-A `StorePath` is a `pathlib.Path`, so that what joins, compares and takes apart paths needs no second form. Whatever
-touches a disk asks the store instead, by a few requests that every store of fsspec has: what is there, a listing, a
-read, a write of one whole object, a removal. No folder is ever made: one is there as long as something is in it.
+A `StorePath` is a `pathlib.Path`, so code that joins, compares and splits paths works for both. Methods that would
+access a disk ask the store instead, with a few requests that every fsspec store supports: info, a listing, a read, a
+write of one whole object, a removal. Folders are never made: one exists as long as something is in it.
 
-What a store has not (links, permissions, appending) is an error, and so is every use by code that hands a path to the
-kernel: `__fspath__` refuses, so that nothing lands in a local folder called ``s3:``.
+Features that stores lack (links, permissions, appending) raise errors, and so does `__fspath__`, so that code which
+passes a path to the kernel cannot write to a local folder called ``s3:``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class UrlPath(PosixPath):
         return f"{text}//" if text.endswith(":") and "/" not in text else text
 
     def __fspath__(self) -> NoReturn:
-        """Refuse.
+        """Refuse to be used as a local path.
 
         Raises:
             TypeError: always.
@@ -51,7 +51,7 @@ class UrlPath(PosixPath):
         raise TypeError(f"{str(self)!r} is in a store and no file of this machine")
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether two places have the same URL."""
+        """Return whether two places have the same URL."""
         return str(self) == str(other) if isinstance(other, UrlPath) else NotImplemented
 
     def __hash__(self) -> int:
@@ -60,7 +60,7 @@ class UrlPath(PosixPath):
 
     @property
     def parent(self) -> Self:
-        """The folder above; a bucket has none."""
+        """The folder above; that of a bucket is the bucket itself."""
         return super().parent if len(self.parts) > 2 else self
 
     @property
@@ -72,7 +72,7 @@ class UrlPath(PosixPath):
         return above[1:]
 
     def is_absolute(self) -> bool:
-        """Tell that no working directory counts."""
+        """Return True: no working directory matters."""
         return True
 
     def absolute(self) -> Self:
@@ -84,7 +84,7 @@ class UrlPath(PosixPath):
         return self
 
     def resolve(self, strict: bool = False) -> Self:  # noqa: FBT001, FBT002 (as pathlib has it)
-        """Return the place without steps up."""
+        """Return the place without ``..`` parts."""
         kept: list[str] = []
         for part in self.parts:
             if part != "..":
@@ -98,7 +98,7 @@ class UrlPath(PosixPath):
         return str(self)
 
     def samefile(self, other_path: object) -> bool:
-        """Tell whether two places are one."""
+        """Return whether two places are the same."""
         return str(self.resolve()) == str(other_path)
 
     def _never(self) -> bool:
@@ -118,18 +118,18 @@ class StorePath(UrlPath):
     __slots__ = ()
 
     def info(self) -> Info:
-        """Return what the store says of the place.
+        """Return the store's info on the place.
 
         Raises:
             FileNotFoundError: if nothing is there.
-            StoreError: if the store does not say.
+            StoreError: if the store does not answer.
         """
         if (whole := objects.held_bytes(str(self))) is not None:
             return Info(len(whole), folder=False, tag=hashlib.sha256(whole).hexdigest(), changed=0.0)
         return objects.info(str(self))
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        """Return size and time of change, as far as the store knows them.
+        """Return size and time of change, as far as the store has them.
 
         Raises:
             FileNotFoundError: if nothing is there.
@@ -140,7 +140,7 @@ class StorePath(UrlPath):
         return os.stat_result((mode, 0, 0, 1, 0, 0, found.size, at, at, at))
 
     def lstat(self) -> os.stat_result:
-        """Return what `stat` does: there are no links."""
+        """Return what `stat` does, since there are no links."""
         return self.stat()
 
     def _is(self, wanted: Callable[[Info], bool]) -> bool:
@@ -150,19 +150,19 @@ class StorePath(UrlPath):
             return False
 
     def exists(self, *, follow_symlinks: bool = True) -> bool:
-        """Tell whether there is an object or something in the folder."""
+        """Return whether there is an object, or a folder with something in it."""
         return self._is(lambda _: True)
 
     def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        """Tell whether there is an object."""
+        """Return whether there is an object."""
         return self._is(lambda found: not found.folder)
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        """Tell whether there is something in the folder."""
+        """Return whether there is a folder with something in it."""
         return self._is(lambda found: found.folder)
 
     def iterdir(self) -> Generator[Self, None, None]:
-        """Yield what is in the folder, by name.
+        """Yield the folder's content, by name.
 
         Raises:
             FileNotFoundError: if there is no such folder.
@@ -174,7 +174,7 @@ class StorePath(UrlPath):
         yield from [self / name for name, _ in found]
 
     def glob(self, pattern: str, **_: Any) -> Generator[Self, None, None]:
-        """Yield what matches a pattern of names, each folder listed once."""
+        """Yield what matches a pattern, listing each folder once."""
         yield from self._matching(PurePosixPath(pattern).parts)
 
     def rglob(self, pattern: str, **_: Any) -> Generator[Self, None, None]:
@@ -203,7 +203,7 @@ class StorePath(UrlPath):
             yield from (self / name).walk()
 
     def sizes(self) -> dict[Self, int]:
-        """Return the bytes of every object below the folder, as one listing shows them: it may be late."""
+        """Return the bytes of every object below the folder, from one listing, which may be out of date."""
         return {self.joinpath(*steps): size for steps, size in objects.sizes(str(self)).items() if steps}
 
     # content
@@ -236,11 +236,11 @@ class StorePath(UrlPath):
         errors: str | None = None,
         newline: str | None = None,
     ) -> Any:
-        """Open an object: all of it is read at once, and written at once when the file is closed.
+        """Open an object, which is read whole, or put whole when the file is closed.
 
         Raises:
-            FileNotFoundError: if it is to be read and is not there.
-            OSError: for a mode that stores do not have, such as appending.
+            FileNotFoundError: if it is opened for reading and does not exist.
+            OSError: for a mode that stores do not support, such as appending.
         """
         kind = mode.replace("b", "").replace("t", "")
         if kind not in ("r", "w", "x"):
@@ -260,10 +260,10 @@ class StorePath(UrlPath):
             return str(file.read())
 
     def write_bytes(self, data: Any) -> int:
-        """Put an object in one request, and see that the store has it.
+        """Put an object in one request, and check that the store has it.
 
         Raises:
-            StoreError: if the store does not take it, or shows something else in the end.
+            StoreError: if the store refuses it, or has something else in the end.
         """
         whole = bytes(data)
         objects.put(str(self), whole)
@@ -279,19 +279,19 @@ class StorePath(UrlPath):
     # changes
 
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:  # noqa: FBT001, FBT002
-        """Make nothing: a folder is there as soon as something is in it.
+        """Do nothing, since a folder exists as soon as something is in it.
 
         Raises:
-            FileExistsError: if something is there and must not be.
+            FileExistsError: if something is there, unless `exist_ok`.
         """
         if not exist_ok and self.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self))
 
     def touch(self, mode: int = 0o666, exist_ok: bool = True) -> None:  # noqa: FBT001, FBT002
-        """Put an empty object where there is none.
+        """Put an empty object if there is none.
 
         Raises:
-            FileExistsError: if there is one and must not be.
+            FileExistsError: if there is one, unless `exist_ok`.
         """
         if not self.exists():
             self.write_bytes(b"")
@@ -302,8 +302,8 @@ class StorePath(UrlPath):
         """Remove an object.
 
         Raises:
-            FileNotFoundError: if there is none and must be.
-            IsADirectoryError: if it is a folder.
+            FileNotFoundError: if there is none, unless `missing_ok`.
+            IsADirectoryError: if it is a folder, unless `missing_ok`.
         """
         try:
             if not missing_ok and self.info().folder:
@@ -314,7 +314,7 @@ class StorePath(UrlPath):
                 raise
 
     def rmdir(self) -> None:
-        """Remove nothing: a folder goes with the last that was in it.
+        """Do nothing, since a folder vanishes with its last object.
 
         Raises:
             OSError: if something is in it.
@@ -323,7 +323,7 @@ class StorePath(UrlPath):
             raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), str(self))
 
     def replace(self, target: str | os.PathLike[str]) -> Self:
-        """Put an object elsewhere in a store, then remove it here; between the two it is in both places.
+        """Copy an object, then remove the original; in between, both exist.
 
         Raises:
             FileNotFoundError: if there is none.
@@ -337,18 +337,18 @@ class StorePath(UrlPath):
     rename = replace
 
     def copy_to(self, target: StorePath) -> None:
-        """Put an object elsewhere in a store, by the store itself where it is the same one.
+        """Copy an object to another place in a store; within a bucket, the store itself copies it.
 
         Raises:
             FileNotFoundError: if there is none.
-            StoreError: if the copy is not what was copied.
+            StoreError: if the store refuses it, or the copy differs.
         """
         if self.parts[:2] != target.parts[:2] or not objects.copy(str(self), str(target)):
             target.write_bytes(self.read_bytes())
 
 
 class _Put(io.BytesIO):
-    """A file that is put as one object when it is closed; after an error in its block nothing is put."""
+    """A file that is put as one object when closed; after an error in its block, nothing is put."""
 
     def __init__(self, path: StorePath) -> None:
         super().__init__()
@@ -360,7 +360,7 @@ class _Put(io.BytesIO):
         self.close()
 
     def close(self) -> None:
-        """Put what was written, once."""
+        """Put the content, once."""
         if not self.closed:
             whole = self.getvalue()
             super().close()
@@ -368,16 +368,16 @@ class _Put(io.BytesIO):
 
 
 def prefetched(*paths: Path) -> AbstractContextManager[None]:
-    """Fetch objects once: while the block runs, this thread reads them from memory. Files of a disk are left alone.
+    """Fetch objects of a store, which this thread reads from memory while the block runs.
 
     Raises:
-        FileNotFoundError: if one is not there.
+        FileNotFoundError: if one does not exist.
     """
     return objects.held({str(path): path.read_bytes() for path in paths if isinstance(path, StorePath)})
 
 
 def prefetched_existing(*paths: Path) -> AbstractContextManager[None]:
-    """Fetch objects once, as `held_once` does, and remember which are not there until this thread puts them."""
+    """Fetch objects like `prefetched`, and remember which do not exist until this thread puts them."""
     return objects.held({str(path): _there(path) for path in paths if isinstance(path, StorePath)})
 
 
@@ -391,9 +391,9 @@ def _there(path: Path) -> bytes | None:
 T = TypeVar("T")
 R = TypeVar("R")
 AT_ONCE = 32
-"""Questions that wait for an answer at a time."""
+"""The most requests at the same time."""
 AHEAD = 64 * 1024 * 1024
-"""Bytes of answers that are under way, or wait to be used."""
+"""The most bytes of results that are being fetched or wait to be used."""
 
 
 def _weightless(_: object) -> int:
@@ -403,13 +403,13 @@ def _weightless(_: object) -> int:
 def map_in_order(
     act: Callable[[T], R], items: Iterable[T], where: Path, weigh: Callable[[T], int] = _weightless
 ) -> Iterator[R]:
-    """Yield what a function returns for each item, in their order.
+    """Yield a function's results for items, in order; in a store, up to AT_ONCE calls run at once, in threads.
 
     Args:
-        act: asks for places below `where`; in a store AT_ONCE of them at the same time, by threads.
-        items: what it is asked about.
-        where: a folder; on a disk one thing is done after the other.
-        weigh: the bytes that an answer takes; those asked for at the same time take AHEAD, or are one.
+        act: the function, which accesses places below `where`.
+        items: its arguments.
+        where: a folder; on a disk, calls run one after the other.
+        weigh: returns the bytes of a result; all results in flight have at most AHEAD bytes, unless there is only one.
     """
     if not isinstance(where, StorePath):
         yield from map(act, items)
@@ -429,11 +429,11 @@ def map_in_order(
 
 
 def prefetch(files: Iterable[tuple[Path, int]], where: Path) -> Iterator[Path]:
-    """Yield paths, each readable from memory in its turn, while those that follow it are fetched from their store.
+    """Yield paths, each readable from memory in its turn, while the next ones are fetched from their store.
 
     Args:
-        files: the paths and the bytes of each.
-        where: the folder that they are below.
+        files: the paths, with the bytes of each.
+        where: a folder above them.
     """
     for path, whole in map_in_order(_fetched, files, where, lambda file: file[1]):
         with held({str(path): whole} if whole is not None else {}):
@@ -446,13 +446,13 @@ def _fetched(file: tuple[Path, int]) -> tuple[Path, bytes | None]:
 
 
 END = 256 * 1024
-"""Bytes at the end of an object that are fetched first: its footer, and all of a small one."""
+"""Bytes at the end of an object that are fetched together: its footer, or all of a small object."""
 RANGES_AHEAD = 4 * 1024 * 1024
-"""Bytes that are fetched at a time of what is read from start to end."""
+"""Bytes fetched at a time when an object is read from start to end."""
 
 
 class Ranges(io.RawIOBase):
-    """An object, open to read: each read is a request, but for those of its end, which is fetched once.
+    """An object open for reading: each read is a request, except that the last END bytes are fetched once.
 
     Raises:
         FileNotFoundError: if there is none.
@@ -464,24 +464,24 @@ class Ranges(io.RawIOBase):
         self._end = b""
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Tell that it has places."""
+        """Return True."""
         return True
 
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
-        """Go to a place."""
+        """Set the position."""
         self._at = max(0, offset + {SEEK_SET: 0, SEEK_CUR: self._at, SEEK_END: self._size}[whence])
         return self._at
 
     def tell(self) -> int:
-        """Return the place."""
+        """Return the position."""
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        """Read what fits, or what is left."""
+        """Fill a buffer as far as there are bytes left; return how many were read."""
         view = memoryview(buffer).cast("B")
         stop = min(self._size, self._at + len(view))
         if self._at >= stop:
@@ -507,7 +507,7 @@ class Ranges(io.RawIOBase):
 
 
 def readable(path: Path) -> Path | BinaryIO:
-    """Return what a library that seeks in files can be given: the path, or an object of a store, fetched in parts.
+    """Return something that a library which seeks in files can read: the path, or a file that fetches ranges.
 
     Raises:
         OSError: if a store has no such object, or does not answer.
@@ -519,10 +519,10 @@ def readable(path: Path) -> Path | BinaryIO:
 
 
 def streamed(path: Path) -> BinaryIO:
-    """Open a file that is read from its start to its end; of an object in a store a few megabytes are held at a time.
+    """Open a file to read it from start to end; an object of a store is fetched a few megabytes at a time.
 
     Raises:
-        OSError: if it is not there, or cannot be read.
+        OSError: if it does not exist, or cannot be read.
     """
     if not isinstance(path, StorePath):
         return path.open("rb")

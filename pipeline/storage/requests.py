@@ -1,6 +1,6 @@
-"""Asking a store through fsspec: what is tried again, how long, and what is said when it does not answer.
+"""Requests to a store through fsspec: retries, timeouts, and error messages.
 
-Nothing here keeps a listing: another worker writes at the same time. A file system of fsspec may not cross a fork, so
+Listings are not cached, since other workers write at the same time. fsspec's file systems must not cross a fork, so
 every process opens its own.
 """
 
@@ -21,78 +21,78 @@ from typing import Any, TypeVar
 
 R = TypeVar("R")
 PAUSES = (0.1, 0.3, 0.9, 2.0, 3.0, 4.0)
-"""Seconds between attempts at what may go well the next time."""
+"""Seconds between attempts."""
 LONGEST = 15.0
-"""Seconds after the first attempt when no other begins: with CONNECT and REPLY, a dead store is named within 32."""
+"""Seconds after which no further attempt starts: with CONNECT and REPLY, a dead store is reported within 32 seconds."""
 CONNECT, REPLY = 5, 12
-"""Seconds to wait for a connection, and for a first byte after a request has been sent."""
+"""Seconds to wait for a connection, and for the first byte of a reply."""
 ONCE_MORE = 5.0
-"""Seconds after an attempt that was under way and ended in silence when no other begins."""
+"""The same as LONGEST, after an attempt that was in progress when the store fell silent."""
 SUSPECT = 60.0
-"""Seconds in which a store that was silent is asked once and no more: what a command that fails clears away."""
+"""Seconds during which a silent store gets no retries, so that a failing command's cleanup ends soon."""
 LOOK = 0.5
-"""Seconds between looks at how an upload gets on."""
+"""Seconds between checks of an upload's progress."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "s3": {
         "config_kwargs": {"connect_timeout": CONNECT, "read_timeout": REPLY, "retries": {"total_max_attempts": 1}},
         "max_concurrency": 1,
     },
-    "gs": {"requests_timeout": 30},  # of a whole request, also of one that sends a shard
+    "gs": {"requests_timeout": 30},  # for a whole request, even one that sends a shard
 }
-"""How the file system of a protocol is opened, beside what the user's configuration of fsspec says."""
+"""Options to open a protocol's file system, in addition to the user's configuration of fsspec."""
 LIMITED = frozenset({"gs"})
-"""Protocols with a limit for whole requests: silence takes as long there as a slow line."""
+"""Protocols whose timeout is for whole requests, so that silence and a slow line look the same."""
 CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
     "gs": "GOOGLE_APPLICATION_CREDENTIALS",
     "hf": "HF_TOKEN",
 }
-"""What a user sets to be let in."""
+"""Where a user sets credentials."""
 ALIASES = {"s3a": "s3", "gcs": "gs"}
 UNKNOWN_USER = (
     "NoCredentials", "PartialCredentials", "CredentialRetrieval", "DefaultCredentials", "TokenRetrieval", "SSOToken",
     "LocalTokenNotFound", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "ProfileNotFound",
 )  # fmt: skip
-"""Names, or parts of them, that libraries give to the lack of valid credentials."""
+"""Names of errors, or parts of them, for missing or invalid credentials."""
 SLOW = ("Timeout", "TimedOut")
 CUT = ("Connect", "Incomplete", "ClientPayload", "ServerDisconnected", "HTTPClientError", "ResponseParser")
-"""... and to what the network is guilty of."""
+"""Parts of the names of timeouts, and of errors of the network."""
 BUSY = frozenset({429, 500, 502, 503, 504})
-"""Status codes of a store that may answer the next time."""
+"""HTTP statuses after which a retry may succeed."""
 AT_FAULT = frozenset({errno.EBUSY, getattr(errno, "EREMOTEIO", errno.EBUSY)})
-"""... and what s3fs makes of them."""
+"""The error codes that s3fs turns these into."""
 MOVED = frozenset({409, 412})
-"""... and of one where each change is a commit, and another came first."""
+"""HTTP statuses of the Hub, where each change is a commit, if another commit came first."""
 RANGE = 416
-"""... and of one that has fewer bytes than were asked for."""
+"""The HTTP status for a range outside the object."""
 _OPEN: dict[tuple[str, int], Any] = {}
 _SILENT: dict[str, float] = {}
-"""Buckets that did not answer, and until when they are suspects."""
+"""Buckets that did not answer, and until when they get no retries."""
 
 
 class StoreError(OSError):
-    """A store does not do what it was asked; the text is one line, and names the place."""
+    """A store refused or failed a request; the message is one line that names the place."""
 
     def __str__(self) -> str:
-        """Return the line."""
+        """Return the message."""
         return f"{self.filename!r}: {self.strerror}"
 
 
 def kind_of(url: str) -> str:
-    """Return the protocol of a URL under its usual name."""
+    """Return the protocol of a URL, with aliases resolved."""
     protocol = url.partition("://")[0]
     return ALIASES.get(protocol, protocol)
 
 
 def request(url: str, act: Callable[[Any], R]) -> R:
-    """Return what a store says; what may pass is tried again, a few times and for a while.
+    """Return the result of a request, after retrying temporary errors a few times within LONGEST seconds.
 
-    An attempt that took longer than a store may be silent was under way: a large object over a slow line. If it was
-    cut, the while begins anew, so that it is tried as often as a small one; if silence ended it, it is tried once more.
+    An attempt that took longer than a store may be silent was in progress, as with a large object over a slow line. If
+    its connection broke, the time starts anew, as for a small object; if the store fell silent, it is retried once.
 
     Args:
-        url: what is asked for.
-        act: asks a file system of fsspec.
+        url: the object or folder.
+        act: makes the request with one of fsspec's file systems.
 
     Raises:
         FileNotFoundError: if nothing is there.
@@ -124,14 +124,14 @@ def request(url: str, act: Callable[[Any], R]) -> R:
 
 
 class Sending(io.BytesIO):
-    """The bytes of an object on their way to a store, which notes when some of them were last taken."""
+    """The bytes of an object being sent; `moved` is when some of them were last read."""
 
     def __init__(self, whole: bytes) -> None:
         super().__init__(whole)
         self._size, self.moved = len(whole), time.monotonic()
 
     def __len__(self) -> int:
-        """Return how many bytes there are in all."""
+        """Return the total number of bytes."""
         return self._size
 
     def read(self, size: int | None = -1) -> bytes:
@@ -141,9 +141,9 @@ class Sending(io.BytesIO):
 
 
 def send(opened: Any, url: str, data: bytes, **more: Any) -> None:
-    """Put an object by one request, which ends when nothing of it has moved for as long as a store may be silent.
+    """Put an object by one request, which is given up if no byte was sent for as long as a store may be silent.
 
-    What speaks S3 for us waits without end for a server that takes no more bytes: its timeout is for replies.
+    The S3 library's timeout covers only replies: it would wait forever for a server that takes no more bytes.
 
     Raises:
         TimeoutError: if the store is silent.
@@ -163,7 +163,7 @@ def send(opened: Any, url: str, data: bytes, **more: Any) -> None:
 
 
 def system(url: str) -> Any:
-    """Return the file system of a URL, opened once in a process."""
+    """Return the file system of a URL, opened once per process."""
     key = url.partition("://")[0], os.getpid()
     if key not in _OPEN:
         import fsspec
@@ -182,14 +182,14 @@ def system(url: str) -> Any:
 
 
 def _lacking(kind: type[Any], options: Mapping[str, Any]) -> str:
-    """Return the name of an argument that a file system cannot be opened without; nothing if it has all."""
+    """Return the name of a required argument that is missing to open a file system; "" if there is none."""
     wanted = list(signature(kind.__init__).parameters.values())[1:]
     needed = (each.name for each in wanted if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD)
     return next((name for name in needed if name not in options), "")
 
 
 def _once_only(opened: Any, kind: str) -> Any:
-    """Have a file system make one attempt and say nothing: others are made here, for all protocols alike."""
+    """Switch off a file system's own retries and messages, since `request` retries for all protocols alike."""
     if kind == "s3":
         opened.retries = 1
     if kind == "gs":
@@ -202,7 +202,7 @@ def _once_only(opened: Any, kind: str) -> Any:
 
 
 def _explained(url: str, fault: Exception) -> Exception:
-    """Return what is said of credentials if more is asked for: a reply to HEAD has no body, and gives no reason."""
+    """Return the error of a GET if it is about credentials: a reply to HEAD has no body, and so gives no reason."""
     if kind_of(url) != "s3" or not {_code(each) for each in _causes(fault)} & {"400", "403"}:
         return fault
     try:
@@ -213,7 +213,7 @@ def _explained(url: str, fault: Exception) -> Exception:
 
 
 def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
-    """Return whether a fault may pass, and what is said of it; None for a fault of the program."""
+    """Return whether a retry may succeed, and the error to raise; None for a bug in the program."""
     chain = list(_causes(fault))
     names = " ".join(f"{type(each).__name__} {_code(each)}" for each in chain)
     said = next((line for each in chain if (line := _first_line(each))), type(fault).__name__)
@@ -258,7 +258,7 @@ def _is_unknown_user(fault: Exception) -> bool:
 
 
 def is_empty(fault: Exception) -> bool:
-    """Tell whether a store says that an object has not one of the bytes that were asked for."""
+    """Return whether an error means that an object has none of the requested bytes."""
     return any(_status(each) == RANGE for each in _causes(fault))
 
 
@@ -267,20 +267,20 @@ def _continue(root: str) -> str:
 
 
 def _causes(fault: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and what it was raised from."""
+    """Yield an error and its causes."""
     while fault is not None:
         yield fault
         fault = fault.__cause__ or fault.__context__
 
 
 def _code(fault: BaseException) -> str:
-    """Return the code of an error that a server of S3 sent."""
+    """Return the code of an error from an S3 server, or ""."""
     response = getattr(fault, "response", None)
     return str(response.get("Error", {}).get("Code", "")) if isinstance(response, dict) else ""
 
 
 def _status(fault: BaseException) -> int:
-    """Return the HTTP status that an error of a library holds; 0 if there is none."""
+    """Return the HTTP status of a library's error; 0 if there is none."""
     response = getattr(fault, "response", None)
     told = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
     found = told or getattr(response, "status_code", None) or getattr(fault, "code", None)
@@ -288,6 +288,6 @@ def _status(fault: BaseException) -> int:
 
 
 def _first_line(fault: BaseException) -> str:
-    """Return the first line of what an error says, with the second if it ends in a colon."""
+    """Return the first line of an error's message, and the second if the first ends in a colon."""
     first, *more = str(fault).strip().splitlines() or [""]
     return " ".join(" ".join([first, *more[:1]] if first.endswith(":") else [first]).split())[:200]

@@ -66,7 +66,7 @@ class Tables:
     clauses: Mapping[tuple[str, str], str]
     things: Mapping[str, tuple[tuple[str, str], ...]]
     naming: frozenset[str]
-    beside: frozenset[str]
+    not_meant: frozenset[str]
     idle: frozenset[str]
 
 
@@ -159,7 +159,7 @@ def _read(sentence: str, domain: str) -> Statement | None:
                 form = f"{sentence[:start]}{HOLE}{sentence[start + len(wording) :]}"
                 if form in tables.naming:
                     return Statement(thing=thing, meant=True)
-                if form in tables.beside:
+                if form in tables.not_meant:
                     return Statement(thing=thing)
                 if framed := _framed(form, tables):
                     return Statement(framed.act, framed.asked, thing, True)

@@ -1,7 +1,7 @@
-"""Rows to train on in the shapes of trainers: datasets and TRL, verl, verifiers, reasoning-gym.
+"""Adapters of training rows to trainers: datasets and TRL, verl, verifiers, reasoning-gym.
 
-Each is a thin coat: rows are made when they are asked for, and replies are judged by `reward` alone. The package of a
-trainer is imported only by the function that needs it.
+Rows are made on demand, and replies are scored by `reward` only. A trainer's package is imported only by the function
+that needs it.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from pipeline.training.reward import reward
 from pipeline.training.stream import Stream, stream
 
 Source = Stream | Mix
-"""What rows come from."""
+"""A source of rows."""
 
 
 def _row(kept: Row) -> Row:
-    """Return a row of which `judged` was kept."""
+    """Return a row, as far as `reward` needs it, from what `judged` kept."""
     lists = {name: None if kept[name] is None else list(kept[name]) for name in ("answers", "choices", "evidence")}
     return {**kept, **lists, "prompt": kept["text"]}
 
 
 def rewarder(source: Source | None = None, mode: str | None = None) -> Callable[..., list[float]]:
-    """Return a reward function for TRL; of a mixture, it also reports what replies earn.
+    """Return a reward function for TRL; if rows come from a mixture, it also reports rewards to it.
 
     Args:
-        source: where the rows come from.
-        mode: as `reward` takes it.
+        source: the source of the rows.
+        mode: the mode of `reward`.
     """
 
     def carrara_reward(completions: Sequence[Any], **columns: Sequence[Any]) -> list[float]:
-        """Return what replies earn, given as text or as lists of one message."""
+        """Return the rewards of replies, which are strings or lists of messages."""
         replies = [one if isinstance(one, str) else one[-1]["content"] for one in completions]
         rows = [_row({name: columns[name][at] for name in (*JUDGED, "text")}) for at in range(len(replies))]
         earned = [reward(row, reply, mode)["score"] for row, reply in zip(rows, replies, strict=True)]
@@ -54,7 +54,7 @@ def rewarder(source: Source | None = None, mode: str | None = None) -> Callable[
 
 
 def verl_line(row: Row, index: int) -> dict[str, Any]:
-    """Return a row in the columns that verl reads."""
+    """Return a row with the columns that verl reads."""
     return {
         "data_source": f"carrara/{row['family']}.{row['subtask']}",
         "prompt": messages(row),
@@ -67,18 +67,18 @@ def verl_line(row: Row, index: int) -> dict[str, Any]:
 def compute_score(
     data_source: str, solution_str: str, ground_truth: str, extra_info: dict[str, Any], **_: Any
 ) -> dict[str, float]:
-    """Return what a reply earns, for verl: ``custom_reward_function.path`` is this file."""
+    """Return the reward of a reply, for verl: set ``custom_reward_function.path`` to this file."""
     return reward(_row({**extra_info, "target": ground_truth}), solution_str)
 
 
 class Drawn:
-    """Rows as verl indexes them: whatever its sampler asks for, the next row is drawn, so that a mixture can move."""
+    """Rows of a mixture as verl indexes them: any index returns the next row, so that the mixture can adapt."""
 
     def __init__(self, source: Mix, rows: int) -> None:
         self._source, self._rows = source, rows
 
     def __len__(self) -> int:
-        """Return how many rows a pass over the data has."""
+        """Return the number of rows of a pass over the data."""
         return self._rows
 
     def __getitem__(self, index: int) -> dict[str, Any]:
@@ -87,12 +87,12 @@ class Drawn:
 
 
 def told_mixture(path: str | Path) -> tuple[Mix, int]:
-    """Return a mixture that a TOML file describes, and how many of its rows make a pass.
+    """Return the mixture that a TOML file describes, and the number of rows of a pass.
 
-    The file has a table ``tasks`` and, at will, ``curriculum``; all else is what `mix` takes, and ``rows``.
+    The file has a table ``tasks``, optionally ``curriculum`` and ``rows``, and further arguments of `mix`.
 
     Raises:
-        RecipeError: if the file cannot be read, or names something that `mix` does not take.
+        RecipeError: if the file cannot be read, or has something that `mix` does not take.
     """
     try:
         told = tomllib.loads(Path(path).read_text(encoding="utf-8"))
@@ -104,11 +104,11 @@ def told_mixture(path: str | Path) -> tuple[Mix, int]:
 
 
 def verl_dataset() -> type:
-    """Return the class of a data set for verl: a file that ``data.custom_cls`` names gives it a name of its own.
+    """Return a data set class for verl, to be assigned to a name in the file of ``data.custom_cls``.
 
-    Files of ``data.train_files`` that end in .toml are mixtures (`told_mixture`); others, such as those to validate
-    on, are read as verl reads them. Rows are drawn as they are asked for (``data.dataloader_num_workers=0``), and after
-    each batch verl reports what their replies earned.
+    A .toml file in ``data.train_files`` describes a mixture (`told_mixture`); other files, such as those for
+    validation, are read as usual. Rows are drawn on demand (set ``data.dataloader_num_workers=0``), and after each
+    batch the rewards of their replies are reported to the mixture.
 
     Raises:
         ExportError: if verl is not installed.
@@ -132,7 +132,7 @@ def verl_dataset() -> type:
             self.dataframe = Drawn(self.source, rows)
 
         def on_batch_end(self, batch: Any) -> None:
-            """Report what the replies of a batch earned."""
+            """Report the rewards of a batch."""
             if self.source is not None:
                 earned = batch.batch["token_level_scores"].sum(-1).tolist()
                 for told, score in zip(batch.non_tensor_batch["extra_info"], earned, strict=True):
@@ -142,19 +142,19 @@ def verl_dataset() -> type:
 
 
 def entry(row: Row) -> dict[str, Any]:
-    """Return a row as reasoning-gym has it: question, answer and metadata."""
+    """Return a row as an entry of reasoning-gym: question, answer and metadata."""
     place = {"source_dataset": f"carrara/{row['family']}.{row['subtask']}", "difficulty": row["complexity"]}
     return {"question": row["prompt"], "answer": row["target"], "metadata": {**place, **judged(row)}}
 
 
 def score_answer(answer: str | None, told: dict[str, Any]) -> float:
-    """Return what a reply to an entry earns."""
+    """Return the reward of a reply to an entry."""
     return reward(_row(told["metadata"]), answer, None)["score"] if isinstance(answer, str) else 0.0
 
 
 @dataclass
 class GymConfig:
-    """What reasoning-gym makes a data set of: a stream, and how many of its rows."""
+    """The configuration of a reasoning-gym data set: a stream, and how many of its rows."""
 
     task: str = "bio.multihop"
     tokenizer: str = "o200k"
@@ -165,7 +165,7 @@ class GymConfig:
     size: int = 500
 
     def validate(self) -> None:
-        """Check that there are rows."""
+        """Check that the data set has rows."""
         if self.size < 1:
             raise ExportError(f"size {self.size}: give at least 1")
 
@@ -203,7 +203,7 @@ def register_in_gym(name: str = "carrara") -> None:
 
 
 def taskset(source: Source, rows: int) -> Any:
-    """Return a taskset of verifiers (v1) with the next rows of a source, each judged by `reward`.
+    """Return a taskset class for verifiers (v1) with the next rows of a source, scored by `reward`.
 
     Raises:
         ExportError: if verifiers is not installed.
@@ -214,17 +214,17 @@ def taskset(source: Source, rows: int) -> Any:
         raise ExportError("taskset needs verifiers: pip install verifiers") from None
 
     class Data(vf.TaskData):  # type: ignore[misc]
-        """A row: its text as messages, its room, and as JSON what its reward reads."""
+        """A row: its messages, its token limit, and the columns for `reward` as JSON."""
 
         max_new_tokens: int
         judged: str
 
     class Task(vf.Task[Data, vf.State, vf.TaskConfig]):  # type: ignore[misc]
-        """One row, known by its id."""
+        """One row."""
 
         @vf.reward  # type: ignore[untyped-decorator]
         async def row_reward(self, trace: Any) -> float:
-            """Judge the reply."""
+            """Score the reply."""
             return reward(_row(json.loads(self.data.judged)), trace.last_reply)["score"]
 
     class Rows(vf.Taskset[Task, vf.TasksetConfig]):  # type: ignore[misc]

@@ -1,9 +1,8 @@
-"""What is known of releases for evaluation, by digests of 8 bytes: rows to train on that touch one are left out.
+"""Keeps training rows apart from releases for evaluation, by 8-byte digests of what these contain.
 
-Taken of a release, rebuilt from its lock or recipes, are: every line of its filler and of what is placed in it (short
-ones apart), every question with its answer, every full name of a person, and every answer that identifies.
-Lines and names that a world of another root has too, such as those of texts that all worlds share, identify nothing and
-are left out of the digests.
+The digests of a release, rebuilt from its lock or recipes, are of every line of its filler and its placed units (except
+short lines), every question with its answer, every full name of a person, and every answer that is an identifier. Lines
+and names that also occur in a world with another root, such as texts that all worlds share, are left out.
 """
 
 from __future__ import annotations
@@ -36,25 +35,25 @@ from pipeline.worlds.words import pool
 Digests = NDArray[np.uint64]
 KINDS = ("unit", "question", "name", "key")
 SHORT = 40
-"""Characters of a line below which other worlds have the same by chance: of a program, a graph, a list of words."""
+"""Lines with fewer characters are ignored: those of programs, graphs or word lists recur in other worlds by chance."""
 NAME = re.compile(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+){2,}")
-"""First, middle and last name of a person, if each is in its list. Names of two words, and those of things, are dealt
-anew in every world out of lists that are so short that any two worlds have some in common: they identify nothing."""
+"""First, middle and last name of a person, if each is in its list. Names of two words, and of things, come from lists
+so short that any two worlds share some, so they identify nothing."""
 KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9]{7,}|\b(?=[A-Za-z]*[0-9])[A-Za-z0-9]{10,}\b")
-"""Answers that identify: UUIDs, numbers of seven digits or more, strings of letters and digits of ten or more."""
+"""Answers that are identifiers: UUIDs, numbers of 7 digits or more, alphanumeric strings of 10 characters or more."""
 NULL = "apart/null"
-"""The root of the world beside which it is seen what all worlds have in common."""
+"""The root of the world used to find what all worlds have in common."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """Digests of releases, sorted, by kind; `titles` says of which."""
+    """Sorted digests of releases, by kind; `titles` are those of the releases."""
 
     titles: tuple[str, ...]
     digests: dict[str, Digests] = field(compare=False)
 
     def touched(self, row: Row) -> str:
-        """Return the kind of what a row has in common with a release, or ""."""
+        """Return the first kind of content that a row shares with a release, or ""."""
         text = row["prompt"]
         if row.get("evidence_form"):
             text = MARK.sub("", text.removesuffix(ASKS[row["evidence_form"]]))
@@ -85,7 +84,7 @@ def _row_texts(row: Row, text: str) -> Iterator[Iterable[str]]:
 
 
 def asked(question: str, target: str) -> str:
-    """Return a question with its answer: other worlds ask the same of other texts."""
+    """Return a question joined with its answer, since other worlds ask the same questions about other texts."""
     return f"{question}\x1f{target}"
 
 
@@ -110,7 +109,7 @@ def _parts_of_names() -> tuple[frozenset[str], ...]:
 
 
 def hashed(texts: Iterable[str]) -> Digests:
-    """Return the digests of texts in no order, each once."""
+    """Return the digests of texts, unsorted and without duplicates."""
     found = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in {*texts})
     return np.frombuffer(found, dtype="<u8")
 
@@ -126,8 +125,8 @@ def recipes_of(where: Path) -> list[tuple[str, Plan]]:
     """Return the plans of a lock, or of a release folder, each with a title.
 
     Raises:
-        FrozenError: if this Carrara would make something else of a lock.
-        BuildError: if a folder holds no recipe that can be read.
+        FrozenError: if there is neither lock nor recipe, or this version of Carrara would make other rows of a lock.
+        BuildError: if a recipe in the folder cannot be read.
     """
     lock = find_lock(where) if where.is_dir() else read_lock(where)
     folder = where if where.is_dir() else where.parent
@@ -150,7 +149,7 @@ def _title(recipe: Recipe) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KnowJob:
-    """Takes the digests of one family of a plan."""
+    """Computes the digests of one family of a plan."""
 
     plan: Plan
     family: str
@@ -172,7 +171,7 @@ class KnowJob:
 
 
 def _pools(plan: Plan, root: int | str, family: str) -> tuple[set[str], set[str]]:
-    """Return the lines and the names of a family's pools in the world of a root."""
+    """Return the lines and the names in a family's pools, made from a root."""
     lines, names = set[str](), set[str]()
     for spec in plan.pools(family):
         for batch in made_pool(root, spec).batches(facts=False):
@@ -183,31 +182,31 @@ def _pools(plan: Plan, root: int | str, family: str) -> tuple[set[str], set[str]
 
 
 def _placed(sample: Sample, layout: Layout) -> Iterator[str]:
-    """Yield what stands in a prompt for its own sake: not the instructions, which all rows share."""
+    """Yield the texts of relevant and placed units, but not instructions, which all rows share."""
     yield from sample.relevant
     yield from (piece.text for item in layout.placed for piece in item.unit.pieces)
 
 
 def know_jobs(places: Sequence[Path]) -> tuple[tuple[str, ...], list[KnowJob]]:
-    """Return the titles of releases, and what takes their digests."""
+    """Return the titles of releases, and the jobs that compute their digests."""
     plans = [each for where in places for each in recipes_of(where)]
     return tuple(title for title, _ in plans), [KnowJob(plan, family) for _, plan in plans for family in plan.families]
 
 
 def run_know(job: KnowJob) -> dict[str, Digests]:
-    """Take the digests of one family."""
+    """Compute the digests of one family."""
     return job.run()
 
 
 def joined(titles: tuple[str, ...], parts: Iterable[dict[str, Digests]]) -> Known:
-    """Return what is known of releases by the digests of all of their families."""
+    """Combine the digests of all families of some releases."""
     some = list(parts)
     empty = [np.empty(0, dtype=np.uint64)]
     return Known(titles, {kind: np.unique(np.concatenate([*empty, *(each[kind] for each in some)])) for kind in KINDS})
 
 
 def know(*places: str | Path) -> Known:
-    """Return what is known of some releases.
+    """Return the digests of some releases.
 
     Args:
         places: locks, or folders of builds.
@@ -228,7 +227,7 @@ def read_known(path: Path | str) -> Known:
     """Read digests.
 
     Raises:
-        CorruptError: if the file is none of them, or not whole.
+        CorruptError: if the file cannot be read, or is not a complete file of digests.
     """
     try:
         head, _, numbers = Path(path).read_bytes().partition(b"\n")

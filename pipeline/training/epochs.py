@@ -1,9 +1,9 @@
-"""One epoch of a training set: 4,096 rows of each stratum that share their worlds, made and proven in memory.
+"""An epoch of a stream: 4,096 rows of a stratum that share their worlds, made and proven in memory.
 
-There is no second engine: samples, layouts, pools, counts, cutting and proofs are the functions of a build. Only the
-root of their streams is another one. That of a build is a number, its seed; that of an epoch is a string. A path of
-streams holds the type of each of its parts, so that no seed of an evaluation leads to a stream of training. Below such
-a root, surnames, towns, keys and the like come out of lists that evaluation never draws from.
+Samples, layouts, pools, counts, cutting and proofs use the functions of a build, but streams have another root. A
+build's root is a number, its seed; an epoch's root is a string. Since the path of a stream includes the type of each
+part, no seed of an evaluation leads to a stream of training. Below a root of training, surnames, towns, keys and the
+like come from lists that evaluation never draws from.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ from pipeline.verify.row import ONE_IN, ShardReader
 EPOCH = 4096
 """Rows of a stratum that share a world."""
 BLOCK = 256
-"""Rows among which what is dealt is even, and questions differ where a task sees to it: as in a stratum of a build."""
+"""Rows in which deals are even and a task can keep questions distinct, as in a block of a build."""
 COLUMNS = (*DATA_SCHEMA.names, "evidence", "evidence_form")
 TRANSFER = {"mrcr": (), "idk": (), "summ": (), "longqa": ("turns",), "trace": ("constraint",)}
-"""Families, or subtasks of them, that are kept for evaluation, those of recipe `transfer`: nobody can have trained on
-their form here."""
+"""Families, or some of their subtasks, that are kept for evaluation (recipe `transfer`): Carrara makes no training rows
+of them."""
 PER_UNIT, TAGS = 10, 48
-"""Tokens of a reply that are kept for each id, and for the tags around ids and answer."""
+"""Tokens reserved in a reply for each id, and for the tags around ids and answer."""
 MOST_PLACED = 2048
-"""Ids that are kept for the placed units of a row."""
+"""Ids reserved for the placed units of a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What decides the rows of a stream beside their numbers; `form` is the evidence that is asked for, or ""."""
+    """What determines the rows of a stream; `form` is the form of evidence that they ask for, or ""."""
 
     cell: Stratum
     tokenizer: str
@@ -65,7 +65,7 @@ class Spec:
 
     @property
     def tag(self) -> str:
-        """The end of every id: another spec has another one, but for the tokenizer."""
+        """The tag at the end of every id, which depends on seed, stratum and form, but not on the tokenizer."""
         return digest([self.seed, self.cell, self.form])[:8]
 
     @property
@@ -78,7 +78,7 @@ def cell_of(task: str, length: int, complexity: int | None, shots: int | None, k
     """Return the stratum of a stream.
 
     Raises:
-        RecipeError: for a task that is unknown or never streamed, or a value that it does not take.
+        RecipeError: for a task that is unknown or never streamed, or an invalid value.
     """
     names = {f"{family}.{subtask}": (family, subtask) for family, subtask in TASKS}
     if task not in names:
@@ -103,7 +103,7 @@ def kept_for_evaluation(family: str, subtask: str) -> bool:
 
 
 def checked(spec: Spec) -> Spec:
-    """Return a spec with room for the evidence, and without demonstrations where their form would be another.
+    """Return a spec with room for evidence, and by default without demonstrations, whose form would differ.
 
     Raises:
         RecipeError: if the task cannot ask for evidence.
@@ -118,23 +118,23 @@ def checked(spec: Spec) -> Spec:
 
 
 def root_of(seed: int, number: int) -> str:
-    """Return the root of the streams of an epoch."""
+    """Return the root of an epoch's streams."""
     return f"train/{seed}/{number}"
 
 
 class Epoch(Plan):
-    """A plan of one stratum and one profile whose streams have a root of their own; it writes nothing."""
+    """A plan of one stratum and one profile, with its own root of streams; it writes nothing."""
 
     number: int
     spec: Spec
 
     @property
     def root(self) -> str:
-        """The root of all streams."""
+        """The root of all streams' paths."""
         return root_of(self.recipe.seed, self.number)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel as spec and number."""
+        """Pickle only spec and number."""
         return epoch_of, (self.spec, self.number)
 
     @property
@@ -144,7 +144,7 @@ class Epoch(Plan):
 
     @property
     def knife(self) -> Cutter:
-        """What cuts the rows."""
+        """The cutter of the rows."""
         return cutter(self.profile, self.recipe.frame, TRAIN_CANARY)
 
     def stock(self, spec: PoolSpec) -> Stock:
@@ -178,7 +178,7 @@ class Epoch(Plan):
         return row
 
     def _asking(self, plain: Layout, place: int) -> Layout:
-        """Return a layout that asks for evidence; the ids of placed units come from the end of the permutation."""
+        """Return a layout that asks for evidence; the ids of placed units come after those of pools."""
         if plain.tail[-1].turn or plain.numbering:
             raise RecipeError(f"{self.spec.task} does not ask for evidence (it has turns or numbers of its own)")
         names = _ids(self.root).run(IDS_OF_PLACED + place * MOST_PLACED, pieces_of(plain))
@@ -198,11 +198,11 @@ class Epoch(Plan):
 
 
 IDS_OF_PLACED = 1 << 20
-"""The first place of the ids of placed units; those of pools lie before it."""
+"""The first place of placed units' ids in the permutation; ids of pools come before it."""
 
 
 class EpochReader(ShardReader):
-    """Proves rows of an epoch as `build` proves a shard: the second counter reads every sixteenth in full."""
+    """Proves rows of an epoch as `build` proves a shard, with full counts for one row in 16."""
 
     columns = COLUMNS
     canary = TRAIN_CANARY
@@ -218,14 +218,14 @@ class EpochReader(ShardReader):
         return [*self.check(row, sample, layout=layout), *evidence_faults(row, self._form)]
 
     def answer_faults(self, row: Row, cell: Stratum) -> list[str]:
-        """Judge the row without its evidence, as the task writes it."""
+        """Check the row without its evidence, as the task writes it."""
         if self._form and self._plain:
             row = bare(row, self._plain, self._form)
         return super().answer_faults(row, cell)
 
 
 def _paired(task: Task, cell: Stratum) -> tuple[int]:
-    """Return the complexity in a path of streams, which both forms of a pair share."""
+    """Return the complexity for a stream's path, which both rows of a pair share."""
     return (1 if task.paired else cell.complexity,)
 
 
@@ -236,18 +236,18 @@ def _name(spec: Spec, task: Task, index: int) -> str:
 
 
 POOLS = 24
-"""Pools that are kept: those of a mixture of as many haystacks, or of one in the last epochs."""
+"""The most pools that are kept: of different tasks of a mixture, or of a stream's last epochs."""
 
 
 class Stocks:
-    """The pools of the last epochs with their counts, as many as a budget of bytes allows."""
+    """A cache of pools and their counts, limited to POOLS pools and a budget of bytes."""
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
         self._kept: dict[tuple[object, ...], Stock] = {}
 
     def get(self, root: str, spec: PoolSpec, profile: Profile, frame: str, *, marked: bool) -> Stock:
-        """Return a pool, made if it is not kept."""
+        """Return a pool with its counts, made if it is not cached."""
         key = root, spec.name, spec.version, spec.source, profile.digest, frame, marked
         known = self._kept.pop(key, None)
         self._kept[key] = stock = known or _made(root, spec, profile, frame, marked=marked)
@@ -260,7 +260,7 @@ class Stocks:
         return sum(each.pool.size for each in self._kept.values())
 
     def clear(self) -> None:
-        """Forget all."""
+        """Drop all pools."""
         self._kept.clear()
 
 
@@ -279,7 +279,7 @@ def _made(root: str, spec: PoolSpec, profile: Profile, frame: str, *, marked: bo
 
 
 def _endless(ids: Ids, spec: PoolSpec) -> Iterator[str]:
-    """Yield the ids of a pool, some at a time: those of two pools never meet in a prompt."""
+    """Yield ids for a pool's pieces; all pools use the same ids, since no prompt has units of two pools."""
     for start in range(0, IDS_OF_PLACED, EPOCH):
         yield from ids.run(start, EPOCH)
     raise FitError(f"pool {spec.name} has more pieces than there are ids: leave out ids")
@@ -292,7 +292,7 @@ def _ids(root: str) -> Ids:
 
 @lru_cache(maxsize=64)
 def _reader(spec: Spec) -> EpochReader:
-    """Return what proves the rows of a stream: all of its epochs have the same strata."""
+    """Return the reader that proves the rows of a stream, cached, since all its epochs have the same strata."""
     return EpochReader(epoch_of(spec, 0))
 
 

@@ -1,8 +1,8 @@
-"""What a reply is asked to give beside the answer: the ids of the units that it rests on, or their words.
+"""Evidence: rows that ask, besides the answer, for the ids of the units that it rests on, or for quotes from them.
 
-With ``ids`` every piece of the body, filler too, begins with an opaque id, such as ``[k7f3q] ``. All ids of an epoch
-are places of one permutation, so that an id says nothing of what it stands before. A row is whole without
-them: `bare` takes them off again by their pattern, and what is left is proven as in any build.
+With ``ids``, every piece of the body, including filler, begins with an opaque id, such as ``[k7f3q] ``. All ids of an
+epoch come from one permutation, so that an id reveals nothing about its piece. `bare` removes the ids by their pattern,
+and the remaining row is proven as in any build.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from pipeline.streams import Permutation, stream
 from pipeline.tasks.base import Layout, Piece, Plain, Unit
 
 LETTERS = "bcdfghjkmnpqrstvwxz23456789"
-"""No vowels, so that no id is a word, and nothing that is easily taken for something else."""
+"""No vowels, so that no id is a word, and no characters that are easily confused."""
 LENGTH = 5
 IDS = len(LETTERS) ** LENGTH
 MARK = re.compile(rf"(?m)^\[([{LETTERS}]{{{LENGTH}}})\] ")
 CUE = re.compile(r"\n[A-Za-z ]{1,20}:\Z")
-"""The last line of a question that a reply goes on from, such as ``Answer:``."""
+"""The last line of a question if a reply continues it, such as ``Answer:``."""
 ASKS = {
     "ids": "Each part of the text above begins with an id in square brackets. Whatever form is named above, reply in "
     "this one, with the ids of all parts that the answer rests on, and of no others: "
@@ -36,7 +36,7 @@ ASKS = {
     "above word for word, each passage on a line of its own, and nothing else: "
     "<evidence>passages</evidence><answer>the answer</answer>",
 }
-"""What stands behind the question, by what is asked for."""
+"""The instructions after the question, by form of evidence."""
 FORMS = ("", *ASKS)
 NO_MARKS = {
     ("bio", "citation"): "its answer cites labels already",
@@ -50,14 +50,14 @@ NO_MARKS = {
     ("recall", "niah_s1"): "its filler recurs, so that an id would stand twice",
     ("rerank", ""): "its answer is a list of labels already",
 }
-"""Tasks whose units take no ids, and why; an empty subtask stands for the family."""
+"""Tasks that cannot ask for evidence, and why; an empty subtask stands for the whole family."""
 
 
 def check_form(cell: Stratum, form: str) -> None:
     """Check that evidence can be asked for in a stratum.
 
     Raises:
-        RecipeError: in one line that names the task and the reason.
+        RecipeError: if it cannot, with the reason.
     """
     why = NO_MARKS.get((cell.family, cell.subtask)) or NO_MARKS.get((cell.family, ""))
     if cell.knob("haystack", "") == "noise":
@@ -67,13 +67,13 @@ def check_form(cell: Stratum, form: str) -> None:
 
 
 class Ids:
-    """The ids of an epoch, by their places in one permutation."""
+    """The ids of an epoch, by place in a permutation."""
 
     def __init__(self, root: str) -> None:
         self._order = Permutation(stream(root, "ids"), IDS)
 
     def run(self, start: int, count: int) -> list[str]:
-        """Return `count` ids from a place on."""
+        """Return `count` ids, beginning at a place."""
         return list(map(_spelled, self._order.run(start, start + count).tolist()))
 
 
@@ -97,7 +97,7 @@ def _marked(piece: Piece, name: str) -> Piece:
 
 
 def asking(layout: Layout, form: str, ids: Iterator[str]) -> Layout:
-    """Return a layout that asks for evidence: its last words in another form and, for ids, its placed units marked."""
+    """Return a layout that asks for evidence after the question and, with ``ids``, marks its placed units."""
     last = layout.tail[-1]
     asked = replace(last, text=f"{CUE.sub('', last.text)}\n\n{ASKS[form]}")
     layout = replace(layout, tail=(*layout.tail[:-1], asked))
@@ -111,12 +111,12 @@ def asking(layout: Layout, form: str, ids: Iterator[str]) -> Layout:
 
 
 def pieces_of(layout: Layout) -> int:
-    """Return how many ids the placed units of a layout take."""
+    """Return how many ids the placed units of a layout need."""
     return sum(len(item.unit.pieces) for item in layout.placed)
 
 
 def evidence_of(row: Row, form: str) -> list[str]:
-    """Return what a reply should give as evidence: ids, or where the relevant passages stand, as ``start-end``."""
+    """Return a row's evidence: ids, or the positions of relevant passages in characters, as ``start-end``."""
     relevant = [needle for needle in row["needles"] if needle["role"] == "relevant"]
     if form != "ids":
         return [_place(row["prompt"], needle["char_start"], needle["char_end"]) for needle in relevant]
@@ -125,21 +125,21 @@ def evidence_of(row: Row, form: str) -> list[str]:
 
 
 def _place(prompt: str, start: int, end: int) -> str:
-    """Return where a passage stands, without the end of its line."""
+    """Return the position of a passage, without trailing white space."""
     return f"{start}-{start + len(prompt[start:end].rstrip())}"
 
 
 def bare(row: Row, layout: Layout, form: str) -> Row:
-    """Return a row without its evidence, as the task itself writes it; `layout` is that of the task.
+    """Return a row without its evidence, as the task itself writes it; `layout` is the task's own.
 
-    Ids are found by their pattern in the published text, whatever was meant to stand there.
+    Ids are found by their pattern in the row's text, whatever ids were assigned.
     """
     body, tail = row["prompt"][: row["question_start"]], "".join(piece.text for piece in layout.tail)
     marks = list(MARK.finditer(body)) if form == "ids" else []
     starts, taken = [mark.end() for mark in marks], [0, *accumulate(len(mark[0]) for mark in marks)]
 
     def moved(place: int) -> int:
-        """Return where a character stands without the ids before it; one at the start of an id, that of its text."""
+        """Return a character's place once ids are removed; the start of an id maps to the start of its text."""
         return place - taken[bisect_left(starts, place + 1)]
 
     needles = [
@@ -153,7 +153,7 @@ def bare(row: Row, layout: Layout, form: str) -> Row:
 
 
 def evidence_faults(row: Row, form: str) -> Iterator[str]:
-    """Yield what is wrong with the ids of a row: each stands once, and the evidence is that of its relevant needles."""
+    """Yield what is wrong with a row's evidence: it must be that of its relevant needles, and its ids unique."""
     if form and not row["prompt"].endswith(ASKS[form]):
         yield "it does not ask for its evidence"
     if row["evidence"] != evidence_of(row, form):

@@ -1,4 +1,4 @@
-"""Rows to train on as a `datasets.IterableDataset`, with the columns that a reward reads."""
+"""Training rows as a `datasets.IterableDataset`, with the columns that `reward` reads."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ JUDGED = (
     *("id", "subtask", "scorer", "question", "target", "answers", "choices", "random_string_to_prepend"),
     *("evidence", "evidence_form"),
 )
-"""The columns that `reward` reads beside the text, and the id that is reported."""
+"""The columns that `reward` reads besides the text, and the id for reports."""
 
 
 def messages(row: Row) -> list[dict[str, str]]:
-    """Return what is sent: the row's turns, or its prompt as one."""
+    """Return what is sent: the row's messages, or its prompt as one user message."""
     return row["messages"] or [{"role": "user", "content": row["prompt"]}]
 
 
 def judged(row: Row) -> Row:
-    """Return what `reward` needs of a row: its text only where evidence is found by characters."""
+    """Return what `reward` needs of a row; the text is left out if evidence is given as ids."""
     return {**{name: row[name] for name in JUDGED}, "text": "" if row["evidence_form"] == "ids" else row["prompt"]}
 
 
@@ -30,7 +30,7 @@ def to_iterable(parts: Sequence[Iterable[Row]]) -> Any:
     """Return rows as an endless `datasets.IterableDataset`, with the columns that TRL and `rewarder` read.
 
     Args:
-        parts: the shares of the workers of a loader.
+        parts: the shares of a data loader's workers.
 
     Raises:
         ExportError: if `datasets` is not installed.

@@ -1,8 +1,8 @@
-"""Mixtures of streams, with weights that may follow what a policy earns: `mix` and `Curriculum`.
+"""Mixtures of streams, whose weights may follow a policy's rewards: `mix` and `Curriculum`.
 
-A cell is a task at one length and complexity. Groups of replies that all earn the same teach nothing to methods that
-compare them, so a cell of which a share p is right is drawn in proportion to p(1 - p). Which cell row i is of depends
-on the seed, on i, and on the rewards that were reported before; these are logged, so that a run can be repeated.
+A cell is a task at one length and complexity. Methods that compare replies in groups learn nothing from a group with
+equal rewards, so a cell with mean reward p is drawn in proportion to p(1 - p). The cell of row i depends on the seed,
+on i, and on earlier rewards; these are logged, so that a run can be repeated.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from pipeline.training.stream import Stream, stream
 
 ALL = 1 << 32
 OUTSIDE, LEAST = 0.1, 0.002
-"""What a cell outside the range of a curriculum weighs beside one within it; the least that any open cell weighs."""
+"""The factor for cells outside the range of a curriculum; the least weight of an open cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curriculum:
-    """Which cells a mixture draws, by the mean reward of each.
+    """Weights of a mixture's cells by their mean rewards.
 
     A task begins at its shortest length and least complexity. A cell whose mean is at least `high` opens the next
-    length and the next complexity. Cells between `low` and `high` are drawn most, those at or below `rest` hardly ever.
+    length and the next complexity. Cells between `low` and `high` are drawn most, and those at or below `rest` rarely.
 
     Attributes:
-        low, high: the range of means in which a cell teaches.
-        rest: the mean at which a cell is left alone.
+        low, high: the range of means in which a cell has its full weight.
+        rest: the mean up to which a cell has the least weight.
         enough: reports of a cell before its mean counts.
-        memory: reports over which the running mean forgets.
+        memory: the time constant of the running mean, in reports.
     """
 
     low: float = 0.2
@@ -53,7 +53,7 @@ class Curriculum:
     memory: int = 64
 
     def weight(self, mean: float, reports: int) -> float:
-        """Return what an open cell weighs."""
+        """Return the weight of an open cell."""
         if reports < self.enough:
             return 0.25
         if mean <= self.rest:
@@ -63,7 +63,7 @@ class Curriculum:
 
 @dataclass(slots=True)
 class Cell:
-    """A stream of a mixture, its place on the ladder of its task, and what was reported of it."""
+    """A stream of a mixture, its place among its task's lengths and complexities, and its reported mean reward."""
 
     rows: Stream
     share: float
@@ -75,7 +75,7 @@ class Cell:
 
 @dataclass
 class Mix:
-    """An endless mixture; iteration goes on where it stopped, also after `load_state_dict` or a log was read again."""
+    """An endless mixture; iteration continues where it stopped, also after `load_state_dict` or from a log."""
 
     cells: list[Cell]
     seed: int
@@ -93,7 +93,7 @@ class Mix:
         return self
 
     def __next__(self) -> Row:
-        """Return the next row that touches no release for evaluation."""
+        """Return the next row that shares nothing with known releases for evaluation."""
         while True:
             cell, index = self._draw()
             row = cell.rows[index]
@@ -103,7 +103,7 @@ class Mix:
             self.dropped[touched] = self.dropped.get(touched, 0) + 1
 
     def _draw(self) -> tuple[Cell, int]:
-        """Return the cell of the next row and its number there; all cells share the worlds of 4,096 rows in turn."""
+        """Return the next row's cell and its index there; each 4,096 draws use one epoch of every cell."""
         number, place = divmod(self.drawn, EPOCH)
         if not place:
             self._counts = [0] * len(self.cells)
@@ -116,17 +116,17 @@ class Mix:
         return self.cells[which], index
 
     def weights(self) -> list[float]:
-        """Return what each cell weighs now."""
+        """Return the present weight of each cell."""
         if self.curriculum is None:
             return [cell.share for cell in self.cells]
         rule = self.curriculum
         return [cell.share * rule.weight(cell.mean, cell.reports) if cell.open else 0.0 for cell in self.cells]
 
     def report(self, name: str, reward: float) -> None:
-        """Say what a reply to a row earned; weights move, and the report is logged.
+        """Report the reward of a reply to a row, which updates weights and is logged.
 
         Raises:
-            RecipeError: if no cell has a row of this id.
+            RecipeError: if no cell has a row with this id.
         """
         cell = next((each for each in self.cells if name.endswith(f"-{each.rows.spec.tag}")), None)
         if cell is None:
@@ -146,20 +146,20 @@ class Mix:
                 other.open = True
 
     def _next(self, cell: Cell) -> list[Cell]:
-        """Return the cells of the same task one rung up, in length or in complexity."""
+        """Return the cells of the same task with the next length or the next complexity."""
         (length, complexity), task = cell.rungs, cell.rows.spec.task
         up = ((length + 1, complexity), (length, complexity + 1))
         return [other for other in self.cells if other.rows.spec.task == task and other.rungs in up]
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a copy of this mixture needs to go on with the next row: plain values."""
+        """Return what a copy of this mixture needs to continue with the next row, as plain values."""
         return {"drawn": self.drawn, "reported": [list(each) for each in self.reported]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state: all draws and reports before it are repeated, without making a row.
+        """Continue from a state, by repeating all its draws and reports without making rows.
 
         Raises:
-            RecipeError: if this mixture has begun already.
+            RecipeError: if this mixture has already begun.
         """
         if self.drawn or self.reported:
             raise RecipeError("this mixture has begun: load a state into a new one")
@@ -175,10 +175,10 @@ class Mix:
             self._draw()
 
     def shard(self, rank: int, world: int) -> Mix:
-        """Return the share of one of `world` processes, which has means of its own; no two have a row in common.
+        """Return the share of one of `world` processes, with its own means; no two shares have a row in common.
 
         Raises:
-            RecipeError: if there is no such rank, or this mixture has begun.
+            RecipeError: if there is no such rank, or this mixture has begun or is a share.
         """
         if not 0 <= rank < world or self.drawn or self.world > 1:
             raise RecipeError(f"rank {rank} of {world}: give 0 to {world - 1}, of a whole mixture that has not begun")
@@ -210,17 +210,17 @@ def mix(
 
     Args:
         tasks: the share of each task, such as ``{"bio.multihop": 2, "rag.bridge": 1}``.
-        tokenizer: a profile, or a file of one.
-        lengths: the lengths of each task, those at which not all of its complexities fit left out.
-        complexities: which complexities; all that a task has unless they are given.
-        curriculum: how weights follow the rewards that are reported; without one all cells of a task weigh the same.
-        seed: as of `stream`.
-        ids: as of `stream`.
-        quotes: as of `stream`.
-        reserve: as of `stream`.
-        known: as of `stream`.
-        log: a file of JSON lines that reports are added to. If there are some in it, the mixture goes on behind them.
-        knobs: as of `stream`.
+        tokenizer: a profile's name or file.
+        lengths: the lengths of each task, except those below its `shortest`.
+        complexities: the complexities to use; by default all that a task has.
+        curriculum: how weights follow reported rewards; without one, all cells of a task have the same weight.
+        seed: see `stream`.
+        ids: see `stream`.
+        quotes: see `stream`.
+        reserve: see `stream`.
+        known: see `stream`.
+        log: a JSON Lines file to which reports are appended. If it has some, the mixture continues after them.
+        knobs: see `stream`.
 
     Raises:
         RecipeError: as `stream` does, or if a task fits none of the lengths.
@@ -243,7 +243,7 @@ def mix(
 def _ladder(
     of: Callable[..., Stream], task: str, lengths: Sequence[int], complexities: Sequence[int] | None
 ) -> dict[tuple[int, int], Stream]:
-    """Return the streams of a task by their places on its ladder, both from 0 on."""
+    """Return the streams of a task by the indices of their length and complexity."""
     cell = of(length=max(lengths, default=4096)).spec.cell
     known = TASKS[cell.family, cell.subtask]
     fits = sorted({length for length in lengths if length >= known.shortest})
@@ -257,7 +257,7 @@ def _ladder(
 
 
 def _resumed(fresh: Mix) -> Mix:
-    """Return a mixture behind the reports that are in its log; a last line that was cut off is dropped."""
+    """Return a mixture after replaying the reports in its log; an incomplete last line is dropped."""
     if fresh.log and fresh.log.is_file():
         text = fresh.log.read_text(encoding="ascii")
         whole = text[: text.rfind("\n") + 1]

@@ -1,7 +1,7 @@
-"""What a reply earns: its answer by the row's own scorer, and its evidence by F over distinct ids or characters.
+"""Rewards: the answer by the row's own scorer, and the evidence by F over distinct ids or characters.
 
-The default is that of LongRLVR (section 3: answer + 0.1 F2 + 0.9 answer F2), halved, so that it lies from 0 to 1. An
-answer without evidence earns half, evidence without an answer at most a twentieth.
+The default is LongRLVR's reward (section 3: answer + 0.1 F2 + 0.9 answer F2), halved to be between 0 and 1. An answer
+without evidence earns half, and evidence without an answer at most 0.05.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pipeline.errors import RecipeError, unknown
-from pipeline.metrics import END, score, thought
+from pipeline.metrics import END, score, without_reasoning
 
 BETA = 2
-"""Recall weighs so many times as much as precision in the default reward; in ``gated`` both weigh the same."""
+"""The beta of F in the default reward, where recall weighs more than precision; ``gated`` uses F1."""
 LONGEST = 20_000
-"""Characters of a reply that can earn something: no reply that is asked for is a tenth as long."""
+"""The most characters of a reply that can earn a reward; no expected reply has a tenth as many."""
 TAGS = re.compile(r"</?(?:evidence|answer)\b[^>]*>", re.IGNORECASE)
 ORDER = ["<evidence>", "</evidence>", "<answer>", "</answer>"]
 SPAN = re.compile(r"(\d{1,9})\s*-\s*(\d{1,9})")
@@ -25,22 +25,22 @@ MODES: dict[str, Callable[[float, float, float], float]] = {
     "gated": lambda answer, f2, f1: answer * f1,
     "answer": lambda answer, f2, f1: answer,
 }
-"""How a score is made of the answer and of both F."""
+"""How answer, F2 and F1 combine to a score."""
 
 
 def reward(row: Mapping[str, Any], reply: str, mode: str | None = None) -> dict[str, float]:
-    """Return what a reply to a row earns, each from 0 to 1: ``score``, ``answer``, ``evidence`` and ``format``.
+    """Return a reply's ``score``, ``answer``, ``evidence`` and ``format``, each from 0 to 1.
 
-    Reasoning, as models mark it, is dropped first. If the row asks for evidence, what is left must hold one pair of
-    tags for evidence and one for the answer, or it earns nothing; ``format`` is 1 if there is nothing else in it.
-    Evidence is ids, passages of the prompt word for word, or places in it such as ``120-184``, whichever `row` asks
-    for; of a row that asks for none places and passages count, if the reply gives some in tags.
+    Marked reasoning is dropped first. If the row asks for evidence, the rest must have one pair of tags for evidence
+    and one for the answer, or it earns nothing; ``format`` is 1 if there is nothing outside the tags. Evidence consists
+    of ids if the row asks for these, and otherwise of passages quoted verbatim or positions such as ``120-184``.
+    Evidence in tags also counts if the row asks for none.
 
     Args:
-        row: of a training set; of those that ask for ids `prompt` is not needed.
-        reply: what the model wrote.
-        mode: ``longrlvr`` (the default where evidence is asked for), ``gated`` (answer times F1) or ``answer`` (the
-            default of other rows).
+        row: a row of a training set; with ids, `prompt` is not needed.
+        reply: the model's reply.
+        mode: ``longrlvr`` (the default if the row asks for evidence), ``gated`` (answer times F1) or ``answer`` (the
+            default otherwise).
 
     Raises:
         RecipeError: for an unknown mode.
@@ -50,7 +50,7 @@ def reward(row: Mapping[str, Any], reply: str, mode: str | None = None) -> dict[
     if mode not in MODES:
         raise RecipeError(unknown("mode of reward", mode, MODES))
     nothing = {"score": 0.0, "answer": 0.0, "evidence": 0.0, "format": 0.0}
-    said = END.split(thought(reply), maxsplit=1)[0]
+    said = END.split(without_reasoning(reply), maxsplit=1)[0]
     if len(said) > LONGEST:
         return nothing
     tags = list(TAGS.finditer(said))
@@ -69,28 +69,28 @@ def reward(row: Mapping[str, Any], reply: str, mode: str | None = None) -> dict[
 
 
 def asked_form(row: Mapping[str, Any]) -> str:
-    """Return what evidence a row asks for: ``ids``, ``quotes`` or nothing, as rows of an evaluation do."""
+    """Return the form of evidence that a row asks for: ``ids``, ``quotes``, or "" as in rows of an evaluation."""
     return str(row.get("evidence_form", ""))
 
 
 def _f(hit: int, cited: int, wanted: int, beta: float) -> float:
-    """Return F of `hit` out of `cited` and of `wanted`; where nothing is wanted, nothing is right."""
+    """Return F for `hit` of `cited` and `wanted`; if nothing is wanted, citing nothing scores 1."""
     if not wanted or not cited:
         return float(wanted == cited)
     return (1 + beta**2) * hit / (cited + beta**2 * wanted)
 
 
 def _ids(row: Mapping[str, Any], given: str) -> tuple[int, int, int]:
-    """Return how many distinct ids are right, how many were given, and how many are right in all.
+    """Return how many distinct ids are right, how many were given, and how many were wanted.
 
-    What is no id counts as one that is wrong.
+    Any other word counts as a wrong id.
     """
     cited, wanted = {*re.findall(r"[^\s,;\[\]()\"'`]+", given)}, {*row["evidence"]}
     return len(cited & wanted), len(cited), len(wanted)
 
 
 def _characters(row: Mapping[str, Any], given: str) -> tuple[int, int, int]:
-    """Return the same in characters of the prompt; a passage that does not stand there counts with its length."""
+    """Return the same in characters of the prompt; a passage that is not in it counts as wrong with its length."""
     wanted, cited, strange = _covered(map(_span, row.get("evidence", ()))), [], 0
     for line in filter(None, map(str.strip, given.splitlines())):
         places = SPAN.findall(line) if not re.search(r"[A-Za-z]", line) else []
@@ -109,7 +109,7 @@ def _span(place: str) -> tuple[int, int]:
 
 
 def _covered(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return what some spans cover, in order and without overlaps."""
+    """Return the union of some spans, sorted and without overlaps."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if found and start <= found[-1][1]:

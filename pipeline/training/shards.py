@@ -1,7 +1,7 @@
-"""Shards of rows to train on: Parquet files that are written, continued after a stop, and proven again.
+"""Shards of training rows: Parquet files that are written, continued after a stop, and proven again.
 
-A shard holds as many rows of a stream in turn as make about 8M tokens, at most an epoch. Its content key is a digest of
-all that decides it, so a shard that is there is not written again, whoever made it.
+A shard has consecutive rows of a stream with about 8M tokens, at most an epoch. Its content key is a digest of
+everything that determines it, so a shard that exists is not written again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ INDEX = "training.json"
 
 @dataclass(frozen=True, slots=True)
 class TrainJob:
-    """Writes rows `start` to ``stop - 1`` of a stream to a file, unless it is there."""
+    """Writes rows `start` to ``stop - 1`` of a stream to a file, unless it exists."""
 
     spec: Spec
     start: int
@@ -51,7 +51,7 @@ class TrainJob:
         return digest([SCHEMA_VERSION, TRAIN_CANARY, version, self.spec, self.start, self.stop, self.known_digest])
 
     def rows(self, dropped: dict[str, int]) -> Iterator[Row]:
-        """Yield the rows that touch no release; the others are counted by what they touch."""
+        """Yield the rows that share nothing with known releases; count the others in `dropped`, by what they share."""
         known = _known(self.known)
         stream = Stream(self.spec)
         for index in range(self.start, self.stop):
@@ -66,7 +66,7 @@ _read: dict[Path, Known] = {}
 
 
 def _known(path: Path | None) -> Known | None:
-    """Return the digests in a file, which a process reads once."""
+    """Return the digests in a file, cached in the process."""
     if path is not None and path not in _read:
         _read.clear()
         _read[path] = read_known(path)
@@ -74,10 +74,10 @@ def _known(path: Path | None) -> Known | None:
 
 
 def run_train(job: TrainJob) -> int:
-    """Write a shard, and beside it how many rows it holds and how many were left out by what they touch.
+    """Write a shard, and beside it how many rows it has and how many were left out, by what they share.
 
     Returns:
-        How many rows it holds.
+        The number of rows.
     """
     aside = job.path.with_suffix(".json")
     if not (is_done(job.path, job.key) and aside.is_file()):
@@ -89,7 +89,7 @@ def run_train(job: TrainJob) -> int:
 
 
 def train_jobs(spec: Spec, rows: int, out: Path, known: Path | None, known_digest: str = "") -> list[TrainJob]:
-    """Return what writes the first `rows` rows of a stream, those that are left out among them."""
+    """Return the jobs for the first `rows` rows of a stream, including rows that will be left out."""
     each = max(1, min(EPOCH, SHARD_TOKENS // spec.cell.length))
     folder = out / f"{spec.task}-{spec.cell.length}-{spec.cell.complexity}"
     return [
@@ -108,15 +108,15 @@ def write_shards(
     known: Path | None = None,
     done: Callable[[int], object] = bool,
 ) -> dict[str, Any]:
-    """Write the first rows of some streams below a folder, on any engine, and return its index, which is written last.
+    """Write the first rows of some streams below a folder, and return its index, which is written last.
 
     Args:
         specs: the streams.
         rows: how many rows of each.
         out: the folder, on a disk or in a store.
-        open_executor: opens the engine.
+        open_executor: opens an executor.
         known: a file of digests of releases for evaluation.
-        done: is called with the number of rows of each shard that is there.
+        done: called with the number of rows of each shard.
     """
     digests = _known(known)
     jobs = [
@@ -126,7 +126,7 @@ def write_shards(
     for count in run(run_train, jobs, open_executor):
         done(count)
     remove_temporary(file for job in jobs for file in (job.path, job.path.with_suffix(".json")))
-    for aside in sorted(out.glob("*/train-*.json")):  # of streams that were written here before, too
+    for aside in sorted(out.glob("*/train-*.json")):  # including streams that were written here before
         said = json.loads(aside.read_text(encoding="ascii"))
         written += said["rows"]
         dropped.update(said["dropped"])
@@ -147,7 +147,7 @@ def specs_in(out: Path) -> list[Spec]:
     """Return the streams that a folder was written from.
 
     Raises:
-        BuildError: if it holds no index of shards.
+        BuildError: if it has no readable index.
     """
     try:
         told = json.loads((out / INDEX).read_text(encoding="ascii"))
@@ -166,11 +166,11 @@ def _spec(told: dict[str, Any]) -> Spec:
 
 
 def verify_shards(out: Path) -> int:
-    """Make every row in a folder again, prove it, and compare it; return how many there are.
+    """Make and prove every row of a folder again, and compare it; return the number of rows.
 
     Raises:
-        CorruptError: for the first row that differs, or that carries the canary of evaluation.
-        BuildError: if the folder holds no index.
+        CorruptError: for the first row that differs, or that has the canary of evaluation.
+        BuildError: if the folder has no readable index.
     """
     streams = {spec.tag: Stream(spec) for spec in specs_in(out)}
     count = 0
@@ -188,7 +188,7 @@ def verify_shards(out: Path) -> int:
 
 
 def _number(name: str) -> int:
-    """Return the number of a row in its stream by its id: the last part but two, or but one where forms are letters."""
+    """Return a row's index in its stream from its id: the second part from the end in a pair, else the third."""
     parts = name.split("-")
     told = parts[-2][:-1] if parts[-2][-1:] in ("a", "b") else parts[-3]
     return int(told)

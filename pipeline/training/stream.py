@@ -1,4 +1,4 @@
-"""Endless sets of rows to train on, of which any row can be made alone: `stream`."""
+"""Endless streams of training rows, with random access: `stream`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pipeline.training.iterable import to_iterable
 
 @dataclass(frozen=True)
 class Stream:
-    """An endless set of rows; ``stream[i]`` is a pure function of what it was made from and of `i`.
+    """An endless stream of rows; ``stream[i]`` is a pure function of `spec` and `i`.
 
     Attributes:
-        spec: what decides the rows.
-        rank, world: which share of the rows iteration yields: every `world`-th epoch of 4,096 rows, from that of number
-            `rank` on, so that a process makes each of its worlds once.
-        start: how many rows of the share were yielded before.
-        known: digests of releases for evaluation; rows that touch one are left out.
+        spec: what determines the rows.
+        rank, world: the share that iteration yields: every `world`-th epoch of 4,096 rows, beginning with number
+            `rank`, so that each world is made by one process only.
+        start: how many rows of the share to skip.
+        known: digests of releases for evaluation; iteration leaves out rows that share something with them.
     """
 
     spec: Spec
@@ -46,14 +46,14 @@ class Stream:
         return epoch_of(self.spec, number).row(index, place)
 
     def __iter__(self) -> Rows:
-        """Yield the rows of this share, from `start` on, without end."""
+        """Yield the rows of this share endlessly, beginning at `start`."""
         return Rows(self)
 
     def shard(self, rank: int, world: int) -> Stream:
-        """Return the share of one of `world` processes: no two have a row in common, and all have all rows.
+        """Return the share of one of `world` processes; the shares are disjoint and together have all rows.
 
         Raises:
-            RecipeError: if there is no such rank, or this is a share already.
+            RecipeError: if there is no such rank, or this is already a share.
         """
         if not 0 <= rank < world:
             raise RecipeError(f"rank {rank} of {world}: give 0 to {world - 1}")
@@ -62,20 +62,20 @@ class Stream:
         return replace(self, rank=rank, world=world)
 
     def skip(self, rows: int) -> Stream:
-        """Return this stream from a later row of its share on, as where training goes on after a stop."""
+        """Return this stream without the next `rows` rows of its share, to continue training after a stop."""
         return replace(self, start=self.start + rows)
 
     def index(self, nth: int) -> int:
-        """Return the number in the stream of the nth row of this share."""
+        """Return the index in the stream of row `nth` of this share."""
         turn, place = divmod(nth, EPOCH)
         return (turn * self.world + self.rank) * EPOCH + place
 
     def apart(self, known: Known | None) -> Stream:
-        """Return this stream without rows that touch what is known of releases for evaluation."""
+        """Return this stream without rows that share something with releases for evaluation."""
         return replace(self, known=known)
 
     def to_iterable(self, shards: int = 1) -> Any:
-        """Return the rows as an endless `datasets.IterableDataset`, split among `shards` workers of a loader."""
+        """Return the rows as an endless `datasets.IterableDataset`, split among `shards` data loader workers."""
         return to_iterable([self.shard(rank, shards) for rank in range(shards)])
 
 
@@ -83,8 +83,8 @@ class Rows(Iterator[Row]):
     """An iteration over a stream.
 
     Attributes:
-        taken: how many rows of the share were made, those left out among them: ``stream.skip(rows.taken)`` goes on.
-        dropped: how many were left out since they touch a release for evaluation, by what they touch.
+        taken: how many rows of the share were skipped, yielded or left out: ``share.skip(rows.taken)`` continues.
+        dropped: how many were left out since they share something with a release for evaluation, by what they share.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -118,26 +118,25 @@ def stream(
     known: Known | str | Path | None = None,
     knobs: Mapping[str, Knob] | None = None,
 ) -> Stream:
-    """Return an endless set of rows of one task to train on, exact to the token and proven as in a build.
+    """Return an endless stream of one task's rows for training, exact to the token and proven as in a build.
 
     Args:
         task: family and subtask, such as ``bio.multihop``.
-        tokenizer: a profile, or a file of one.
-        length: tokens of prompt, template and reply together.
-        complexity: the number of relevant updates; the least that the task has unless it is given.
-        seed: any whole number; no two seeds share a row, and none of them a row with an evaluation.
-        ids: whether each unit begins with an opaque id, and the reply is to give those of the evidence.
-        quotes: whether the reply is to give the evidence word for word; not together with `ids`.
-        shots: demonstrations in each prompt; as many as the task has unless it is given, none with `ids` or `quotes`.
-        reserve: tokens for the reply, in place of the task's own number.
+        tokenizer: a profile's name or file.
+        length: the nominal length in tokens, for prompt, template and reply together.
+        complexity: the complexity; by default the task's first.
+        seed: any whole number; no two seeds share a row, and no seed shares one with an evaluation.
+        ids: whether each unit begins with an opaque id, and replies must give those of the evidence.
+        quotes: whether replies must quote the evidence; not together with `ids`.
+        shots: demonstrations in each prompt; by default the task's own number, or none with `ids` or `quotes`.
+        reserve: tokens for the reply, instead of the task's own number.
         frame: ``chat`` or ``raw``.
         known: digests of releases for evaluation, or the file of `carrara train prove`; iteration leaves out rows that
-            touch one.
+            share something with them.
         knobs: further knobs of the task, by name.
 
     Raises:
-        RecipeError: for a task that is unknown or never streamed, or a value that it does not take.
-        ProfileError: if the profile cannot be loaded.
+        RecipeError: for a task that is unknown or never streamed, or an invalid value.
     """
     if ids and quotes:
         raise RecipeError("ids and quotes: give one of the two")

@@ -1,4 +1,4 @@
-"""Where the jobs of a conversation with tool calls stand in what is sent, counted once more from its messages."""
+"""Token positions of jobs in a conversation with tool calls, counted again from its messages."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pipeline.turns import RESULT, Turn
 
 
 def marked_jobs(layout: Layout) -> list[tuple[str, str]]:
-    """Return the role and the text of each job that is marked."""
+    """Return the role and the text of each marked job."""
     units = [item.unit.pieces for item in in_order(layout.placed)]
     return [(pieces[0].role, conversation(turns_in(pieces))) for pieces in units if pieces[0].role in MARKED]
 
 
 def job_spans(row: Row, turns: Sequence[Turn], profile: Profile) -> list[tuple[int, int]]:
-    """Return the tokens before and up to the end of each needle, counted from result to result."""
+    """Return each needle's start and end in tokens, counted from result to result."""
     parts, ends, chars = [list[Turn]()], list[int](), 0
     for role, text in turns[:-1]:
         parts[-1].append((role, text))
@@ -37,7 +37,7 @@ def job_spans(row: Row, turns: Sequence[Turn], profile: Profile) -> list[tuple[i
 def job_depths(
     row: Row, layout: Layout, spans: Sequence[tuple[int, int]], knife: Cutter, profile: Profile
 ) -> Iterator[float]:
-    """Yield the depth of each job that is marked."""
+    """Yield the depth of each marked job."""
     room = row["context_tokens"] - row["max_new_tokens"] - knife.fixed_tokens(layout)
     units = [item.unit.pieces for item in in_order(layout.placed)]
     other, starts = profile.opening_tokens(turns_in(layout.head)), iter(start for start, _ in spans)

@@ -1,8 +1,8 @@
-"""What a manifest says, derived again from the recipe, the profile, this version of Carrara, and the keys beside it.
+"""Checks of a manifest against the recipe, the profile, this version of Carrara, and the keys beside it.
 
-A manifest is a file that anyone can edit. Before it is frozen, published or believed, every field is held to what it
-follows from. What follows from nothing that is at hand (who counted rows again, and how many) is held to the proofs of
-the build; of a copy only a lock or counting again shows it.
+Anyone can edit a manifest, so before it is frozen, published or trusted, every field is derived again and compared.
+Which encoders recounted how many rows cannot be derived. It is compared with the proofs of a build; in a copy, only a
+lock or counting again can show it.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from pipeline.verify.statistics import key_tables
 
 Differences = Iterator[tuple[str, str, str]]
 Place = tuple[tuple[Any, ...], tuple[Any, ...]]
-"""Family, subtask, length and complexity of a row, and the columns of OF_STRATUM."""
+"""A row's family, subtask, length and complexity, and its columns in OF_STRATUM."""
 OF_STRATUM = ("shots", "context_tokens", "max_new_tokens", "task_version")
 ECHOED = ("recipe_digest", "seed")
-"""Fields that a recipe which is made of the manifest itself cannot contradict."""
+"""Fields that a recipe derived from the manifest cannot contradict."""
 
 
 def published_recipe(manifest: Manifest, tier: str) -> Recipe:
-    """Return a tier's recipe as far as a manifest gives it; with its seed, enough to draw every sample again."""
+    """Return a tier's recipe as far as a manifest states it; if it states the seed, every sample can be drawn again."""
     made = manifest.tiers[tier]
     strata = tuple(
         _with_complexity(cell, Stratum(
@@ -64,7 +64,7 @@ def published_recipe(manifest: Manifest, tier: str) -> Recipe:
 
 
 def _with_complexity(told: StratumRecord, cell: Stratum) -> Stratum:
-    """Return a stratum whose complexity is withheld with one that has its room for the reply, if rooms differ."""
+    """Return a stratum; if its complexity is withheld, with one that matches its `max_new_tokens`."""
     known = [replace(cell, complexity=complexity) for complexity in task_of(cell).complexities]
     rooms = [task_of(each).room_of(each) for each in known]
     if told.complexity is not None or len({*rooms}) == 1:
@@ -73,13 +73,13 @@ def _with_complexity(told: StratumRecord, cell: Stratum) -> Stratum:
 
 
 def claim_faults(split: Split, profile: Profile, recipes: Mapping[str, Recipe]) -> Iterator[str]:
-    """Yield where a manifest says something else than what it follows from gives.
+    """Yield the fields of a manifest that differ from what they are derived from.
 
     Args:
         split: the folder, with its manifest.
-        profile: what its rows are cut for.
-        recipes: those of the release folder, by tier. Without one, the fields of the recipe are held to each other and
-            to the keys.
+        profile: the profile that its rows are cut for.
+        recipes: the recipes of the release folder, by tier. If a tier has none, its fields are checked for consistency
+            with each other and with the keys.
     """
     manifest = split.manifest
     cells = (cell for made in manifest.tiers.values() for cell in made.strata)
@@ -112,14 +112,14 @@ def claim_faults(split: Split, profile: Profile, recipes: Mapping[str, Recipe]) 
 
 
 def _has_keys(made: TierManifest) -> bool:
-    """Return whether keys lie beside the rows; if not, they are withheld."""
+    """Return whether a tier has keys; if not, they are withheld."""
     return all(shard.keys_sha256 for shard in made.shards)
 
 
 def _differences(said: Manifest | TierManifest, wanted: Mapping[str, Any], *, partial: bool = False) -> Differences:
-    """Yield the place, the value and what would be right; with `partial` what a public manifest leaves out is no fault.
+    """Yield place, value and what would be right; with `partial`, ignore what public manifests leave out.
 
-    The name of a public manifest's stratum has no complexity, and of its knobs only the corpus.
+    Strata of public manifests have no complexity, and of their knobs only the corpus.
     """
     for place, old, new in differences({name: getattr(said, name) for name in wanted}, dict(wanted)):
         if not (partial and (old == "null" or place in ("tag", "pools") or place.endswith((".knobs", ".blocks")))):
@@ -127,13 +127,13 @@ def _differences(said: Manifest | TierManifest, wanted: Mapping[str, Any], *, pa
 
 
 def _sums(made: TierManifest) -> Differences:
-    """Yield where the counts of what was proven are not those of the shards, as far as these say them."""
+    """Yield where `proven` differs from the sums over the shards, as far as these state them."""
     proven = made.proven
     sums = ProvenCounts.of(made.shards)
     wanted: dict[str, Any] = {"rows": sums.rows, "exact": sums.rows}
     if all(shard.is_proof for shard in made.shards):
         wanted = asdict(sums)
-        named = {*proven.second} - {*(sums.quick or ())}  # which manifests may name under both
+        named = {*proven.second} - {*(sums.quick or ())}  # older manifests name it under both
         wanted["second"] = proven.second if named == {*sums.second} - {*(sums.quick or ())} else sums.second
     elif proven.recounted > sums.rows or proven.solved > sums.rows:
         yield "proven", f"{proven.solved} solved, {proven.recounted} recounted", f"its shards hold {sums.rows} rows"
@@ -142,7 +142,7 @@ def _sums(made: TierManifest) -> Differences:
 
 
 def _row_faults(split: Split, tier: str) -> Iterator[str]:
-    """Yield where a tier's shards, strata and tables are not those of its keys; withheld keys have an index."""
+    """Yield where a tier's shards, strata and tables differ from its keys, or from its index if keys are withheld."""
     made, faults = split.manifest.tiers[tier], list[str]()
     strata = Counter[Place]()
 
@@ -160,7 +160,7 @@ def _row_faults(split: Split, tier: str) -> Iterator[str]:
             for place, old, new in differences({name: getattr(made, name) for name in tables}, tables):
                 faults.append(f" says {place} is {old}, where its keys give {new}")
     except (CarraraError, *UNREADABLE):
-        return  # keys that cannot be read are named with their shard
+        return  # checking the shard reports keys that cannot be read
     yield from faults
     yield from _strata_faults(made, strata)
     for shard in made.shards:
@@ -170,7 +170,7 @@ def _row_faults(split: Split, tier: str) -> Iterator[str]:
 
 
 def _read(path: Path, shard: ShardRecord, strata: Counter[Place], faults: list[str]) -> Iterator[Row]:
-    """Yield the keys of a shard; what the manifest says of them and they do not is among the faults by then."""
+    """Yield the keys of a shard; at the end, append to `faults` where the manifest's record differs from them."""
     total, windows, prompts, solved = hashlib.sha256(), list[int](), 0, 0
     for row in read_rows(path):
         if shard.row_digest is not None:
@@ -195,7 +195,7 @@ def _read(path: Path, shard: ShardRecord, strata: Counter[Place], faults: list[s
 
 
 def _strata_faults(made: TierManifest, found: Mapping[Place, int]) -> Iterator[str]:
-    """Yield the strata that have more or fewer rows than a manifest says, or rows of another kind."""
+    """Yield the strata whose number or kind of rows differs from the manifest."""
     places = {(cell.family, cell.subtask, cell.length, cell.complexity): cell for cell in made.strata}
     counts = Counter[tuple[Any, ...]]()
     for (place, kind), rows in found.items():
@@ -214,7 +214,7 @@ def _named(place: Iterable[Any]) -> str:
 
 
 def first_claim_fault(split: Split, profile: Profile, recipes: Iterable[Recipe]) -> str:
-    """Return the first fault of a manifest in one line; empty if there is none."""
+    """Return the first fault of a manifest in one line; "" if there is none."""
     fault = next(claim_faults(split, profile, {recipe.tier: recipe for recipe in recipes}), "")
     where = str(split.folder / "manifest.json")
     return f"{where!r}: {fault}: it was edited, or written by another version of Carrara: verify it" if fault else ""

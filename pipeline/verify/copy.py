@@ -1,8 +1,7 @@
 """A copy of a split, checked against its manifest and its lock.
 
-Nothing of the build is needed: rows are counted and solved from what is published. Where answers are withheld, what can
-be checked is: that counts are exact, that each prompt has one answer, and, with the maintainer's own build at hand,
-that it is the right one.
+No build is needed: rows are counted and solved from what is published. If answers are withheld, this checks that counts
+are exact, that each prompt has one answer, and, given the maintainer's own build, that it is the right one.
 """
 
 from __future__ import annotations
@@ -40,16 +39,16 @@ from pipeline.verify.lock import Lock, ProfileLock, ShardLock
 from pipeline.verify.row import ShardReader
 
 ROW_FAULTS = 20
-"""How many faulty rows of one shard are named."""
+"""The most faulty rows of a shard that are reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckJob:
-    """One shard of a copy: what its manifest says of it, what its lock says, and the maintainer's keys of it.
+    """One shard of a copy, with its records in the manifest and the lock, and the maintainer's keys.
 
-    `plan` is the recipe as far as the manifest says it, and `drawn` the plan that its samples are drawn from again, if
-    the seed is public or in the lock; `corpora` says whether the users' texts that it needs are at hand, and `start`
-    is the place of its first row among the rows of the family.
+    `plan` is made from the recipe as far as the manifest states it. `drawn` is the plan to draw samples again, if the
+    seed is public or in the lock. `corpora` states whether the users' texts that it needs are available. `start` is the
+    index of the shard's first row in its family.
     """
 
     folder: Path
@@ -68,7 +67,7 @@ class CheckJob:
         return self.folder / part / f"{self.shard.shard}.parquet"
 
     def samples(self) -> Iterator[Sample | None]:
-        """Draw the samples of the shard again, where the seed is known and the corpus at hand."""
+        """Draw the samples of the shard again, if the seed is known; None for rows whose corpus is not available."""
         if self.drawn is None:
             return
         for row in self.drawn.rows(self.shard.shard.partition("/")[0])[self.start : self.start + self.shard.rows]:
@@ -77,7 +76,7 @@ class CheckJob:
 
 @dataclass(frozen=True, slots=True)
 class CheckedShard:
-    """What was seen of one shard: how many rows were `solved`, `recounted`, and drawn again (`redrawn`)."""
+    """The result for one shard: how many rows were `solved`, `recounted`, and drawn again (`redrawn`)."""
 
     shard: str
     ids: tuple[str, ...]
@@ -88,7 +87,7 @@ class CheckedShard:
 
 
 def check_shard(job: CheckJob) -> CheckedShard:
-    """Check one shard of a copy: its files, then every row. What lies in a store is fetched once."""
+    """Check one shard of a copy: its files, then every row. Files in a store are fetched once."""
     files = [job.path(part) for part in PARTS if job.shard.file(part)[1]] + [path for path in [job.own_keys] if path]
     reader = ShardReader(job.plan, job.plan.profiles[0], job.tag, full=True, drawn=job.drawn, withheld=job.withheld)
     with prefetched_existing(*files):
@@ -101,7 +100,7 @@ def check_shard(job: CheckJob) -> CheckedShard:
 
 
 def _file_faults(job: CheckJob) -> Iterator[str]:
-    """Compare the shard's files with the digests of manifest and lock; a withheld split has files of its own."""
+    """Compare a shard's files with the digests of the manifest, and unless answers are withheld, with the lock's."""
     for part, _, fault in shard_faults(job.folder, job.shard):
         yield f"the file in {part} {fault.replace('were proven', 'the manifest lists')}"
     for part in ("data", "keys") if job.locked and not job.withheld else ():
@@ -113,7 +112,7 @@ def _file_faults(job: CheckJob) -> Iterator[str]:
 
 
 def _row_faults(job: CheckJob, reader: ShardReader) -> Iterator[str]:
-    """Read all rows and yield what is wrong with them, the first faulty ones by name."""
+    """Read all rows and yield what is wrong with them; only the first ROW_FAULTS are reported one by one."""
     beside = [job.path(part) for part in ("index", "keys") if job.shard.file(part)[1]]
     keys = next((path for path in beside[:1] if path.is_file()), None)
     try:
@@ -138,7 +137,7 @@ def _row_faults(job: CheckJob, reader: ShardReader) -> Iterator[str]:
 class SplitCopy:
     """A split to check, with everything that it is checked against.
 
-    `own` is the maintainer's folder of the same profile; `corpora` are folders in which texts of users may lie.
+    `own` is the maintainer's folder of the same profile; `corpora` are folders that may contain users' texts.
     """
 
     split: Split
@@ -149,13 +148,13 @@ class SplitCopy:
 
     @property
     def withheld(self) -> bool:
-        """Whether answers are withheld: the manifest says so, or gives no seed."""
+        """Whether answers are withheld: the manifest has `withheld`, or lacks a seed."""
         manifest = self.split.manifest
         return manifest.withheld is not None or any(made.seed is None for made in manifest.tiers.values())
 
     @property
     def frozen(self) -> ProfileLock | None:
-        """What the lock says of the profile."""
+        """The profile's record in the lock."""
         return self.lock.profiles.get(self.split.tokenizer) if self.lock else None
 
     def jobs(self) -> Iterator[CheckJob]:
@@ -177,9 +176,9 @@ class SplitCopy:
                 starts[family] += shard.rows
 
     def _drawn(self, published: Recipe, tier: str) -> tuple[Plan | None, bool]:
-        """Return the plan that a tier's samples are drawn from again, and whether the corpora that it needs are there.
+        """Return the plan to draw a tier's samples again, and whether the corpora that it needs are available.
 
-        The seed comes from the manifest, or where keys are withheld, from the lock.
+        The seed comes from the manifest, or from the lock if keys are withheld.
         """
         frozen = self.lock.tiers.get(tier) if self.lock else None
         recipe = published if not self.withheld else frozen.recipe if frozen else None
@@ -192,7 +191,7 @@ class SplitCopy:
 
 
 def split_faults(copy: SplitCopy) -> Iterator[str]:
-    """Yield what is wrong with a manifest by itself, beside its folder, and beside its lock."""
+    """Yield what is wrong with a manifest by itself, compared with its folder, and compared with its lock."""
     yield from (f"manifest.json: {fault}" for fault in claim_faults(copy.split, copy.profile, {}))
     named = {path for part in PARTS for path in copy.split.shards(part)}
     for path in sorted(path for part in PARTS for path in (copy.split.folder / part).rglob("*")):
@@ -204,10 +203,10 @@ def split_faults(copy: SplitCopy) -> Iterator[str]:
 
 
 def _lite_faults(split: Split) -> Iterator[str]:
-    """Yield the tiers whose rows of the size ``lite`` are not the same in their own file and in the shards."""
+    """Yield the tiers whose file of lite rows differs from the shards."""
     for tier in split.manifest.tiers:
         path = split.folder / lite_file(tier)
-        if not isinstance(path, StorePath) and path.is_file():  # what is published is downloaded before it is verified
+        if not isinstance(path, StorePath) and path.is_file():  # published splits are downloaded before verification
             try:
                 own = read_rows(path)
                 rows = split.shard_rows(columns_of(path), Selection(tiers=(tier,), size=LITE))
@@ -254,14 +253,14 @@ def joint_faults(checked: list[CheckedShard]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class CopyFindings:
-    """The result of checking a copy: one line of text, and everything that is wrong with it."""
+    """The result of checking a copy: a summary in one line, and all faults."""
 
     line: str
     faults: tuple[str, ...]
 
 
 def check_copy(copy: SplitCopy, open_executor: Callable[[], Executor], *, quiet: bool) -> CopyFindings:
-    """Check every byte and every row of a copy; nothing of it is changed."""
+    """Check every byte and every row of a copy, without changing it."""
     jobs, checked = list(copy.jobs()), []
     with meter("verify", sum(job.shard.tokens for job in jobs), quiet=quiet) as shown:
         for job, found in zip(jobs, run(check_shard, jobs, open_executor), strict=True):
@@ -280,7 +279,7 @@ def _summary(copy: SplitCopy, checked: Sequence[CheckedShard]) -> str:
     source = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
     solved = sum(found.solved for found in checked)
     proven = describe_answers(solved, rows - solved)
-    if rows > solved and copy.withheld:  # without its answer, nothing can be checked of a row that no program solves
+    if rows > solved and copy.withheld:  # without answers, rows that no program solves cannot be checked
         proven = f"{solved:,} re-solved from their text, {rows - solved:,} that no program can solve"
     answers = ", ".join([proven, *_answers_checked(copy, rows, sum(each.redrawn for each in checked))])
     unseen = _not_seen(copy, all_drawn=all(each.redrawn == len(each.ids) for each in checked))
@@ -304,7 +303,7 @@ def _answers_checked(copy: SplitCopy, rows: int, drawn: int) -> Iterator[str]:
 
 
 def _not_seen(copy: SplitCopy, *, all_drawn: bool) -> str:
-    """Return what may be wrong with a copy and cannot be seen with what was given."""
+    """Return which changes to a copy this check cannot detect, in words; "" if none."""
     if copy.own or (copy.lock and not copy.withheld):
         return ""
     if copy.withheld:

@@ -1,7 +1,7 @@
-"""Locks: what a frozen release is made of, for checking any copy of it and for rebuilding it.
+"""Locks: records of what a frozen release is made of, to check copies of it and to rebuild it.
 
-A lock is one JSON file, `carrara.lock.json` in the folder of the release. It holds the seed and the whole recipes, so
-the lock of a split whose keys are withheld is as secret as the keys.
+A lock is one JSON file, `carrara.lock.json` in the folder of the release. It contains the seed and the whole recipes,
+so the lock of a split whose keys are withheld is as secret as the keys.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LOCK_FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class TaskLock:
-    """What determines a task's rows besides the recipe; any change to the code raises the version."""
+    """What determines a task's rows besides the recipe; any change to its rows increments the version."""
 
     version: Whole
     scorer: Identifier
@@ -56,7 +56,7 @@ class TaskLock:
 
 @dataclass(frozen=True, slots=True)
 class PoolLock:
-    """A pool: the version of its code, the digest of the files it is made of, and its content key."""
+    """A pool: the version of its code, the digest of its source files, and its content key."""
 
     version: Whole
     source: Line
@@ -65,7 +65,7 @@ class PoolLock:
 
 @dataclass(frozen=True, slots=True)
 class TierLock:
-    """One recipe and what it draws from. `samples` is a digest of the questions, keys and texts of each stratum."""
+    """One recipe and what it draws from. `samples` has a digest of the questions, keys and texts of each block."""
 
     recipe: Recipe
     tag: Plain
@@ -77,7 +77,7 @@ class TierLock:
 
 @dataclass(frozen=True, slots=True)
 class ShardLock:
-    """One shard of rows and its keys. `row_digest` is equal under every version of Parquet's writer."""
+    """One shard of rows and its keys. `row_digest` does not depend on the version of Parquet's writer."""
 
     key: Sha256
     rows: Whole
@@ -90,7 +90,7 @@ class ShardLock:
 
 @dataclass(frozen=True, slots=True)
 class SplitLock:
-    """A tier in one profile: a digest of the rows of each stratum, and its shards."""
+    """A tier in one profile: its shards, and in `strata` a digest of the rows of each block."""
 
     strata: Mapping[Line, Sha256]
     shards: Mapping[ShardName, ShardLock]
@@ -98,7 +98,7 @@ class SplitLock:
 
 @dataclass(frozen=True, slots=True)
 class ProfileLock:
-    """A profile by its digests, who counted with it, and its tiers."""
+    """A profile: its digests, the encoders that counted and recounted, and its tiers."""
 
     digest: Sha256
     vocabulary_sha256: Sha256
@@ -124,18 +124,18 @@ class Lock:
 
     @property
     def title(self) -> str:
-        """Release, version and variant, as messages name them."""
+        """Release, version and variant, for messages."""
         return " ".join(filter(None, (self.release, self.version, self.variant)))
 
     @property
     def content(self) -> dict[str, Any]:
-        """Everything about the frozen rows and files, except the versions of the software that made them."""
+        """Everything except the versions of the software that made the files, and of the lock's format."""
         table = asdict(self)
         return {name: value for name, value in table.items() if name not in ("carrara", "libraries", "format")}
 
 
 def write_lock(path: Path, lock: Lock) -> None:
-    """Write a lock, closed by a digest of itself."""
+    """Write a lock, with a digest of itself."""
     table = asdict(lock)
     text = json.dumps({**table, "digest": digest(table)}, indent=1, sort_keys=True)
     with atomic_write(path, secret=any(is_secret(tier.recipe.seed) for tier in lock.tiers.values())) as aside:
@@ -179,11 +179,10 @@ def find_lock(folder: Path) -> Lock | None:
 
 
 def save_lock(out: Path, lock: Lock, copy: Path | None = None, before: Lock | None = None) -> tuple[Lock, bool]:
-    """Write the lock of a release folder, and a `copy` of it, unless they are there; return it and whether it is new.
+    """Write the lock of a release folder, and a `copy`, unless they exist; return it, and whether it is new.
 
     Raises:
-        FrozenError: if an older lock, in these places, beside the folder or given as `before`, calls for a higher
-            version.
+        FrozenError: if an older lock (in these places, in a neighboring folder, or `before`) demands a higher version.
     """
     beside = [read_lock(path) for path in _neighbour_locks(out)]
     same = [each for each in beside if (each.release, each.variant) == (lock.release, lock.variant)]
@@ -203,7 +202,7 @@ def save_lock(out: Path, lock: Lock, copy: Path | None = None, before: Lock | No
 
 
 def _neighbour_locks(out: Path) -> list[Path]:
-    """Return the locks of the folders beside a folder; none where a store does not list what is above it."""
+    """Return the locks of neighboring folders; empty if a store does not allow listing the parent."""
     try:
         return sorted(out.resolve().parent.glob(f"*/{LOCK_NAME}"))
     except StoreError as fault:
@@ -220,14 +219,14 @@ Version = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something that two versions do not share, and the level that it demands."""
+    """A difference between two versions, and the level (one of LEVELS) that it demands."""
 
     level: str
     what: str
 
 
 def parse_version(version: str) -> Version:
-    """Read a version of a data set.
+    """Parse a data set's version.
 
     Raises:
         RecipeError: if it is not of the form 1.0.0.
@@ -240,7 +239,7 @@ def parse_version(version: str) -> Version:
 
 
 def next_version(version: str, level: str) -> str:
-    """Return the next version of a level.
+    """Return the next version at a level.
 
     >>> [next_version("1.2.3", level) for level in LEVELS]
     ['1.2.4', '1.3.0', '2.0.0']
@@ -251,7 +250,7 @@ def next_version(version: str, level: str) -> str:
 
 
 def check_version(old: Lock, new: Lock) -> None:
-    """Check that a version is as high as what changed since an older lock demands.
+    """Check that a version is as high as the changes since an older lock demand.
 
     Raises:
         FrozenError: with what changed, and the right version.
@@ -271,14 +270,14 @@ def check_version(old: Lock, new: Lock) -> None:
 
 
 def first_faults(found: Iterable[str]) -> str:
-    """Return the first few of some faults, and how many more there are."""
+    """Return the first few faults, and how many more there are."""
     every = list(found)
     more = f" (and {len(every) - MOST_SHOWN} more)" if len(every) > MOST_SHOWN else ""
     return "; ".join(every[:MOST_SHOWN]) + more
 
 
 def changes(old: Lock, new: Lock) -> Iterator[Change]:
-    """Yield what changed from an older lock to a newer one, causes before effects."""
+    """Yield the changes from an older lock to a newer one, causes before effects."""
     if (old.frame, old.schema_version) != (new.frame, new.schema_version):
         yield Change("major", f"frame or columns changed (formerly {old.frame} {old.schema_version})")
     for tier in old.tiers.keys() & new.tiers.keys():
@@ -290,7 +289,7 @@ def changes(old: Lock, new: Lock) -> Iterator[Change]:
 
 
 def tier_changes(old: TierLock, new: TierLock) -> Iterator[Change]:
-    """Yield what changed in the recipe of a tier and in what it draws from."""
+    """Yield the changes in a tier's recipe and in what it draws from."""
     mine, theirs = old.recipe, new.recipe
     for name in ("seed", "reserve", "frame"):
         if getattr(mine, name) != getattr(theirs, name):
@@ -315,7 +314,7 @@ def tier_changes(old: TierLock, new: TierLock) -> Iterator[Change]:
 
 
 def _grows(old: Stratum, new: Stratum) -> bool:
-    """Return whether a stratum only has more blocks: the first ones stay as they are."""
+    """Return whether a stratum only has more blocks, so that its rows stay the same."""
     return new.blocks > old.blocks and replace(new, blocks=old.blocks) == old
 
 
@@ -338,7 +337,7 @@ def _split_changes(where: str, old: SplitLock, new: SplitLock) -> Iterator[Chang
 def _value_changes(
     kind: str, old: Mapping[str, Any], new: Mapping[str, Any], known: Iterable[str] = ()
 ) -> Iterator[Change]:
-    """Yield what changed or was removed; what was added shows in the strata."""
+    """Yield what changed or was removed, unless it is in `known`; what was added shows in the strata."""
     for name, value in old.items():
         if name not in new:
             if name not in known:
@@ -410,7 +409,7 @@ def _profile_faults(lock: Lock, plan: Plan, profile: Profile) -> Iterator[str]:
 
 
 def cut_faults(lock: Lock, plan: Plan) -> Iterator[str]:
-    """Yield the profiles whose shards would have different content keys for any other reason."""
+    """Yield the profiles whose shards would have other content keys than the frozen ones."""
     for profile in plan.profiles:
         frozen = lock.profiles[profile.name].tiers[plan.recipe.tier].shards
         shards = [shard for family in plan.recipe.families for shard in plan.shards(family, profile)]
@@ -419,7 +418,7 @@ def cut_faults(lock: Lock, plan: Plan) -> Iterator[str]:
 
 
 def profile_fault(profile: Profile, digest: str, vocabulary_sha256: str) -> str | None:
-    """Return how a profile differs from the one that a split was cut for."""
+    """Return how a profile differs from the one that a split was cut for, or None."""
     if profile.vocabulary.sha256 != vocabulary_sha256:
         found = profile.vocabulary.sha256
         return f"the vocabulary of profile {profile.name} has SHA-256 {found[:12]}, expected {vocabulary_sha256[:12]}"
@@ -445,12 +444,12 @@ def check_frozen(plan: Plan) -> None:
 
 
 def check_row_digests(out: Path, profile: str, row_digests: Mapping[str, str]) -> None:
-    """Check that the shards of a frozen folder still hold the rows that were frozen; their bytes may differ.
+    """Check that the shards of a frozen folder still have the frozen rows; their bytes may differ.
 
     `row_digests` are the digests of the present rows, by shard.
 
     Raises:
-        FrozenError: naming the first shard that holds others.
+        FrozenError: with the first shard that has other rows.
     """
     lock = find_lock(out)
     frozen = lock.profiles.get(profile) if lock else None

@@ -1,4 +1,4 @@
-"""What is wrong with a row, judged from the published row and its sample."""
+"""Checks of a row against its own text, its sample and its layout."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from pipeline.verify.calls import job_depths, job_spans, marked_jobs
 
 
 def cell_place(cell: Stratum) -> tuple[str, str, int, int]:
-    """Return what finds a row's stratum in its recipe."""
+    """Return the fields that identify a stratum in a tier."""
     return cell.family, cell.subtask, cell.length, cell.complexity
 
 
 def turns_of(row: Row) -> tuple[tuple[str, str], ...]:
-    """Return what is sent: the row's messages, or one user turn of its prompt.
+    """Return what is sent: the turns of the row's messages, or its prompt as one user turn.
 
     Raises:
-        ValueError: if tool calls among them are not as rows have them.
+        ValueError: if its tool calls are malformed.
     """
     return turns_in_messages(row["messages"]) if row["messages"] else (("user", row["prompt"]),)
 
@@ -56,12 +56,12 @@ def _parse_metadata(text: str) -> dict[str, Any]:
 
 
 def metadata_of(row: Row) -> dict[str, Any]:
-    """Return a row's metadata, which several checks in turn read; nobody changes it."""
+    """Return a row's metadata, cached for the next check of the same row; callers must not change it."""
     return _parse_metadata(row["metadata"])
 
 
 def sample_faults(row: Row, sample: Sample | None) -> list[str]:
-    """Return where a row says something else than the sample it is of."""
+    """Return where a row differs from its sample."""
     if sample is None or row["id"] != sample.id:
         return ["another row belongs here"]
     faults = list(question_faults(row, sample))
@@ -71,7 +71,7 @@ def sample_faults(row: Row, sample: Sample | None) -> list[str]:
 
 
 def question_faults(row: Row, sample: Sample) -> Iterator[str]:
-    """Yield where the columns that a row has even without its answer differ from its sample."""
+    """Yield where a row differs from its sample in columns that are published even without answers."""
     key = sample.key.columns()
     wanted = {
         "question": sample.question,
@@ -84,7 +84,7 @@ def question_faults(row: Row, sample: Sample) -> Iterator[str]:
 
 
 def answer_faults(row: Row, cell: Stratum) -> list[str]:
-    """Return what is wrong with a row's answer, text and marks, judged from the published row alone."""
+    """Return what is wrong with a row's answer, text and needles, judged from the row alone."""
     task, metadata = task_of(cell), metadata_of(row)
     try:
         turns = turns_of(row)
@@ -120,7 +120,7 @@ def answer_faults(row: Row, cell: Stratum) -> list[str]:
 
 
 def published(row: Row, turns: Turns, cell: Stratum, metadata: dict[str, Any]) -> Published:
-    """Return a row as tasks check it."""
+    """Return a row in the form that tasks check."""
     needles = tuple(
         Needle(needle["role"], needle["char_start"], needle["char_end"], needle["depth"]) for needle in row["needles"]
     )
@@ -130,13 +130,13 @@ def published(row: Row, turns: Turns, cell: Stratum, metadata: dict[str, Any]) -
 def layout_faults(
     row: Row, sample: Sample, plan: Plan, profile: Profile, *, count: bool, layout: Layout | None = None
 ) -> Iterator[str]:
-    """Yield where a row is not what its sample lays out; with `count` its needles' tokens are counted too.
+    """Yield where a row differs from its sample's layout; with `count`, its needles' tokens are counted too.
 
-    `layout` is what the sample lays out, where that is known.
+    `layout` is the sample's layout, if already known.
     """
     task = plan.task(sample.stratum)
     layout = layout or LAYOUTS.of(plan, sample)
-    if layout.numbering is not None:  # what is numbered is text of the packed prompt, which the task's check judges
+    if layout.numbering is not None:  # numbers depend on the packed prompt; the task's own check covers them
         yield from _metadata_faults(row, sample)
         return
     head, tail = ("".join(map(reading, pieces)) for pieces in (layout.head, layout.tail))
@@ -188,7 +188,7 @@ def _token_faults(row: Row, layout: Layout, plan: Plan, profile: Profile) -> Ite
 
 
 def _text_spans(row: Row, plan: Plan, profile: Profile) -> list[tuple[int, int]]:
-    """Count from edge to edge of needles, each stretch once."""
+    """Return each needle's start and end in tokens, counting each stretch between needles' edges once."""
     edges = sorted({0, *(n[name] for n in row["needles"] for name in ("char_start", "char_end"))})
     counter, text = profile.counter(), row["prompt"]
     at, tokens = {0: (total := profile.gaps(("user",), plan.recipe.frame)[0])}, 0
@@ -200,7 +200,7 @@ def _text_spans(row: Row, plan: Plan, profile: Profile) -> list[tuple[int, int]]
 
 
 def _turn_spans(row: Row, profile: Profile) -> list[tuple[int, int]]:
-    """Count the turns up to the last needle, with the template around them."""
+    """Return each needle's start and end in tokens, counting turns and template up to the last needle."""
     counter, gaps = profile.counter(), profile.gaps([turn["role"] for turn in row["messages"]], "chat")
     starts = {needle["char_start"] for needle in row["needles"]}
     found, chars, tokens = {}, 0, 0
@@ -219,7 +219,7 @@ def _turn_spans(row: Row, profile: Profile) -> list[tuple[int, int]]:
 def _depths(
     row: Row, layout: Layout, spans: Sequence[tuple[int, int]], plan: Plan, profile: Profile
 ) -> Iterator[float | None]:
-    """Yield each needle's depth: the filler before it over all filler, the one as tokens less what else is there."""
+    """Yield each needle's depth: the filler before it (all tokens before it less the fixed ones) over all filler."""
     knife = cutter(profile, plan.recipe.frame)
     if layout.has_calls:
         yield from job_depths(row, layout, spans, knife, profile)
@@ -240,33 +240,33 @@ def _depths(
 
 
 STRATUM = ("family", "subtask", "length", "complexity")
-"""The columns that say which stratum of its tier a row is of; where answers are withheld, the last one is too."""
+"""The columns that identify a row's stratum in its tier; complexity is withheld together with answers."""
 RENAMED = ("id", "metadata")
-"""The columns that rows without answers and the maintainer's keys of them do not share."""
+"""Columns that differ between rows without answers and the maintainer's keys."""
 ONE_IN = 16
-"""`build` counts the needles of one row in this many of a family, and where the second counter is slow, or a quick one
-counts the others, it counts these rows alone. `verify` counts all rows."""
+"""`build` counts the needles of one row in ONE_IN of a family. A second counter that is slow, or beside a quick one,
+counts only these rows. `verify` counts all rows."""
 QUICK_FROM = 6 << 20
-"""Tokens of a build's rows from which on a quick counter saves more than it takes to open."""
+"""The fewest tokens of a build for which a quick counter saves more time than it takes to open."""
 
 
 class ShardReader:
-    """Reads the rows of one shard of a build or of a copy, finds what is wrong with each, and counts what it saw.
+    """Reads the rows of one shard of a build or a copy, and collects faults and counts.
 
     Args:
-        plan: the strata and the prompt format, of a copy as far as its manifest says them.
-        profile: what the rows are cut for.
-        tag: what their ids end in.
-        full: whether the second counter reads all rows, also where it is slow.
-        start: the place of the shard's first row among the rows of its family.
-        drawn: the plan that the samples are drawn by; None where the seed is not known.
-        withheld: whether the rows are published without their answers.
+        plan: the strata and the frame; for a copy, as far as its manifest states them.
+        profile: the profile that the rows are cut for.
+        tag: the tag at the end of their ids.
+        full: whether the second counter counts all rows, even if it is slow.
+        start: the index of the shard's first row in its family.
+        drawn: the plan that the samples are drawn from; None if the seed is not known.
+        withheld: whether the rows are published without answers.
     """
 
     columns: Sequence[str] = DATA_SCHEMA.names
     """The columns of the rows."""
     canary = CANARY
-    """The mark that the rows carry."""
+    """The canary of the rows."""
 
     def __init__(
         self,
@@ -294,12 +294,12 @@ class ShardReader:
     def rows(
         self, data: Path, keys: Path | None, samples: Iterator[Sample | None], own_keys: Path | None = None
     ) -> Iterator[Row]:
-        """Yield every row of a shard; what is wrong with it is in `faults` by then.
+        """Yield every row of a shard, after adding what is wrong with it to `faults`.
 
         Args:
             data: the file of rows.
-            keys: the file of the same rows without text that lies beside it, if there is one.
-            samples: what the rows are cut from, None or nothing where that is not known.
+            keys: the file of the same rows without text, if there is one.
+            samples: the rows' samples; None, or an end, if unknown.
             own_keys: the maintainer's keys of a shard whose answers are withheld.
         """
         files: Iterator[Sequence[Row | None]] = zip_longest(
@@ -335,10 +335,10 @@ class ShardReader:
         """Return everything that is wrong with a row.
 
         Args:
-            row: as it is published.
-            sample: what it should be cut from, where that is known.
-            own: the maintainer's key of a row without answer.
-            layout: what the sample lays out, where that is known.
+            row: the row as published.
+            sample: the sample that it should be cut from, if known.
+            own: the maintainer's key, for a row without answer.
+            layout: the sample's layout, if known.
         """
         faults: list[str] = []
         if self.canary in KINDS and f'"{KINDS[self.canary]}"' in str(row.get("metadata")):
@@ -366,7 +366,7 @@ class ShardReader:
         return faults
 
     def answer_faults(self, row: Row, cell: Stratum) -> list[str]:
-        """Return what is wrong with a row's answer, text and marks."""
+        """Return what is wrong with a row's answer, text and needles."""
         return answer_faults(row, cell)
 
     def _cell(self, row: Row) -> Stratum:
@@ -374,13 +374,13 @@ class ShardReader:
 
     @property
     def _sampled(self) -> bool:
-        """Whether the row that is read now is among those that are counted in full."""
+        """Whether the current row is one of those that are counted in full."""
         return self.full or not (self.start + len(self.ids)) % ONE_IN
 
     def _withheld_faults(self, row: Row, cell: Stratum, sample: Sample | None, own: Row | None) -> Iterator[str]:
-        """Check a row without its answer: the answer in its text is compared with the sample and the maintainer's key.
+        """Check a row without answer: solve its text, and compare with the sample and the maintainer's key, if known.
 
-        A row whose text gives no answer is at fault, whatever its answer should be.
+        A row that cannot be solved is a fault in any case.
         """
         prompt_sha256 = sha256_text(row["prompt"])
         if metadata_of(row)["prompt_sha256"] != prompt_sha256:
@@ -427,7 +427,7 @@ class ShardReader:
             yield f"max_new_tokens is {row['max_new_tokens']}, expected {' or '.join(map(str, replies))}"
 
     def _template_tokens(self, row: Row) -> int:
-        """Return what is sent beside the contents: of a conversation with calls, what its window leaves for that."""
+        """Return the template's tokens; with tool calls, all tokens of the window but the reply's and the contents'."""
         said = turns_of(row)
         if not has_calls(said):
             return self.profile.overhead([role for role, _ in said], self.plan.recipe.frame)
@@ -436,10 +436,10 @@ class ShardReader:
         return int(row["context_tokens"] - row["max_new_tokens"] - contents)
 
     def _count_faults(self, row: Row) -> Iterator[str]:
-        """Check that the row fills its window exactly, counting what is really sent with another encoder.
+        """Check that the row fills its window exactly, by counting what is sent with another encoder.
 
-        Where the quick one disagrees with the row, the second one decides. Where no second one reads the
-        vocabulary, the counter that cut the row counts all of it once more, which is not reported as a recount.
+        If the quick counter disagrees with the row, the second one decides. If there is no second one, the counter that
+        cut the row counts it once more, which is not reported as a recount.
         """
         counted = row["prompt_tokens"] + row["template_tokens"] + row["max_new_tokens"]
         if counted != row["context_tokens"]:
@@ -459,15 +459,15 @@ class ShardReader:
 
 
 KINDS = {CANARY: TRAIN_CANARY, TRAIN_CANARY: CANARY}
-"""The mark of each kind of rows, and that of the other kind."""
+"""The canary of each kind of rows, and that of the other kind."""
 
 
 def _canary_fault(canary: object) -> str:
-    """Return what is wrong with a row that does not carry the mark of its kind."""
+    """Return the fault of a row whose canary is wrong or missing."""
     kinds = {CANARY: "it carries the canary of evaluation", TRAIN_CANARY: "it carries the canary of training"}
     return kinds.get(str(canary), "it has no canary")
 
 
 def _is_small(plan: Plan) -> bool:
-    """Return whether so little is counted in a profile that opening one more counter takes longer."""
+    """Return whether a plan has so few tokens that opening a quick counter takes longer than it saves."""
     return sum(cell.total * cell.length for cell in plan.recipe.strata) < QUICK_FROM

@@ -1,4 +1,4 @@
-"""The manifest of a profile: written last, from the proofs of all its shards, and only if all are there."""
+"""Sealing: the manifest of a profile is written last, from the proofs of all shards, and only if all exist."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ from pipeline.version import __version__
 
 
 def make_manifest(plan: Plan, profile: Profile, proofs: Sequence[ShardRecord]) -> Manifest:
-    """Return a profile's manifest with this tier, made from its proofs and keys; other tiers of the release stay in it.
+    """Return a profile's manifest with a tier made from its proofs and keys; other tiers of the release stay in it.
 
     Args:
-        plan: what the tier was built from.
-        profile: what its rows are cut for.
-        proofs: those of all its shards, by name.
+        plan: the plan that the tier was built from.
+        profile: the profile that its rows are cut for.
+        proofs: the proofs of all its shards, sorted by name.
     """
     sizes = {proof.shard: proof.keys_bytes or 0 for proof in proofs}
 
@@ -115,7 +115,7 @@ def release_fields(recipe: Recipe, profile: Profile) -> dict[str, Any]:
 
 
 def tier_fields(plan: Plan, profile: Profile) -> dict[str, Any]:
-    """Return the fields of a tier that follow from the recipe alone."""
+    """Return the fields of a tier that follow from recipe and profile, without reading rows."""
     recipe = plan.recipe
     pools = [spec for family in recipe.families for spec in plan.pools(family)]
     return {
@@ -147,10 +147,10 @@ def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> StratumRecord:
 
 
 def check_recipe(out: Path, recipe: Recipe) -> None:
-    """Check that the recipe kept in a folder is the one that its manifests were sealed for.
+    """Check that all manifests of a folder were sealed for its recipe.
 
     Raises:
-        BuildError: naming the recipe and the manifest.
+        BuildError: with the recipe and the first manifest that was not.
     """
     for path in sorted(out.glob("*/manifest.json")):
         made = read_tier(out, path.parent.name, recipe.tier)
@@ -163,14 +163,14 @@ def check_recipe(out: Path, recipe: Recipe) -> None:
 
 
 def listed_shards(plan: Plan, profile: Profile) -> dict[str, ShardRecord]:
-    """Return what a profile's manifest says of the shards of the plan's tier."""
+    """Return the records of the tier's shards in a profile's manifest; empty if there are none, or only public ones."""
     tier = read_tier(plan.out, profile.name, plan.recipe.tier)
-    shards = tier.shards if tier else ()  # the public manifest of a withheld split says less of them
+    shards = tier.shards if tier else ()  # records of a withheld split's public manifest are not complete
     return {shard.shard: shard for shard in shards} if all(shard.is_proof for shard in shards) else {}
 
 
 def check_manifest(plan: Plan, profile: Profile) -> None:
-    """Check that a manifest, if there is one, says what this recipe, profile and version of Carrara make.
+    """Check that a manifest, if there is one, agrees with this recipe, profile and version of Carrara.
 
     Raises:
         CorruptError: if it cannot be read.
@@ -197,12 +197,12 @@ def check_manifest(plan: Plan, profile: Profile) -> None:
 def seal_if_proven(
     plan: Plan, profile: Profile, seen: Mapping[Path, ShardRecord], check_balance: Callable[[], None]
 ) -> Manifest | None:
-    """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so.
+    """Seal a profile if all proofs of the recipe exist; keep a manifest that is up to date.
 
     Args:
-        plan: what the folder is built from.
-        profile: the one to seal.
-        seen: proofs by their files that are not read again, since a store would be asked for them.
+        plan: the plan that the folder is built from.
+        profile: the profile to seal.
+        seen: known proofs by path, which are not read from the store again.
         check_balance: raises if the rows are not dealt evenly; called before a manifest is written.
 
     Returns:
@@ -228,19 +228,19 @@ def seal_if_proven(
 def verify_manifest(
     plan: Plan, profile: Profile, fresh: Mapping[Path, ShardRecord], check_balance: Callable[[], None]
 ) -> Manifest | None:
-    """Compare a manifest with what was proven just now; seal a profile that has none.
+    """Compare a manifest with fresh proofs; seal a profile that has none.
 
     Args:
-        plan: what the folder was built from.
-        profile: the one whose shards were proven.
-        fresh: what was proven, by the files of the proofs.
+        plan: the plan that the folder was built from.
+        profile: the profile whose shards were proven.
+        fresh: the fresh proofs, by path.
         check_balance: raises if the rows are not dealt evenly.
 
     Returns:
         The manifest, or None if proofs are missing.
 
     Raises:
-        CorruptError: if the manifest says otherwise, or a file lies beside the shards that it does not list.
+        CorruptError: if the manifest differs, or there are shards that it does not list.
     """
     known = read_manifest(plan.out, profile.name)
     if known is None or plan.recipe.tier not in known.tiers:
@@ -250,13 +250,13 @@ def verify_manifest(
         return None
     check_row_digests(plan.out, profile.name, {proof.shard: str(proof.row_digest) for proof in proofs})
     for path in stale_shards(plan, profile):
-        if path.suffix == ".parquet" and path.exists():  # a store may list what is gone
+        if path.suffix == ".parquet" and path.exists():  # a store may list files that are gone
             raise CorruptError(f"{str(path)!r} is not in the manifest: readers would take it for a shard: remove it")
     check_balance()
     path = manifest_path(plan.out, profile.name)
     with exclusive_lock(path.parent):
         made = make_manifest(plan, profile, proofs)
-        for place, old, new in differences(read_record(path, dict[str, Any]), made):  # keys that no record has, too
+        for place, old, new in differences(read_record(path, dict[str, Any]), made):  # unknown keys count, too
             if place != "carrara" and place.rpartition(".")[2].partition("[")[0] not in COUNTED:
                 raise CorruptError(
                     f"{str(path)!r} says {place} is {old}, where the bytes give {new}: it was edited; delete it and "
@@ -269,14 +269,14 @@ def verify_manifest(
 
 
 def proven_shards(plan: Plan) -> list[tuple[Shard, bool]]:
-    """Return every shard of a plan, and whether it is there and proven."""
+    """Return every shard of a plan, and whether it is built and proven."""
     shards = plan.all_shards()
     proofs = read_proofs([ProveJob(PackJob(plan, shard)) for shard in shards], plan.out)
     return [(shard, proof is not None) for shard, proof in zip(shards, proofs, strict=True)]
 
 
 def _all_proofs(plan: Plan, profile: Profile, seen: Mapping[Path, ShardRecord]) -> list[ShardRecord] | None:
-    """Return the proofs of all shards of a profile by name, of which some were `seen`; None if one is not there."""
+    """Return the proofs of all shards of a profile, sorted by name; None if one is missing."""
     jobs = [ProveJob(PackJob(plan, shard)) for shard in plan.of_profile(profile)]
     read = read_proofs([job for job in jobs if job.path not in seen], plan.out)
     proofs = [seen[job.path] if job.path in seen else next(read) for job in jobs]
@@ -285,13 +285,13 @@ def _all_proofs(plan: Plan, profile: Profile, seen: Mapping[Path, ShardRecord]) 
 
 
 def unseal_changed(plan: Plan) -> list[str]:
-    """Remove what a folder says of a tier that the plan makes again: proofs of other shards, then the seals.
+    """Remove stale proofs of a tier that the plan makes again, then the tier from manifests.
 
-    All profiles of the folder are looked at, since they share the recipe; other tiers stay sealed. Shards stay until
-    they are replaced. The recipe is to be kept after this, so that what a killed process left is found again.
+    This covers all profiles of the folder, since they share the recipe; other tiers stay sealed, and shards stay until
+    they are replaced. Write the new recipe after this, so that a run after a crash repeats it.
 
     Returns:
-        The profiles that were sealed, by name.
+        The names of profiles that were sealed.
     """
     again, found = has_recipe(plan.out, plan.recipe), []
     own = {profile.name: profile for profile in plan.profiles}
@@ -308,7 +308,7 @@ def unseal_changed(plan: Plan) -> list[str]:
 
 
 def _is_changed(plan: Plan, profile: Profile | None, made: TierManifest) -> bool:
-    """Return whether a tier was sealed for another recipe, or with other shards than a profile of the plan has."""
+    """Return whether a tier was sealed for another recipe, or with other shards than the plan makes."""
     if made.recipe_digest != digest(plan.recipe):
         return True
     shards = [shard for family in plan.families for shard in plan.shards(family, profile)] if profile else []
@@ -317,7 +317,7 @@ def _is_changed(plan: Plan, profile: Profile | None, made: TierManifest) -> bool
 
 
 def _stale_proofs(plan: Plan, name: str, profile: Profile | None) -> Iterator[Path]:
-    """Yield the proofs of shards that the recipe does not make; all of a profile that cannot be loaded."""
+    """Yield the proofs of shards that the recipe does not make; all proofs if the profile cannot be loaded."""
     with suppress(CarraraError):
         profile = profile or load_profile(known_profile(plan.out, name))
     keys = {shard.path(plan.out, "proofs"): shard.key for shard in plan.of_profile(profile)} if profile else {}

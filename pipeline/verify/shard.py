@@ -1,9 +1,9 @@
 """Proofs: every row recounted by a second encoder and re-solved from its text, read from the bytes on disk.
 
-A shard that holds gets a proof beside it; the manifest of a profile is made of the proofs of all its shards. A file is
-moved aside, so that the next build makes it again, only if it is proven broken: its bytes are not those that the
-manifest lists, or, before there is a manifest, no record knows its bytes and its rows fail. What the machine is guilty
-of (permissions, memory, another version of Carrara) and records that were edited are named, and nothing is touched.
+A proven shard gets a proof beside it; a profile's manifest is made from the proofs of all its shards. A file is moved
+aside, so that the next build makes it again, only if it is proven broken: its bytes differ from the manifest, or, if
+there is no manifest, no record has its bytes and its rows fail. Faults of the machine (permissions, memory, another
+version of Carrara) and edited records are reported, and no file is touched.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from pipeline.verify.statistics import BalanceJob
 
 
 def read_proof_file(path: Path) -> ShardRecord | None:
-    """Return the proof in a file; None if there is none.
+    """Return the proof in a file; None if there is no valid one.
 
     Raises:
-        BuildError: if the machine does not let it be read.
+        BuildError: if the file may exist but cannot be read.
     """
     try:
         record = read_record(path, ShardRecord)
@@ -55,9 +55,9 @@ def read_proof_file(path: Path) -> ShardRecord | None:
 
 @dataclass(frozen=True, slots=True)
 class ProveJob:
-    """Prove one shard; `full` re-counts every row also where that is slow, and trusts no earlier proof.
+    """Prove one shard; `full` recounts every row even if that is slow, and trusts no earlier proof.
 
-    `listed` is what the profile's manifest says of the shard.
+    `listed` is the shard's record in the profile's manifest.
     """
 
     pack: PackJob
@@ -66,7 +66,7 @@ class ProveJob:
 
     @property
     def home(self) -> Home:
-        """Jobs of one home need the same worlds."""
+        """Jobs with the same home need the same worlds."""
         return self.pack.home
 
     @property
@@ -76,7 +76,7 @@ class ProveJob:
 
     @property
     def files(self) -> dict[Path, str]:
-        """The files of the shard, and the fields of a proof that hold their digests."""
+        """The files of the shard, with the field of a proof that has the file's digest."""
         return {self.pack.data: "data_sha256", self.pack.keys: "keys_sha256"}
 
     @property
@@ -87,10 +87,9 @@ class ProveJob:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became clear about a shard: its proof if the rows hold, what is wrong, and which files are proven broken.
+    """The result for a shard: its proof if its rows are right, what is wrong, and which files are proven broken.
 
-    With neither proof nor fault the shard was not built yet, or last from another recipe. `known` is the proof that was
-    there before.
+    With neither proof nor fault, the shard is not built, or is that of another recipe. `known` is the earlier proof.
     """
 
     path: Path
@@ -102,11 +101,11 @@ class Verdict:
 
 
 def read_proofs(jobs: Sequence[ProveJob], out: Path) -> Iterator[ShardRecord | None]:
-    """Yield for each shard what `read_proof` returns; of a store the sizes of all files are asked for at once.
+    """Yield `read_proof` of each shard; in a store, the sizes of all files are listed first.
 
     Args:
         jobs: the shards.
-        out: the folder that they are all in.
+        out: their release folder.
     """
     shown: dict[Path, int] = {}
     if isinstance(out, StorePath):
@@ -116,9 +115,9 @@ def read_proofs(jobs: Sequence[ProveJob], out: Path) -> Iterator[ShardRecord | N
 
 
 def read_proof(job: ProveJob, shown: Mapping[Path, int] | None = None) -> ShardRecord | None:
-    """Return the proof of a shard if it is of this plan's content and neither files nor manifest contradict it.
+    """Return the proof of a shard if it has the plan's content key and neither files nor manifest contradict it.
 
-    `shown` are sizes of files as a listing has them; where they do not agree, the file itself is asked for.
+    `shown` are file sizes from a listing; if they disagree, the files themselves are checked.
     """
     proof, key = read_proof_file(job.path), job.pack.shard.key
     if proof is None or proof.key != key:
@@ -141,10 +140,10 @@ def _sizes(job: ProveJob) -> tuple[int, int] | None:
 
 
 def run_prove(job: ProveJob) -> ShardRecord:
-    """Prove a shard and write its proof; what is proven broken is moved aside.
+    """Prove a shard and write its proof; files that are proven broken are moved aside.
 
     Raises:
-        CorruptError: naming the file and, where possible, the row and what is wrong with it.
+        CorruptError: with the file, if possible the row, and what is wrong with it.
         BuildError: if the machine is at fault.
     """
     with prefetched_existing(job.path):
@@ -158,14 +157,14 @@ def run_prove(job: ProveJob) -> ShardRecord:
 
 
 def write_proof(verdict: Verdict) -> None:
-    """Write the proof of a shard, unless it is there."""
+    """Write the proof of a shard, unless it is unchanged."""
     if verdict.proof and verdict.proof != verdict.known:
         with atomic_write(verdict.path) as aside:
             aside.write_text(json.dumps(to_builtins(verdict.proof), indent=1, sort_keys=True) + "\n", encoding="ascii")
 
 
 def move_aside(job: ProveJob, verdict: Verdict) -> str:
-    """Move away what is proven broken, and what says that it holds; return the fault with what is to be done."""
+    """Move broken files aside, and remove the proof and the tier's seal; return the fault, with advice."""
     if not verdict.broken and all(path.exists() for path in job.files):
         return verdict.fault
     try:
@@ -179,11 +178,11 @@ def move_aside(job: ProveJob, verdict: Verdict) -> str:
 
 
 def judge(job: ProveJob) -> Verdict:
-    """Judge a shard by its bytes; nothing is written or moved."""
+    """Judge a shard by its bytes, without writing or moving files."""
     plan, shard = job.pack.plan, job.pack.shard
     try:
         reader = ShardReader(plan, shard.profile, plan.recipe.tag, full=job.full, start=shard.start, drawn=plan)
-        shard.profile.counter()  # a missing engine or vocabulary is no fault of a shard
+        shard.profile.counter()  # now, so that a missing engine or vocabulary is not reported as a fault of the shard
         with prefetched_existing(*job.files, job.path):
             missing = [path for path in job.files if not path.exists()]
             if job.full and not (job.listed or job.path.exists()) and (missing == [*job.files] or _is_of_another(job)):
@@ -223,7 +222,7 @@ def _judged_bytes(job: ProveJob, reader: ShardReader) -> Verdict:
 
 
 def _record_fault(job: ProveJob, fresh: ShardRecord) -> str:
-    """Return which record of a sound shard disagrees with its bytes; empty if none does."""
+    """Return which record of a sound shard disagrees with its bytes; "" if none does."""
     there = job.path.exists()  # asked first: another process may write it just now
     known = read_proof_file(job.path)
     for path, said in ((job.manifest, job.listed), (job.path, known)):
@@ -267,7 +266,7 @@ def _proved(job: ProveJob, reader: ShardReader, digests: list[str]) -> ShardReco
 
 
 def _sound_rows(reader: ShardReader, pack: PackJob, samples: Iterator[Sample]) -> Iterator[Row]:
-    """Yield the rows of a shard up to the first fault, and raise that."""
+    """Yield the rows of a shard; raise a CorruptError at the first fault."""
     for row in reader.rows(pack.data, pack.keys, samples):
         if reader.faults:
             break
@@ -277,7 +276,7 @@ def _sound_rows(reader: ShardReader, pack: PackJob, samples: Iterator[Sample]) -
 
 
 def _samples(job: ProveJob) -> Iterator[Sample]:
-    """Return the samples that a shard's rows must be cut from; a full proof trusts no file and draws them again."""
+    """Return the samples of a shard; a full proof trusts no file and draws them again."""
     plan, shard = job.pack.plan, job.pack.shard
     LAYOUTS.turn_to(plan, shard.cut, full=job.full)
     if job.full:
@@ -286,7 +285,7 @@ def _samples(job: ProveJob) -> Iterator[Sample]:
 
 
 def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
-    """Check one family, and return its name, what does not fit, and the seconds of CPU time that it took."""
+    """Check a family's fit; return its name, the error if any, and the CPU time."""
     spent = Spent()
     with spent.on("fit"), with_caches_of(job.home):
         fault = job.run()
@@ -294,7 +293,7 @@ def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
 
 
 def run_balance(job: BalanceJob) -> tuple[str, str, Spent]:
-    """Look at one family, and return its name, what is wrong, and the seconds of CPU time that it took."""
+    """Check a family's balance; return its name, the fault or "", and the CPU time."""
     spent = Spent()
     with spent.on("balance"), with_caches_of(job.home):
         fault = job.run()
@@ -302,7 +301,7 @@ def run_balance(job: BalanceJob) -> tuple[str, str, Spent]:
 
 
 def run_file(job: FileJob) -> Spent:
-    """Make one small file and return the seconds of CPU time that it took."""
+    """Make one small file; return the CPU time."""
     spent = Spent()
     with spent.on(job.stage), with_caches_of(job.home):
         job.run()
@@ -310,7 +309,7 @@ def run_file(job: FileJob) -> Spent:
 
 
 def run_timed_pack(job: ProveJob) -> Spent:
-    """Pack a shard and return the seconds of CPU time that it took."""
+    """Pack a shard; return the CPU time."""
     spent = Spent()
     with spent.on("pack"):
         run_pack(job.pack)
@@ -321,7 +320,7 @@ def run_pack_and_prove(job: ProveJob) -> tuple[Spent, Path, ShardRecord]:
     """Pack a shard and prove it in the same process, which has the vocabulary in memory.
 
     Returns:
-        The seconds of CPU time that it took, the file of the proof, and the proof.
+        The CPU time, the file of the proof, and the proof.
     """
     with prefetched_existing(job.pack.plan.samples_path(job.pack.shard.cut)):
         spent = run_timed_pack(job)
@@ -331,9 +330,9 @@ def run_pack_and_prove(job: ProveJob) -> tuple[Spent, Path, ShardRecord]:
 
 
 def home_by_home(jobs: Sequence[ProveJob]) -> list[ProveJob]:
-    """Return jobs profile by profile, and in each home by home, so that workers need few worlds at a time.
+    """Return jobs profile by profile, and within these home by home, so that workers need few worlds at a time.
 
-    What has most tokens comes first, both of homes and of jobs: what comes last should keep no worker waiting.
+    Homes and jobs with the most tokens come first, so that no worker waits long for the last ones.
     """
     profiles = list(dict.fromkeys(job.pack.shard.profile for job in jobs))
     tokens = Counter[Home]()

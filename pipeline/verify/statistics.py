@@ -1,4 +1,4 @@
-"""Tables about rows: best constant answers and baselines, and what prompts are made of."""
+"""Statistics of rows: best constants and baselines, the makeup of prompts, and balance."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from pipeline.tasks.base import Layout, Sample, Unit
 
 CANDIDATES = 200
 BATCH = 120
-"""Rows of the strata that are drawn for statistics; each has a length of its own, so that all draws are fresh."""
+"""Rows per stratum drawn for statistics; each such stratum has its own length, so that all draws are fresh."""
 
 PROBES, WEIGHED = 3, 512
-"""Rows of a stratum that are laid out to see what prompts are made of, and units of filler that are counted in each."""
+"""Rows per stratum that are laid out to estimate the makeup of prompts, and filler units that are counted for each."""
 
 SCORED_COLUMNS = ("scorer", "subtask", "target", "answers", "choices", "random_string_to_prepend")
-"""What scorers look at, beside the question's words."""
+"""The columns that scorers use, apart from the question."""
 
 BEST_CONSTANTS: dict[str, tuple[str, float]] = {}
-"""Best constants by the digest of the rows: rows of all profiles mostly have the same keys."""
+"""Best constants by a digest of the rows, since rows of all profiles mostly have the same keys."""
 
 SOUGHT = frozenset({"relevant", "match"})
-"""Roles of the segments whose depths are counted: what has to be found, and what looks the same."""
+"""Roles of the segments whose depths are counted: what has to be found, and what matches it."""
 
 CHANCE_COLUMNS = ["family", "complexity", "metadata", *SCORED_COLUMNS]
 
 
 def chances(rows: Iterable[Mapping[str, Any]]) -> list[Chance]:
-    """Return the chance table of published rows or keys, in order of family, subtask, complexity and what is asked."""
+    """Return the chance table of rows or keys, sorted by family, subtask, complexity and what is asked."""
     groups: dict[tuple[str, str, int, str], list[tuple[Mapping[str, Any], dict[str, float]]]] = defaultdict(list)
     for row in rows:
         metadata = json.loads(row["metadata"])
@@ -51,10 +51,10 @@ def chances(rows: Iterable[Mapping[str, Any]]) -> list[Chance]:
 
 
 def key_tables(keys: Callable[[list[str]], Iterator[Row]]) -> dict[str, Any]:
-    """Return the fields of a tier's manifest that say something of its rows: chance, depths and budgets.
+    """Return the fields of a tier's manifest that are computed from keys: chance, depths and budgets.
 
     Args:
-        keys: gives some columns of the keys of all rows, which are read once.
+        keys: returns the given columns of the keys of all rows; called once.
     """
     depths: dict[str, list[int]] = {}
     budgets: dict[int, Counter[str]] = {}
@@ -85,7 +85,7 @@ def _chance(
 
 
 def draw_keys(plan: Plan, draws: int) -> Iterator[dict[str, Any]]:
-    """Yield the keys of `draws` fresh samples of each family, spread evenly over its kinds of strata."""
+    """Yield keys of about `draws` fresh samples of each family, spread evenly over its subtasks and complexities."""
     for family in plan.families:
         kinds = {(cell.subtask, cell.complexity): cell for cell in plan.recipe.of_family(family)}
         for cell in kinds.values():
@@ -108,9 +108,9 @@ def _draw_key(plan: Plan, cell: Stratum, index: int) -> dict[str, Any]:
 
 
 def best_constant(rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
-    """Return the one reply that scores best on all rows, and its mean score.
+    """Return the single reply that scores best over all rows, and its mean score.
 
-    Tried are the most frequent targets and targets evenly spread over their sorted order, 200 at the most.
+    It tries the 20 most frequent targets, and at least CANDIDATES targets (or all) evenly spread in sorted order.
     """
     distinct = Counter(tuple(map(_plain, (row[name] for name in SCORED_COLUMNS))) for row in rows)
     digest = sha256_text(repr(list(distinct.items())))
@@ -143,12 +143,11 @@ def _total(reply: str, rows: Sequence[tuple[dict[str, Any], int]]) -> float:
 
 
 def _score_bound(reply: str, row: Mapping[str, Any]) -> float:
-    """Return what a reply that is a key may score on a row at the most: scoring itself takes longer.
+    """Return an upper bound on the score of a target as a reply to a row, which is faster than scoring.
 
-    It is 0 without certain words: the words of an answer, or of each of its parts, of a fact, or of an item, the
-    surname of a key point with its year behind it, as each sentence of a key has them, a row of a table, and the number
-    of a document.
-    A reply states no more key points than are found like this.
+    It is 0 if the reply lacks the words that it would need for a score: those of an answer, of each part, of a fact or
+    of an item, a row of a table, or the number of a document. For key points, the bound follows from how many surnames
+    are followed by their year in the reply, as in every sentence of a key.
     """
     said, target = _letters(reply), row["target"]
     match row["scorer"]:
@@ -175,7 +174,7 @@ def _score_bound(reply: str, row: Mapping[str, Any]) -> float:
 
 @lru_cache(maxsize=1 << 14)
 def _stated_words(answers: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Return the words of each value that answers state with sources, as scorers compare them."""
+    """Return the words of each value that answers state with sources, normalized as by scorers."""
     values = (NORMALISED(found[1]) for answer in answers for found in SOURCED.finditer(answer))
     return tuple(tuple(map(_letters, value.split())) for value in values)
 
@@ -210,10 +209,10 @@ def _numeric_first(target: str) -> tuple[float, str]:
 
 @dataclass(frozen=True, slots=True)
 class Makeup:
-    """What a stratum's prompts are made of in one profile, on average.
+    """The average makeup of a stratum's prompts in one profile.
 
-    `units` are all of a prompt, those of the pool's form that matter among them; `distractors` are the units of filler
-    that state a fact of a kind that is asked for, none where the task names no kind.
+    `units` counts all units of a prompt, placed ones included; `distractors` counts filler units that state a fact of a
+    kind that is asked for, and is None if that does not apply.
     """
 
     cell: Stratum
@@ -224,9 +223,9 @@ class Makeup:
 
 
 def makeups(plan: Plan) -> list[Makeup]:
-    """Return what the prompts of every stratum are made of, in each profile, without building any.
+    """Return the makeup of every stratum's prompts in each profile, without building any.
 
-    Strata of one pool are looked at together: few pools are in memory at a time.
+    Strata with the same pools are processed together, so that few pools are in memory at a time.
     """
     cells = [cell for family in plan.families for cell in plan.recipe.of_family(family)]
     by_pool = sorted(cells, key=lambda cell: [spec.name for spec in plan.task(cell).pools(cell)])
@@ -267,39 +266,39 @@ def _weighed(
 
 
 def _states_facts(filler: Sequence[Unit], kinds: frozenset[str]) -> bool:
-    """Return whether a kind is asked for, and the filler states facts of any."""
+    """Return whether a kind is asked for, and the filler states facts of any kind."""
     return bool(kinds) and any("(" in fact for unit in filler for fact in unit.facts)
 
 
 DEVIATIONS, MARGIN = 6, 18
 LEAST_VARIANCE = 0.25
-"""The variance that each block has at least: what a joint deal of several things may leave to one of them."""
+"""The least variance assumed per block: a joint deal of several things may leave one of them this uneven."""
 
 
 @dataclass(frozen=True, slots=True)
 class BalanceJob:
-    """Looks whether the rows of a family were dealt evenly."""
+    """A check that the rows of a family were dealt evenly."""
 
     plan: Plan
     family: str
 
     @property
     def home(self) -> Home:
-        """Jobs of one home need the same worlds."""
+        """Jobs with the same home need the same worlds."""
         return self.plan.home(self.family)
 
     def run(self) -> str:
-        """Return the first fault: where, what, and the kind that comes too often, or the text that comes twice."""
+        """Return the first fault: a kind that comes too often, or a text that comes twice, and where; "" if none."""
         return next(balance_faults(samples_of(self.plan, self.family)), "")
 
 
 def balance_jobs(plan: Plan) -> list[BalanceJob]:
-    """Return what looks whether the rows of a plan's families were dealt evenly."""
+    """Return the jobs that check a plan's balance, one per family."""
     return [BalanceJob(plan, family) for family in plan.families]
 
 
 def balance_faults(samples: Iterable[Sample]) -> Iterator[str]:
-    """Yield where the samples of a family are not dealt evenly."""
+    """Yield where the samples of a family are not dealt evenly, or share a text written for one row."""
     blocks: dict[tuple[Stratum, int, str, int], Counter[Hashable]] = defaultdict(Counter)
     rows: dict[str, Sample] = {}
     for sample in samples:
@@ -324,14 +323,14 @@ def _row(sample: Sample) -> str:
 
 
 def _excess_fault(counts: Counter[Hashable], kinds: int) -> str:
-    """Return the fault of a kind that an even deal would give fewer rows of a block; empty if there is none."""
+    """Return the fault of a block in which a kind has at least two rows more than an even deal gives; "" if none."""
     rows, even = counts.total(), -(-counts.total() // kinds)
     (kind, most), *_ = counts.most_common(1)
     return f"{most} of {rows} rows have {kind!r}, where an even deal gives {even}" if most > even + 1 else ""
 
 
 def _drift_fault(parts: Sequence[Counter[Hashable]], kinds: int) -> str:
-    """Return the fault of kinds that get the rows that are left over, block after block; empty if there is none."""
+    """Return the fault of blocks whose leftover rows go to the same kinds too often (chi-square test); "" if none."""
     total = sum(parts, Counter[Hashable]())
     even = total.total() / kinds
     over = [part.total() % kinds / kinds for part in parts]

@@ -36,7 +36,7 @@ TRIES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class GraphShape:
     """The shape of a graph: for the nodes of a block, how many edges have near ends there, and how many far ends.
 
     Far ends are on average `ahead` places further in the row than near ends, give or take about `blur`.
@@ -131,7 +131,7 @@ def line(source: str, target: str) -> str:
     return f"{source} -> {target}\n"
 
 
-def graph(streams: Streams, tier: str, shape: Shape) -> Graph:
+def graph(streams: Streams, tier: str, shape: GraphShape) -> Graph:
     """Return the graph of a tier: one per seed and shape.
 
     Args:
@@ -143,7 +143,7 @@ def graph(streams: Streams, tier: str, shape: Shape) -> Graph:
 
 
 @lru_cache(maxsize=4)
-def _graph(row_streams: Streams, tier: str, shape: Shape) -> Graph:
+def _graph(row_streams: Streams, tier: str, shape: GraphShape) -> Graph:
     blocks = max(TIERS[tier] // TOKENS_PER_EDGE, LEAST) // sum(shape.near)
     near = np.repeat(np.arange(blocks * len(shape.near)), _dealt(row_streams.of("near"), shape.near, blocks))
     far = np.repeat(np.arange(blocks * len(shape.far)), _dealt(row_streams.of("far"), shape.far, blocks))
@@ -155,7 +155,7 @@ def _graph(row_streams: Streams, tier: str, shape: Shape) -> Graph:
     )
 
 
-def _path(shape: Shape) -> tuple[str, int, int]:
+def _path(shape: GraphShape) -> tuple[str, int, int]:
     return " ".join(map(str, (*shape.near, "to", *shape.far))), shape.blur, shape.ahead
 
 
@@ -165,7 +165,7 @@ def _dealt(rng: Random, degrees: Sequence[int], blocks: int) -> Indices:
     return np.asarray(degrees, dtype=np.int64)[order].ravel()
 
 
-def _joined(near: Indices, far: Indices, shape: Shape, rng: Random) -> Indices:
+def _joined(near: Indices, far: Indices, shape: GraphShape, rng: Random) -> Indices:
     """Return a far end for every near end: both sorted by their blurred places, and shifted by some steps."""
     by_near, by_far = (
         np.argsort((ends << UNIT) + (words(rng, len(ends)) >> (32 - UNIT)).astype(np.int64) * shape.blur, kind="stable")

@@ -70,7 +70,7 @@ class Domain:
     """The words of one kind of messages.
 
     `clauses` are those of each act, by voice; `asked` and `denied` are the frames of each voice. `things` are wordings
-    of each thing. `before` and `behind` are sentences that name the thing where others have a pronoun, and `beside`
+    of each thing. `before` and `after` are sentences that name the thing where others have a pronoun, and `not_meant`
     sentences that say that a thing is not meant.
     """
 
@@ -80,8 +80,8 @@ class Domain:
     asked: Mapping[str, Wordings]
     denied: Mapping[str, Wordings]
     before: Wordings
-    behind: Wordings
-    beside: Wordings
+    after: Wordings
+    not_meant: Wordings
 
     @property
     def acts(self) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ GREETED, TOLD = share(0.12), share(0.16)
 """How many messages have a greeting, and how many end with something else."""
 PLAIN, BEFORE = share(0.68), share(0.86)
 """How many name their thing in a sentence of an act; up to how many do so in a sentence before it, the rest after."""
-DENIED, BOTH, BESIDE = share(0.56), share(0.68), share(0.76)
+DENIED, BOTH, NOT_MEANT = share(0.56), share(0.68), share(0.76)
 """Up to how many deny an act, deny one and say what other thing is not meant, or only say the latter."""
 COMMON = ("name", "town")
 """Slots that have one value in the whole message: who writes, and from where."""
@@ -197,7 +197,7 @@ class Words:
     acts: Sequence[str]
     things: Sequence[str]
     denied: Sequence[str]
-    beside: Sequence[str]
+    other_things: Sequence[str]
 
 
 def write(of: Domain, intent: Intent, rng: Random, count: int, near: Intent | None = None) -> list[str]:
@@ -221,8 +221,8 @@ def _written(
     found: dict[str, str] = {}
     every, needed = words_of(of, intent), ""
     if near is not None:
-        needed, own = ("denied" if near.thing == intent.thing else "beside"), every[0]
-        acts, things = ((near.act,), own.beside) if needed == "denied" else (own.denied, (near.thing,))
+        needed, own = ("denied" if near.thing == intent.thing else "not meant"), every[0]
+        acts, things = ((near.act,), own.other_things) if needed == "denied" else (own.denied, (near.thing,))
         every = (Words(own.acts, own.things, acts, things),)
     number = rng.getrandbits(32) if first is None else first
     while len(found) < count:
@@ -266,26 +266,26 @@ class _Message:
         of, said, take = self._of, self.said, self._take
         greeted, told, named, turn = take(), take(), take(), take()
         aside, which = (self._number * turn % WORD for turn in TURNS)
-        plain, behind = named < PLAIN, named >= BEFORE
+        plain, after = named < PLAIN, named >= BEFORE
         asked, it = self._one(own.acts), self._thing(own.things)
         denied = own.denied[which * len(own.denied) >> 32] if aside < BOTH or needed == "denied" else ""
         while denied == asked:  # possible where any act may be denied, as for `OTHER`
             denied = self._one(own.denied)
         strange = ""
-        if DENIED <= aside < BESIDE or needed == "beside":
-            strange = self._filled(of.beside, self._thing(own.beside))
-        leads, early = denied != "" and turn & 1 == 1, turn & 2 == 2 and not behind
+        if DENIED <= aside < NOT_MEANT or needed == "not meant":
+            strange = self._filled(of.not_meant, self._thing(own.other_things))
+        leads, early = denied != "" and turn & 1 == 1, turn & 2 == 2 and not after
         if greeted < GREETED:
             said.append(self._filled(loose("greetings")))
         if strange and early:
             said.append(strange)
-        if not plain and not behind:
+        if not plain and not after:
             said.append(self._filled(of.before, it))
         if leads:
             said.append(self._framed(of.denied, denied, it if plain else PRONOUN))
         said.append(self._framed(of.asked, asked, it if plain and not leads else PRONOUN))
-        if behind:
-            said.append(self._filled(of.behind, it))
+        if after:
+            said.append(self._filled(of.after, it))
         if denied and not leads:
             said.append(self._framed(of.denied, denied, PRONOUN))
         if strange and not early:

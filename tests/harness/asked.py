@@ -13,7 +13,7 @@ import pytest
 
 from answering import KEY, digest, known
 from pipeline.artifacts.split import Split
-from pipeline.metrics import counted, headline, score
+from pipeline.metrics import headline, pair_scores, score
 
 CHANCE = {"bio": 0.15, "idk": 0.6, "latent_list": 0.3, "mrcr": 0.05}
 """What the replies of other rows of a family may score; in idk the same letter is right in about half of them."""
@@ -49,7 +49,7 @@ class Asked:
         """Return the headline of the rows of a stratum, but for those with turns if `turns` is False."""
         turns = stratum.pop("turns", True)
         rows = {row["id"]: row for row in self.rows if row == {**row, **stratum} and (turns or row["messages"] is None)}
-        return headline(rows, counted(rows, {row_id: self.scores[row_id] for row_id in rows}))
+        return headline(rows, pair_scores(rows, {row_id: self.scores[row_id] for row_id in rows}))
 
     def key(self, path: Path) -> Path:
         """Write what the model of a harness answers from."""

@@ -45,7 +45,7 @@ def mixed(smoke: Split) -> Asked:
 def expected(smoke: Split, mixed: Asked, selection: Selection) -> str:
     """The headline, counted by hand."""
     rows = {row["id"]: row for row in smoke.key_rows(None, selection)}
-    scores = metrics.counted(rows, {row_id: mixed.scores[row_id] for row_id in rows})
+    scores = metrics.pair_scores(rows, {row_id: mixed.scores[row_id] for row_id in rows})
     tree: dict[str, dict[str, dict[int, list[float]]]] = {}
     for row_id, row in rows.items():
         place = tree.setdefault(row["family"], {}).setdefault(row["subtask"], {}).setdefault(row["length"], [])

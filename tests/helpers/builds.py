@@ -1,4 +1,4 @@
-"""Small builds to compare and to break. Run as a script it is the command `carrara` with small shards and slow rows."""
+"""Small builds to compare and to break. Run as a script, this is the command `carrara` with small shards, slow rows."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from pipeline.tasks.base import Task
 
 Place = tuple[str, str]
 SWEPT = ("cl100k", "deepseek-v3", "gemma3", "glm4", "llama3.1", "mistral-tekken", "o200k", "qwen2.5")
-"""Profiles that tests of tasks go over; the others share their vocabularies, or have tests of their own."""
+"""Profiles that tests of tasks cover; the others share their vocabularies, or have their own tests."""
 SMOKE = load_recipe("smoke").strata
 SMOKE_ROWS = sum(cell.total for cell in SMOKE)
 SMOKE_TOKENS = sum(cell.total * cell.length for cell in SMOKE)
 SHARD_TOKENS = 8192
 SHARDS = 5
-"""How many shards of SHARD_TOKENS the recipe below has."""
+"""The number of shards of SHARD_TOKENS that RECIPE has."""
 
 PAUSE = "CARRARA_TEST_PAUSE"
-"""Seconds that each row takes when this file is run as a script."""
+"""The environment variable for the seconds that each row takes when this file is run as a script."""
 
 RECIPE = """
 [[strata]]
@@ -54,14 +54,14 @@ rows = {rows}
 
 
 def retold(split: Split, change: Callable[[dict[str, Any]], object]) -> Split:
-    """Return a split whose manifest says something else."""
+    """Return a split with a changed manifest."""
     told = msgspec.to_builtins(split.manifest)
     change(told)
     return replace(split, manifest=msgspec.convert(told, Manifest))
 
 
 def recipe_file(path: Path, *, rows: int = 6, families: Iterable[str] = ("bio",), **changed: str | int) -> Path:
-    """Write a recipe; `changed` are top-level keys other than the usual ones."""
+    """Write a recipe; `changed` are top-level keys to set."""
     top = {"release": "tiny", "version": "1.0.0", "seed": 7, "tier": "32k", **changed}
     lines = [f"{name} = {json.dumps(value)}" for name, value in top.items()]
     tables = [RECIPE.format(family=family, rows=rows) for family in families]
@@ -88,10 +88,10 @@ def stages(
 
 
 def chosen(wanted: str) -> list[Place]:
-    """Return the tasks that an option names, as a family or family.subtask; all of them if it names none.
+    """Return the tasks for an option: a family, family.subtask, or "" for all.
 
     Raises:
-        RecipeError: if there is no such task, with the nearest right name.
+        RecipeError: if there is no such task, with the nearest known name.
     """
     named = {f"{family}.{subtask}": [(family, subtask)] for family, subtask in TASKS}
     named |= {family: [place for place in TASKS if place[0] == family] for family in families()}
@@ -106,9 +106,9 @@ def profile_of(task: Task) -> str:
 
 
 def with_every_task(recipe: Recipe) -> Recipe:
-    """Return a recipe that asks every task in every complexity: those that it lacks by strata of golden files.
+    """Return a recipe with every task in every complexity; those that it lacks get strata of golden files.
 
-    Tasks with tool calls, which few profiles can send, are not among them: tests of their own build them.
+    Tasks with tool calls are left out, since few profiles can send them; they have their own tests.
     """
     asked = {(cell.family, cell.subtask, cell.complexity) for cell in recipe.strata}
     every = [cell for task in TASKS.values() if not task.has_calls for cell in task.golden()]
@@ -117,12 +117,12 @@ def with_every_task(recipe: Recipe) -> Recipe:
 
 
 def altered(kind: type[Task], **given: object) -> Task:
-    """Return a task of a kind of which some attributes are others."""
+    """Return a task of a class with some attributes changed."""
     return type("Altered", (kind,), {"__slots__": (), **given})()
 
 
 def forget() -> None:
-    """Forget what this process has read of earlier builds, as a new one would."""
+    """Clear what this process has cached of earlier builds."""
     jobs.POOLS.clear()
     jobs.read_counts.cache_clear()
     parquet._matches_checksum.cache_clear()
@@ -138,7 +138,7 @@ def contents(out: Path) -> dict[str, str]:
 
 
 def stamps(out: Path) -> dict[str, tuple[int, int]]:
-    """Return what changes of every file that is written again, with whatever bytes."""
+    """Return for every file what changes whenever it is written: its time of change and inode."""
     return {str(path.relative_to(out)): (path.stat().st_mtime_ns, path.stat().st_ino) for path in files(out)}
 
 
@@ -148,14 +148,14 @@ def below(found: Mapping[str, Any], *folders: str) -> dict[str, Any]:
 
 
 def halves(out: Path) -> list[Path]:
-    """Return what was being written when its process died."""
+    """Return the temporary files that killed processes left."""
     return [path for path in files(out) if ".part-" in path.name]
 
 
 def command(
     *args: object, small: bool = True, pause: float = 0, env: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the arguments of subprocess for a run of the command in a process group of its own."""
+    """Return the arguments of `subprocess` to run the command in its own process group."""
     head = [str(Path(__file__).resolve())] if small else ["-m", "pipeline"]
     return {
         "args": [sys.executable, *head, *map(str, args)],
@@ -172,7 +172,7 @@ def run(*args: object, **how: Any) -> subprocess.CompletedProcess[str]:
 
 
 class Running:
-    """A run of the command, watched from outside; nothing of it outlives the block."""
+    """A running command; the end of the block kills its processes."""
 
     def __init__(self, *args: object, **how: Any) -> None:
         self.process = subprocess.Popen(**command(*args, **how))
@@ -186,7 +186,7 @@ class Running:
         self.process.communicate(timeout=30)
 
     def when(self, happened: Callable[[], object], seconds: float = 120) -> Any:
-        """Wait until something is true while the command runs, and return it."""
+        """Wait until a function returns something true while the command runs, and return it."""
         end = time.monotonic() + seconds
         while not (found := happened()):
             assert self.process.poll() is None, f"ended with {self.process.returncode}: {self.process.stderr.read()}"
@@ -200,14 +200,14 @@ class Running:
         return self.process.returncode, stderr
 
     def gone(self, seconds: float = 10) -> bool:
-        """Tell whether every process of the run ends within some seconds."""
+        """Return whether every process of the run ends within some seconds."""
         end = time.monotonic() + seconds
         while self.group() and time.monotonic() < end:
             time.sleep(0.02)
         return not self.group()
 
     def group(self) -> list[int]:
-        """Return the living processes of the run: the command, its workers, what else they started."""
+        """Return the live processes of the run."""
         return group_of(self.process.pid)
 
     def workers(self) -> list[int]:
@@ -216,17 +216,17 @@ class Running:
 
 
 def group_of(leader: int) -> list[int]:
-    """Return the living processes of a group."""
+    """Return the live processes of a group."""
     return [pid for pid, state, group in _processes() if group == leader and state not in "ZX"]
 
 
 def spawned(leader: int) -> list[int]:
-    """Return the processes of a group that Python spawned to work in."""
+    """Return the processes of a group that multiprocessing spawned."""
     return [pid for pid in group_of(leader) if b"spawn_main" in _command_line(pid)]
 
 
 def wait_for(happened: Callable[[], object], seconds: float = 30) -> Any:
-    """Wait until something is true, and return it."""
+    """Wait until a function returns something true, and return it."""
     end = time.monotonic() + seconds
     while not (found := happened()):
         assert time.monotonic() < end, "it never happened"
@@ -258,23 +258,23 @@ def signalled(pid: int, number: int) -> None:
 
 
 def lines(text: str) -> list[str]:
-    """Return the lines of a stream that say something."""
+    """Return the lines that are not blank."""
     return [line for line in text.splitlines() if line.strip()]
 
 
 def flip(path: Path, at: int, mask: int = 0xFF) -> None:
-    """Change one byte of a file and nothing else that a reader of sizes would see."""
+    """Change one byte of a file, but not its size."""
     raw = bytearray(path.read_bytes())
     raw[at] ^= mask
     path.write_bytes(raw)
 
 
 def footer(raw: bytes) -> range:
-    """Return where the footer of a Parquet file stands, its length and the closing mark included."""
+    """Return the range of a Parquet file's footer, including its length and the closing mark."""
     return range(len(raw) - 8 - int.from_bytes(raw[-8:-4], "little"), len(raw))
 
 
-# Jobs for engines. They stand here because workers import them by name.
+# Jobs for executors. They are here because workers import them by name.
 
 
 def double(number: int) -> int:
@@ -282,7 +282,7 @@ def double(number: int) -> int:
 
 
 def noted(job: tuple[str, int]) -> int:
-    """Leave a mark that the job was started."""
+    """Make a file that shows that the job was started."""
     folder, number = job
     (Path(folder) / f"{number}-{os.getpid()}-{time.monotonic_ns()}").touch()
     return number
@@ -290,7 +290,7 @@ def noted(job: tuple[str, int]) -> int:
 
 @dataclass(frozen=True)
 class AtHome:
-    """A job that says what it needs, and takes some time."""
+    """A job with a home, which takes some time."""
 
     home: str
 
@@ -302,7 +302,7 @@ def worker_of(job: AtHome) -> tuple[str, int]:
 
 
 def deadly_once(job: tuple[str, int]) -> int:
-    """Kill the worker of job 3, but only the first."""
+    """Kill the first worker that runs job 3."""
     folder, number = job
     if number == 3:
         try:
@@ -314,7 +314,7 @@ def deadly_once(job: tuple[str, int]) -> int:
 
 
 def deadly(job: tuple[str, int]) -> int:
-    """Kill every worker that meets job 3."""
+    """Kill every worker that runs job 3."""
     noted(job)
     if job[1] == 3:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -337,12 +337,12 @@ class OddError(Exception):
 
 
 def odd_fault(number: int) -> None:
-    """Fail in a way that cannot travel."""
+    """Raise an error that cannot be pickled."""
     raise OddError(number)
 
 
 def faulty(job: tuple[str, int]) -> int:
-    """Fail at job 3, slowly work otherwise."""
+    """Fail at job 3, and work slowly otherwise."""
     noted(job)
     if job[1] == 3:
         raise ValueError("job 3 is wrong")

@@ -1,8 +1,8 @@
-"""Runs of the command that cannot harm: each in a process of its own, which memory, time and signals may end.
+"""Confined runs of the command: each in its own process, with limits of memory and time.
 
-What is read here reaches libraries of other people's in C and Rust, which may abort, print, or take all memory. Run as
-a script this file is the process that the others are forked from, with all modules loaded, so that a run takes some
-ten milliseconds. It has no threads.
+The input reaches third-party libraries in C and Rust, which may abort, print, or use up all memory. Run as a script,
+this file is the process from which the runs are forked, with all modules loaded and without threads, so that a run
+takes some ten milliseconds.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 MOST_BYTES = 4 << 30
-"""Bytes that a run may take before the kernel refuses it more; MOST_MB and MOST_SECONDS are what a test accepts."""
+"""Bytes that the kernel allows a run; MOST_MB and MOST_SECONDS are what a test accepts."""
 MOST_MB, MOST_SECONDS = 1000, 10
 STUCK = 60
-"""Seconds after which a run is ended."""
+"""Seconds after which a run is killed."""
 TRACEBACK = 99
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run ended: exit code (negative for a signal), what it printed, CPU seconds, and MB at its largest."""
+    """The end of a run: exit code (negative for a signal), output, CPU seconds, and peak memory in MB."""
 
     exit_code: int
     stdout: str
@@ -42,7 +42,7 @@ class Ended:
 
 
 class Forks:
-    """The process that runs are forked from."""
+    """The process from which runs are forked."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -60,12 +60,12 @@ class Forks:
 
 @cache
 def forks() -> Forks:
-    """Return the process of this session; it ends when its input does."""
+    """Return the process of this test session; it ends when its input is closed."""
     return Forks()
 
 
 def serve() -> None:
-    """Answer each line of input, the arguments of a run and its folder, with how it ended."""
+    """For each line of input (the arguments of a run and its folder), run the command and print how it ended."""
     import pipeline.cli
     from pipeline.cli.group import COMMANDS
     from pipeline.errors import CarraraError
@@ -76,7 +76,7 @@ def serve() -> None:
         for line in sys.stdin:
             args, cwd = json.loads(line)
             if args[0] == "plan":
-                with suppress(CarraraError):  # the recipe may be at fault
+                with suppress(CarraraError):  # the recipe may be invalid
                     _warm(args, cwd)
             said = [Path(place) / name for name in ("stdout", "stderr")]
             sys.stdout.write(json.dumps(_forked(args, cwd, said)) + "\n")
@@ -84,7 +84,7 @@ def serve() -> None:
 
 
 def _warm(args: Sequence[str], cwd: str) -> None:
-    """Make the pools of a plan once, which do not depend on profiles."""
+    """Make the pools of a plan once before forking; they do not depend on profiles."""
     from pipeline.assemble.jobs import pool_of
     from pipeline.assemble.plan import make_plan
     from pipeline.recipe import load_recipe

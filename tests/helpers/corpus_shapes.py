@@ -1,4 +1,4 @@
-"""Folders in the shapes that corpora are imported from, with text of our own."""
+"""Folders in the shapes that corpora are imported from, with generated text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def founder(number: int) -> str:
 
 
 class Land:
-    """Passages about places: the one that tells a founder, and others beside it."""
+    """Makes passages about places: some name a founder, and the others are filler."""
 
     def __init__(self, seed: int = 1) -> None:
         self.rng, self.count = Random(seed), 0
@@ -47,7 +47,7 @@ class Land:
         }
 
     def asked(self, number: int, others: int, golds: int = 1, words: int = 60) -> tuple[Record, list[Record]]:
-        """Return a question with its passages: those that are needed first."""
+        """Return a question and its passages, needed ones first."""
         told = [self.passage(f"It has a sister town, number {number}.", words) for _ in range(golds - 1)]
         told.append(self.passage(f"The town of the {number}th charter was founded by {founder(number)}.", words))
         record = {
@@ -69,7 +69,7 @@ def kilt(
     depths: int = 6,
     told: bool = True,
 ) -> Path:
-    """Write a file of HELMET: every question as often as its passages stand at other places."""
+    """Write a file of HELMET: a row for each question and each place of its needed passages."""
     land, rows, depths = Land(first + k), [], depths if golds == 1 else 3
     for number in range(first, first + questions):
         record, ctxs = land.asked(number, k - golds, golds, words)
@@ -125,7 +125,7 @@ def alce(root: Path) -> Path:
 
 
 def beir_graded(root: Path, questions: int = 10, graded: int = 12, others: int = 40) -> Path:
-    """A folder of BEIR whose questions have passages of grades 2 and 1, and one that was judged worthless."""
+    """Write a BEIR folder whose questions have passages of grades 2, 1 and, once, 0."""
     land, corpus, queries, judged = Land(5), [], [], []
     for number in range(questions):
         ctxs = [land.passage(f"It has to do with the {number}th charter.") for _ in range(graded)]
@@ -186,7 +186,7 @@ def documents(root: Path, count: int = 12, *, questions: bool = True) -> Path:
 
 
 def labelled(root: Path, labels: int = 6, texts: int = 240) -> Path:
-    """Write texts with labels of unequal frequency, to be shown and to be asked."""
+    """Write texts with labels of unequal frequency, to show and to ask."""
     land = Land(6)
     names = [f"{WORDS[n % len(WORDS)]}_{WORDS[n // len(WORDS)]}" for n in range(labels)]
     for part, count in (("train", texts), ("test", labels * 2)):
@@ -199,7 +199,7 @@ def labelled(root: Path, labels: int = 6, texts: int = 240) -> Path:
 
 
 def graded(root: Path, queries: int = 5, k: int = 60) -> Path:
-    """Write a file of HELMET's re-ranking: of every four passages three have a grade."""
+    """Write a file of HELMET's re-ranking: three of every four passages have a grade above 0."""
     land, rows = Land(9), []
     for query in range(queries):
         ctxs = [{**land.passage(f"It is mill {query}."), "label": (3, 2, 1, 0)[n % 4]} for n in range(k)]
@@ -211,7 +211,7 @@ def graded(root: Path, queries: int = 5, k: int = 60) -> Path:
 
 
 def several(root: Path, questions: int = 8) -> Path:
-    """Write a file of ALCE: questions with three answers, of which one to three passages hold each."""
+    """Write a file of ALCE: questions with three answers, each in one to three passages."""
     land, records = Land(10), []
     for number in range(questions):
         names = [founder(10 * number + n) for n in range(3)]

@@ -1,4 +1,4 @@
-"""Dask clusters of processes on this machine. Workers preload this file: it gives them small shards and slow rows."""
+"""Local Dask clusters. Workers preload this file, which gives them small shards and slow rows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import builds
 
 QUIET = ("--no-dashboard",)
 BARE, BARE_PATH = (sys.executable, "-S"), {"PYTHONPATH": get_path("purelib")}
-"""A Python, and what it needs in its environment, that reads no .pth files, so that no checkout is found."""
+"""A Python that reads no .pth files, so that it finds no checkout, and the environment that it needs."""
 
 
 class Cluster:
-    """A scheduler and its workers, in a folder of their own; nothing of it outlives the block.
+    """A scheduler and its workers in a folder; the end of the block kills all processes.
 
-    A scheduler that is `bare` has the packages that are installed, but not Carrara, which is in a checkout.
+    A `bare` scheduler has the installed packages, but not Carrara, which is in a checkout.
     """
 
     def __init__(self, folder: Path, *, bare: bool = False) -> None:
@@ -35,7 +35,7 @@ class Cluster:
         self.start_scheduler()
 
     def start_scheduler(self, port: int = 0) -> None:
-        """Start the scheduler, also one in place of one that died."""
+        """Start the scheduler, also to replace a dead one."""
         self.file.unlink(missing_ok=True)
         self.scheduler = self._start(
             "scheduler", "--host", "127.0.0.1", "--port", port, "--scheduler-file", self.file, "--idle-timeout", 300,
@@ -47,7 +47,7 @@ class Cluster:
     def worker(
         self, *options: object, nanny: bool = False, path: Sequence[Path] = (), pause: float = 0
     ) -> subprocess.Popen[bytes]:
-        """Start a worker, perhaps below a nanny, that finds packages first in the folders of `path`."""
+        """Start a worker, perhaps with a nanny; it looks for packages in the folders of `path` first."""
         own = self.folder / f"worker-{len(self.started)}"
         own.mkdir()
         here = Path(__file__).resolve()
@@ -88,7 +88,7 @@ class Cluster:
         return re.findall(r"Start worker at: +(tcp://[\d.:]+)", self.logs[worker.pid].read_text())[-1]
 
     def stop(self, process: subprocess.Popen[bytes], number: int = signal.SIGKILL) -> None:
-        """Kill a process and all that it started."""
+        """Kill a process and all processes of its group."""
         for pid in builds.group_of(process.pid):
             builds.signalled(pid, number)
         process.wait(timeout=30)
@@ -102,10 +102,10 @@ class Cluster:
 
 
 def dask_setup(worker: Any) -> None:
-    """Give a worker small shards and slow rows; Dask calls this where the file is preloaded."""
+    """Give a worker small shards and slow rows; Dask calls this when it preloads the file."""
     builds.make_small()
 
 
 def writers(out: Path) -> set[int]:
-    """Return the processes that are writing a shard below a folder, or died of it."""
+    """Return the processes that are writing a shard below a folder, or died while doing so."""
     return {int(half.name.rpartition("-")[2]) for half in out.glob("o200k/data/*/*/*.part-*")}

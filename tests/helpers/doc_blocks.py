@@ -1,4 +1,4 @@
-"""Code blocks of pages in Markdown, and how a stranger would run them: all that is filled in is named here."""
+"""Code blocks of Markdown pages, to be run as a reader would; all placeholders are listed here."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,})(?P<kind>\S*)\n(?P<text>.*?)^(?P=fence)\n", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 NAMED = re.compile(r"^`([\w.-]+)`:\n\n\Z", re.MULTILINE)
-"""A line that says that the block behind it is a file."""
+"""A line that states that the block after it is a file."""
 KINDS = ("sh", "bash", "python", "yaml", "json", "toml", "text")
-"""What a block of ours may be; `text` is shown and not run."""
+"""The allowed kinds of blocks; `text` is not run."""
 
 GIVEN = (
     "http://localhost:8000",
@@ -24,12 +24,12 @@ GIVEN = (
     "/path/to/eval_hub",
     "/path/to/Skills",
 )
-"""What only the reader knows. Everything else must stand in a block as it is."""
+"""The placeholders that a reader has to replace; the rest of a block must run as it is."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, its text, the heading it stands under, and the file that it is, if it is one."""
+    """A fenced block: its language, its text, the heading above it, and its file name, if it is a file."""
 
     kind: str
     text: str
@@ -37,7 +37,7 @@ class Block:
     file: str = ""
 
     def filled(self, given: Mapping[str, str]) -> str:
-        """Return the text with what only the reader knows."""
+        """Return the text with placeholders replaced."""
         text = self.text
         for name in sorted(given, key=len, reverse=True):
             assert name in GIVEN, name

@@ -1,4 +1,4 @@
-"""Blocks of pages that run in a shell as they stand, on stand-ins for the commands of a cluster."""
+"""Runs blocks of pages in a shell as they are, with stand-ins for the commands of a cluster."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def block_of(page: str, heading: str, kind: str = "bash") -> str:
 
 
 def changed(block: str, *changes: tuple[str, str]) -> str:
-    """Return a block with what only a reader knows; each of it must be there."""
+    """Return a block with replacements, each of which must apply."""
     for old, new in changes:
         assert old in block, old
         block = block.replace(old, new)
@@ -47,7 +47,7 @@ def changed(block: str, *changes: tuple[str, str]) -> str:
 
 
 def run(block: str, folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a block in a folder; nothing that it left in the background outlives it."""
+    """Run a block in a folder, and kill what it left in the background."""
     commands = folder / "bin"
     commands.mkdir(exist_ok=True)
     for name, text in COMMANDS.items():

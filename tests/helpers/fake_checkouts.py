@@ -1,7 +1,7 @@
-"""What blocks of READMEs find at `/path/to/...`, and commands that need a device: each looks at what it is given.
+"""Stand-ins for checkouts at `/path/to/...` in READMEs, and for commands that need a device.
 
-They do no more than the real ones' first steps: they read the files and options that a block names, and fail where the
-real one would.
+They only imitate the first steps of the real ones: they read the files and options in a block, and fail where the real
+ones would.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ SCRIPT = '#!/bin/sh\nexec "{python}" "{script}" "$@"\n'
 
 
 def lay_out(folder: Path) -> dict[str, str]:
-    """Write all of it below a folder; return what stands for which path, and ``PATH`` and ``PYTHONPATH`` to set."""
+    """Write all stand-ins below a folder; return the path of each checkout, by its placeholder."""
     for name, files in CHECKOUTS.items():
         for path, text in files.items():
             _write(folder / name / path, text)

@@ -1,4 +1,4 @@
-"""Stores for tests: one in memory for each test, and one that fails as it is told to."""
+"""A store in memory for tests, which can be made to fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.storage import objects, requests
 
 
 class Faulty(MemoryFileSystem):  # type: ignore[misc]
-    """A store in memory whose calls fail as often as `faults` has errors for them; `calls` counts them."""
+    """A store in memory whose calls raise the errors in `faults`, one each; `calls` lists all calls."""
 
     faults: ClassVar[dict[str, list[Exception]]] = {}
     calls: ClassVar[list[tuple[str, str]]] = []
@@ -43,7 +43,7 @@ class Faulty(MemoryFileSystem):  # type: ignore[misc]
 
 @contextmanager
 def faulty() -> Iterator[type[Faulty]]:
-    """Let ``memory://`` fail as it is told, without pauses."""
+    """Make ``memory://`` a new `Faulty` store, without pauses between retries."""
     store = type("OneStore", (Faulty,), {"store": {}, "pseudo_dirs": [""], "faults": {}, "calls": []})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(requests, "system", lambda url: store(skip_instance_cache=True))

@@ -1,4 +1,4 @@
-"""Small frozen releases to copy, to extend and to break."""
+"""Small frozen releases, to copy, extend and break."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ SHARD = "bio/32k/test-00001-of-00003"
 def written(
     path: Path, cells: Sequence[tuple[Any, ...]] = CELLS, version: str = "1.0.0", seed: int = 7, tier: str = "32k"
 ) -> Path:
-    """Write a recipe of some strata."""
     names = ("family", "subtask", "complexity", "lengths", "rows")
     tables = [STRATA.format(**dict(zip(names, cell, strict=True))) for cell in cells]
     path.write_text("\n".join([TOP.format(version=version, seed=seed, tier=tier), *tables]), encoding="ascii")
@@ -45,14 +44,14 @@ def written(
 
 
 def carrara(*words: str | Path | int) -> Result:
-    """Run the command in this process, which has read nothing yet."""
+    """Run the command in this process, with empty caches."""
     builds.forget()
     engine = ("--workers", "1") if words[0] in ("build", "extend", "verify") else ()
     return CliRunner().invoke(cli, [*map(str, words), *engine])
 
 
 def said(done: Result) -> str:
-    """Return the one line of an error."""
+    """Return the single line of an error."""
     assert done.exit_code == 1, done.output
     (line,) = done.stderr.splitlines()
     assert line.startswith("carrara: ")
@@ -60,13 +59,13 @@ def said(done: Result) -> str:
 
 
 def went(done: Result) -> str:
-    """Return what a command printed that went well."""
+    """Return the output of a command that succeeded."""
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
 def published(built: Path, folder: Path, profile: str = "o200k") -> Path:
-    """Copy what is published of a profile, answers and all."""
+    """Copy a profile's folder as it is published, with answers."""
     folder.mkdir()
     for part in ("data", "keys"):
         shutil.copytree(built / profile / part, folder / part)
@@ -75,7 +74,7 @@ def published(built: Path, folder: Path, profile: str = "o200k") -> Path:
 
 
 def rewritten(path: Path, change: Callable[[list[Row]], None]) -> None:
-    """Write a shard again with other rows, as sound a file as it was."""
+    """Write a shard again with changed rows, as a valid file."""
     table = pq.read_table(path)
     rows = table.to_pylist()
     change(rows)
@@ -83,9 +82,9 @@ def rewritten(path: Path, change: Callable[[list[Row]], None]) -> None:
 
 
 def resealed(folder: Path, *, retold: bool = False) -> None:
-    """Give a manifest the digests of the files that are there, as who tampers with both would.
+    """Update a manifest to the digests of the present files, like somebody who tampers with both.
 
-    With `retold` it also says of the rows what they are: the digests of shards, and the tables of the tier.
+    With `retold`, also update row digests and the tier's tables.
     """
     manifest = json.loads((folder / "manifest.json").read_text(encoding="ascii"))
     for made in manifest["tiers"].values():
@@ -113,7 +112,7 @@ DROPPED = ("complexity", "target", "answers", "needles")
 
 
 def withheld(folder: Path) -> Path:
-    """Take the answers out of a published folder, as `publish` does with keys withheld."""
+    """Remove the answers from a published folder, as `publish` does when keys are withheld."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="ascii"))
     for made in manifest["tiers"].values():
         made["strata"] = list(_merged(made["strata"]))
@@ -129,7 +128,7 @@ def withheld(folder: Path) -> Path:
 
 
 def _merged(strata: Iterable[Row]) -> Iterable[Row]:
-    """Return strata as far as the columns that are left tell them apart."""
+    """Return strata merged where the remaining columns cannot tell them apart."""
     cells: dict[str, Row] = {}
     for cell in strata:
         kept = {name: value for name, value in cell.items() if name not in ("complexity", "knobs")}
@@ -138,7 +137,7 @@ def _merged(strata: Iterable[Row]) -> Iterable[Row]:
 
 
 def _public(folder: Path, shard: Row) -> Row:
-    """Take the answers out of a shard, and put an index of what is left beside it."""
+    """Remove the answers from a shard, and write an index of the rest."""
     path, index = (folder / part / f"{shard['shard']}.parquet" for part in ("data", "index"))
     table = _shown(pq.read_table(path))
     pq.write_table(table, path)
@@ -149,7 +148,7 @@ def _public(folder: Path, shard: Row) -> Row:
 
 
 def _shown(table: pa.Table) -> pa.Table:
-    """Drop what tells an answer, and give the forms of pairs other names."""
+    """Drop what gives away an answer, and change the ids of pairs."""
     rows = table.to_pylist()
     for row in rows:
         kept = json.loads(row["metadata"])

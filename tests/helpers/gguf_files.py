@@ -1,4 +1,4 @@
-"""GGUF files made by hand: a table of metadata, and no tensor."""
+"""Handmade GGUF files, with metadata and no tensors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def metadata(files: dict[str, bytes], pre: str, **more: Any) -> dict[str, Any]:
-    """Return the metadata that llama.cpp's converter makes of a model's files."""
+    """Return the metadata that llama.cpp's converter makes from a model's files."""
     made = json.loads(files["tokenizer.json"])
     vocabulary, special = made["model"]["vocab"], {each["content"] for each in made["added_tokens"]}
     tokens = sorted(vocabulary, key=vocabulary.__getitem__)
@@ -32,7 +32,7 @@ def metadata(files: dict[str, bytes], pre: str, **more: Any) -> dict[str, Any]:
 
 
 def write(path: Path, data: dict[str, Any]) -> Path:
-    """Write a GGUF file that holds nothing but metadata."""
+    """Write a GGUF file with only metadata."""
     body = b"".join(_text(name) + struct.pack("<I", _kind(value)) + _packed(value) for name, value in data.items())
     path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(data)) + body)
     return path

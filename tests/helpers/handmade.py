@@ -1,4 +1,4 @@
-"""Small splits made by hand, without a build: rows of any family, tier and length with the keys that a test wants."""
+"""Small handmade splits, without a build: rows of any family, tier and length, with the keys that a test needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 
 def row(number: int, *, tag: str = TAG, form: str = "", depth: float | None = 0.5, **given: Any) -> Row:
-    """Return a row of bio.standard at 2,048 tokens, but for what is given."""
+    """Return a row of bio.standard at 2,048 tokens, with the given columns changed."""
     made: Row = {"family": "bio", "subtask": "standard", "tier": "32k", "tokenizer": "o200k", "frame": "chat"}
     made |= {"scorer": "exact", "length": 2048, "complexity": 1, "prompt_tokens": 100, "template_tokens": 7}
     made |= {"max_new_tokens": 64, "shots": 0, "task_version": 1, "question": "Where does Ann Bee work?"}
@@ -43,7 +43,7 @@ def row(number: int, *, tag: str = TAG, form: str = "", depth: float | None = 0.
 
 
 def pair(number: int, **given: Any) -> list[Row]:
-    """Return both forms of a pair of bio.idk."""
+    """Return both rows of a pair of bio.idk."""
     both = {"subtask": "idk", "scorer": "idk_pair", **given}
     stated = row(number, form="a", complexity=1, baselines={"uniform": 0.1, "refusal": 0.0}, **both)
     unstated = {"target": "Not stated", "baselines": {"uniform": 0.0, "refusal": 1.0}}
@@ -96,11 +96,9 @@ def _plain(rows: Iterable[Row], names: Sequence[str]) -> list[Row]:
 
 
 def lines(path: Path, said: Iterable[object]) -> Path:
-    """Write JSON Lines."""
     path.write_text("".join(json.dumps(each) + "\n" for each in said), encoding="utf-8")
     return path
 
 
 def answers(rows: Iterable[Row]) -> list[dict[str, str]]:
-    """Return right predictions."""
     return [{"id": each["id"], "prediction": each["target"]} for each in rows]

@@ -1,4 +1,4 @@
-"""What strangers may send: splits, locks and recipes, values that do harm, and a command that is held to its word."""
+"""Untrusted input: splits, locks and recipes, harmful values, and checks of the command's behavior on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pipeline.verify.lock import Lock, PoolLock, ProfileLock, ShardLock, SplitLo
 from time_bounds import within
 
 ESCAPED = Path("/tmp/carrara-escaped")
-"""What a path that climbs leads to; nothing may ever be there."""
+"""Where a path with ``..`` leads; nothing may ever be there."""
 CLIMBING = f"../../../../../../../../../..{ESCAPED}"
 CODE = f'x"\nimport pathlib; pathlib.Path("{ESCAPED}").touch()  #'
 DEEP = "[" * 100_000
@@ -32,13 +32,13 @@ HOSTILE: tuple[Any, ...] = (
     *([], {}, [None], {"": None}, [[]], {"32k": None}, {"../x": {}}, ["a"] * 300),
 )  # fmt: skip
 ASKED = ("--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--max-retries", "0", "--timeout", "1")
-"""How `carrara run` asks a server that is not there."""
+"""Options of `carrara run` for a server that does not exist."""
 MOST_SECONDS = 10
 ROWS = [handmade.row(number) for number in range(3)] + handmade.pair(3)
 
 
 def split(folder: Path) -> Path:
-    """Write a sound split of a few rows."""
+    """Write a valid split of a few rows."""
     return handmade.split(folder, ROWS)
 
 
@@ -62,14 +62,13 @@ def lock(path: Path, rows: int = 6, **changed: Any) -> Path:
 
 
 def told(folder: Path, change: Callable[[Any], Any]) -> None:
-    """Change the manifest of a split."""
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text(encoding="ascii"))
     path.write_text(json.dumps(change(manifest) or manifest), encoding="ascii")
 
 
 def put(tree: Any, place: tuple[Any, ...], value: Any) -> None:
-    """Put a value into a tree of lists and tables; `...` takes out what is there."""
+    """Put a value into a tree of lists and dicts; `...` removes the present value."""
     *way, last = place
     for step in way:
         tree = tree[step]
@@ -80,14 +79,14 @@ def put(tree: Any, place: tuple[Any, ...], value: Any) -> None:
 
 
 def places(tree: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the place of every value in a tree of lists and tables."""
+    """Yield the place of every value in a tree of lists and dicts."""
     for step, value in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
         yield (*way, step)
         yield from places(value, (*way, step))
 
 
 def recast(folder: Path, column: str, value: Any) -> None:
-    """Give all rows of a split one value in a column, of whatever type it is, in data and keys."""
+    """Set a column of all rows of a split, in data and keys, to a value of any type."""
     for path in folder.glob("*/*/*/*.parquet"):
         table = pq.ParquetFile(path).read()
         at = table.schema.get_field_index(column)
@@ -122,7 +121,7 @@ def commands(folder: Path, out: Path, predictions: Path) -> dict[str, list[str]]
 
 
 def held(args: list[str], home: Path, out: Path) -> Result:
-    """Run a command: it ends soon, with a code of ours, one line of error, and no file but below `out`."""
+    """Run a command; check that it ends soon, with a known exit code and one-line errors, and writes only in `out`."""
     before = _files(home, out)
     with within(MOST_SECONDS, args):
         done = CliRunner().invoke(cli, args)

@@ -1,4 +1,4 @@
-"""What strangers may send, made up by the thousand, and a command that is held to its word in a process of its own."""
+"""Fuzzed untrusted input, and checks of the command's behavior on it in confined runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ few = settings(
 
 
 def held(home: Path, *args: object, most_mb: float = MOST_MB, most_seconds: float = MOST_SECONDS) -> Ended:
-    """Run a command as a stranger's file has it: an end of ours, in one line, and no file but below `out`."""
+    """Run a command confined, and check its exit code, limits, errors in one line, and that it writes only in `out`."""
     before, done = _files(home), forks().run(args, home)
     assert done.exit_code in (0, 1, 2, 130), done
     assert done.seconds < most_seconds, done
@@ -64,7 +64,7 @@ NASTY = st.sampled_from(
 
 
 def changed(draw: Callable[..., Any], tree: Any) -> Any:
-    """Return a tree of lists and tables in which one to three values are others, or gone."""
+    """Return a tree of lists and dicts with one to three values replaced or removed."""
     tree = json.loads(json.dumps(tree))
     for _ in range(draw(st.integers(1, 3))):
         places = list(hostile.places(tree))
@@ -74,7 +74,7 @@ def changed(draw: Callable[..., Any], tree: Any) -> Any:
 
 
 def spoilt(draw: Callable[..., Any], raw: bytes) -> bytes:
-    """Return bytes of which some are others, gone, more, or cut off."""
+    """Return bytes with some changed, removed, repeated, inserted, or cut off."""
     for _ in range(draw(st.integers(1, 4))):
         at, size = draw(st.integers(0, len(raw))), draw(st.integers(1, 64))
         new = draw(

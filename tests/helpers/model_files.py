@@ -1,4 +1,4 @@
-"""Models' files in the very layout of the Hub, made of what is on this machine."""
+"""Models' files in the layout of the Hub, made locally."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OWN_CODE = b"raise SystemExit('the code of a model was run')\n"
 
 
 def trained(size: int = 600) -> tokenizers.Tokenizer:
-    """Return a small vocabulary of the kind that today's models have."""
+    """Return a small byte-level BPE vocabulary, as today's models have."""
     made = tokenizers.Tokenizer(tokenizers.models.BPE())
     split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(PATTERN), "isolated")
     level = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -44,7 +44,7 @@ def trained(size: int = 600) -> tokenizers.Tokenizer:
 
 @cache
 def small(template: str = TEMPLATE, size: int = 600) -> dict[str, bytes]:
-    """Return the files of a small model, by their names in its repo."""
+    """Return the files of a small model, by name."""
     config = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>"}
     return {
         "tokenizer.json": trained(size).to_str().encode(),
@@ -57,12 +57,11 @@ def small(template: str = TEMPLATE, size: int = 600) -> dict[str, bytes]:
 
 
 def with_code() -> dict[str, bytes]:
-    """Return the files of a model whose tokenizer is made by its own code."""
+    """Return the files of a model whose tokenizer needs the model's own code."""
     return small() | {"tokenizer_config.json": json.dumps(CODE).encode(), "tokenization_own.py": OWN_CODE}
 
 
 def folder_of(files: dict[str, bytes], folder: Path) -> Path:
-    """Write a model's files into a folder."""
     folder.mkdir(parents=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)

@@ -1,4 +1,4 @@
-"""A reader of the texts that the pools give: rules of its own, by which each text is right or has a fault."""
+"""Grammar rules for the texts in pools, independent of the code that writes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARTICLES = "bring|call|fold|give|hand|hang|lock|pack|pick|put|send|set|take|thr
 SPEAKERS = "|".join(sorted({line[2:] for line in pool("writing/people")}))
 WEATHERS = "drizzle|fog|wind|frost|sunshine|rain|sleet|heat|thunder|mist"
 NOT_A_SUBJECT = "".join(f"(?<!(?:along|.hand), and on {day} )" for day in DAYS)
-"""Before what is told of a text's subject, which may be weather: whatever comes to hand, and on Tuesday it was rain."""
+"""A lookbehind for phrases where "it" is the text's subject, which may be weather: "and on Tuesday it was rain"."""
 SAYING = "asked|called|cried|said|whispered"
 RULES = {
     "a word twice": r"(?i)\b(?!had\b|that\b)([a-z]+) \1\b",
@@ -77,16 +77,16 @@ OF_WORLDS = {
     "a granary with an architect": r"\bformer granary\b",
     "given free": r"\bgiven (?:them|it) free\b",
 }
-"""Rules for documents, notes, traces and code, which are not prose throughout: names and codes stand in them."""
+"""Rules for documents, notes, traces and code, which contain names and codes besides prose."""
 COMPILED_OF_WORLDS = {name: re.compile(pattern) for name, pattern in OF_WORLDS.items()}
 MARKS = re.compile(r"(?m)^\(?[A-Za-z0-9]{1,3}[.)] ?|\([a-z0-9]\)")
-"""What numbers a list: its brackets have no partners."""
+"""List numbers, whose brackets have no partners."""
 SHOWN = 35
-"""Characters beside a fault, in what is shown of it."""
+"""Characters shown on either side of a fault."""
 
 
 def faults(text: str, topic: Topic | None = None) -> Iterator[tuple[str, str]]:
-    """Yield each fault of a text, by name, with the words around it."""
+    """Yield each fault of a text: the rule's name, and the words around it."""
     rules = (*COMPILED.items(), *(_about(topic) if topic else ()))
     yield from ((name, _around(text, found)) for name, rule in rules for found in rule.finditer(text))
     if text.count('"') % 2:
@@ -97,7 +97,7 @@ def faults(text: str, topic: Topic | None = None) -> Iterator[tuple[str, str]]:
 
 
 def world_faults(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each fault of a text of the worlds that are no writing, by name, with the words around it."""
+    """Yield each fault of a text of the worlds other than `writing`, by the rules OF_WORLDS."""
     yield from (
         (name, _around(text, found)) for name, rule in COMPILED_OF_WORLDS.items() for found in rule.finditer(text)
     )
@@ -109,7 +109,7 @@ def _around(text: str, found: re.Match[str]) -> str:
 
 @cache
 def _about(topic: Topic) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return rules about the words of a topic: the verbs of its plurals, and the article before its sounds."""
+    """Return rules for the words of a topic: the verbs of its plurals, and the article before its sounds."""
     names = (topic.name,) if topic.number == "plural" else ()
     ones = () if topic.ones == topic.name else (topic.ones,)
     plurals = _either((*ones, topic.doers, *topic.part, *names))
@@ -135,5 +135,4 @@ def _either(words: Iterable[str]) -> str:
 
 @cache
 def topic_named(name: str) -> Topic:
-    """Return a topic by its name."""
     return next(topic for topic in topics() if topic.name == name)

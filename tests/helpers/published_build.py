@@ -1,4 +1,4 @@
-"""A small build of every task, of a seed that cannot be guessed, and what is published of it."""
+"""A small build of every task with a secret seed, and its published folders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTES = Notes("### New\n\n- All of it.", "2026-01-31")
 
 
 def built(folder: Path) -> Split:
-    """Build the smoke recipe with another seed, and tasks that it does not ask."""
+    """Build the smoke recipe with another seed and with the tasks that it lacks."""
     path = folder / "mine.toml"
     text = recipe.recipe_text("smoke").replace("seed = 20261121", f"seed = {SEED}")
     path.write_text(text, encoding="utf-8")
@@ -46,13 +46,13 @@ def files(folder: Path) -> list[Path]:
 
 
 def rows(folder: Path, part: str, columns: list[str] | None = None) -> list[dict[str, Any]]:
-    """Return the rows of all shards below a part of a published folder, by path."""
+    """Return the rows of all shards in a part of a published folder, in order of path."""
     paths = sorted((folder / part).rglob("*.parquet"))
     return [row for path in paths for row in pq.ParquetFile(path).read(columns=columns).to_pylist()]
 
 
 def strings(value: object) -> Iterator[str]:
-    """Yield every string in a value of plain types; strings that hold JSON are opened."""
+    """Yield every string (or number as a string) in a value of plain types, also inside strings of JSON."""
     if isinstance(value, dict):
         for inside in (*value.keys(), *value.values()):
             yield from strings(inside)

@@ -1,4 +1,4 @@
-"""Folders that all workers of a test run share: the first worker that needs one fills it, and the others wait."""
+"""Folders that all workers of a test run share; the first worker that needs one fills it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from filelock import FileLock
 
 
 def shared_folder(factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], object]) -> Path:
-    """Return a folder that `fill` has filled once in this run, whichever worker asks; tests must not change it."""
+    """Return a folder that `fill` fills once per test run; tests must not change it."""
     root = factory.getbasetemp()
     folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / f"shared-{name}"
     filled = folder.with_suffix(".filled")

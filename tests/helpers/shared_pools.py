@@ -1,4 +1,4 @@
-"""Pools in memory, each made once for all tests of a process."""
+"""Pools in memory, made once for all tests of a process."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ POOLS = PoolCache(1 << 28)
 
 
 def pool_of(seed: int, spec: PoolSpec) -> Pool:
-    """Return a pool of a build with a seed."""
+    """Return a pool as made for a build with this seed."""
     return POOLS.get((seed, spec.name, spec.version, spec.tier, spec.source), lambda: made_pool(seed, spec))

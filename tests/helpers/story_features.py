@@ -1,6 +1,6 @@
-"""What is to be seen of a story without reading its words: the look of story, question and choices.
+"""Surface features of a story, its question and its choices, which do not depend on the meaning of words.
 
-A logistic regression on these features is judged on rows that it has not seen.
+A logistic regression on these features is evaluated on held-out rows.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from surface_learner import auc, regression
 
 JOINERS = ("and", "but", "which", "who", "not", "only", "by", "for", "of", "to", "that", "former", "latter", "first")
 FAR = 12
-"""Words from which on a distance is far."""
+"""Distances are capped at so many words."""
 
 
 def class_features(sample: Sample) -> list[float]:
-    """Return what is to be seen of one row without knowing what its words mean."""
+    """Return the features of one row."""
     story = sample.relevant[0]
     words = WORD.findall(story.lower())
     asked = noun_positions(story, sample.latent["noun"])
@@ -38,7 +38,7 @@ def class_features(sample: Sample) -> list[float]:
 
 
 def _gaps(asked: Sequence[int], found: Sequence[int]) -> list[float]:
-    """Mark which signed distances, in words, there are between the asked thing and a stated choice."""
+    """Mark the signed distances in words, all and the nearest, between the asked thing and stated choices."""
     gaps = {max(-FAR, min(FAR, place - noun)) for place in found for noun in asked}
     nearest = min((place - noun for place in found for noun in asked), key=abs)
     marked = [float(gap in gaps) for gap in range(-FAR, FAR + 1)]
@@ -46,13 +46,13 @@ def _gaps(asked: Sequence[int], found: Sequence[int]) -> list[float]:
 
 
 def _choice_gaps(asked: Sequence[int], choices: Sequence[Sequence[int]]) -> list[float]:
-    """Return how near each choice comes to the asked thing, and which comes nearest."""
+    """Return how near each choice is to the asked thing, and which is nearest."""
     gaps = [min((abs(place - noun) for place in places for noun in asked), default=99) for places in choices]
     return [*(1 / (1 + gap) for gap in gaps), *(float(gap == min(gaps)) for gap in gaps)]
 
 
 def _sentence(story: str, sample: Sample) -> list[float]:
-    """Return how the sentences look in which the asked thing stands."""
+    """Return features of the sentences that mention the asked thing."""
     noun = sample.latent["noun"].removeprefix("the ")
     sentences = story.rstrip(".\n").split(". ")
     parts = [re.split(rf"\b{noun}\b", said, flags=re.IGNORECASE) for said in sentences]
@@ -73,7 +73,7 @@ def _sentence(story: str, sample: Sample) -> list[float]:
 def held_out_auc(
     unknown: Sequence[Sample], known: Sequence[Sample], features: Callable[[Sample], list[float]] = class_features
 ) -> float:
-    """Train on the even rows of both classes, and return the AUC on the odd ones."""
+    """Train on the even rows of both classes, and return the AUC on the odd rows."""
     rows = np.array([features(sample) for sample in (*unknown, *known)])
     truth = np.array([0.0] * len(unknown) + [1.0] * len(known))
     held = np.array([*(place % 2 for place in range(len(unknown))), *(place % 2 for place in range(len(known)))]) == 1

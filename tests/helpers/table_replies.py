@@ -1,4 +1,4 @@
-"""Tables and replies to them, right and wrong in every way that a grader may meet: a pure function of a number."""
+"""Pseudorandom tables and replies to them, right and wrong in every way that a grader may encounter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LETTERS = "abcdefghij"
 
 
 def table_and_reply(number: int) -> tuple[str, str]:
-    """Return the target of a row, with its head, and a reply."""
+    """Return the target of a row, including its header, and a reply."""
     rng = stream("table replies", number)
     width, height = rng.choice((1, 2, 3, 4, 4, 4, 4, 4)), rng.choice((1, 2, 3, 5, 8, 16))
     head = rng.sample(("name", "builder", "year", "cost", "The kind"), width)
@@ -63,7 +63,7 @@ FRAMES = (
         "TSV:\nTABLE",
     ),
 )
-"""What stands around a table."""
+"""Texts around a table."""
 
 
 def _cell(rng: Random) -> str:
@@ -128,4 +128,4 @@ def _add(rng: Random, rows: list[list[str]]) -> list[list[str]]:
 
 
 CHANGES = (_alter, _double, _drop, _shuffle, _widen, _narrow, _add)
-"""Each returns other rows, or changes those it is given."""
+"""Functions that return changed rows, or change them in place."""

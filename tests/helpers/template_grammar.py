@@ -1,4 +1,4 @@
-"""Templates that strangers may write: a grammar of Jinja in which few things are as they should be."""
+"""Untrusted chat templates: a grammar of Jinja with mostly wrong or harmful content."""
 
 from __future__ import annotations
 

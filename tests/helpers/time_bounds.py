@@ -1,4 +1,4 @@
-"""Bounds of time in seconds of the machine that they were set on: a slower or a busy one gets as much more."""
+"""Time bounds in seconds of a reference machine, scaled up on slower or busy machines."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 TURNS, SECONDS = 2_000_000, 0.08
-"""A loop, and what it took there."""
+"""The length of a loop, and the seconds that it takes on the reference machine."""
 
 
 @contextmanager
 def within(seconds: float, what: object = "") -> Iterator[None]:
-    """Hold the processor time of a block to a bound; `what` is named if it takes longer.
+    """Assert that the CPU time of a block is within a bound; `what` is the message otherwise.
 
-    Nothing is collected meanwhile: that would take as long as what other tests of the process have left is large.
+    Garbage collection is off meanwhile, since its time depends on what other tests have left in memory.
     """
     gc.disable()
     began = time.process_time()
@@ -28,7 +28,7 @@ def within(seconds: float, what: object = "") -> Iterator[None]:
 
 
 def slowness() -> float:
-    """Return how many times as long as there the loop takes now, at least 1."""
+    """Return how much slower than the reference machine this one is now, at least 1."""
     began = time.process_time()
     for _ in range(TURNS):
         pass

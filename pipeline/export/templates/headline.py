@@ -59,7 +59,7 @@ def main(given: list[str]) -> None:
     }
     if not rows:
         sys.exit("headline.py: no score of a row of this folder was found: give what the harness has written")
-    scores = METRICS.counted(rows, {row_id: found[row_id][0] for row_id in rows})
+    scores = METRICS.pair_scores(rows, {row_id: found[row_id][0] for row_id in rows})
     said = {row_id: found[row_id][1] for row_id in rows}
     unparsed = sum(bool(text.strip()) and METRICS.judge(rows[row_id], text) is None for row_id, text in said.items())
     sys.stdout.write(f"headline {METRICS.headline(rows, scores):.6f} of {len(rows):,} rows, {unparsed:,} unparsed\n")

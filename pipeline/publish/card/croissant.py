@@ -1,7 +1,7 @@
-"""croissant.json: the split as ML Commons' Croissant 1.1 describes data sets, readable from a local copy.
+"""croissant.json: a description of the split in MLCommons' Croissant 1.1, readable from a local copy.
 
-Every shard is a file of its own, with size and SHA-256; a set of records reads the files of one configuration from the
-folder that croissant.json lies in.
+Every shard is listed as a file with size and SHA-256. Each record set reads the files of one configuration, relative to
+the folder of croissant.json.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ PEOPLE = {
     False: "None: all people are invented.",
     True: "All people that programs write of are invented; texts of the maintainer's own may name real ones.",
 }
-"""What is said without texts of the maintainer's own, and with some."""
+"""Texts for splits without and with texts of the maintainer's own."""
 
 
 def croissant_of(facts: Facts) -> Json:
@@ -156,7 +156,7 @@ def _field(config: Config, column: Column) -> Json:
 
 
 def _member(config: Config, column: str, member: pa.Field) -> Json:
-    """Return a field of the structs that a column lists."""
+    """Return one member of a column of structs as a field."""
     return {
         "@type": "cr:Field",
         "@id": f"{config.name}/{column}/{member.name}",

@@ -1,4 +1,4 @@
-"""The card, from its template."""
+"""The card and its pages, from their templates."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from pipeline.tasks import NOTES, known_task
 from pipeline.training.epochs import kept_for_evaluation
 
 LINE = 1 << 16
-"""Characters of a line: none is folded."""
+"""Characters of a line of YAML: so many that none is folded."""
 
 
 def front_of(facts: Facts) -> dict[str, Any]:
-    """Return what the Hub reads of a card."""
+    """Return the metadata that the Hub reads from a card, except tags and configurations."""
     names = facts.all_families
     choices = ["multiple-choice"] if "idk" in names else []
     return {
@@ -46,7 +46,7 @@ def front_of(facts: Facts) -> dict[str, Any]:
 
 
 def lists_of(facts: Facts) -> str:
-    """Return tags, and configurations one on each line: written out they would be the longest part of a card."""
+    """Return tags and configurations as YAML, one on each line, since in block style they would dominate the card."""
     tags = (
         *("long-context", "benchmark", "evaluation", "synthetic", facts.manifest.release, facts.split.tokenizer),
         *(name.replace("_", "-") for name in facts.all_families),
@@ -63,7 +63,7 @@ def lists_of(facts: Facts) -> str:
 
 
 def _slug(licence: str) -> str:
-    """Return a licence as the Hub names one of its maintainer's own."""
+    """Return a license as a name for the Hub's `license_name`."""
     return re.sub(r"[^a-z0-9.]+", "-", licence.lower()).strip("-.") or "see-card"
 
 
@@ -81,8 +81,8 @@ def yaml_of(value: Mapping[str, Any]) -> str:
     return text
 
 
-HEAD, AROUND, MOST, ANSWER = 420, 90, 420, 280
-"""Characters that are shown of a prompt's start, on either side of a needle, of a needle, and of an answer."""
+HEAD_CHARACTERS, CONTEXT_CHARACTERS, NEEDLE_CHARACTERS, ANSWER_CHARACTERS = 420, 90, 420, 280
+"""Characters shown of a prompt's start, on either side of a needle, from a needle's start on, and of an answer."""
 
 WIDTH = 110
 FOLDED = "\n[...]\n"
@@ -90,7 +90,7 @@ FOLDED = "\n[...]\n"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A row as the card shows it; `target` is empty where answers are withheld."""
+    """A row as the card shows it; `target` is empty if answers are withheld."""
 
     row: Row
     prompt: str
@@ -98,7 +98,7 @@ class Example:
 
 
 def examples_of(facts: Facts) -> dict[str, Example]:
-    """Return the first row of each family, of the shortest tier that has it."""
+    """Return the first row of each family, from the shortest tier that has it."""
     found: dict[str, Example] = {}
     for path in facts.split.shards("data"):
         family = path.parts[-3]
@@ -116,16 +116,18 @@ def _example(path: Path, *, withheld: bool) -> Example:
         for needle in row["needles"]
         if needle["role"] in ("relevant", "match")
     ]
-    return Example(row, _wrapped(_shortened(row, spans[:1])), _wrapped(_cut(str(row["target"]), ANSWER)))
+    return Example(row, _wrapped(_shortened(row, spans[:1])), _wrapped(_cut(str(row["target"]), ANSWER_CHARACTERS)))
 
 
 def _shortened(row: Row, spans: list[tuple[int, int]]) -> str:
-    """Return the start of a prompt, its first needle with what stands around it, and its question."""
+    """Return the start of a prompt, the needles at `spans` with some context, and the question."""
     prompt, start = row["prompt"], row["question_start"]
-    parts = [(0, min(HEAD, start))]
+    parts = [(0, min(HEAD_CHARACTERS, start))]
     for first, last in spans:
-        parts.append((max(0, first - AROUND), min(start, last + AROUND, first + MOST)))
-    parts.append((max(0, start - AROUND), len(prompt)))
+        parts.append(
+            (max(0, first - CONTEXT_CHARACTERS), min(start, last + CONTEXT_CHARACTERS, first + NEEDLE_CHARACTERS))
+        )
+    parts.append((max(0, start - CONTEXT_CHARACTERS), len(prompt)))
     text, at = "", 0
     for first, last in parts:
         text += (FOLDED if first > at else "") + prompt[max(first, at) : max(last, at)]
@@ -138,12 +140,12 @@ def _cut(text: str, most: int) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Break long lines at their spaces: pages scroll code to the side."""
+    """Break long lines at spaces, since the Hub does not wrap code."""
     return "\n".join("\n".join(wrap(line, WIDTH, break_long_words=False) or [""]) for line in text.splitlines())
 
 
 def evaluated(facts: Facts) -> list[dict[str, Any]]:
-    """Return the tasks of eval.yaml; none where answers are withheld or prompts are not sent as chat."""
+    """Return the tasks of eval.yaml; none if answers are withheld or prompts are not sent as chat."""
     if facts.withheld or facts.manifest.frame != "chat":
         return []
     return [
@@ -155,7 +157,7 @@ def evaluated(facts: Facts) -> list[dict[str, Any]]:
 
 
 def _pattern(facts: Facts, family: str, tier: str) -> str:
-    """Return the pattern that agrees with the one scorer of all rows of a configuration; empty if there is none."""
+    """Return the pattern that agrees with the scorer of a configuration; "" if none does, or there are two scorers."""
     subtasks = {cell.subtask for cell in facts.strata(tier) if cell.family == family}
     scorers = {task.scorer if (task := known_task(family, subtask)) else "" for subtask in subtasks}
     return scorer_facts(scorers.pop()).pattern if len(scorers) == 1 else ""
@@ -174,7 +176,7 @@ def _task(facts: Facts, family: str, tier: str, pattern: str) -> dict[str, Any]:
 
 
 def evaluation_of(facts: Facts) -> str:
-    """Return the text of eval.yaml, or nothing if it would hold no task."""
+    """Return the text of eval.yaml, or "" if it would have no task."""
     tasks = evaluated(facts)
     head = {
         "name": facts.title,
@@ -186,12 +188,12 @@ def evaluation_of(facts: Facts) -> str:
 
 FENCED = re.compile(r"^(`{3,})\w*\n.*?^\1\n", re.MULTILINE | re.DOTALL)
 BLANK = re.compile(r"\n{3,}")
-"""Empty lines that a template leaves where nothing was filled in."""
+"""Empty lines that a template leaves for empty values."""
 
 
 @lru_cache(maxsize=1)
 def _pages() -> jinja2.Environment:
-    # Nothing is escaped: what is filled in is Markdown, of our own making or inside code.
+    # Nothing is escaped: values are Markdown, either our own or inside code.
     loader = jinja2.FunctionLoader(_template)
     return jinja2.Environment(
         loader=loader,
@@ -214,7 +216,7 @@ PAGES = {
     "HARNESSES.md": "harnesses.md.jinja",
     "ABOUT.md": "about.md.jinja",
 }
-"""The templates of the card and of the pages that it links to, by their files."""
+"""The templates of the card and the pages that it links to, by file name."""
 
 
 def card_of(facts: Facts) -> str:
@@ -223,7 +225,7 @@ def card_of(facts: Facts) -> str:
 
 
 def pages_of(facts: Facts) -> dict[str, str]:
-    """Return the card of a published split and the pages beside it, by the names of their files."""
+    """Return the card of a published split and its other pages, by file name."""
     said = _said(facts)
     pages = {name: _page(template, facts, **said) for name, template in PAGES.items()}
     if facts.notes.text:
@@ -232,7 +234,7 @@ def pages_of(facts: Facts) -> dict[str, str]:
 
 
 def keys_card_of(facts: Facts) -> str:
-    """Return the card of the keys of a split whose rows are published without them."""
+    """Return the card of the keys that are published, or kept, apart from the rows."""
     head = {
         "license": "apache-2.0",
         "language": facts.languages,
@@ -254,7 +256,7 @@ def _page(name: str, facts: Facts, **more: Any) -> str:
 
 
 def _said(facts: Facts) -> dict[str, Any]:
-    """Return what the card's template says beside the facts."""
+    """Return the variables of the card's template, besides `facts` and `tables`."""
     plain = plain_config(facts)
     names = dict.fromkeys((cell.family, cell.subtask) for cell in facts.split.strata)
     kept = [name for name in names if kept_for_evaluation(*name)]
@@ -278,7 +280,7 @@ def _said(facts: Facts) -> dict[str, Any]:
 
 
 def _example_family(facts: Facts) -> str:
-    """Return the family with most rows in the shortest tier."""
+    """Return the family with the most rows in the shortest tier."""
     rows = Counter[str]()
     for cell in facts.strata(facts.tiers[0]):
         rows[cell.family] += cell.rows
@@ -286,7 +288,7 @@ def _example_family(facts: Facts) -> str:
 
 
 def plain_config(facts: Facts) -> str:
-    """Return a configuration of the shortest tier whose rows have all the same room for the reply, or the first."""
+    """Return the configuration of the shortest tier with the fewest values of `max_new_tokens`, the first of equals."""
     tier = facts.tiers[0]
     rooms = {
         family: {cell.max_new_tokens for cell in facts.strata(tier) if cell.family == family}
@@ -307,7 +309,7 @@ def _lm(facts: Facts, config: str) -> dict[str, Any]:
 
 
 def _recipes(facts: Facts) -> list[str]:
-    """Return the shipped recipes that made the tiers; none if one of them is the maintainer's own."""
+    """Return the shipped recipes that made the tiers, with options; empty if a tier has another recipe."""
     if facts.withheld:
         return []
     blocks = {str(cell.blocks) for made in facts.manifest.tiers.values() for cell in made.strata if cell.blocks}

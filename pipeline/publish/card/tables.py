@@ -1,4 +1,4 @@
-"""The tables of a card, in Markdown."""
+"""The facts of a card, and its tables in Markdown."""
 
 from __future__ import annotations
 
@@ -64,31 +64,31 @@ PAPERS = (
 
 
 def papers_of(families: Iterable[str]) -> list[Paper]:
-    """Return the papers that some families follow, each with those families alone."""
+    """Return the papers that some families follow, each with only those families."""
     known = set(families)
     found = [replace(paper, families=tuple(name for name in paper.families if name in known)) for paper in PAPERS]
     return [paper for paper in found if paper.families]
 
 
 def license_text() -> str:
-    """Return the licence."""
+    """Return the text of the license."""
     return _text("LICENSE")
 
 
 def sources_text() -> str:
-    """Return where the pools of words come from, and their licences."""
+    """Return the sources of the word pools, with their licenses."""
     return (resources.files("pipeline") / "worlds" / "pools" / "SOURCES.md").read_text(encoding="utf-8")
 
 
 ENTRY = re.compile(r"^## \[?v?(\d[^\s\]]*)\]?([^\n]*)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-"""A version's entry in a changelog: ``## 1.0.0``, maybe with its date, and all up to the next one."""
+"""A version's entry in a changelog: ``## 1.0.0``, perhaps with a date, and all up to the next one."""
 
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a changelog says of a version, in Markdown, and its date if it gives one (``YYYY-MM-DD``)."""
+    """A version's entry in a changelog, in Markdown, and its date (``YYYY-MM-DD``) or ""."""
 
     text: str = ""
     date: str = ""
@@ -98,13 +98,13 @@ NOTHING = Notes()
 
 
 def notes_of(version: str, file: Path | None = None) -> Notes:
-    """Return the entry of a version in a changelog of the data; of a file without entries all of it.
+    """Return the entry of a version in a changelog of the data, or the whole file if it has no entries.
 
-    Without a file there are no notes, but the date of the release of Carrara of that version, if there is one: what
-    changed in Carrara is no news of a data set.
+    Without a file there are no notes, since Carrara's own changes are not news of a data set, but there is the date of
+    Carrara's release of that version, if any.
 
     Raises:
-        StageError: if the file cannot be read, or has entries and none of this version.
+        StageError: if the file cannot be read, or has entries but none of this version.
     """
     if file is None:
         own = {found[1]: _date(found[2]) for found in ENTRY.finditer(_text("CHANGELOG.md"))}
@@ -131,22 +131,22 @@ def _read(file: Path) -> str:
 
 
 def _text(name: str) -> str:
-    """Return a file of the checkout, which an installed package holds beside its modules."""
+    """Return a file of the checkout, which an installed package has beside its modules."""
     inside = resources.files("pipeline") / name
     path = inside if inside.is_file() else Path(__file__).resolve().parents[3] / name
     return path.read_text(encoding="utf-8")
 
 
 Curve = Mapping[str, Mapping[int, float]]
-"""Mean scores from 0 to 1 by length, of each simulated reader by its name."""
+"""Mean scores (0 to 1) by length, for each simulated reader by name."""
 ANCHORS = ("helmet", "ruler")
-"""Variants that stand for a benchmark, whose name the title has: Carrara-HELMET is not HELMET."""
+"""Variants that follow a benchmark; their titles combine both names, since Carrara-HELMET is not HELMET."""
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-"""The Hub's names of sizes, by the number of rows that they stay below."""
+"""The Hub's size categories, by their upper limit in rows."""
 
 
 def _told(column: Column) -> Column:
-    """Return a column as it is where keys are withheld."""
+    """Return a column as described if keys are withheld."""
     return replace(column, note="JSON object: prompt sha256, canary") if column.name == "metadata" else column
 
 
@@ -164,9 +164,9 @@ class Facts:
     """A split as its cards show it.
 
     `keys` is how its keys are published (``inline``, ``separate``, ``withhold``; ``private`` for the folder of keys
-    itself); `licence` is that of users' texts in the rows; `figures` are captions and alternative texts by the names of
-    the files in ``figures``; `gallery` tells whether ``gallery.html`` stands beside the card; `curve` is what simulated
-    readers score by length.
+    itself). `licence` is that of users' texts in the rows. `figures` are captions and alternative texts by the names of
+    the files in ``figures``. `gallery` is whether ``gallery.html`` is beside the card. `curve` has the scores of
+    simulated readers by length.
     """
 
     split: Split
@@ -191,7 +191,7 @@ class Facts:
 
     @property
     def tag(self) -> str:
-        """The tag of this version in the repo."""
+        """The repo's tag for this version."""
         return f"v{self.manifest.version}"
 
     @property
@@ -201,7 +201,7 @@ class Facts:
 
     @property
     def title(self) -> str:
-        """What a person calls the data set."""
+        """The data set's name for people."""
         release, variant = self.manifest.release.capitalize(), self.manifest.variant
         named = f"{release}-{variant.upper()}" if variant in ANCHORS else f"{release} {variant}".rstrip()
         return f"{named} for {self.split.tokenizer}"
@@ -227,7 +227,7 @@ class Facts:
 
     @property
     def languages(self) -> list[str]:
-        """The languages of its texts and questions, by their codes."""
+        """The codes of the languages of its texts and questions."""
         return languages_of(cell.subtask for cell in self.split.strata)
 
     @property
@@ -237,7 +237,7 @@ class Facts:
 
     @property
     def configs(self) -> list[Config]:
-        """The configurations: tiers (the shortest is the default), their lite rows, the index, families of a tier."""
+        """The configurations: tiers (the shortest is the default), their lite rows, the index, and tiers' families."""
         tiers = [Config(tier, f"data/*/{tier}/test-*.parquet", tier == self.tiers[0]) for tier in self.tiers]
         lite = [Config(f"{LITE}_{tier}", lite_file(tier)) for tier in self.tiers]
         index = [Config("index", f"{self.index}/*/*/test-*.parquet")]
@@ -262,7 +262,7 @@ class Facts:
 
     @property
     def own_corpus(self) -> bool:
-        """Whether texts of the maintainer's own are among the pools, whose licence Carrara does not know."""
+        """Whether the rows contain texts of the maintainer's own, whose license Carrara does not know."""
         return bool(self.own_families)
 
     @property
@@ -272,17 +272,17 @@ class Facts:
 
     @property
     def checked(self) -> int:
-        """How many rows a program could only check, not solve."""
+        """The number of rows that were checked, not solved."""
         return sum(self.manifest.tiers[tier].proven.checked for tier in self.tiers)
 
 
 Place = tuple[str, str]
 BLIND = ("uniform", "any_reply")
-"""The baselines that are taken for chance, the first that a task has."""
+"""The baselines that count as chance; of these, the first that a task has is used."""
 
 
 def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return records as a Markdown table; numbers to the right, bars escaped."""
+    """Return records as a Markdown table, with numbers aligned right."""
     if not rows:
         return ""
     names = list(rows[0])
@@ -302,14 +302,14 @@ def _cell(value: object) -> str:
 
 
 def kilo(length: int) -> str:
-    """Return a length as people write it: 2K, 128K, 1M."""
+    """Return the short name of a length, such as 2K, 128K or 1M."""
     if length % K:
         return f"{length:,}"
     return f"{length // K // K}M" if length % (K * K) == 0 else f"{length // K}K"
 
 
 def task_table(facts: Facts) -> str:
-    """Return a line for each task: what it asks, how it is scored, its rows in every tier."""
+    """Return a table of tasks: what they ask, how they are scored, and their rows in each tier."""
     cells: dict[Place, list[TierStratum]] = {}
     for cell in facts.split.strata:
         cells.setdefault((cell.family, cell.subtask), []).append(cell)
@@ -332,7 +332,7 @@ def _task_record(facts: Facts, place: Place, cells: Sequence[TierStratum]) -> di
 
 
 def _guessed(facts: Facts, place: Place) -> dict[str, Any]:
-    """Return what guessing scores on all rows of a task; nothing where keys are withheld."""
+    """Return what guessing scores on all rows of a task; empty if keys are withheld."""
     own = [chance for chance in chances_in(facts.manifest) if (chance.family, chance.subtask) == place]
     if facts.withheld or not own:
         return {} if facts.withheld else {"chance": "-", "best constant": "-"}
@@ -342,7 +342,7 @@ def _guessed(facts: Facts, place: Place) -> dict[str, Any]:
 
 
 def curve_table(curve: Curve) -> str:
-    """Return mean scores of simulated readers by length."""
+    """Return a table of simulated readers' mean scores by length."""
     lengths = sorted({length for means in curve.values() for length in means})
     return markdown(
         [
@@ -357,7 +357,7 @@ def curve_table(curve: Curve) -> str:
 
 
 def _scorer(cell: TierStratum) -> str:
-    """Return the name of the scorer of a stratum's rows; knobs may choose it."""
+    """Return the name of a stratum's scorer, which may depend on knobs."""
     place, knobs = (cell.family, cell.subtask), tuple(sorted((cell.knobs or {}).items()))
     task = known_task(*place)
     if task is None:
@@ -367,7 +367,7 @@ def _scorer(cell: TierStratum) -> str:
 
 
 def strata_table(facts: Facts, tier: str) -> str:
-    """Return the rows of each task of a tier by length."""
+    """Return a table of a tier's rows by task and length."""
     lengths = sorted({cell.length for cell in facts.strata(tier)})
     rows: dict[Place, dict[int, int]] = {}
     for cell in facts.strata(tier):
@@ -382,7 +382,7 @@ def strata_table(facts: Facts, tier: str) -> str:
 
 
 def config_table(facts: Facts) -> str:
-    """Return the configurations with their rows and sizes."""
+    """Return a table of configurations, with their rows and sizes."""
     return markdown([_config_record(facts, config.name) for config in facts.configs])
 
 
@@ -420,7 +420,7 @@ def _lite_record(facts: Facts, name: str) -> dict[str, Any]:
 
 
 def window_table(facts: Facts) -> str:
-    """Return what to set as max_length for the rows of each length."""
+    """Return a table of what to set as max_length, by length."""
     windows = {cell.length: cell.context_tokens for cell in facts.split.strata}
     return markdown(
         [
@@ -431,7 +431,7 @@ def window_table(facts: Facts) -> str:
 
 
 def column_table(columns: Iterable[Column]) -> str:
-    """Return the columns with their types and what they hold."""
+    """Return a table of columns, with their types and descriptions."""
     kinds = {"list<element: string>": "list<string>"}
     return markdown(
         [
@@ -447,7 +447,7 @@ def _kind(column: Column) -> str:
 
 
 def chance_table(facts: Facts, family: str) -> str:
-    """Return the scores of guessing on a family's rows of all tiers, by subtask and complexity."""
+    """Return a table of the scores of guessing on a family's rows in all tiers, by subtask and complexity."""
     groups: dict[tuple[str, int], list[Chance]] = {}
     for chance in chances_in(facts.manifest):
         if chance.family == family:

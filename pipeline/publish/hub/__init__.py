@@ -1,4 +1,4 @@
-"""The Hugging Face Hub: complete releases or none, and downloads of what was released."""
+"""The Hugging Face Hub: atomic releases, and downloads of what was released."""
 
 from pipeline.publish.hub.releasing import Line, Preview, Released, download, parse_repo, preview, release
 

@@ -1,4 +1,4 @@
-"""One data-set repo on the Hub, through the Hub's own client."""
+"""A data-set repo on the Hub, accessed with huggingface_hub."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.errors import HubError, adding
 from pipeline.publish.hub.faults import LOG_IN, Speaker, is_passing, wait_asked
 
 PATIENCE = 120.0
-"""Seconds without a byte until a connection counts as dead; the client itself would wait for ever."""
+"""Seconds without a byte until a connection counts as dead; by default, the client would wait forever."""
 
 
 def load_client() -> Any:
@@ -35,12 +35,12 @@ def read_token() -> str | None:
     """Return the token of the environment or of the last login, if there is one.
 
     Raises:
-        HubError: if none can be had where one is promised, or no request can carry it.
+        HubError: if it cannot be read, or has characters that cannot be sent.
     """
     hub = load_client()
     try:
         token = hub.get_token()
-    except Exception as fault:  # a login may be renewed at this moment, and fail in many ways
+    except Exception as fault:  # this may renew the login, which can fail in many ways
         raise HubError(f"the token cannot be read ({type(fault).__name__}): {LOG_IN}") from None
     if token and not (token.isascii() and token.isprintable() and " " not in token):
         raise HubError(f"the token has characters that cannot be sent: copy it again, then {LOG_IN}")
@@ -48,7 +48,7 @@ def read_token() -> str | None:
 
 
 def quieten() -> None:
-    """Leave it to errors to say what went wrong, show bars on terminals only, and wait for no server for ever."""
+    """Silence the client's log (errors state what went wrong), show bars only on terminals, and set a timeout."""
     hub = load_client()
     own = hub.utils.get_session()
     more = {"event_hooks": own.event_hooks, "follow_redirects": own.follow_redirects, "timeout": PATIENCE}
@@ -60,9 +60,9 @@ def quieten() -> None:
 
 BLOCK = 1 << 20
 OWN = ".gitattributes"
-"""What the Hub puts into every repo; no file of a release unless the folder has one too."""
+"""A file that the Hub puts into every repo; it is ignored unless the folder has one too."""
 BARRED = frozenset({".git", ".cache", ".huggingface"})
-"""Folders that the client sends no file of."""
+"""Folders whose files the client does not send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,10 @@ class LocalFile:
     """A file to publish.
 
     Attributes:
-        source: where it lies.
-        size: in bytes.
-        sha256: of its bytes, the name of a large file on the Hub.
-        oid: SHA-1 as git has it, the name of a regular one.
+        source: its path.
+        size: its size in bytes.
+        sha256: its SHA-256, which identifies a large file on the Hub.
+        oid: its SHA-1 as a git blob, which identifies a regular file.
     """
 
     source: Path
@@ -84,7 +84,7 @@ class LocalFile:
 
 @dataclass(frozen=True, slots=True)
 class HubFile:
-    """A file as the Hub lists it; `sha256` is None for a regular one."""
+    """A file as the Hub lists it; `sha256` is None for a regular (not large) file."""
 
     size: int
     oid: str
@@ -93,17 +93,17 @@ class HubFile:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What makes a revision differ from a folder: paths that it lacks or has otherwise, and paths it has too many."""
+    """How a revision differs from a folder: paths that it lacks or that differ, and paths that only it has."""
 
     lacking: tuple[str, ...]
     spare: tuple[str, ...]
 
     def __bool__(self) -> bool:
-        """Tell whether there is any."""
+        """Return whether there is any difference."""
         return bool(self.lacking or self.spare)
 
     def __str__(self) -> str:
-        """Name the first few paths."""
+        """Return the first few paths."""
         said = [*self.lacking, *(f"{path} (not in the folder)" for path in self.spare)]
         return ", ".join(said[:3]) + (f" and {len(said) - 3} more" if len(said) > 3 else "")
 
@@ -112,7 +112,7 @@ def read_folder(folder: Path) -> dict[str, LocalFile]:
     """Return every file below a folder by its path in the repo, in order.
 
     Raises:
-        HubError: if there is none, one cannot be read, or one can have no place in a repo.
+        HubError: if there is none, or one cannot be read or is not allowed in a repo.
     """
     paths = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
     if not paths:
@@ -130,7 +130,7 @@ def _named(path: Path) -> str:
 
 
 def read_file(path: Path) -> LocalFile:
-    """Return a file's size and both its names, read once.
+    """Return a file with its size and checksums, read once.
 
     Raises:
         HubError: if it cannot be read.
@@ -148,25 +148,25 @@ def read_file(path: Path) -> LocalFile:
 
 
 def is_same(here: LocalFile, there: HubFile) -> bool:
-    """Tell whether the Hub has these very bytes, by the checksum that it keeps of them."""
+    """Return whether a file on the Hub has the same bytes, by its checksum."""
     return here.sha256 == there.sha256 if there.sha256 else here.oid == there.oid
 
 
 def compared(here: Mapping[str, LocalFile], there: Mapping[str, HubFile]) -> Difference:
-    """Return what a revision would have to get and lose to be the folder."""
+    """Return what would have to be added and removed for a revision to equal the folder."""
     lacking = (path for path, file in here.items() if path not in there or not is_same(file, there[path]))
     return Difference(tuple(lacking), tuple(path for path in sorted(there) if path not in here and path != OWN))
 
 
 T = TypeVar("T")
 WAITS = (1.0, 2.0, 4.0, 8.0)
-"""Seconds between the tries of a call that the client sends only once."""
+"""Seconds between tries of a call that the client does not retry itself."""
 LONGEST_WAIT = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Refs:
-    """Branches and tags of a repo, each with the commit that it names."""
+    """Branches and tags of a repo, each with its commit."""
 
     branches: Mapping[str, str]
     tags: Mapping[str, str]
@@ -174,12 +174,12 @@ class Refs:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What a commit does.
+    """The changes of a commit.
 
     Attributes:
-        files: what is there afterwards, by path.
-        dropped: paths that are not.
-        copied: those of the files that commit `source` has, large ones: they are not sent.
+        files: files to add or replace, by path.
+        dropped: paths to delete.
+        copied: paths in `files` that are copied from the commit `source` and not sent; only large files can be.
         source: a commit of the same repo.
     """
 
@@ -196,9 +196,9 @@ class HubRepo:
     Attributes:
         name: ``org/name``.
         api: the client.
-        speaker: words its faults.
-        waits: seconds between the tries of a call that the client sends only once.
-        pause: how to wait.
+        speaker: turns the client's exceptions into errors.
+        waits: seconds between tries of a call that the client does not retry itself.
+        pause: a function that sleeps.
     """
 
     name: str
@@ -208,18 +208,18 @@ class HubRepo:
     pause: Callable[[float], None] = time.sleep
 
     def visibility(self) -> str:
-        """Return ``public`` or ``private``, or nothing if there is no such repo. Asked once: nothing is lost yet."""
+        """Return ``public`` or ``private``, or "" if there is no such repo; not retried, since nothing is lost yet."""
         try:
             found = self._called(lambda: self.api.repo_info(self.name, repo_type="dataset"))
         except HubError as fault:
-            # To somebody without a token the Hub does not say which repos there are.
+            # Without a token, the Hub answers 401 for repos that do not exist.
             if fault.status == 404 or (fault.status == 401 and not self.speaker.token):
                 return ""
             raise
         return "private" if found.private else "public"
 
     def create(self, *, private: bool) -> None:
-        """Create the repo, unless it is there."""
+        """Create the repo, unless it exists."""
         self._retried(lambda: self.api.create_repo(self.name, repo_type="dataset", private=private, exist_ok=True))
 
     def refs(self) -> Refs:
@@ -238,7 +238,7 @@ class HubRepo:
         return {e.path: HubFile(e.size, e.blob_id, e.lfs.sha256 if e.lfs else None) for e in entries}
 
     def fetch(self, commit: str, patterns: Sequence[str] | None, cache: Path | None) -> Path:
-        """Return a folder with the files of a commit; what the cache has is not fetched again."""
+        """Return a folder with the files of a commit; files in the cache are not fetched again."""
         return self._called(
             lambda: Path(
                 load_client().snapshot_download(
@@ -254,13 +254,13 @@ class HubRepo:
         )
 
     def branch(self, name: str, at: str) -> None:
-        """Start a branch at a commit, unless it is there."""
+        """Create a branch at a commit, unless it exists."""
         self._retried(
             lambda: self.api.create_branch(self.name, repo_type="dataset", branch=name, revision=at, exist_ok=True)
         )
 
     def drop_branch(self, name: str) -> None:
-        """Delete a branch, if it is there."""
+        """Delete a branch, if it exists."""
         try:
             self._retried(lambda: self.api.delete_branch(self.name, repo_type="dataset", branch=name))
         except HubError as fault:
@@ -271,7 +271,7 @@ class HubRepo:
         """Tag a commit.
 
         Raises:
-            HubError: if the Hub refuses, or the tag names another commit.
+            HubError: if the Hub refuses, or the tag already exists at another commit.
         """
         try:
             self._retried(lambda: self.api.create_tag(self.name, repo_type="dataset", tag=name, revision=at))
@@ -284,9 +284,9 @@ class HubRepo:
                 ) from fault
 
     def put(self, branch: str, change: Edit, say: str, parent: str) -> str:
-        """Commit a change on top of `parent`; returns the commit.
+        """Commit a change on top of `parent`, and return the commit.
 
-        Bytes that the Hub has are not sent again, and those that arrive stay there whatever becomes of the commit.
+        Large files that the Hub already has are not sent again, even if an earlier commit failed.
 
         Raises:
             HubError: if the Hub refuses; its status is 412 if the branch is not at `parent`.
@@ -296,7 +296,7 @@ class HubRepo:
         added = [hub.CommitOperationAdd(path, str(file.source)) for path, file in sent.items()]
         copied = [hub.CommitOperationCopy(path, path, src_revision=change.source) for path in change.copied]
         dropped = [hub.CommitOperationDelete(path, is_folder=False) for path in change.dropped]
-        # The client tries the parts of an upload again by itself; what is left for the commit it sends once.
+        # The client retries parts of an upload, but not the commit itself.
         self._called(
             lambda: self.api.preupload_lfs_files(
                 self.name, added, repo_type="dataset", revision=branch, free_memory=False
@@ -305,7 +305,7 @@ class HubRepo:
         return self._committed(branch, [*added, *copied, *dropped], change, say, parent)
 
     def _committed(self, branch: str, operations: Sequence[Any], change: Edit, say: str, parent: str) -> str:
-        """Send a commit, until one arrives: the reply may be lost, and not what it answers."""
+        """Send a commit until one succeeds; if only the reply to it was lost, find it on the branch."""
         tries: list[str] = []
 
         def once() -> str:
@@ -327,15 +327,15 @@ class HubRepo:
         return str(made.oid)
 
     def _retried(self, call: Callable[[], T]) -> T:
-        """Make a call that the client sends once, and that may be sent again whatever became of it."""
+        """Make an idempotent call that the client does not retry itself."""
         return self._called(call, self.waits)
 
     def _called(self, call: Callable[[], T], waits: Sequence[float] = ()) -> T:
-        """Make a call, and again after each wait; the client sends most calls more than once by itself."""
+        """Make a call, and retry it after each wait; most calls need no `waits`, since the client retries them."""
         for wait in (*waits, None):
             try:
                 return call()
-            except HubError:  # a call within this one has had its own tries
+            except HubError:  # a nested call has had its own tries
                 raise
             except Exception as fault:
                 asked = wait_asked(fault)
@@ -352,16 +352,16 @@ class HubRepo:
 
 
 def connect(name: str, *, write: bool, pause: Callable[[float], None] = time.sleep) -> HubRepo:
-    """Return a repo. Who only reads loses nothing by an error, and gets it at once.
+    """Return a repo; only with `write` are calls retried.
 
     Raises:
-        HubError: if there is no client, or no token where one is needed.
+        HubError: if huggingface_hub is not installed, or `write` is set and there is no token.
     """
     token = read_token()
     if write and not token:
         raise HubError(f"{name}: publishing needs a token: {LOG_IN}")
     quieten()
     hub = load_client()
-    # False, and not None: the client would look for a token again.
+    # False, not None, or the client would look for a token again.
     api = hub.HfApi(endpoint=hub.constants.ENDPOINT, token=token or False)
     return HubRepo(name, api, Speaker(api.endpoint, token), WAITS if write else (), pause)

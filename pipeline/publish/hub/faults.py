@@ -1,4 +1,4 @@
-"""What the Hub's client raises, in one line for a person; no line ever holds the token."""
+"""Errors of the Hub's client as readable messages in one line, which never contain the token."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from pipeline.errors import HubError
 
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""HTTP states that another try may mend."""
+"""HTTP statuses for which a retry may succeed."""
 LOG_IN = "set HF_TOKEN or run `hf auth login`"
 AGAIN = "run the same command again to continue"
 FULL = ("storage", "quota", "payment", "billing")
-"""Words by which the Hub says that there is no more room."""
+"""Words of the Hub's errors when storage is used up."""
 UNREACHED = frozenset({"ConnectError", "UnsupportedProtocol", "InvalidURL"})
 STATES = {
     400: "the Hub rejected the request",
@@ -23,16 +23,16 @@ STATES = {
 }
 CLIENT = frozenset({"huggingface_hub", "httpx", "httpx2", "httpcore", "httpcore2", "h11", "hf_xet"})
 IN_WORDS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ")
-"""How hf_xet, which is no Python, tells the state of a reply."""
+"""How hf_xet, which is written in Rust, reports an HTTP status."""
 LONGEST_SAID = 200
 
 
 class Speaker:
-    """Turns faults of the client into errors.
+    """Turns exceptions of the client into errors.
 
     Attributes:
         endpoint: the address of the Hub.
-        token: what is never said.
+        token: the token, which messages must not contain.
     """
 
     def __init__(self, endpoint: str, token: str | None) -> None:
@@ -40,7 +40,7 @@ class Speaker:
         self.token = token
 
     def error(self, fault: BaseException, repo: str) -> HubError | None:
-        """Return the error for a fault of the client, None if it is none of the Hub's."""
+        """Return the error for an exception of the client; None if the exception is a bug in the program."""
         for each in chain(fault):
             said = self._card(each) or self._reply(each) or self._silence(each) or self._local(each)
             if said:
@@ -53,7 +53,7 @@ class Speaker:
         return line.replace(self.token, "***") if self.token else line
 
     def tells(self, fault: BaseException) -> bool:
-        """Tell whether a traceback of the fault would show the token."""
+        """Return whether a traceback of the exception would show the token."""
         return bool(self.token) and any(str(self.token) in f"{each} {each!r}" for each in chain(fault))
 
     def _reply(self, fault: BaseException) -> str:
@@ -99,7 +99,7 @@ class Speaker:
         return ""
 
     def _short(self, text: str) -> str:
-        # The token goes first: cut in two it would not be found.
+        # The token is hidden first: cut in two, it would not be found.
         return self.hidden(text)[:LONGEST_SAID]
 
 
@@ -116,7 +116,7 @@ def _missing(fault: BaseException, detail: str) -> str:
 
 
 def is_clients(fault: BaseException) -> bool:
-    """Tell whether a fault arose within the client: with a line down, its threads trip over each other."""
+    """Return whether the client's own code raised an exception: when the network fails, its threads may fail oddly."""
     trace = fault.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next
@@ -124,19 +124,19 @@ def is_clients(fault: BaseException) -> bool:
 
 
 def kinds_of(fault: BaseException) -> set[str]:
-    """Return the names of a fault's classes: httpx was renamed between versions of the client, they were not."""
+    """Return the names of an exception's classes, which are the same for httpx and its renamed versions."""
     return {kind.__name__ for kind in type(fault).__mro__}
 
 
 def chain(fault: BaseException | None) -> Iterator[BaseException]:
-    """Yield a fault and what it came from, outermost first."""
+    """Yield an exception and its causes, outermost first."""
     while fault is not None:
         yield fault
         fault = fault.__cause__ or fault.__context__
 
 
 def status(fault: BaseException) -> int:
-    """Return the HTTP state of the reply that the client took for a fault, 0 if there was none."""
+    """Return the HTTP status of an exception's reply; 0 if there was none."""
     response: Any = getattr(fault, "response", None)
     number = int(getattr(response, "status_code", 0) or 0)
     told = IN_WORDS.search(str(fault))
@@ -144,15 +144,15 @@ def status(fault: BaseException) -> int:
 
 
 def said_by_server(fault: BaseException) -> str:
-    """Return the server's own words."""
+    """Return the server's own message."""
     said = getattr(fault, "server_message", None) or next(iter(str(fault).strip().splitlines()), "")
     return str(said).strip() or "it gives no reason"
 
 
 def wait_asked(fault: BaseException) -> float:
-    """Return how many seconds the server asks to wait, 0 if it does not say.
+    """Return how many seconds the server asks to wait; 0 if it does not say.
 
-    Either ``Retry-After: 7``, or as the Hub has it ``RateLimit: "api";r=0;t=7``: none left, new ones in 7 seconds.
+    This reads ``Retry-After: 7``, or the Hub's ``RateLimit: "api";r=0;t=7`` (no requests left for 7 seconds).
     """
     headers: Any = getattr(getattr(fault, "response", None), "headers", {})
     after = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*", headers.get("Retry-After", ""))
@@ -162,7 +162,7 @@ def wait_asked(fault: BaseException) -> float:
 
 
 def is_passing(fault: BaseException) -> bool:
-    """Tell whether another try may succeed."""
+    """Return whether a retry may succeed."""
     for each in chain(fault):
         if status(each):
             return status(each) in PASSING

@@ -1,14 +1,14 @@
-"""A release: uploaded to a branch, proven there, moved to main in one commit, tagged.
+"""Releasing: upload to a branch, compare checksums, put everything on main in one commit, tag it.
 
-Every step looks at what is there before it does anything, so that the same command goes on after any failure::
+Every step checks the present state first, so that the same command continues after any failure::
 
-    tag there    -> the same files: done; other files: an error, a tag is never moved
-    main is it   -> tag it
-    otherwise    -> branch release-v<version>, upload what it lacks, compare every checksum
-                    -> one commit on main, on top of the one that was seen at the start -> compare again -> tag it
+    tag exists     -> with the same files: done; with other files: an error, since a tag is never moved
+    main is equal  -> tag it
+    otherwise      -> branch release-v<version>, upload what it lacks, compare every checksum
+                      -> one commit on main, on top of the one seen at the start -> compare again -> tag it
 
-The Hub moves no branch, so that main gets one commit of its own: large files are taken over from the branch by their
-checksums, regular ones, which are small, are sent along.
+The Hub cannot move a branch, so main gets a commit of its own: large files are copied from the branch, and regular
+files, which are small, are sent again.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ from pipeline.publish.hub.client import (
 from pipeline.terminal.text import size
 
 NAME = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])", re.ASCII)
-LONGEST = 96
+MAX_NAME_CHARACTERS = 96
 
 
 def check_name(repo: str) -> None:
-    """Check that a repo has a name that the Hub takes.
+    """Check that a repo's name is valid.
 
     Raises:
-        HubError: naming it.
+        HubError: if it is not.
     """
-    if not NAME.fullmatch(repo) or len(repo) > LONGEST:
+    if not NAME.fullmatch(repo) or len(repo) > MAX_NAME_CHARACTERS:
         raise HubError(f"{repo!r} is not the name of a repo: give org/name, made of letters, digits and . _ -")
 
 
 def parse_repo(text: str) -> tuple[str, str | None]:
-    """Read ``org/name@v1.0.0``; the tag is None where there is none.
+    """Parse ``org/name@v1.0.0``; the tag is None if there is none.
 
     >>> parse_repo("org/name@v1.0.0")
     ('org/name', 'v1.0.0')
 
     Raises:
-        HubError: if it is not the name of a repo.
+        HubError: if the name is not valid, or the tag is empty.
     """
     name, at, tag = text.removeprefix("hf://").removeprefix("datasets/").partition("@")
     check_name(name)
@@ -65,13 +65,13 @@ def parse_repo(text: str) -> tuple[str, str | None]:
 
 
 def version_of(tag: str) -> tuple[tuple[int, ...], bool, str]:
-    """Return what tags of versions are ordered by; a version before a release comes before it."""
+    """Return the sort key of a version's tag; pre-releases come before their release."""
     number, _, early = tag.removeprefix("v").partition("-")
     return tuple(int(part) for part in number.split(".")), not early, early
 
 
 def newest(tags: Iterable[str]) -> str:
-    """Return the tag of the latest version, or nothing if no tag is one of a version.
+    """Return the tag of the latest version, or "" if no tag is a version.
 
     >>> newest(["v1.9.0", "v1.10.0", "draft"])
     'v1.10.0'
@@ -87,15 +87,15 @@ def download(
     patterns: Sequence[str] | None = None,
     cache: Path | None = None,
 ) -> Path:
-    """Return a folder with the files of a tag of ``org/name``; what the cache has is not fetched again.
+    """Return a folder with the files of a revision; files in the cache are not fetched again.
 
-    Every file is held to the checksum that the Hub keeps of it, those of the cache too.
+    Every file, even from the cache, is compared with its checksum on the Hub.
 
     Args:
         repo: ``org/name``.
         revision: a tag, or the id of a commit.
-        patterns: only files that match one of them, as in ``data/*/32k/*``.
-        cache: where to keep them; the client's own cache unless said.
+        patterns: fetch only files that match one of them, such as ``data/*/32k/*``.
+        cache: the cache's folder; by default the client's own.
     """
     check_name(repo)
     hub = connect(repo, write=False)
@@ -106,10 +106,10 @@ def download(
 
 
 def found(hub: HubRepo, revision: str | None) -> str:
-    """Return the commit of a tag.
+    """Return the commit of a tag; a commit's id is returned as it is.
 
     Raises:
-        HubError: if there is no such tag, naming the newest one.
+        HubError: if there is no such tag, with the newest one.
     """
     refs = hub.refs()
     if revision in refs.tags:
@@ -131,7 +131,7 @@ def check_files(hub: HubRepo, folder: Path, commit: str) -> None:
     """Check that every file of a snapshot has the checksum that the Hub lists.
 
     Raises:
-        HubError: naming the first that has not.
+        HubError: with the first file that has not.
     """
     for name, there in hub.files(commit).items():
         if (folder / name).exists():
@@ -141,7 +141,7 @@ def check_files(hub: HubRepo, folder: Path, commit: str) -> None:
 def _check_file(repo: str, path: Path, name: str, there: HubFile) -> None:
     if is_same(read_file(path), there):
         return
-    # The client trusts what its cache has: what is wrong there must go, or it would be met again.
+    # The client trusts its cache, so a wrong file must be removed from it.
     path.resolve().unlink(missing_ok=True)
     path.unlink(missing_ok=True)
     raise HubError(
@@ -151,23 +151,23 @@ def _check_file(repo: str, path: Path, name: str, there: HubFile) -> None:
 
 
 BATCH = 50
-"""Files in one commit on the branch; the Hub advises less than 100."""
+"""The most files in one commit on the branch; the Hub advises fewer than 100."""
 BATCH_BYTES = 256 * 1024 * 1024
-"""Bytes in one; by LFS every file that has arrived is kept, by Xet those of a lot that is whole."""
+"""The most bytes in one commit: if it fails, LFS keeps every uploaded file, but Xet only those of complete batches."""
 MAIN = "main"
 CARD = "README.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What a release came to.
+    """The result of a release.
 
     Attributes:
         repo: ``org/name``.
-        tag: of the version.
-        commit: that the tag names.
-        files: how many it has.
-        fresh: False if it was there already, and nothing was done.
+        tag: the version's tag.
+        commit: the tag's commit.
+        files: the number of files.
+        fresh: False if the release already existed.
     """
 
     repo: str
@@ -185,14 +185,14 @@ def release(
     private: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> Released:
-    """Publish every file below a folder, and nothing else, as ``v<version>`` of a data-set repo.
+    """Publish exactly the files below a folder as ``v<version>`` of a data-set repo.
 
     Args:
-        folder: what is published, as it is.
-        repo: ``org/name``; created if it is not there.
-        version: of the data set, as in ``1.0.0``.
-        private: the repo must be, or become, a private one.
-        say: told of each step.
+        folder: the folder to publish.
+        repo: ``org/name``; created if it does not exist.
+        version: the data set's version, such as ``1.0.0``.
+        private: whether the repo must be private, or be created so.
+        say: called with a line for each step.
     """
     check_name(repo)
     check_version(version)
@@ -201,10 +201,10 @@ def release(
 
 
 def check_version(version: str) -> None:
-    """Check that a version is one.
+    """Check that a version is valid.
 
     Raises:
-        HubError: naming it.
+        HubError: if it is not.
     """
     if not re.fullmatch(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z.-]+)?", version):
         raise HubError(f"version {version!r} is not valid: give three numbers, such as 1.0.0")
@@ -220,7 +220,7 @@ class _Release:
 
     @property
     def side(self) -> str:
-        """The branch that is uploaded to."""
+        """The branch for uploads."""
         return f"release-{self.tag}"
 
     def run(self) -> Released:
@@ -243,7 +243,7 @@ class _Release:
         return Released(self.hub.name, self.tag, commit, len(self.files), fresh)
 
     def _open(self) -> None:
-        """Create the repo, or see that what is there is as private as it has to be."""
+        """Create the repo, or check that an existing one is private if it must be."""
         found = self.hub.visibility()
         if not found:
             self.hub.create(private=self.private)
@@ -252,7 +252,7 @@ class _Release:
             raise HubError(f"{self.hub.name} is public, but these files must stay private: make the repo private first")
 
     def _there(self, refs: Refs) -> Released:
-        """Compare with what the tag has; a branch that was left behind is not needed any more."""
+        """Compare with the files of an existing tag, and remove a leftover branch."""
         commit = refs.tags[self.tag]
         differs = compared(self.files, self.hub.files(commit))
         if differs:
@@ -266,13 +266,13 @@ class _Release:
         return self._released(commit, fresh=False)
 
     def _newest_of(self, refs: Refs) -> None:
-        """Refuse to move main back to an older version."""
+        """Raise an error if a newer version is already published."""
         last = newest(refs.tags)
         if last and version_of(last) > version_of(self.tag):
             raise HubError(f"{self.hub.name} is already at {last}, which is newer than {self.tag}: raise the version")
 
     def _fill(self, refs: Refs, head: str) -> str:
-        """Make the branch what the folder is, and return its commit."""
+        """Make the branch equal to the folder, and return its commit."""
         at = refs.branches.get(self.side, "")
         if not at:
             self.hub.branch(self.side, head)
@@ -309,7 +309,7 @@ class _Release:
         return commit
 
     def _move(self, side: str, head: str) -> str:
-        """Put what the branch has on main in one commit, on top of the commit that was seen at the start."""
+        """Put the branch's files on main in one commit, on top of the commit seen at the start."""
         differs, proven = compared(self.files, self.hub.files(head)), self.hub.files(side)
         large = [path for path in differs.lacking if proven[path].sha256]
         change = Edit({path: self.files[path] for path in differs.lacking}, differs.spare, large, side)
@@ -327,7 +327,7 @@ class _Release:
 
 
 def batches(paths: Sequence[str], sizes: Mapping[str, int] = MappingProxyType({})) -> Iterator[list[str]]:
-    """Yield paths in lots that the Hub takes at once; the card, which it may refuse, alone and first.
+    """Yield paths in batches for one commit each; the card, which the Hub may reject, comes alone and first.
 
     >>> list(batches(["a", "README.md", "b"]))
     [['README.md'], ['a', 'b']]
@@ -351,7 +351,7 @@ DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One file: what would become of it, its bytes, and the start of its SHA-256 (of a file that goes, nothing)."""
+    """One file: what would be done with it, its bytes, and the start of its SHA-256 ("" for a file to delete)."""
 
     action: str
     path: str
@@ -364,9 +364,9 @@ class Preview:
     """What a release would do.
 
     Attributes:
-        lines: one for each file; its action is ``upload``, ``keep``, ``delete``, or ``?`` where nothing could be seen.
-        card: the text of README.md, nothing if there is none.
-        note: one sentence on what the Hub has, or why nothing could be seen.
+        lines: one for each file; its action is ``upload``, ``keep``, ``delete``, or ``?`` if the Hub was not reached.
+        card: the text of README.md; "" if there is none.
+        note: one sentence on what the Hub has, or why it was not reached.
     """
 
     lines: tuple[Line, ...]
@@ -375,7 +375,7 @@ class Preview:
 
 
 def preview(folder: Path, repo: str, version: str) -> Preview:
-    """Return what `release` would do with a folder. Without a network it says what it could not compare."""
+    """Return what `release` would do with a folder; without a network, `note` states why nothing was compared."""
     check_name(repo)
     check_version(version)
     files = read_folder(folder)

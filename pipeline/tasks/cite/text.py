@@ -10,8 +10,8 @@ from random import Random
 
 from pipeline.tasks.documents.text import EXAMPLE, START, TAIL, accepted, numbered, plain
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Thing, forms, kinds
-from pipeline.worlds.gazetteer.documents import BESIDE, Writer, masked, pronouns_of
-from pipeline.worlds.gazetteer.questions import BESIDES, LAST, OPENINGS, Place, clauses
+from pipeline.worlds.gazetteer.documents import ASIDE, Writer, masked, pronouns_of
+from pipeline.worlds.gazetteer.questions import ASIDES, LAST, OPENINGS, Place, clauses
 from pipeline.worlds.gazetteer.things import YEARS, era_of
 from pipeline.worlds.wording import Slot, parse, slots, write
 
@@ -203,15 +203,15 @@ def golds(writer: Writer, rng: Random, asked: Query) -> tuple[list[Passage], lis
     for fact in stated:
         form, relation = asked.places[fact]
         own = forms()[form]
-        wording, beside = masked(rng, own, own.relation(relation), asked.question, BESIDES)
-        told_of, wanted = part(rng, asked.thing, form, [relation], asked.places), [(one, "") for one in beside]
+        wording, asides = masked(rng, own, own.relation(relation), asked.question, ASIDES)
+        told_of, wanted = part(rng, asked.thing, form, [relation], asked.places), [(one, "") for one in asides]
         passages.append(writer.write(told_of, form, wanted, {relation: wording}))
     return passages, stated
 
 
 def _beside(rng: Random, form: str, asked: Query) -> list[tuple[str, str]]:
     """Return requests for sentences of a form that mention one or two of the asked facts without stating them."""
-    known = [BESIDE + relation for place, relation in asked.places if place == form]
+    known = [ASIDE + relation for place, relation in asked.places if place == form]
     return [(one, "") for one in rng.sample(known, min(2, len(known)))]
 
 
@@ -233,7 +233,7 @@ def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: Query, wan
             writer = Writer(rng, world.cast, settled=True, out=other.facts.values())
         form, relation = asked.places[number % len(asked.places)]
         thing = part(rng, other, form, [relation], asked.places)
-        yield writer.write(thing, form, [("other", asked.thing.name)] * MENTIONS + [(BESIDE + relation, "")])
+        yield writer.write(thing, form, [("other", asked.thing.name)] * MENTIONS + [(ASIDE + relation, "")])
 
 
 def years_near(thing: Thing, most: int) -> tuple[int, int]:

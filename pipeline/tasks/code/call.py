@@ -18,8 +18,8 @@ from pipeline.tasks.code.solve import asked_call, same_named
 from pipeline.tasks.lines import Dealer
 from pipeline.worlds.forge import (
     Called,
+    IntFunction,
     Module,
-    Number,
     beside,
     finish,
     import_one,
@@ -48,7 +48,7 @@ class Link:
     module: Module
     name: str
     re_exported: bool
-    value: Number = abs
+    value: IntFunction = abs
     calls: list[Link] = field(default_factory=list)
 
 

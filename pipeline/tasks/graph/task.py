@@ -35,7 +35,7 @@ from pipeline.tasks.base import (
 from pipeline.tasks.graph import solve as solver
 from pipeline.tasks.graph import text
 from pipeline.tasks.graph.walks import Walk, alone, drawn_route, drawn_search, reach
-from pipeline.worlds.graphs import WORLD, Graph, Shape, graph
+from pipeline.worlds.graphs import WORLD, Graph, GraphShape, graph
 
 BRANCHES = {"branch": (1.5, 2.0, 3.0)}
 """Mean numbers of edges out of a node."""
@@ -59,11 +59,14 @@ HUB_PARENTS = {
 """Numbers of parents of 64 nodes."""
 CHILDREN = {1.5: _degrees(0, 38, 20, 6), 2.0: _degrees(0, 19, 26, 19), 3.0: _degrees(0, 0, 19, 26, 19)}
 """Numbers of children of 64 nodes."""
-ROUTE_SHAPE = Shape(_degrees(0, 5), _degrees(1, 3, 1), blur=3, ahead=3)
+ROUTE_SHAPE = GraphShape(_degrees(0, 5), _degrees(1, 3, 1), blur=3, ahead=3)
 """Five nodes: one edge leads out of each, and two lead into one of them."""
 SHAPES = {
-    **{("bfs", branch): Shape(even, even, BLUR) for branch, even in EVEN_DEGREES.items()},
-    **{("parents", branch): Shape(HUB_PARENTS[branch], CHILDREN[branch], BLUR, turned=True) for branch in HUB_PARENTS},
+    **{("bfs", branch): GraphShape(even, even, BLUR) for branch, even in EVEN_DEGREES.items()},
+    **{
+        ("parents", branch): GraphShape(HUB_PARENTS[branch], CHILDREN[branch], BLUR, turned=True)
+        for branch in HUB_PARENTS
+    },
     **{("route", branch): ROUTE_SHAPE for branch in EVEN_DEGREES},
 }
 SPARES = slice(24, 25)

@@ -34,7 +34,7 @@ BYTES_PER_TOKEN = 4.2
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PoolShape:
     """What a pool depends on besides its tier: real turns or a transcript, short replies, a third key, a corpus."""
 
     subtask: str
@@ -43,7 +43,7 @@ class Shape:
     corpus: str
 
     @classmethod
-    def of(cls, stratum: Stratum) -> Shape:
+    def of(cls, stratum: Stratum) -> PoolShape:
         """Read a stratum's knobs."""
         short = stratum.knob("replies", "any") == "short"
         return cls(stratum.subtask, short, bool(stratum.knob("tone", False)), str(stratum.knob("corpus", "")))
@@ -165,7 +165,7 @@ def filler(row_streams: Streams, stratum: Stratum, everybody: Crowd, key: Label)
     even = spare + placed  # as many easy turns as twins
     order = np.concatenate([easy[spare:even], _alternating(hard[: len(hard) - kept], easy[even:])])
     ranks = words(row_streams.of("places"), len(everybody.members)).astype(np.int64)
-    return Filler(Shape.of(stratum).pool(stratum.tier).name, Given(order), spares, "ranked", ranks)
+    return Filler(PoolShape.of(stratum).pool(stratum.tier).name, Given(order), spares, "ranked", ranks)
 
 
 def _by_format(row_streams: Streams, found: Indices, everybody: Crowd) -> Indices:

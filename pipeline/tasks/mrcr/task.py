@@ -21,7 +21,7 @@ from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PoolSpec
 from pipeline.tasks.mrcr import solve as proof
 from pipeline.tasks.mrcr import text
 from pipeline.tasks.mrcr.chance import DRAWN, GUESSES, guesses
-from pipeline.tasks.mrcr.crowd import CAPS, Crowd, Shape, cap_of, crowd, filler, shown_cells, twins
+from pipeline.tasks.mrcr.crowd import CAPS, Crowd, PoolShape, cap_of, crowd, filler, shown_cells, twins
 from pipeline.tasks.mrcr.solve import read_conversation
 from pipeline.worlds.writing.library import Label, RequestedText, TextPlan, library_of, topics_of
 from pipeline.worlds.writing.realise import formats
@@ -36,8 +36,8 @@ def depths(
     asked = Permutation(stratum_streams.of("ordinal", index // stratum.rows, group), count)[member]
     rng = row_streams.of("depths")
     before = sorted(depth * rng.random() for _ in range(asked))
-    behind = sorted(depth + (1 - depth) * rng.random() for _ in range(count - 1 - asked))
-    return asked, (*before, depth, *behind)
+    after = sorted(depth + (1 - depth) * rng.random() for _ in range(count - 1 - asked))
+    return asked, (*before, depth, *after)
 
 
 LETTERS, DIGITS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", "23456789"
@@ -63,7 +63,7 @@ class Mrcr(Task):
     title: str
     shots: int
     most_shots: int
-    version = 4
+    version = 5
     scorer = "mrcr"
     max_new_tokens = 640
     complexities = (2, 4, 8)
@@ -81,7 +81,7 @@ class Mrcr(Task):
         return Stratum(self.family, self.subtask, "32k", 2048, complexity, 1, 0, (("replies", "short"),))
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        return (Shape.of(stratum).pool(stratum.tier, self.corpora),)
+        return (PoolShape.of(stratum).pool(stratum.tier, self.corpora),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw what is asked for: formats in equal shares, and topics too as far as formats suit them.
@@ -176,14 +176,14 @@ class Mrcr(Task):
 
 
 def _crowd(row_streams: Streams, stratum: Stratum, corpora: str) -> Crowd:
-    shape = Shape.of(stratum)
+    shape = PoolShape.of(stratum)
     return crowd(library_of(row_streams, stratum.tier, shape.corpus, corpora, toned=shape.toned), shape.short)
 
 
 def _asked(
     everybody: Crowd, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
 ) -> RequestedText:
-    short, others = Shape.of(stratum).short, twins(everybody, stratum)
+    short, others = PoolShape.of(stratum).short, twins(everybody, stratum)
     try:
         return everybody.library.asked(
             TextPlan(stratum.rows, index, stratum.complexity, others, short, row_streams, stratum_streams)

@@ -129,7 +129,7 @@ class Rag(Task):
             "golds": list(asked.golds),
             "elsewhere": elsewhere,
             "shown": list(self.shown(world, row_streams, stratum, asked)),
-            **self.searched(row_streams, stratum, asked, golds),
+            **self.search_stats(row_streams, stratum, asked, golds),
         }
         relevant = tuple(document(gold, titled=has_titles(stratum)) for gold in golds)
         ranked = ranking(row_streams, stratum, asked.question)
@@ -145,7 +145,7 @@ class Rag(Task):
                 return found
         raise AssertionError
 
-    def out(self, world: Gazetteer, asked: Question) -> set[int]:
+    def answering_passages(self, world: Gazetteer, asked: Question) -> set[int]:
         """Return the passages that answer the question, which no other document may be."""
         return {*asked.golds, *asked.sharing}
 
@@ -153,7 +153,7 @@ class Rag(Task):
         self, world: Gazetteer, row_streams: Streams, stratum: Stratum, asked: Question
     ) -> Iterator[dict[str, Any]]:
         """Yield demonstrations: other questions of the same kind, with answers and documents of their own."""
-        rng, gone, answer = row_streams.of("shown"), self.out(world, asked), plain(asked.answer)
+        rng, gone, answer = row_streams.of("shown"), self.answering_passages(world, asked), plain(asked.answer)
         for _ in range(self.shots_of(stratum)):
             example = self.example(world, rng, stratum)
             while not gone.isdisjoint(example["documents"]) or example["answer"] == answer:
@@ -178,7 +178,7 @@ class Rag(Task):
         rng.shuffle(numbers)
         return {"question": question, "answer": plain(answer), "documents": numbers}
 
-    def searched(
+    def search_stats(
         self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]
     ) -> dict[str, Any]:
         """Return what a search over the world and the decoys finds.
@@ -188,7 +188,7 @@ class Rag(Task):
         """
         found, question = index(row_streams, stratum.tier), asked.question
         scores = found.scores(question)
-        scores[sorted(self.out(gazetteer(row_streams, stratum.tier), asked))] = -1
+        scores[sorted(self.answering_passages(gazetteer(row_streams, stratum.tier), asked))] = -1
         near = [
             found.score(question, f"{one.title} {one.text}") for one in self.near(row_streams, stratum, asked, golds)
         ]
@@ -208,7 +208,7 @@ class Rag(Task):
             Placed.line(said, "relevant", depth) for depth, said in zip(latent["depths"], sample.relevant, strict=True)
         ]
         placed += [Placed.line(document(one, titled=with_title), "decoy", rng.random()) for one in near]
-        out = self.out(world, asked)
+        out = self.answering_passages(world, asked)
         if elsewhere is not None:
             out.add(elsewhere)
             placed.append(Placed.line(document(world.passages[elsewhere], titled=with_title), "anchor", rng.random()))

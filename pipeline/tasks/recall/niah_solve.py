@@ -106,7 +106,7 @@ STEM = 8
 """Characters that near UUIDs share."""
 
 
-class Shape(NamedTuple):
+class KeyForm(NamedTuple):
     """The form of a key: how many values it has, how many keys are near to it, and what else is filed under it.
 
     Near keys count up to the promised number. Only the question distinguishes keys of one form.
@@ -147,10 +147,10 @@ class Keys:
         firsts = Counter(first if last else first[:STEM] for first, _, last in parts)
         return cls(half, values, things, firsts, Counter(last for _, _, last in parts))
 
-    def shape(self, key: str) -> Shape:
+    def form(self, key: str) -> KeyForm:
         """Return the form of a key."""
         things = tuple(sorted(self.things.get(key, ()))) if self.things else ()
-        return Shape(self.values[key], self._near(key), things if key in self.values else ())
+        return KeyForm(self.values[key], self._near(key), things if key in self.values else ())
 
     def _near(self, key: str) -> int:
         """Return how many keys begin or end like a key, up to the limit."""
@@ -214,12 +214,12 @@ def needle_faults(
         yield f"{len(mine)} lines answer the question, but {row.stratum.complexity} are promised"
     keys = Keys.of(found, near // 2)
     for key in asked:
-        shape = keys.shape(key)
-        if len(shape.things) != distractors:
-            yield f"{len(shape.things)} other things are filed under {key}, but {distractors} are promised"
-        if shape.near < near // 2 * 2:
-            yield f"{shape.near} keys are near to {key}, but {near} are promised"
-        rivals = sum(1 for _ in islice((one for one in keys.values if keys.shape(one) == shape), alike))
+        own = keys.form(key)
+        if len(own.things) != distractors:
+            yield f"{len(own.things)} other things are filed under {key}, but {distractors} are promised"
+        if own.near < near // 2 * 2:
+            yield f"{own.near} keys are near to {key}, but {near} are promised"
+        rivals = sum(1 for _ in islice((one for one in keys.values if keys.form(one) == own), alike))
         if rivals < alike:
             yield f"{rivals} keys have the form of {key}, but {alike} are promised"
 

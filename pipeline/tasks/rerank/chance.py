@@ -27,7 +27,7 @@ OTHER = "0"
 """Represents any document of the world."""
 
 
-def searched(
+def search_hits(
     row_streams: Streams,
     stratum: Stratum,
     asked: Question,

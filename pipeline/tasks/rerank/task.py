@@ -28,8 +28,8 @@ from pipeline.tasks.documents.asking import unlike
 from pipeline.tasks.documents.text import numbered
 from pipeline.tasks.rerank import chance, text
 from pipeline.tasks.rerank import solve as reader
+from pipeline.tasks.rerank.documents import DocumentWriter
 from pipeline.tasks.rerank.questions import CONDITIONS, Question, ask_conditions, ask_order, asked_forms, scales
-from pipeline.tasks.rerank.text import Author
 from pipeline.tasks.solving import contains_words
 from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, fresh, gazetteer, ids
 
@@ -66,7 +66,7 @@ class Rerank(Task):
         """Draw the question."""
 
     @abstractmethod
-    def written(self, author: Author, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
+    def written(self, writer: DocumentWriter, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
         """Write the documents of a row, those worth something first."""
 
     @abstractmethod
@@ -82,7 +82,7 @@ class Rerank(Task):
         world, taken = gazetteer(row_streams, stratum.tier), set[str]()
         asked = self.drawn(world, stratum, index, row_streams, stratum_streams)
         rng = row_streams.of("documents")
-        graded = self.written(Author(world, rng, asked, taken), rng, asked, stratum)
+        graded = self.written(DocumentWriter(world, rng, asked, taken), rng, asked, stratum)
         examples = [
             self.shown(world, row_streams.of("shown", number), asked, taken) for number in range(self.shots_of(stratum))
         ]
@@ -98,7 +98,7 @@ class Rerank(Task):
             "depths": depths(stratum_streams, row_streams, stratum.rows, index, stratum.complexity),
             "documents": len(graded),
             "shown": shown,
-            **chance.searched(row_streams, stratum, asked, graded, numbers, out(world, asked)),
+            **chance.search_hits(row_streams, stratum, asked, graded, numbers, meeting_passages(world, asked)),
         }
         texts = tuple(numbered(one, number) for (one, _), number in zip(every, numbers, strict=True))
         return Sample(
@@ -124,7 +124,7 @@ class Rerank(Task):
         ]
         placed += [Placed.line(said, "decoy", rng.random()) for said in written[size:]]
         pool = haystack.numbered_spec(stratum.tier).name
-        gone = out(world, asked)
+        gone = meeting_passages(world, asked)
         filler = haystack.filler(row_streams, stratum, sample.ranking, gone, shuffled=True, pool=pool)
         tail = Piece(text.TAIL.format(reply=self.reply, question=sample.question), "question")
         return Layout(tuple(self._head(sample)), tuple(placed), filler, (tail,))
@@ -154,7 +154,7 @@ class Rerank(Task):
         return sample.relevant
 
 
-def out(world: Gazetteer, asked: Question) -> set[int]:
+def meeting_passages(world: Gazetteer, asked: Question) -> set[int]:
     """Return the passages of a world that meet a condition, which no filler may do."""
     return {
         number
@@ -215,7 +215,7 @@ class Conditions(Rerank):
         )
         return asked
 
-    def written(self, author: Author, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
+    def written(self, writer: DocumentWriter, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
         """Write equally many documents of each grade, with conditions missed in turn, and decoys."""
         wanted, decoys = stratum.complexity, bool(stratum.knob("decoys", True))
         names, found = [name for name, _ in asked.conditions], list[Graded]()
@@ -223,21 +223,21 @@ class Conditions(Rerank):
             grade, turn = CONDITIONS - number % CONDITIONS, number // CONDITIONS
             first = turn if grade > 1 else turn + 2
             met = [names[(first + place) % CONDITIONS] for place in range(grade)]
-            found.append((author.kin(met, named=decoys), grade))
-        kin, strangers = DECOYS[wanted] if decoys else (0, 0)
-        found += [(author.kin([]), 0) for _ in range(kin)]
-        found += [(author.stranger(), 0) for _ in range(strangers)]
+            found.append((writer.same_kind(met, named=decoys), grade))
+        alike, others = DECOYS[wanted] if decoys else (0, 0)
+        found += [(writer.same_kind([]), 0) for _ in range(alike)]
+        found += [(writer.other_kind(), 0) for _ in range(others)]
         while decoys and not _named_otherwise(asked, found):
-            found.append((author.stranger(), 0))
+            found.append((writer.other_kind(), 0))
         return found
 
     def shown(self, world: Gazetteer, rng: Random, asked: Question, taken: set[str]) -> tuple[str, list[Graded]]:
         """Draw three conditions on things of another form, and write six documents."""
         form = rng.choice([one for one in asked_forms() if forms()[one].kind != forms()[asked.form].kind])
         other = ask_conditions(world, rng, form)
-        author, names = Author(world, rng, other, taken), [name for name, _ in other.conditions]
-        found = [(author.kin(rng.sample(names, grade)), grade) for grade in SHOWN]
-        found += [(author.kin([]), 0), (author.stranger(), 0)]
+        writer, names = DocumentWriter(world, rng, other, taken), [name for name, _ in other.conditions]
+        found = [(writer.same_kind(rng.sample(names, grade)), grade) for grade in SHOWN]
+        found += [(writer.same_kind([]), 0), (writer.other_kind(), 0)]
         rng.shuffle(found)
         return other.question, found
 
@@ -286,25 +286,25 @@ class Order(Rerank):
         )
         return asked
 
-    def written(self, author: Author, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
+    def written(self, writer: DocumentWriter, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
         """Write the first ten, others that meet the condition, and decoys with numbers better than most."""
         numbers = _numbers(rng, asked, FIRST + BELOW)
         ((name, _),) = asked.conditions
-        found = [(author.kin([name], number=number), max(0, FIRST - at)) for at, number in enumerate(numbers)]
+        found = [(writer.same_kind([name], number=number), max(0, FIRST - at)) for at, number in enumerate(numbers)]
         if not stratum.knob("decoys", True):
             return found
         good = sorted((numbers[GOOD - 1], _span(asked)[asked.largest]))
-        found += [(author.kin([], number=rng.randint(*good)), 0) for _ in range(DECOYS_IN_ORDER[0])]
-        return found + [(author.stranger(), 0) for _ in range(DECOYS_IN_ORDER[1])]
+        found += [(writer.same_kind([], number=rng.randint(*good)), 0) for _ in range(DECOYS_IN_ORDER[0])]
+        return found + [(writer.other_kind(), 0) for _ in range(DECOYS_IN_ORDER[1])]
 
     def shown(self, world: Gazetteer, rng: Random, asked: Question, taken: set[str]) -> tuple[str, list[Graded]]:
         """Draw an order of things of another form, and write six documents."""
         scale = rng.choice([one for one in scales() if forms()[one[0]].kind != forms()[asked.form].kind])
         other = ask_order(world, rng, scale, SHOWN_IN_ORDER)
-        author, ((name, _),) = Author(world, rng, other, taken), other.conditions
+        writer, ((name, _),) = DocumentWriter(world, rng, other, taken), other.conditions
         numbers = _numbers(rng, other, SHOWN_IN_ORDER)
-        found = [(author.kin([name], number=number), SHOWN_IN_ORDER - at) for at, number in enumerate(numbers)]
-        found += [(author.kin([], number=rng.choice(numbers)), 0), (author.stranger(), 0)]
+        found = [(writer.same_kind([name], number=number), SHOWN_IN_ORDER - at) for at, number in enumerate(numbers)]
+        found += [(writer.same_kind([], number=rng.choice(numbers)), 0), (writer.other_kind(), 0)]
         rng.shuffle(found)
         return other.question, found
 

@@ -12,7 +12,7 @@ from pipeline.tasks.base import Published
 from pipeline.tasks.registers import Stated, found_in, places_of, register_faults
 from pipeline.tasks.solving import ReadError
 
-BEHIND = 4
+AFTER = 4
 """Lines between the entries and the question: the end, how to reply, the head of the table, a blank one."""
 ORDERS = ("order_text", "order_lowest", "order_highest")
 
@@ -48,7 +48,7 @@ def table(text: str) -> str:
 
 def faults(row: Published, decoys: float) -> Iterator[str]:
     """Yield what is wrong with a row that promises decoys for a share of what is asked."""
-    yield from register_faults(row, BEHIND)
+    yield from register_faults(row, AFTER)
     both, label, district = places_of(row.text)
     if len(both) != row.stratum.complexity:
         yield f"{len(both)} entries are asked for, expected {row.stratum.complexity}"

@@ -51,7 +51,7 @@ class Note(NamedTuple):
     builder: str
     year: int
     cost: int
-    beside: str
+    mentioned: str
 
     @property
     def row(self) -> str:
@@ -72,17 +72,17 @@ def read_note(line: str) -> Note:
             raise ReadError(f"a note states a value {len(stated)} times: {line[:80]!r}")
         values.append(_one_of(stated[0]))
         text = text[: stated[0].start()] + MARK + text[stated[0].end() :]
-    beside, (before, behind) = "", _mentions()
+    mentioned, (before, after) = "", _mentions()
     if led := before.match(text):
-        beside, text = _one_of(led), text[led.end() :]
-    elif ended := behind.search(text):
-        beside, text = _one_of(ended), text[: ended.start()]
+        mentioned, text = _one_of(led), text[led.end() :]
+    elif ended := after.search(text):
+        mentioned, text = _one_of(ended), text[: ended.start()]
     frame = next((found for said in _frames() if (found := said.fullmatch(text))), None)
     if not frame:
         raise ReadError(f"a note that cannot be read: {line[:80]!r}")
     told, of_plural = frame.groupdict(), {plural: one for one, plural in kinds().items()}
     kind, (builder, year, cost) = told.get("kind") or of_plural[told["kinds"]], values
-    return Note(told["name"], kind, told["region"], builder, int(year), _number(cost), beside)
+    return Note(told["name"], kind, told["region"], builder, int(year), _number(cost), mentioned)
 
 
 notes_of = LINES.cached_map(read_note)
@@ -130,8 +130,8 @@ def _mentions() -> tuple[re.Pattern[str], re.Pattern[str]]:
         )
         for place in ("before", "after")
     )
-    before, behind = both
-    return re.compile(f"(?:{before}) "), re.compile(f" (?:{behind})$")
+    before, after = both
+    return re.compile(f"(?:{before}) "), re.compile(f" (?:{after})$")
 
 
 @cache
@@ -212,10 +212,10 @@ def note_faults(row: Published, decoys: float) -> Iterator[str]:
         alike = sum(getattr(notes[at], sort) == getattr(asked, sort) for at in near)
         if alike != round(decoys * len(right)):
             yield f"{alike} decoys have the {sort}, expected {round(decoys * len(right))}"
-    if wrong := [at for at in near if notes[at].beside not in ("", asked.kind, asked.region)]:
-        yield f"the decoy {notes[wrong[0]].name!r} speaks of {notes[wrong[0]].beside}, which is not asked for"
+    if wrong := [at for at in near if notes[at].mentioned not in ("", asked.kind, asked.region)]:
+        yield f"the decoy {notes[wrong[0]].name!r} speaks of {notes[wrong[0]].mentioned}, which is not asked for"
     known = {*right, *near}
-    idle = [at for at, one in enumerate(notes) if at not in known and one.beside in (asked.kind, asked.region)]
+    idle = [at for at, one in enumerate(notes) if at not in known and one.mentioned in (asked.kind, asked.region)]
     if idle:
         yield f"the filler about {notes[idle[0]].name!r} speaks of what is asked for"
     if len({notes[at].cost for at in right}) < len(right):

@@ -153,7 +153,7 @@ class TallyTask(Task):
             tail=text.tail(self.subtask, sample.question),
         )
 
-    def drawn(self, stratum: Stratum, index: int, stratum_streams: Streams, purpose: str, kinds: int) -> int:
+    def dealt_kind(self, stratum: Stratum, index: int, stratum_streams: Streams, purpose: str, kinds: int) -> int:
         """Return which of some kinds a row is dealt."""
         return deal(stratum_streams.of(purpose), stratum.rows, index, kinds)
 

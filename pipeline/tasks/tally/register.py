@@ -21,7 +21,7 @@ ROWS = 256
 """How many rows' draws are cached."""
 NEAR = {5: range(4, 25), 20: range(10, 51), 80: range(30, 111)}
 """How many entries share the label alone, and how many the district, by complexity: so many that sums tell little."""
-BEHIND = 3
+AFTER = 3
 """Lines between the entries and the question: the end, how to reply, a blank one."""
 
 
@@ -84,7 +84,7 @@ class CountInRegister(OfLedger):
         return (str(len(found_in(text))),)
 
     def faults(self, row: Published) -> Iterable[str]:
-        yield from register_faults(row, BEHIND)
+        yield from register_faults(row, AFTER)
         count, complexity = places_of(row.text), row.stratum.complexity
         if len(count.both) not in COUNTS[complexity]:
             yield f"{len(count.both)} entries are counted, expected a number in {COUNTS[complexity]}"

@@ -47,7 +47,7 @@ class OfOneClerk(TallyTask):
         self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> tuple[int, Intent, str]:
         """Deal a kind, and draw a clerk who has no line in the pool."""
-        kind = self.drawn(stratum, index, stratum_streams, "kind", len(INTENTS))
+        kind = self.dealt_kind(stratum, index, stratum_streams, "kind", len(INTENTS))
         return kind, INTENTS[kind], row_streams.of("clerk").choice(clerks(row_streams)[1])
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -95,7 +95,7 @@ class Count(OfOneClerk):
         """Deal a number, and write as many messages."""
         kind, intent, clerk = self.asked(stratum, index, row_streams, stratum_streams)
         counts = COUNTS[stratum.complexity]
-        count = counts[self.drawn(stratum, index, stratum_streams, "count", len(counts))]
+        count = counts[self.dealt_kind(stratum, index, stratum_streams, "count", len(counts))]
         rng = row_streams.of("relevant")
         said = zip(dates(rng, count), messages_of(intent, rng, count), strict=True)
         latent = {"kind": kind, "clerk": clerk, "effective_complexity": count, **self.numbers(stratum, row_streams)}
@@ -131,7 +131,7 @@ class When(OfOneClerk):
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a month: the last of the messages comes in it, and all further ones come later."""
         kind, intent, clerk = self.asked(stratum, index, row_streams, stratum_streams)
-        month, count = self.drawn(stratum, index, stratum_streams, "month", MONTHS), stratum.complexity
+        month, count = self.dealt_kind(stratum, index, stratum_streams, "month", MONTHS), stratum.complexity
         rng = row_streams.of("relevant")
         days = dates(rng, count - 1, 0, (month + 1) * text.DAYS) + dates(
             rng, 1, month * text.DAYS, (month + 1) * text.DAYS
@@ -190,7 +190,7 @@ class Users(TallyTask):
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a kind, and draw another and the clerks."""
-        kind = self.drawn(stratum, index, stratum_streams, "kind", len(INTENTS))
+        kind = self.dealt_kind(stratum, index, stratum_streams, "kind", len(INTENTS))
         intent, rng = INTENTS[kind], row_streams.of("clerks")
         other = INTENTS[rng.choice(self.partners(kind, stratum.complexity))]
         some = rng.sample(clerks(row_streams)[0], 4 * stratum.complexity)

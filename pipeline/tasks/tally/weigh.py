@@ -39,8 +39,8 @@ from pipeline.worlds.utterances import Intent, denials, domain, share
 
 ACTS = domain("request").acts
 THINGS = domain("request").objects
-LOTS = {"denied": 3, "alone": 5}
-"""How many acts are denied often, and how many are often alone: asked for in messages that deny nothing."""
+OFTEN = {"denied": 3, "alone": 5}
+"""How many acts are often denied, and how many are often alone: asked for in messages that deny nothing."""
 DENIED, ALONE = (2.7, 16.1), (2.0, 3.4)
 """How often acts are denied, and alone, if they are so seldom or often, on the scale of the weights below."""
 LINE_TOKENS = 48
@@ -58,16 +58,16 @@ class Shares(TallyTask):
     """A dealt list in which one side leads another; the acts of a side are counted together.
 
     A reader who does not see which act a message denies can count two things for each act: the messages that mention
-    it, and those that mention no other act. How often an act is denied or alone is drawn by lot, independently of how
-    often it is asked for, and varies more. So neither count reveals the leader.
+    it, and those that mention no other act. How often an act is denied or alone is drawn, independently of how often it
+    is asked for, and varies more. So neither count reveals the leader.
     """
 
     scorer = "exact"
     shortest = 4096
     side: int
     """How many acts a side has; those of the leader are the first in the ranks, followed by those of its rival."""
-    turns: int
-    """How many ways a lot may fall for the sides."""
+    ways: int
+    """In how many ways acts of the sides can be among those often denied or alone: each row is dealt one."""
     spared: Sequence[int]
     """How many lines of each rank may close gaps: so few that the leader still leads."""
 
@@ -76,8 +76,8 @@ class Shares(TallyTask):
         """Return how often acts are asked for, in the order of the sample's ranks."""
 
     @abstractmethod
-    def lot(self, ranks: Sequence[str], turn: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
-        """Return which acts of the sides are among `count` drawn ones, and the acts that the others are drawn from."""
+    def often_acts(self, ranks: Sequence[str], way: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
+        """Return which acts of the sides are among the `count` often so, and the acts that others are drawn from."""
 
     def made_of(
         self,
@@ -92,13 +92,13 @@ class Shares(TallyTask):
         row_streams, stratum_streams = streams
         rng, size = row_streams.of("relevant"), self.side
         sides, rest = (ranks[:size], ranks[size : 2 * size]), ranks[2 * size :]
-        end, lots = self.drawn(stratum, index, stratum_streams, "end", 2), row_streams.of("lots")
+        end, lots = self.dealt_kind(stratum, index, stratum_streams, "end", 2), row_streams.of("lots")
         early = [*sides[end], *lots.sample(rest, len(rest) // 2)]
         told: dict[str, Any] = {"ranks": list(ranks), "end": end, "early": early, **latent}
-        for name, count in LOTS.items():
-            turn = self.drawn(stratum, index, stratum_streams, name, self.turns)
-            own, others = self.lot(ranks, turn, count)
-            told[name] = {"turn": turn, "acts": [*own, *lots.sample(others, count - len(own))]}
+        for name, count in OFTEN.items():
+            way = self.dealt_kind(stratum, index, stratum_streams, name, self.ways)
+            own, others = self.often_acts(ranks, way, count)
+            told[name] = {"turn": way, "acts": [*own, *lots.sample(others, count - len(own))]}
         clerk = rng.choice(clerks(row_streams)[0])
         some = [Intent(rng.choice(side), rng.choice(THINGS)) for side in sides]
         said = [messages_of(one, rng, 1)[0] for one in some]
@@ -142,15 +142,15 @@ class Shares(TallyTask):
     def _places(self, sample: Sample, row_streams: Streams) -> Indices:
         """Return the places of lines: those of half of the acts nearer to the start, the others nearer to the end."""
         of_act = acts(sample.stratum.tier)
-        one, two, lot = words(row_streams.of("places"), 3 * len(of_act)).astype(np.int64).reshape(3, -1)
+        one, two, chance = words(row_streams.of("places"), 3 * len(of_act)).astype(np.int64).reshape(3, -1)
         early = np.array([act in sample.latent["early"] for act in ACTS])[of_act]
         drawn_twice = np.where(early, np.minimum(one, two), np.maximum(one, two))
-        return np.where(lot < share(DRAWN_TWICE), drawn_twice, one)
+        return np.where(chance < share(DRAWN_TWICE), drawn_twice, one)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return how the lots fell, and the end where the answer is frequent."""
-        lots = {name: (sample.latent[name]["turn"], self.turns) for name in LOTS}
-        return {**lots, "end": (sample.latent["end"], 2)}
+        """Return which acts of the sides are often denied or alone, and the end where the answer is frequent."""
+        ways = {name: (sample.latent[name]["turn"], self.ways) for name in OFTEN}
+        return {**ways, "end": (sample.latent["end"], 2)}
 
 
 class Most(Shares):
@@ -160,13 +160,13 @@ class Most(Shares):
     version = 4
     title = "the act that the most messages ask for"
     complexities = (10,)
-    side, turns = 1, len(ACTS)
+    side, ways = 1, len(ACTS)
     spared = (0, 0, 2, 2, 2, 2, 3, 4, 4, 4)
     WEIGHTS = (16, 11, 10, 10, 9, 9, 8, 7, 7, 7)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal the act that leads."""
-        answer = ACTS[self.drawn(stratum, index, stratum_streams, "act", len(ACTS))]
+        answer = ACTS[self.dealt_kind(stratum, index, stratum_streams, "act", len(ACTS))]
         others = row_streams.of("ranks").sample([act for act in ACTS if act != answer], len(ACTS) - 1)
         options = [(act,) for act in row_streams.of("options").sample(ACTS, len(ACTS))]
         return self.made_of(stratum, index, (row_streams, stratum_streams), [answer, *others], {}, options)
@@ -175,9 +175,9 @@ class Most(Shares):
         """Return the same weights for all rows."""
         return self.WEIGHTS
 
-    def lot(self, ranks: Sequence[str], turn: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
+    def often_acts(self, ranks: Sequence[str], way: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
         """Return the leader as often as any other act is drawn."""
-        return ranks[: int(turn < count)], ranks[1:]
+        return ranks[: int(way < count)], ranks[1:]
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the act that is the answer, too."""
@@ -185,8 +185,8 @@ class Most(Shares):
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess, and the scores of counting what is mentioned, and what is mentioned alone."""
-        often, alone = (sample.latent[name]["turn"] < count for name, count in LOTS.items())
-        return {"uniform": 1 / len(ACTS), "mentioned": float(often), "alone": alone / LOTS["alone"]}
+        often, alone = (sample.latent[name]["turn"] < count for name, count in OFTEN.items())
+        return {"uniform": 1 / len(ACTS), "mentioned": float(often), "alone": alone / OFTEN["alone"]}
 
 
 SHORTEST, TURNS = 12, 7
@@ -204,7 +204,7 @@ class Compare(Shares):
     version = 4
     title = "which of two pairs of acts is asked for by more messages"
     complexities = (2,)
-    side, turns = 2, 2
+    side, ways = 2, 2
     spared = (0, 0, 0, 0, 4, 4, 4, 4, 4, 4)
     WEIGHTS = ((19, 7, 9, 9, 10, 9, 9, 8, 7, 7), (13, 13, 14, 4, 10, 9, 9, 8, 7, 7))
 
@@ -222,16 +222,16 @@ class Compare(Shares):
         pairs = [tuple(drawn.sample(pair, 2)) for pair in (four[:2], four[2:])]
         options = drawn.sample(pairs, 2)
         ranks = [*four, *row_streams.of("ranks").sample(left, len(left))]
-        latent = {"top": self.drawn(stratum, index, stratum_streams, "top", 2)}
+        latent = {"top": self.dealt_kind(stratum, index, stratum_streams, "top", 2)}
         return self.made_of(stratum, index, (row_streams, stratum_streams), ranks, latent, options)
 
     def weights(self, sample: Sample) -> Sequence[int]:
         """Return the weights with the most frequent act in the leading pair, or in the other one."""
         return self.WEIGHTS[sample.latent["top"]]
 
-    def lot(self, ranks: Sequence[str], turn: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
+    def often_acts(self, ranks: Sequence[str], way: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
         """Return one pair or the other."""
-        return ranks[turn * self.side :][: self.side], ranks[2 * self.side :]
+        return ranks[way * self.side :][: self.side], ranks[2 * self.side :]
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return an act of the answer, and in which pair the most frequent act is, too."""
@@ -240,7 +240,7 @@ class Compare(Shares):
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess, and the scores of counting what is mentioned, and what is mentioned alone."""
-        often, alone = (float(sample.latent[name]["turn"] == 0) for name in LOTS)
+        often, alone = (float(sample.latent[name]["turn"] == 0) for name in OFTEN)
         return {"uniform": 1 / 2, "mentioned": often, "alone": alone}
 
 

@@ -12,7 +12,7 @@ from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Sample
 from pipeline.tasks.trace import text
 from pipeline.tasks.trace.base import DENSITY, ERRORS, Dealer, Drawn, Step, TraceTask
 from pipeline.tasks.trace.histories import nothing_pairs
-from pipeline.worlds.desk import Act, Pair, Speaker, Teller, acts, job_text
+from pipeline.worlds.desk import Act, CallWriter, Pair, SentenceWriter, acts, job_text
 from pipeline.worlds.desk.jobs import USER, assign_act, image_name, move_act, set_act, user_line
 
 EIGHTHS = (1, 2, 3)
@@ -51,15 +51,15 @@ class Audit(TraceTask):
         size, rng = dealer.stratum.complexity, dealer.rng("claims")
         wrong = EIGHTHS[dealer.deal("false", len(EIGHTHS))] * size // 8
         false = {*rng.sample(range(size), wrong)}
-        teller, names = dealer.teller("jobs"), list[str]()
+        writer, names = dealer.writer("jobs"), list[str]()
         ways = [*WAYS] * size
         claims = list[Claimed]()
         for at in range(size):
             kind = KINDS[(at + rng.randrange(size)) % len(KINDS)]
-            own, twin = self.things(dealer, teller, kind, names)
+            own, twin = self.things(dealer, writer, kind, names)
             names += [own, twin]
             way = rng.choice(ways) if at in false else ""
-            claims.append(claimed(teller, kind, (own, twin), way))
+            claims.append(claimed(writer, kind, (own, twin), way))
         numbers = sorted(rng.sample(range(10, 100), size))
         report = [f"C{number}: {sentence(claim.act)}" for number, claim in zip(numbers, claims, strict=True)]
         key = ", ".join(f"C{number}" for number, claim in zip(numbers, claims, strict=True) if claim.way)
@@ -79,14 +79,14 @@ class Audit(TraceTask):
         }
         return Drawn(text.FALSE_CLAIMS, Key.accepting(key), [[step] for step in steps], latent)
 
-    def things(self, dealer: Dealer, teller: Teller, kind: str, taken: Sequence[str]) -> tuple[str, str]:
+    def things(self, dealer: Dealer, writer: CallWriter, kind: str, taken: Sequence[str]) -> tuple[str, str]:
         """Draw a thing of a kind, and one with a similar name, that are not in the row yet."""
         while True:
             if kind == "room":
-                room, _, half = teller.said.slot("room").partition("-")
+                room, _, half = writer.sentences.slot("room").partition("-")
                 found = [f"{room}-{half}", f"{room}-{'east' if half == 'west' else 'west'}"]
             else:
-                found = list(dealer.desk.fresh(kind, teller.rng))
+                found = list(dealer.desk.fresh(kind, writer.rng))
             if not {*found[:2]} & {*taken}:
                 return found[0], found[1]
 
@@ -99,34 +99,34 @@ class Audit(TraceTask):
         return replace(found, tail=(Piece(tail, "question"),))
 
 
-def claimed(teller: Teller, kind: str, things: tuple[str, str], way: str) -> Claimed:
+def claimed(writer: CallWriter, kind: str, things: tuple[str, str], way: str) -> Claimed:
     """Write the jobs about the thing of a claim: as many, and as many that work, whether it is true or not."""
     own, twin = things
-    rng = teller.rng
-    act, other = drawn_act(teller.said, kind, own), drawn_act(teller.said, kind, own)
+    rng = writer.rng
+    act, other = drawn_act(writer.sentences, kind, own), drawn_act(writer.sentences, kind, own)
     while sentence(other) == sentence(act):
-        other = drawn_act(teller.said, kind, own)
-    like, near = about(act, own, twin), about(other, own, twin)
-    spare = (nothing_pairs(teller, like) if rng.random() < 0.6 else [teller.done(near)], False)
-    beside = (nothing_pairs(teller, other) if rng.random() < 0.5 else [teller.done(other)], False)
+        other = drawn_act(writer.sentences, kind, own)
+    like, near = with_twin(act, own, twin), with_twin(other, own, twin)
+    spare = (nothing_pairs(writer, like) if rng.random() < 0.6 else [writer.done(near)], False)
+    extra = (nothing_pairs(writer, other) if rng.random() < 0.5 else [writer.done(other)], False)
     if not way:
-        jobs = [([teller.done(act)], True), beside, spare]
+        jobs = [([writer.done(act)], True), extra, spare]
     elif way == REFUSED:
-        jobs = [(nothing_pairs(teller, act), False), beside, spare]
+        jobs = [(nothing_pairs(writer, act), False), extra, spare]
     elif way == TWIN:
-        jobs = [([teller.done(like)], False), beside, (nothing_pairs(teller, other), False)]
+        jobs = [([writer.done(like)], False), extra, (nothing_pairs(writer, other), False)]
     else:
         plain = text.PLANNED[rng.randrange(len(text.PLANNED))].format(request=act.request)
-        jobs = [([teller.done(acts.note(plain, int(teller.said.slot("n4"))))], False), beside, spare]
-    return Claimed(act, [_step(teller, pairs, needed=needed) for pairs, needed in jobs], way)
+        jobs = [([writer.done(acts.note(plain, int(writer.sentences.slot("n4"))))], False), extra, spare]
+    return Claimed(act, [_step(writer, pairs, needed=needed) for pairs, needed in jobs], way)
 
 
-def _step(teller: Teller, pairs: Sequence[Pair], *, needed: bool) -> Step:
-    user = user_line(teller.said, pairs[0].text) if teller.rng.random() < USER else ""
+def _step(writer: CallWriter, pairs: Sequence[Pair], *, needed: bool) -> Step:
+    user = user_line(writer.sentences, pairs[0].text) if writer.rng.random() < USER else ""
     return Step(job_text(pairs, user), "relevant" if needed else "decoy")
 
 
-def about(act: Act, own: str, twin: str) -> Act:
+def with_twin(act: Act, own: str, twin: str) -> Act:
     """Return the same call about another thing."""
     return replace(
         act,
@@ -138,17 +138,17 @@ def about(act: Act, own: str, twin: str) -> Act:
     )
 
 
-def drawn_act(said: Speaker, kind: str, name: str) -> Act:
+def drawn_act(sentences: SentenceWriter, kind: str, name: str) -> Act:
     """Draw a call about a thing."""
     if kind == "item":
-        return move_act(said, name)
+        return move_act(sentences, name)
     if kind == "ticket":
-        return assign_act(said, name)
+        return assign_act(sentences, name)
     if kind == "file":
-        return set_act(said, name)
+        return set_act(sentences, name)
     if kind == "host":
-        return acts.reinstall(name, image_name(said))
-    return acts.book(name, said.slot("workday"), said.slot("time"), said.slot("person"))
+        return acts.reinstall(name, image_name(sentences))
+    return acts.book(name, sentences.slot("workday"), sentences.slot("time"), sentences.slot("person"))
 
 
 def sentence(act: Act) -> str:

@@ -30,7 +30,7 @@ from pipeline.tasks.base import (
     history_depths,
 )
 from pipeline.tasks.trace import proof, replay, text
-from pipeline.worlds.desk import WORLD, Desk, Speaker, Teller, desk, pool_size, pool_texts, source_digest
+from pipeline.worlds.desk import WORLD, CallWriter, Desk, SentenceWriter, desk, pool_size, pool_texts, source_digest
 
 ROWS = 1024
 """How many rows' draws are cached: a shard is sampled, packed and proven in turn."""
@@ -80,10 +80,10 @@ class Dealer:
         """Return the row's generator for a purpose."""
         return self.streams.of(purpose)
 
-    def teller(self, purpose: str) -> Teller:
+    def writer(self, purpose: str) -> CallWriter:
         """Return a writer of calls and results, with a generator for a purpose."""
-        said, verbose = Speaker(self.desk, self.rng(purpose)), self.knob("density") == VERBOSE
-        return Teller(said, self.refs, self.batches, verbose=verbose)
+        sentences, verbose = SentenceWriter(self.desk, self.rng(purpose)), self.knob("density") == VERBOSE
+        return CallWriter(sentences, self.refs, self.batches, verbose=verbose)
 
     def deal(self, thing: str, kinds: int) -> int:
         """Return which of some kinds the row gets: each equally often in a stratum, within one."""

@@ -12,7 +12,7 @@ from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Role, Sample
 from pipeline.tasks.trace import text
 from pipeline.tasks.trace.base import KNOBS, Dealer, Drawn, Step, TraceTask
 from pipeline.tasks.trace.histories import walk
-from pipeline.worlds.desk import Teller, job_text, words
+from pipeline.worlds.desk import CallWriter, job_text, words
 from pipeline.worlds.desk.jobs import is_of_row
 from pipeline.worlds.desk.rules import AMOUNTS, SINGULAR, claimed, kept, rule, topics
 
@@ -47,8 +47,8 @@ class Constraint(TraceTask):
 
     def drawn(self, dealer: Dealer) -> Drawn:
         """Draw a case, the rules that decide it, and others."""
-        teller, size = dealer.teller("rules"), dealer.stratum.complexity
-        rng = teller.rng
+        calls, size = dealer.writer("rules"), dealer.stratum.complexity
+        rng = calls.rng
         able = [one for one in topics() if is_of_row(one)]
         own = rng.choice(able)
         paper, supplier = own.split(" from ")
@@ -57,7 +57,7 @@ class Constraint(TraceTask):
         case = Case(own, rng.choice(words()["site"]), rng.randrange(AMOUNTS.start + 1, AMOUNTS.stop))
         linked = size > 1 and dealer.deal("linked", 2) == 1
         end, older = dealer.deal("end", 4), dealer.deal("older", 3)
-        writer = Writer(teller, case, iter(rng.sample(dealer.desk.staff, 60)))
+        writer = RuleWriter(calls, case, iter(rng.sample(dealer.desk.staff, 60)))
         histories = writer.decisive(named, size, older, linked=linked)
         last = histories[0]
         if end == OTHER_CASE:
@@ -69,7 +69,7 @@ class Constraint(TraceTask):
             last.append(writer.claim(own))
         histories += [[writer.claim(own)] for _ in range(injected - (end == CLAIM)) if injected]
         if dealer.knob("twins"):
-            histories += [writer.beside(topic) for topic in named[3 if linked else 1 :]]
+            histories += [writer.other_thing(topic) for topic in named[3 if linked else 1 :]]
         person, names = writer.answer, named
         if not dealer.knob("twins"):
             names = [*named[: 3 if linked else 1], *(named[-1:] if end == OTHER_THING else [])]
@@ -95,11 +95,11 @@ class Constraint(TraceTask):
         return replace(found, head=(Piece(text.INTRODUCTION + text.RULES, "instruction"), *found.head[1:]))
 
 
-class Writer:
+class RuleWriter:
     """Writes rules about things, each for another person."""
 
-    def __init__(self, teller: Teller, case: Case, people: Any) -> None:
-        self.teller, self.rng, self.case = teller, teller.rng, case
+    def __init__(self, calls: CallWriter, case: Case, people: Any) -> None:
+        self.calls, self.rng, self.case = calls, calls.rng, case
         self._people = people
         self.persons = list[str]()
         """All to whom a rule or claim about the case's topic gives it, in order of writing."""
@@ -112,8 +112,8 @@ class Writer:
             self.persons.append(person)
             self.first = self.first or person
         self.last = person
-        said = rule(self.teller.said, kind, topic, **{"person": person, **bound})
-        return Step(job_text([kept(self.teller, gone=kind == "rule_forget")], f"{said}."), role)
+        said = rule(self.calls.sentences, kind, topic, **{"person": person, **bound})
+        return Step(job_text([kept(self.calls, gone=kind == "rule_forget")], f"{said}."), role)
 
     def fitting(self, topic: str, role: Role) -> Step:
         """Write a rule that fits the case."""
@@ -133,8 +133,8 @@ class Writer:
         """Write a result that has a rule for somebody else."""
         person = next(self._people)
         self.persons.append(person)
-        text = rule(self.teller.said, "rule_all", topic, person=person)
-        return Step(job_text([claimed(self.teller, text)]), "decoy")
+        text = rule(self.calls.sentences, "rule_all", topic, person=person)
+        return Step(job_text([claimed(self.calls, text)]), "decoy")
 
     def decisive(self, named: Sequence[str], size: int, older: int, *, linked: bool) -> list[list[Step]]:
         """Write the rules that decide the case, after others that they replace: one history for each thing."""
@@ -160,7 +160,7 @@ class Writer:
                 steps.append(self.rule("rule_forget", own, "relevant"))
         return [steps, *others]
 
-    def beside(self, topic: str) -> list[Step]:
+    def other_thing(self, topic: str) -> list[Step]:
         """Write the rules about another thing."""
         steps = [self.rule("rule_all", topic, "decoy")]
         for kind in pairs(self.rng, 2 * self.rng.randrange(2)):

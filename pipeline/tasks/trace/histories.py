@@ -8,7 +8,7 @@ from random import Random
 from typing import NamedTuple, TypeVar
 
 from pipeline.tasks.trace.base import Dealer, Step
-from pipeline.worlds.desk import Act, Pair, State, Teller, acts, apply, job_text
+from pipeline.worlds.desk import Act, CallWriter, Pair, State, acts, apply, job_text
 from pipeline.worlds.desk.jobs import USER, batch_code, move_act, user_line
 from pipeline.worlds.desk.reads import OPENING_FORMS, opening, opening_of, read
 
@@ -33,7 +33,7 @@ class Move(NamedTuple):
     joined: str = ""
 
 
-class Told(NamedTuple):
+class History(NamedTuple):
     """A history as text, and what it comes to for a reader who sees all of it, and for some who do not."""
 
     steps: Sequence[Step]
@@ -46,27 +46,27 @@ class Told(NamedTuple):
     """How many values calls name."""
 
 
-def row_batch(teller: Teller) -> str:
+def row_batch(writer: CallWriter) -> str:
     """Draw a batch name that no other call of the row has."""
-    while (name := batch_code(teller.rng, row=True)) in teller.batches:
+    while (name := batch_code(writer.rng, row=True)) in writer.batches:
         pass
-    teller.batches.add(name)
+    writer.batches.add(name)
     return name
 
 
-def nothing_pairs(teller: Teller, act: Act) -> list[Pair]:
+def nothing_pairs(writer: CallWriter, act: Act) -> list[Pair]:
     """Return a call that changes nothing: in most cases it fails, else it is a dry run, or is staged and left."""
-    lot = teller.rng.random()
+    lot = writer.rng.random()
     if lot < 0.6:
-        return [teller.failed(act)]
-    return [teller.tried(act)] if lot < 0.8 else [teller.staged(act, row_batch(teller))]
+        return [writer.failed(act)]
+    return [writer.tried(act)] if lot < 0.8 else [writer.staged(act, row_batch(writer))]
 
 
-class Scribe:
+class HistoryWriter:
     """Writes the steps of a history, and keeps two states: the true one, and one as if every call did what it asked."""
 
-    def __init__(self, teller: Teller) -> None:
-        self.teller, self.rng = teller, teller.rng
+    def __init__(self, writer: CallWriter) -> None:
+        self.writer, self.rng = writer, writer.rng
         self.true, self.naive = State(), State()
         self.steps = list[Step]()
         self._joined = dict[str, str]()
@@ -75,25 +75,25 @@ class Scribe:
         """Write a step."""
         pairs = list[Pair]()
         if move.end == NOTHING:
-            pairs = nothing_pairs(self.teller, move.act)
+            pairs = nothing_pairs(self.writer, move.act)
             self._assume(move.act, pairs[-1].ref)
         elif move.joined.startswith("stage"):
-            code = self._joined.setdefault(move.joined, row_batch(self.teller))
-            pairs = [self.teller.staged(move.act, code)]
+            code = self._joined.setdefault(move.joined, row_batch(self.writer))
+            pairs = [self.writer.staged(move.act, code)]
             apply(self.true, _staged(move.act, code), pairs[0].ref)
             self._assume(move.act, pairs[0].ref)
         elif move.joined.startswith("commit"):
             act = acts.commit(self._joined[move.joined.replace("commit", "stage")])
-            pairs = [self.teller.done(act)]
+            pairs = [self.writer.done(act)]
             apply(self.true, act, pairs[0].ref)
         elif move.joined.startswith("undo"):
             act = acts.reverse(self._joined[move.joined.replace("undo", "first")])
-            pairs = [self.teller.done(act)]
+            pairs = [self.writer.done(act)]
             apply(self.true, act, pairs[0].ref)
             apply(self.naive, act, pairs[0].ref)
         else:
             if move.end == RETRIED:
-                pairs = [self.teller.failed(move.act)]
+                pairs = [self.writer.failed(move.act)]
                 self._assume(move.act, pairs[0].ref)
             pairs.append(self._does(move.act))
             if move.joined:
@@ -101,11 +101,11 @@ class Scribe:
             if move.end == MISTAKE:
                 undo = acts.take_back(move.act.subject) if move.act.tool == "tickets" else acts.reverse(pairs[-1].ref)
                 pairs.append(self._does(undo))
-        user = user_line(self.teller.said, pairs[0].text) if self.rng.random() < USER else ""
+        user = user_line(self.writer.sentences, pairs[0].text) if self.rng.random() < USER else ""
         self.steps.append(Step(job_text(pairs, user), "relevant" if move.needed else "decoy"))
 
     def _does(self, act: Act) -> Pair:
-        pair = self.teller.done(act)
+        pair = self.writer.done(act)
         apply(self.true, act, pair.ref)
         self._assume(act, pair.ref)
         return pair
@@ -135,15 +135,15 @@ def mixed(rng: Random, runs: Sequence[Sequence[Entry]]) -> list[Entry]:
     return [next(turns[at]) for at in order]
 
 
-def amount(dealer: Dealer, item: str, changes: int, end: int, purpose: str) -> Told:
+def amount(dealer: Dealer, item: str, changes: int, end: int, purpose: str) -> History:
     """Write the changes of an item, all of which the answer needs if they stand, and its record."""
-    teller = dealer.teller(purpose)
-    rng, said = teller.rng, teller.said
+    writer = dealer.writer(purpose)
+    rng, sentences = writer.rng, writer.sentences
     while True:
         runs, left = list[list[Move]](), changes
         while left:
             shape = rng.choice(SHAPES) if left > 1 else rng.choice((PLAIN, PLAIN, PLAIN, RETRIED))
-            act, mark = move_act(said, item), f"{left}"
+            act, mark = move_act(sentences, item), f"{left}"
             if shape in ("staged", "undone"):
                 first, second = ("stage", "commit") if shape == "staged" else ("first", "undo")
                 runs.append([Move(act, PLAIN, True, first + mark), Move(act, PLAIN, True, second + mark)])
@@ -151,29 +151,29 @@ def amount(dealer: Dealer, item: str, changes: int, end: int, purpose: str) -> T
                 runs.append([Move(act, shape if dealer.errors else PLAIN, True)])
             left -= len(runs[-1])
         failed = failures(rng, changes, dealer.errors)
-        runs += [[Move(move_act(said, item), NOTHING, False)] for _ in range(failed)]
+        runs += [[Move(move_act(sentences, item), NOTHING, False)] for _ in range(failed)]
         moves = mixed(rng, runs)
         if changes > 1 and rng.random() < 0.7:
-            moves.insert(rng.randrange(len(moves)), Move(move_act(said, item), MISTAKE, False))
+            moves.insert(rng.randrange(len(moves)), Move(move_act(sentences, item), MISTAKE, False))
         if end != STANDS:
-            moves.append(Move(move_act(said, item), NOTHING if end == FAILS and dealer.errors else MISTAKE, False))
+            moves.append(Move(move_act(sentences, item), NOTHING if end == FAILS and dealer.errors else MISTAKE, False))
         if (moves[-1].needed and moves[-1].end in (PLAIN, RETRIED)) == (end == STANDS):
             break
-    scribe = Scribe(teller)
+    history = HistoryWriter(writer)
     for move in moves:
-        scribe.write(move)
-    at = rng.randrange(len(scribe.steps) + 1)
-    record = job_text([read(teller, opening(item, rng.randrange(OPENING_FORMS)))])
-    steps = [*scribe.steps[:at], Step(record, "relevant"), *scribe.steps[at:]]
-    total = opening_of(item) + scribe.true.amount(item)
-    naive = opening_of(item) + scribe.naive.amount(item)
-    return Told(steps, str(total), str(naive), str(moves[-1].act.args["qty"]), 0)
+        history.write(move)
+    at = rng.randrange(len(history.steps) + 1)
+    record = job_text([read(writer, opening(item, rng.randrange(OPENING_FORMS)))])
+    steps = [*history.steps[:at], Step(record, "relevant"), *history.steps[at:]]
+    total = opening_of(item) + history.true.amount(item)
+    naive = opening_of(item) + history.naive.amount(item)
+    return History(steps, str(total), str(naive), str(moves[-1].act.args["qty"]), 0)
 
 
-def holder(dealer: Dealer, ticket: str, changes: int, end: int, purpose: str) -> Told:
+def holder(dealer: Dealer, ticket: str, changes: int, end: int, purpose: str) -> History:
     """Write the assignments of a ticket; the answer needs the one that counts and all after it."""
-    teller = dealer.teller(purpose)
-    rng = teller.rng
+    writer = dealer.writer(purpose)
+    rng = writer.rng
     people = iter(rng.sample(dealer.desk.staff, len(dealer.desk.staff)))
 
     def given() -> Act:
@@ -192,14 +192,14 @@ def holder(dealer: Dealer, ticket: str, changes: int, end: int, purpose: str) ->
         moves.insert(rng.randrange(1, len(moves)), Move(act, NOTHING, False))
     if end != STANDS:
         moves.append(Move(given(), NOTHING if end == FAILS and dealer.errors else MISTAKE, False))
-    scribe = Scribe(teller)
+    history = HistoryWriter(writer)
     for move in moves:
-        scribe.write(move)
+        history.write(move)
     named = [str(move.act.args["to"]) for move in moves if "to" in move.act.args]
-    if scribe.true.holder(ticket) != owner.args["to"]:
-        raise AssertionError(f"{ticket} is with {scribe.true.holder(ticket)}, not {owner.args['to']}")
-    return Told(
-        scribe.steps, named[named.index(str(owner.args["to"]))], scribe.naive.holder(ticket), named[-1], len(named)
+    if history.true.holder(ticket) != owner.args["to"]:
+        raise AssertionError(f"{ticket} is with {history.true.holder(ticket)}, not {owner.args['to']}")
+    return History(
+        history.steps, named[named.index(str(owner.args["to"]))], history.naive.holder(ticket), named[-1], len(named)
     )
 
 

@@ -114,7 +114,7 @@ def _calls(chunk: str) -> Call:
     return Call(tool, args, result, codes[0], done, staged, said.removeprefix("[user] "), chunk)
 
 
-def about(calls: Sequence[Call], names: Sequence[str]) -> list[Call]:
+def calls_naming(calls: Sequence[Call], names: Sequence[str]) -> list[Call]:
     """Return the calls that name some things, and those that undo one of these or commit its batch."""
     named = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")
     found = {at for at, call in enumerate(calls) if any(name in call.raw for name in names) and named.search(call.raw)}

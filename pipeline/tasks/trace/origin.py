@@ -12,7 +12,7 @@ from pipeline.tasks.base import Key
 from pipeline.tasks.trace import text
 from pipeline.tasks.trace.base import Dealer, Drawn, Step, TraceTask
 from pipeline.tasks.trace.histories import mixed, nothing_pairs
-from pipeline.worlds.desk import Act, State, Teller, acts, apply, job_text, words
+from pipeline.worlds.desk import Act, CallWriter, State, acts, apply, job_text, words
 from pipeline.worlds.desk.jobs import USER, user_line
 
 SETS = 4
@@ -85,8 +85,8 @@ class WhichCall(TraceTask):
 
 def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tuple[int, int]) -> Chain:
     """Write how a value is set in one file and copied on, and what else happens to the setting."""
-    teller = dealer.teller(files[0])
-    rng, (place, end) = teller.rng, dealt
+    writer = dealer.writer(files[0])
+    rng, (place, end) = writer.rng, dealt
     writes = [Write(acts.set_value(files[0], key, value), True, True)]
     writes += [Write(acts.copy_value(source, target, key), True, True) for source, target in pairwise(files)]
     others = [
@@ -98,7 +98,7 @@ def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tup
         if rng.random() < 0.5:
             write = Write(acts.set_value(path, key, other_value(rng, value)), True, False)
             early = at == len(files) - 1 or rng.random() < 0.5
-            writes = _put(rng, writes, write, before=at if early else None, behind=None if early else at + 1)
+            writes = _put(rng, writes, write, before=at if early else None, after=None if early else at + 1)
     nothing = [
         (acts.copy_value(files[0], files[-1], key) if len(files) > 2 and rng.random() < 0.4 else _set(rng, files, key))
         for _ in range(_failures(rng, len(files), dealer.errors))
@@ -107,7 +107,7 @@ def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tup
         writes.insert(rng.randrange(1, len(writes)), Write(act, False, False))
     if dealer.errors and end < 2:
         writes.append(Write(acts.set_value(files[-1], key, rng.choice(VALUES)), False, False))
-    return _written(teller, writes, (files, key, value))
+    return _written(writer, writes, (files, key, value))
 
 
 def other_value(rng: Random, value: int) -> int:
@@ -123,26 +123,26 @@ def _failures(rng: Random, size: int, errors: float) -> int:
     return round(size * errors) + (rng.random() < 0.5) if errors else 0
 
 
-def _put(rng: Random, writes: Sequence[Write], write: Write, before: int | None, behind: int | None) -> list[Write]:
+def _put(rng: Random, writes: Sequence[Write], write: Write, before: int | None, after: int | None) -> list[Write]:
     """Put a write before or after one of those that are needed, by its number among them."""
     needed = [at for at, one in enumerate(writes) if one.needed]
-    first = 0 if behind is None else needed[behind] + 1
+    first = 0 if after is None else needed[after] + 1
     last = len(writes) if before is None else needed[before]
     at = rng.randrange(first, last + 1)
     return [*writes[:at], write, *writes[at:]]
 
 
-def _written(teller: Teller, writes: Sequence[Write], asked: tuple[Sequence[str], str, int]) -> Chain:
+def _written(writer: CallWriter, writes: Sequence[Write], asked: tuple[Sequence[str], str, int]) -> Chain:
     files, key, value = asked
     state, steps, sets, shown = State(), list[Step](), list[str](), list[str]()
     for write in writes:
-        pairs = [teller.done(write.act)] if write.counts else nothing_pairs(teller, write.act)
+        pairs = [writer.done(write.act)] if write.counts else nothing_pairs(writer, write.act)
         if write.counts:
             apply(state, write.act, pairs[-1].ref)
             if write.act.args.get("file") == files[0]:
                 sets.append(pairs[-1].ref)
         if write.act.args.get("value") == value:
             shown.append(pairs[-1].ref)
-        user = user_line(teller.said, pairs[0].text) if teller.rng.random() < USER else ""
+        user = user_line(writer.sentences, pairs[0].text) if writer.rng.random() < USER else ""
         steps.append(Step(job_text(pairs, user), "relevant" if write.needed else "decoy"))
     return Chain(steps, state.cells[files[-1], key][1], sets, shown)

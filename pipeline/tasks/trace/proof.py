@@ -6,7 +6,7 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.trace.log import Call, about, read
+from pipeline.tasks.trace.log import Call, calls_naming, read
 from pipeline.tasks.trace.replay import Answers, Asked, asked_of
 
 Marked = tuple[int, int, str]
@@ -29,7 +29,7 @@ def faults(row: Published) -> Iterator[str]:
             and row.prompt.startswith(("> ", "[user] "), start)
         ):
             yield f"no job is marked at {start}"
-    named = about(log.calls, [*dict.fromkeys([*asked.names, *map(str, row.metadata["latent"]["names"])])])
+    named = calls_naming(log.calls, [*dict.fromkeys([*asked.names, *map(str, row.metadata["latent"]["names"])])])
     for call in named:
         if job_of[id(call)] is None:
             yield f"a job that is not marked is about what is asked: {call.raw[:80]!r}"

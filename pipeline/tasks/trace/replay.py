@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pipeline.caches import lru_cache
 from pipeline.tasks.solving import ReadError
-from pipeline.tasks.trace.log import Call, about, read
+from pipeline.tasks.trace.log import Call, calls_naming, read
 
 Answers = tuple[str, ...]
 
@@ -74,7 +74,7 @@ def _amount(found: re.Match[str], report: Sequence[str]) -> Asked:
             raise ReadError(f"the opening amount of {item} is told as {opening}")
         return (str(opening[0] + sum(changes.values())),)
 
-    return Asked(solve, lambda calls: about(calls, [item]), [item])
+    return Asked(solve, lambda calls: calls_naming(calls, [item]), [item])
 
 
 def _known(name: str, known: Mapping[str, object]) -> str:
@@ -102,7 +102,7 @@ def _holder(found: re.Match[str], report: Sequence[str]) -> Asked:
             raise ReadError(f"{ticket} is with nobody")
         return (given[height - 1],)
 
-    return Asked(solve, lambda calls: about(calls, [ticket]), [ticket])
+    return Asked(solve, lambda calls: calls_naming(calls, [ticket]), [ticket])
 
 
 def _origin(found: re.Match[str], report: Sequence[str]) -> Asked:

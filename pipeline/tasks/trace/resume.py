@@ -10,7 +10,7 @@ from pipeline.tasks.base import Key, Role
 from pipeline.tasks.trace import text
 from pipeline.tasks.trace.base import Dealer, Drawn, Step, TraceTask
 from pipeline.tasks.trace.histories import nothing_pairs
-from pipeline.worlds.desk import Pair, Teller, acts, job_text
+from pipeline.worlds.desk import CallWriter, Pair, acts, job_text
 from pipeline.worlds.desk.jobs import image_name, plan_code
 
 LEFT = (0.25, 0.35, 0.45)
@@ -76,8 +76,8 @@ class Resume(TraceTask):
 
 def plan(dealer: Dealer, hosts: Sequence[str], code: str, share: float) -> Plan:
     """Write how a plan is given, carried out in part, and changed; the last host is the one that is added."""
-    teller = dealer.teller(code)
-    rng, said, image = teller.rng, teller.said, image_name(teller.said)
+    writer = dealer.writer(code)
+    rng, sentences, image = writer.rng, writer.sentences, image_name(writer.sentences)
     *first, added = hosts
     after = rng.randrange(1, len(first) - 1)
     steps = [*first[: after + 1], added, *first[after + 1 :]]
@@ -92,10 +92,10 @@ def plan(dealer: Dealer, hosts: Sequence[str], code: str, share: float) -> Plan:
 
     def works(host: str, *, retried: bool = False) -> list[Pair]:
         act = acts.reinstall(host, image)
-        return [*([teller.failed(act)] if retried else []), teller.done(act)]
+        return [*([writer.failed(act)] if retried else []), writer.done(act)]
 
     def fails(host: str) -> Step:
-        return event(nothing_pairs(teller, acts.reinstall(host, image)), "decoy")
+        return event(nothing_pairs(writer, acts.reinstall(host, image)), "decoy")
 
     work = list[Step]()
     for host in sorted(steps, key=lambda one: steps.index(one) + 3 * rng.random()):
@@ -107,19 +107,19 @@ def plan(dealer: Dealer, hosts: Sequence[str], code: str, share: float) -> Plan:
             if dealer.errors and rng.random() < 0.2:
                 work.append(fails(host))
             work.append(event(works(host, retried=bool(dealer.errors) and rng.random() < 0.2), "relevant"))
-    rollback = event([teller.done(acts.roll_back(rolled))], "relevant")
+    rollback = event([writer.done(acts.roll_back(rolled))], "relevant")
     done = next(at for at, step in enumerate(work) if f'"{rolled}"' in step.text)
     work.insert(rng.randrange(done + 1, len(work) + 1), rollback)
     add, drop = (
-        said.pick(name, {"host": host, "after": first[after], "plan": code}) + "."
+        sentences.pick(name, {"host": host, "after": first[after], "plan": code}) + "."
         for name, host in (("plan_add", added), ("plan_drop", cancelled))
     )
     for user in rng.sample((add, drop), 2):
-        work.insert(rng.randrange(len(work) + 1), event([noted(teller, code)], "relevant", user))
-    given = said.pick("plan", {"image": image, "hosts": ", ".join(first), "plan": code}) + "."
+        work.insert(rng.randrange(len(work) + 1), event([noted(writer, code)], "relevant", user))
+    given = sentences.pick("plan", {"image": image, "hosts": ", ".join(first), "plan": code}) + "."
     remaining = [host for host in steps if host in left]
     return Plan(
-        [event([noted(teller, code)], "relevant", given), *work],
+        [event([noted(writer, code)], "relevant", given), *work],
         remaining,
         first,
         [host for host in remaining if host not in failing],
@@ -127,6 +127,6 @@ def plan(dealer: Dealer, hosts: Sequence[str], code: str, share: float) -> Plan:
     )
 
 
-def noted(teller: Teller, code: str) -> Pair:
+def noted(writer: CallWriter, code: str) -> Pair:
     """Return the agent's note of what the user says about a plan."""
-    return teller.done(acts.note(teller.said.pick("plan_note", {"plan": code}), int(teller.said.slot("n4"))))
+    return writer.done(acts.note(writer.sentences.pick("plan_note", {"plan": code}), int(writer.sentences.slot("n4"))))

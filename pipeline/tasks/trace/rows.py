@@ -43,9 +43,9 @@ class Rows(TraceTask):
         """Draw a query with its pages, and one with a similar name."""
         what, rng = KINDS[dealer.deal("what", len(KINDS))], dealer.rng("names")
         status = words()["status"][dealer.deal("status", len(words()["status"]))]
-        said, queries = dealer.teller("names").said, list[str]()
+        sentences, queries = dealer.writer("names").sentences, list[str]()
         while len(queries) < 2:
-            name = said.pick("query") if not queries else one_digit_apart(rng, queries[0])
+            name = sentences.pick("query") if not queries else one_digit_apart(rng, queries[0])
             if is_of_row(name) and name not in queries:
                 queries.append(name)
         names = queries if dealer.knob("twins") else queries[:1]
@@ -84,8 +84,8 @@ def result(what: str, status: str, rows: Sequence[Entry], *, once: bool) -> int:
 
 def query(dealer: Dealer, name: str, status: str) -> Query:
     """Write the pages of a query: each has a row that counts and is on no other; some come in two tries."""
-    teller, pages = dealer.teller(name), dealer.stratum.complexity
-    rng, others = teller.rng, [one for one in words()["status"] if one != status]
+    writer, pages = dealer.writer(name), dealer.stratum.complexity
+    rng, others = writer.rng, [one for one in words()["status"] if one != status]
     share, form = rng.uniform(0.02, 0.95), rng.randrange(len(FORMS))
     steps, seen, last, taken = list[Step](), list[Entry](), list[Entry](), set[str]()
     doubled = {rng.randrange(1, pages), *(at for at in range(1, pages) if rng.random() < REPEATED)}
@@ -97,15 +97,15 @@ def query(dealer: Dealer, name: str, status: str) -> Query:
             states[-1] = status
         rows = list[Entry]()
         for state in states:
-            rows.append(entry(teller.said, state, taken))
+            rows.append(entry(writer.sentences, state, taken))
             taken.add(rows[-1].number)
         if at in doubled:
             rows[0] = last[-1]
         page = Page(name, at + 1, pages, rows)
         if at in tries:
-            steps.append(Step(job_text([read(teller, broken(teller.said, page))]), "decoy"))
-        pair = read(teller, shown(page, form))
-        user = user_line(teller.said, pair.text) if rng.random() < USER else ""
+            steps.append(Step(job_text([read(writer, broken(writer.sentences, page))]), "decoy"))
+        pair = read(writer, shown(page, form))
+        user = user_line(writer.sentences, pair.text) if rng.random() < USER else ""
         steps.append(Step(job_text([pair], user), "relevant"))
         seen += rows
         last = rows

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from types import MappingProxyType
 
 from pipeline.tasks.base import Key, Sample
 from pipeline.tasks.trace import text
 from pipeline.tasks.trace.base import Dealer, Drawn, Step, TraceTask
-from pipeline.tasks.trace.histories import Told, amount, holder
+from pipeline.tasks.trace.histories import History, amount, holder
 
 AMOUNT, HOLDER = "amount", "holder"
 KINDS = (AMOUNT, HOLDER)
@@ -31,21 +30,21 @@ class StateTask(TraceTask):
         kind, end = KINDS[dealer.deal("kind", len(KINDS))], dealer.deal("end", 3)
         family = dealer.desk.fresh("item" if kind == AMOUNT else "ticket", dealer.rng("names"))
         own, *others = family[: 1 + dealer.knob("twins")]
-        told = self.told(dealer, kind, own, end)
-        near = [self.told(dealer, kind, other, dealer.rng(other).randrange(3)) for other in others]
+        history = self.history(dealer, kind, own, end)
+        near = [self.history(dealer, kind, other, dealer.rng(other).randrange(3)) for other in others]
         wording = dealer.rng("wording").choice(text.AMOUNT if kind == AMOUNT else text.HOLDER)
         decoys = [[Step(step.text, "decoy") for step in one.steps] for one in near]
         shown = {
             "asked": kind,
             "names": [own, *others],
-            "needed": sum(step.role == "relevant" for step in told.steps),
+            "needed": sum(step.role == "relevant" for step in history.steps),
             "dealt": dealer.dealt,
-            "guesses": guesses(kind, told, near),
+            "guesses": guesses(kind, history),
         }
         question = wording.format(item=own, ticket=own)
-        return Drawn(question, Key.accepting(told.value), [told.steps, *decoys], shown)
+        return Drawn(question, Key.accepting(history.value), [history.steps, *decoys], shown)
 
-    def told(self, dealer: Dealer, kind: str, name: str, end: int) -> Told:
+    def history(self, dealer: Dealer, kind: str, name: str, end: int) -> History:
         """Write the history of one thing."""
         size = dealer.stratum.complexity
         if kind == AMOUNT:
@@ -57,7 +56,7 @@ class StateTask(TraceTask):
         return text.NUMBER if sample.latent["asked"] == AMOUNT else text.NAME
 
 
-def guesses(kind: str, told: Told, near: Sequence[Told]) -> dict[str, float]:
+def guesses(kind: str, history: History) -> dict[str, float]:
     """Return the scores of naive readers.
 
     They give any holder named, the last value named, or what it would be if all calls had worked.
@@ -65,11 +64,11 @@ def guesses(kind: str, told: Told, near: Sequence[Told]) -> dict[str, float]:
     if kind == AMOUNT:
         return {
             "uniform": 0.0,
-            "last_value": float(told.last == told.value),
-            "no_errors": float(told.no_errors == told.value),
+            "last_value": float(history.last == history.value),
+            "no_errors": float(history.no_errors == history.value),
         }
     return {
-        "uniform": 1 / told.values,
-        "last_value": float(told.last == told.value),
-        "no_errors": float(told.no_errors == told.value),
+        "uniform": 1 / history.values,
+        "last_value": float(history.last == history.value),
+        "no_errors": float(history.no_errors == history.value),
     }

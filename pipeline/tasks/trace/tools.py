@@ -97,27 +97,27 @@ class AsTools(Task):
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Turn the calls into the lines of the plain subtask, and answer."""
-        return self.plain.answers(Told.of(turns).text)
+        return self.plain.answers(FlatTrace.of(turns).text)
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove the row as one of the plain subtask, and that its first call is the right note and no job."""
-        told = Told.of(row.turns)
+        flat = FlatTrace.of(row.turns)
         if row.turns[1][1] != text.NOTE or not (noted := NOTED.fullmatch(row.turns[2][1])):
             yield "what the conversation is about is not noted first"
         elif any(noted[1] in turn for _, turn in row.turns[3:]):
             yield f"the ref {noted[1]} of the first note comes again"
-        yield from self.plain.faults(told.published(row))
+        yield from self.plain.faults(flat.published(row))
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FlatTrace:
     """A conversation as the text of the plain subtask, with the span of each turn of the trace in it."""
 
     text: str
     places: Sequence[tuple[int, int]]
 
     @classmethod
-    def of(cls, turns: Turns) -> Told:
+    def of(cls, turns: Turns) -> FlatTrace:
         """Read turns.
 
         Raises:

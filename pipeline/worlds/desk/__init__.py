@@ -1,19 +1,19 @@
 """The world `desk`: an invented firm, the calls of its agent, and what the tools return."""
 
-from pipeline.worlds.desk.calls import Act, Pair, Teller
+from pipeline.worlds.desk.calls import Act, CallWriter, Pair
 from pipeline.worlds.desk.jobs import job_text, pool_size, pool_texts
-from pipeline.worlds.desk.lexicon import WORLD, Desk, Refs, Speaker, desk, source_digest, words
+from pipeline.worlds.desk.lexicon import WORLD, Desk, Refs, SentenceWriter, desk, source_digest, words
 from pipeline.worlds.desk.simulator import State, apply
 
 __all__ = [
     "WORLD",
     "Act",
+    "CallWriter",
     "Desk",
     "Pair",
     "Refs",
-    "Speaker",
+    "SentenceWriter",
     "State",
-    "Teller",
     "apply",
     "desk",
     "job_text",

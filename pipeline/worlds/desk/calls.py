@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from pipeline.worlds.desk.lexicon import Refs, Speaker
+from pipeline.worlds.desk.lexicon import Refs, SentenceWriter
 
 Field = tuple[str, str | int]
 INDENT = "\n  "
@@ -54,19 +54,21 @@ def result_lines(text: str) -> str:
     return f"< {INDENT.join(text.splitlines())}\n"
 
 
-class Teller:
+class CallWriter:
     """Writes pairs: draws the form of each result, and gives it its own code.
 
-    `batches` are the names of batches that a row has drawn; all tellers of a row share them, like `refs`.
+    `batches` are the names of batches that a row has drawn; all writers of a row share them, like `refs`.
     """
 
-    def __init__(self, said: Speaker, refs: Refs, batches: set[str] | None = None, *, verbose: bool = False) -> None:
-        self.said, self.rng, self.refs, self._verbose = said, said.rng, refs, verbose
+    def __init__(
+        self, sentences: SentenceWriter, refs: Refs, batches: set[str] | None = None, *, verbose: bool = False
+    ) -> None:
+        self.sentences, self.rng, self.refs, self._verbose = sentences, sentences.rng, refs, verbose
         self.batches = set[str]() if batches is None else batches
 
     def _pair(self, tool: str, args: Mapping[str, str | int], result: str, ref: str, *, done: bool) -> Pair:
         if self._verbose:
-            lines = [f"+{at * 7 + self.rng.randrange(7):03}ms {self.said.pick('debug')}" for at in range(DEBUG)]
+            lines = [f"+{at * 7 + self.rng.randrange(7):03}ms {self.sentences.pick('debug')}" for at in range(DEBUG)]
             result = "\n".join([result, "-- debug --", *lines])
         return Pair(call_line(tool, args) + result_lines(result), ref, done)
 
@@ -86,7 +88,7 @@ class Teller:
         ref, rng = self.refs.new(), self.rng
         kind = kind or rng.choice(KINDS)
         status, title, wordings = ERRORS[kind]
-        words = self.said.fill(rng.choice(wordings))
+        words = self.sentences.fill(rng.choice(wordings))
         message = words.replace("<subject>", act.subject).replace("<request>", act.request)
         text = rng.choice(FAULTS)(rng, ref, kind, status, title, message)
         return self._pair(act.tool, act.args, text, ref, done=False)

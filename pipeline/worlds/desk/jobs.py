@@ -13,8 +13,8 @@ from zlib import crc32
 
 from pipeline.streams import Streams
 from pipeline.worlds.desk import acts, rules
-from pipeline.worlds.desk.calls import Act, Pair, Teller
-from pipeline.worlds.desk.lexicon import CAPITALS, SLOT, Desk, Speaker, desk, words
+from pipeline.worlds.desk.calls import Act, CallWriter, Pair
+from pipeline.worlds.desk.lexicon import CAPITALS, SLOT, Desk, SentenceWriter, desk, words
 from pipeline.worlds.desk.reads import OPENING_FORMS, READS, good_of, opening, read, ticket_fields
 from pipeline.worlds.desk.tables import FORMS, any_page, broken, shown
 
@@ -74,20 +74,20 @@ def is_of_row(name: str) -> bool:
     return crc32(name.encode()) % 2 == 1
 
 
-def user_line(said: Speaker, first: str) -> str:
+def user_line(sentences: SentenceWriter, first: str) -> str:
     """Draw what the user says before a call, naming nothing that contradicts it. Notes are not asked for."""
     tool = first[2:].partition(" ")[0]
     if tool == "note":
         return ""
-    bound, slots = named(said, tool, first)
-    aims = [one for one in said.desk.said[f"aim_{tool}"] if SENDS not in first or not one.startswith("what ")]
+    bound, slots = named(sentences, tool, first)
+    aims = [one for one in sentences.desk.said[f"aim_{tool}"] if SENDS not in first or not one.startswith("what ")]
     able = [one for one in aims if not (slots & {*SLOT.findall(one)}) - {*bound}]
-    text = said.fill(said.rng.choice(able or aims), bound)
+    text = sentences.fill(sentences.rng.choice(able or aims), bound)
     text = text[0].upper() + text[1:]
     return text + ("?" if text.startswith(ASKING) else ".")
 
 
-def named(said: Speaker, tool: str, first: str) -> tuple[Mapping[str, str], frozenset[str]]:
+def named(sentences: SentenceWriter, tool: str, first: str) -> tuple[Mapping[str, str], frozenset[str]]:
     """Return what a call names, by the slot that it fills, and all slots that calls of its tool can fill."""
     if tool not in NAMED:
         return {}, frozenset()
@@ -98,7 +98,7 @@ def named(said: Speaker, tool: str, first: str) -> tuple[Mapping[str, str], froz
     if tool == "stock":
         return {"good": good_of(found[1])}, frozenset(slots)
     if tool == "tickets":
-        return {name: value for name, value in ticket_fields(said, found[1]) if name in slots}, frozenset(slots)
+        return {name: value for name, value in ticket_fields(sentences, found[1]) if name in slots}, frozenset(slots)
     if tool in ("hosts", "shell"):
         return {"site": next(one for one in lists["site"] if one[:3].lower() == found[1])}, frozenset(slots)
     if len(slots) == 1:
@@ -106,44 +106,44 @@ def named(said: Speaker, tool: str, first: str) -> tuple[Mapping[str, str], froz
     return {name: found[1] for name in slots if found[1] in lists[name]}, frozenset(slots)
 
 
-def move_act(said: Speaker, item: str) -> Act:
+def move_act(sentences: SentenceWriter, item: str) -> Act:
     """Draw a change of an amount."""
-    verb = said.rng.choice(VERBS)
-    return acts.move(item, verb, quantity(said.rng), said.pick(f"cause_{verb}"))
+    verb = sentences.rng.choice(VERBS)
+    return acts.move(item, verb, quantity(sentences.rng), sentences.pick(f"cause_{verb}"))
 
 
-def assign_act(said: Speaker, ticket: str) -> Act:
+def assign_act(sentences: SentenceWriter, ticket: str) -> Act:
     """Draw an assignment of a ticket."""
-    return acts.assign(ticket, said.slot("person"))
+    return acts.assign(ticket, sentences.slot("person"))
 
 
-def set_act(said: Speaker, path: str) -> Act:
+def set_act(sentences: SentenceWriter, path: str) -> Act:
     """Draw a change of a setting."""
-    return acts.set_value(path, said.pick("key"), said.rng.randrange(10, 5000))
+    return acts.set_value(path, sentences.pick("key"), sentences.rng.randrange(10, 5000))
 
 
-def copy_act(said: Speaker, paths: Sequence[str]) -> Act:
+def copy_act(sentences: SentenceWriter, paths: Sequence[str]) -> Act:
     """Draw a copy of a setting between two files."""
-    source, target = said.rng.sample(paths, 2)
-    return acts.copy_value(source, target, said.pick("key"))
+    source, target = sentences.rng.sample(paths, 2)
+    return acts.copy_value(source, target, sentences.pick("key"))
 
 
-def install_act(said: Speaker, host: str) -> Act:
+def install_act(sentences: SentenceWriter, host: str) -> Act:
     """Draw a new image for a host."""
-    return acts.reinstall(host, image_name(said))
+    return acts.reinstall(host, image_name(sentences))
 
 
-def image_name(said: Speaker) -> str:
+def image_name(sentences: SentenceWriter) -> str:
     """Draw the name of an image."""
-    return f"{said.pick('os').lower().replace(' ', '-')}-r{said.slot('n2')}"
+    return f"{sentences.pick('os').lower().replace(' ', '-')}-r{sentences.slot('n2')}"
 
 
 class Jobs:
     """Draws the jobs of a pool; `errors` is the share of changing calls that fail or are not carried out."""
 
     def __init__(self, desk: Desk, rng: Random, errors: float, *, verbose: bool = False) -> None:
-        self.desk, self.said, self.rng, self.errors = desk, Speaker(desk, rng), rng, errors
-        self.teller = Teller(self.said, desk.refs(0), verbose=verbose)
+        self.desk, self.sentences, self.rng, self.errors = desk, SentenceWriter(desk, rng), rng, errors
+        self.writer = CallWriter(self.sentences, desk.refs(0), verbose=verbose)
         self._longest = LONGEST * (VERBOSE if verbose else 1)
 
     def text(self) -> str:
@@ -156,111 +156,115 @@ class Jobs:
         made = self.rng.choices(MAKERS, WEIGHTS)[0](self)
         if isinstance(made, tuple):
             return job_text(*made)
-        user = user_line(self.said, made[0].text) if self.rng.random() < USER else ""
+        user = user_line(self.sentences, made[0].text) if self.rng.random() < USER else ""
         return job_text(made, user)
 
     def outcome(self, act: Act) -> list[Pair]:
         """Return a call that works, or one that does not, which may be tried again."""
         if self.rng.random() >= self.errors:
-            return [self.teller.done(act)]
+            return [self.writer.done(act)]
         lot = self.rng.random()
         if lot < 0.2:
-            return [self.teller.tried(act)]
+            return [self.writer.tried(act)]
         if lot < 0.35:
-            return [self.teller.staged(act, batch_code(self.rng))]
+            return [self.writer.staged(act, batch_code(self.rng))]
         if lot < 0.5:
-            return [self.teller.failed(act), self.teller.done(act)]
-        return [self.teller.failed(act)]
+            return [self.writer.failed(act), self.writer.done(act)]
+        return [self.writer.failed(act)]
 
     def several(self, draw: Callable[[], Act]) -> list[Pair]:
         """Return one or two calls of a kind."""
         found = self.outcome(draw())
-        return found if len(found) > 1 or self.rng.random() < 0.6 else [*found, self.teller.done(draw())]
+        return found if len(found) > 1 or self.rng.random() < 0.6 else [*found, self.writer.done(draw())]
 
     def stock(self) -> list[Pair]:
         """Change amounts."""
         family = self.rng.choice(self.desk.items)
-        return self.several(lambda: move_act(self.said, self.rng.choice(family)))
+        return self.several(lambda: move_act(self.sentences, self.rng.choice(family)))
 
     def record(self) -> list[Pair]:
         """Look up an item, and perhaps change its amount."""
         item = self.rng.choice(self.rng.choice(self.desk.items))
-        shown = read(self.teller, opening(item, self.rng.randrange(OPENING_FORMS)))
-        return [shown] if self.rng.random() < 0.5 else [shown, *self.outcome(move_act(self.said, item))]
+        shown = read(self.writer, opening(item, self.rng.randrange(OPENING_FORMS)))
+        return [shown] if self.rng.random() < 0.5 else [shown, *self.outcome(move_act(self.sentences, item))]
 
     def mistake(self) -> list[Pair]:
         """Change an amount and undo it at once."""
-        first = self.teller.done(move_act(self.said, self.rng.choice(self.rng.choice(self.desk.items))))
-        return [first, self.teller.done(acts.reverse(first.ref))]
+        first = self.writer.done(move_act(self.sentences, self.rng.choice(self.rng.choice(self.desk.items))))
+        return [first, self.writer.done(acts.reverse(first.ref))]
 
     def batch(self) -> list[Pair]:
         """Stage a change and commit it."""
         code = batch_code(self.rng)
-        act = move_act(self.said, self.rng.choice(self.rng.choice(self.desk.items)))
-        return [self.teller.staged(act, code), self.teller.done(acts.commit(code))]
+        act = move_act(self.sentences, self.rng.choice(self.rng.choice(self.desk.items)))
+        return [self.writer.staged(act, code), self.writer.done(acts.commit(code))]
 
     def tickets(self) -> list[Pair]:
         """Assign tickets."""
         family = self.rng.choice(self.desk.tickets)
-        return self.several(lambda: assign_act(self.said, self.rng.choice(family)))
+        return self.several(lambda: assign_act(self.sentences, self.rng.choice(family)))
 
     def undo(self) -> list[Pair]:
         """Assign a ticket, and undo that, or undo and redo it."""
         ticket = self.rng.choice(self.rng.choice(self.desk.tickets))
-        some = [assign_act(self.said, ticket), acts.take_back(ticket), acts.redo(ticket)]
-        return [self.teller.done(act) for act in some[: self.rng.choice((2, 2, 3))]]
+        some = [assign_act(self.sentences, ticket), acts.take_back(ticket), acts.redo(ticket)]
+        return [self.writer.done(act) for act in some[: self.rng.choice((2, 2, 3))]]
 
     def settings(self) -> list[Pair]:
         """Set and copy settings."""
         family = self.rng.choice(self.desk.files)
-        pairs = self.outcome(set_act(self.said, self.rng.choice(family)))
-        return pairs if self.rng.random() < 0.6 else pairs + self.outcome(copy_act(self.said, family))
+        pairs = self.outcome(set_act(self.sentences, self.rng.choice(family)))
+        return pairs if self.rng.random() < 0.6 else pairs + self.outcome(copy_act(self.sentences, family))
 
     def copies(self) -> list[Pair]:
         """Copy a setting."""
-        return self.outcome(copy_act(self.said, self.rng.choice(self.desk.files)))
+        return self.outcome(copy_act(self.sentences, self.rng.choice(self.desk.files)))
 
     def hosts(self) -> list[Pair]:
         """Reinstall hosts."""
         family = self.rng.choice(self.desk.hosts)
-        return self.several(lambda: install_act(self.said, self.rng.choice(family)))
+        return self.several(lambda: install_act(self.sentences, self.rng.choice(family)))
 
     def bookings(self) -> list[Pair]:
         """Book a room."""
-        said = self.said
-        return self.outcome(acts.book(said.slot("room"), said.slot("workday"), said.slot("time"), said.slot("person")))
+        sentences = self.sentences
+        return self.outcome(
+            acts.book(
+                sentences.slot("room"), sentences.slot("workday"), sentences.slot("time"), sentences.slot("person")
+            )
+        )
 
     def mail(self) -> list[Pair]:
         """Send a mail."""
-        return self.outcome(acts.send(self.said.slot("person"), self.said.sentence("subject")))
+        return self.outcome(acts.send(self.sentences.slot("person"), self.sentences.sentence("subject")))
 
     def notes(self) -> list[Pair]:
         """Keep a note."""
-        return [self.teller.done(acts.note(self.said.pick("ack"), int(self.said.slot("n4"))))]
+        return [self.writer.done(acts.note(self.sentences.pick("ack"), int(self.sentences.slot("n4"))))]
 
     def plans(self) -> tuple[list[Pair], str]:
         """Let the user give a plan, or change one."""
-        rng, said, code = self.rng, self.said, plan_code(self.rng)
+        rng, sentences, code = self.rng, self.sentences, plan_code(self.rng)
         hosts = [rng.choice(family) for family in rng.sample(self.desk.hosts, rng.randrange(4, 9))]
         kind = rng.choice(("plan", "plan_add", "plan_drop"))
         bound = {
             "host": hosts[0],
             "after": hosts[1],
             "hosts": ", ".join(hosts),
-            "image": image_name(said),
+            "image": image_name(sentences),
             "plan": code,
         }
-        note = acts.note(said.pick("plan_note", {"plan": code}), int(said.slot("n4")))
-        return [self.teller.done(note)], said.pick(kind, bound) + "."
+        note = acts.note(sentences.pick("plan_note", {"plan": code}), int(sentences.slot("n4")))
+        return [self.writer.done(note)], sentences.pick(kind, bound) + "."
 
     def rules(self) -> tuple[list[Pair], str]:
         """Let the user state a standing rule."""
-        return [rules.kept(self.teller)], rules.any_rule(self.said, self._topics()) + "."
+        return [rules.kept(self.writer)], rules.any_rule(self.sentences, self._topics()) + "."
 
     def claims(self) -> list[Pair]:
         """Read a text that contains something like a rule."""
         topic = self.rng.choice(self._topics())
-        return [rules.claimed(self.teller, rules.rule(self.said, "rule_all", topic))]
+        return [rules.claimed(self.writer, rules.rule(self.sentences, "rule_all", topic))]
 
     @staticmethod
     def _topics() -> Sequence[str]:
@@ -268,16 +272,16 @@ class Jobs:
 
     def pages(self) -> list[Pair]:
         """Read a page of a query."""
-        name, said = "", self.said
+        name, sentences = "", self.sentences
         while not name or is_of_row(name):
-            name = said.pick("query")
-        page = any_page(said, name)
+            name = sentences.pick("query")
+        page = any_page(sentences, name)
         lost = self.rng.random() < self.errors / 3
-        return [read(self.teller, broken(said, page) if lost else shown(page, self.rng.randrange(len(FORMS))))]
+        return [read(self.writer, broken(sentences, page) if lost else shown(page, self.rng.randrange(len(FORMS))))]
 
     def shown(self) -> list[Pair]:
         """Read one thing."""
-        return [read(self.teller, self.rng.choice(READS)(self.said))]
+        return [read(self.writer, self.rng.choice(READS)(self.sentences))]
 
 
 MAKERS = (

@@ -36,6 +36,8 @@ FAMILY = 4
 """How many things have codes that differ in one place."""
 ONCE = frozenset({"person", "stem"})
 """Slots that no sentence fills twice with the same value: nobody hands over to themselves."""
+AS_OF = date(2026, 7, 1)
+"""The day on which a trace is set: its past is earlier, and rooms are booked for later days."""
 FIRST_HALF, SECOND_HALF = range(1, 7), range(7, 13)
 """The months of a trace's past, and of its future."""
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -193,7 +195,7 @@ FAMILIES: Mapping[str, Callable[[Random], Sequence[str]]] = {
 }
 
 
-class Speaker:
+class SentenceWriter:
     """Draws sentences about the firm, with names, numbers and dates in their slots."""
 
     def __init__(self, desk: Desk, rng: Random) -> None:
@@ -229,8 +231,8 @@ class Speaker:
         return said[0].upper() + said[1:]
 
 
-def _login(said: Speaker) -> str:
-    first, last = said.rng.choice(said.desk.staff).lower().split()
+def _login(writer: SentenceWriter) -> str:
+    first, last = writer.rng.choice(writer.desk.staff).lower().split()
     return f"{first[0]}{last}"
 
 
@@ -241,33 +243,36 @@ def _room(rng: Random) -> str:
 
 def _workday(rng: Random) -> str:
     """Draw a day on which rooms are booked: a future one, from Monday to Friday."""
-    while (day := date(2026, rng.choice(SECOND_HALF), rng.randrange(1, 29))).weekday() > DAYS.index("Fri"):
-        pass
-    return day.isoformat()
+    while True:
+        day = date(2026, rng.choice(SECOND_HALF), rng.randrange(1, 29))
+        if day > AS_OF and day.weekday() <= DAYS.index("Fri"):
+            return day.isoformat()
 
 
-OWN: Mapping[str, Callable[[Speaker], str]] = {
-    "person": lambda said: said.rng.choice(said.desk.staff),
+OWN: Mapping[str, Callable[[SentenceWriter], str]] = {
+    "person": lambda writer: writer.rng.choice(writer.desk.staff),
     "login": _login,
-    "room": lambda said: _room(said.rng),
-    "date": lambda said: f"{said.rng.randrange(1, 29)} {said.rng.choice(MONTHS)}",
-    "day": lambda said: f"2026-{said.rng.choice(FIRST_HALF):02}-{said.rng.randrange(1, 29):02}",
-    "workday": lambda said: _workday(said.rng),
-    "time": lambda said: f"{said.rng.randrange(7, 19):02}:{said.rng.randrange(60):02}",
-    "weekday": lambda said: said.rng.choice(WEEKDAYS),
-    "d": lambda said: str(said.rng.randrange(2, 10)),
-    "n2": lambda said: str(said.rng.randrange(10, 100)),
-    "n3": lambda said: str(said.rng.randrange(100, 1000)),
-    "n4": lambda said: str(said.rng.randrange(1000, 10_000)),
-    "n5": lambda said: str(said.rng.randrange(10_000, 100_000)),
-    "nth": lambda said: said.rng.choice(("third", "fourth", "fifth", "sixth", "tenth")),
-    "serial": lambda said: f"S{said.rng.randrange(100, 1000)}{said.rng.choice(CAPITALS)}{said.rng.randrange(10, 100)}",
-    "version": lambda said: f"{said.rng.randrange(1, 9)}.{said.rng.randrange(20)}.{said.rng.randrange(40)}",
-    "o": lambda said: str(said.rng.randrange(1, 255)),
-    "mac": lambda said: ":".join(f"{said.rng.randrange(256):02x}" for _ in range(6)),
-    "hex": lambda said: f"{said.rng.getrandbits(28):07x}",
-    "sitecode": lambda said: said.rng.choice(words()["site"])[:3].upper(),
-    "sitelow": lambda said: said.rng.choice(words()["site"]).lower(),
-    "week": lambda said: str(said.rng.randrange(2, 53)),
-    "aimlow": lambda said: said.pick("note_text"),
+    "room": lambda writer: _room(writer.rng),
+    "date": lambda writer: f"{writer.rng.randrange(1, 29)} {writer.rng.choice(MONTHS)}",
+    "day": lambda writer: f"2026-{writer.rng.choice(FIRST_HALF):02}-{writer.rng.randrange(1, 29):02}",
+    "workday": lambda writer: _workday(writer.rng),
+    "time": lambda writer: f"{writer.rng.randrange(7, 19):02}:{writer.rng.randrange(60):02}",
+    "weekday": lambda writer: writer.rng.choice(WEEKDAYS),
+    "d": lambda writer: str(writer.rng.randrange(2, 10)),
+    "n2": lambda writer: str(writer.rng.randrange(10, 100)),
+    "n3": lambda writer: str(writer.rng.randrange(100, 1000)),
+    "n4": lambda writer: str(writer.rng.randrange(1000, 10_000)),
+    "n5": lambda writer: str(writer.rng.randrange(10_000, 100_000)),
+    "nth": lambda writer: writer.rng.choice(("third", "fourth", "fifth", "sixth", "tenth")),
+    "serial": lambda writer: (
+        f"S{writer.rng.randrange(100, 1000)}{writer.rng.choice(CAPITALS)}{writer.rng.randrange(10, 100)}"
+    ),
+    "version": lambda writer: f"{writer.rng.randrange(1, 9)}.{writer.rng.randrange(20)}.{writer.rng.randrange(40)}",
+    "o": lambda writer: str(writer.rng.randrange(1, 255)),
+    "mac": lambda writer: ":".join(f"{writer.rng.randrange(256):02x}" for _ in range(6)),
+    "hex": lambda writer: f"{writer.rng.getrandbits(28):07x}",
+    "sitecode": lambda writer: writer.rng.choice(words()["site"])[:3].upper(),
+    "sitelow": lambda writer: writer.rng.choice(words()["site"]).lower(),
+    "week": lambda writer: str(writer.rng.randrange(2, 53)),
+    "aimlow": lambda writer: writer.pick("note_text"),
 }

@@ -13,12 +13,10 @@ from statistics import fmean, pstdev
 from typing import NamedTuple
 from zlib import crc32
 
-from pipeline.worlds.desk.calls import Pair, Teller, aligned
-from pipeline.worlds.desk.lexicon import DAYS, MONTHS, Speaker, words
+from pipeline.worlds.desk.calls import CallWriter, Pair, aligned
+from pipeline.worlds.desk.lexicon import AS_OF, DAYS, MONTHS, SentenceWriter, words
 
 Args = dict[str, str | int]
-AS_OF = date(2026, 7, 1)
-"""The day on which a trace is set: its past is earlier, and rooms are booked for later days."""
 
 
 class Shown(NamedTuple):
@@ -34,19 +32,19 @@ def fixed(code: str, what: str, kinds: int) -> int:
     return crc32(f"{what}:{code}".encode()) % kinds
 
 
-def _path(said: Speaker, *, ending: str = "md") -> str:
-    return said.fill("{dir}/{stem}-{n4}-{tail}.") + ending
+def _path(sentences: SentenceWriter, *, ending: str = "md") -> str:
+    return sentences.fill("{dir}/{stem}-{n4}-{tail}.") + ending
 
 
-def listing(said: Speaker) -> Shown:
+def listing(sentences: SentenceWriter) -> Shown:
     """Return a folder as ``ls -l`` shows it."""
-    folder, rng = said.fill("{dir}/{stem}-{n3}"), said.rng
+    folder, rng = sentences.fill("{dir}/{stem}-{n3}"), sentences.rng
     endings = ("csv", "pdf", "md", "xlsx")
-    names = [said.fill("{stem}-{tail}-{n3}.") + rng.choice(endings) for _ in range(rng.randrange(3, 5))]
-    owners, sizes = [said.slot("login") for _ in names], [rng.randrange(300, 90_000) for _ in names]
+    names = [sentences.fill("{stem}-{tail}-{n3}.") + rng.choice(endings) for _ in range(rng.randrange(3, 5))]
+    owners, sizes = [sentences.slot("login") for _ in names], [rng.randrange(300, 90_000) for _ in names]
     wide = max(map(len, owners))
     lines = [
-        f"-rw-r--r-- 1 {owner:<{wide}} staff {size:>5} {said.slot('day')} {said.slot('time')} {name}"
+        f"-rw-r--r-- 1 {owner:<{wide}} staff {size:>5} {sentences.slot('day')} {sentences.slot('time')} {name}"
         for owner, size, name in zip(owners, sizes, sorted(names), strict=True)
     ]
     total = sum(-(-size // 4096) * 4 for size in sizes)
@@ -57,48 +55,48 @@ def listing(said: Speaker) -> Shown:
     )
 
 
-def tree(said: Speaker) -> Shown:
+def tree(sentences: SentenceWriter) -> Shown:
     """Return a folder as ``tree`` shows it."""
-    folder = said.fill("{dir}/{stem}-{n3}")
-    names = sorted(said.fill("{stem}-{n3}-{tail}.md") for _ in range(said.rng.randrange(3, 6)))
+    folder = sentences.fill("{dir}/{stem}-{n3}")
+    names = sorted(sentences.fill("{stem}-{n3}-{tail}.md") for _ in range(sentences.rng.randrange(3, 6)))
     lines = [*(f"|-- {name}" for name in names[:-1]), f"`-- {names[-1]}", f"0 directories, {len(names)} files"]
     return Shown("files", {"action": "tree", "path": folder}, lambda ref: "\n".join([f"{folder} [{ref}]", *lines]))
 
 
-def page(said: Speaker) -> Shown:
+def page(sentences: SentenceWriter) -> Shown:
     """Return a page of notes."""
-    path, title = _path(said), said.sentence("subject")
+    path, title = _path(sentences), sentences.sentence("subject")
     lines = [
         f"# {title}",
-        f"## {said.pick('heading')}",
-        *(f"- {said.sentence('line')}" for _ in range(said.rng.randrange(2, 5))),
+        f"## {sentences.pick('heading')}",
+        *(f"- {sentences.sentence('line')}" for _ in range(sentences.rng.randrange(2, 5))),
     ]
     return Shown("files", {"action": "read", "path": path}, lambda ref: "\n".join([f"{path} (ref {ref})", *lines]))
 
 
-def numbered(said: Speaker) -> Shown:
+def numbered(sentences: SentenceWriter) -> Shown:
     """Return some lines of a file with their numbers."""
-    path, first = _path(said, ending="txt"), said.rng.randrange(10, 900)
-    lines = [said.sentence("line") for _ in range(said.rng.randrange(2, 5))]
+    path, first = _path(sentences, ending="txt"), sentences.rng.randrange(10, 900)
+    lines = [sentences.sentence("line") for _ in range(sentences.rng.randrange(2, 5))]
     told = [f"{first + at:4}  {line}" for at, line in enumerate(lines)]
     args: Args = {"action": "read", "from_line": first, "path": path, "to_line": first + len(lines) - 1}
     return Shown("files", args, lambda ref: "\n".join([f"-- {path} -- {ref}", *told]))
 
 
-def settings(said: Speaker) -> Shown:
+def settings(sentences: SentenceWriter) -> Shown:
     """Return a section of a settings file, with keys that no call changes."""
-    path = _path(said, ending="conf")
-    lines = [said.fill("{stem}_{unit}_{key} = {n2}") for _ in range(said.rng.randrange(3, 6))]
+    path = _path(sentences, ending="conf")
+    lines = [sentences.fill("{stem}_{unit}_{key} = {n2}") for _ in range(sentences.rng.randrange(3, 6))]
     return Shown(
         "files", {"action": "read", "path": path}, lambda ref: "\n".join([f"; {path}, read as {ref}", "[main]", *lines])
     )
 
 
-def json_file(said: Speaker) -> Shown:
+def json_file(sentences: SentenceWriter) -> Shown:
     """Return a JSON file."""
-    path = _path(said, ending="json")
-    told = {said.fill("{stem}_{n2}"): said.fill("{person}") for _ in range(2)} | {
-        said.fill("{stem}_{tail}"): int(said.slot("n3")) for _ in range(2)
+    path = _path(sentences, ending="json")
+    told = {sentences.fill("{stem}_{n2}"): sentences.fill("{person}") for _ in range(2)} | {
+        sentences.fill("{stem}_{tail}"): int(sentences.slot("n3")) for _ in range(2)
     }
     return Shown(
         "files",
@@ -107,57 +105,58 @@ def json_file(said: Speaker) -> Shown:
     )
 
 
-def found(said: Speaker) -> Shown:
+def found(sentences: SentenceWriter) -> Shown:
     """Return lines of files as ``grep -rn`` shows them: each has the word that was looked for."""
-    slot = said.rng.choice(("supplier", "good", "site", "team"))
-    word, folder = said.slot(slot), said.pick("dir")
-    names = [said.fill("{stem}-{n4}-{tail}.md:{n2}") for _ in range(said.rng.randrange(2, 4))]
-    lines = [f"{folder}/{name}:{_line_with(said, 'line', slot, word)}" for name in names]
+    slot = sentences.rng.choice(("supplier", "good", "site", "team"))
+    word, folder = sentences.slot(slot), sentences.pick("dir")
+    names = [sentences.fill("{stem}-{n4}-{tail}.md:{n2}") for _ in range(sentences.rng.randrange(2, 4))]
+    lines = [f"{folder}/{name}:{_line_with(sentences, 'line', slot, word)}" for name in names]
     args: Args = {"cmd": f"grep -rn '{word}' {folder}"}
     return Shown("shell", args, lambda ref: "\n".join([f"# {ref}: {len(lines)} matches", *lines]))
 
 
-def _line_with(said: Speaker, name: str, slot: str, word: str) -> str:
+def _line_with(sentences: SentenceWriter, name: str, slot: str, word: str) -> str:
     """Return a sentence that has a word in a slot."""
-    able = [one for one in said.desk.said[name] if "{" + slot + "}" in one]
-    text = said.fill(said.rng.choice(able), {slot: word})
+    able = [one for one in sentences.desk.said[name] if "{" + slot + "}" in one]
+    text = sentences.fill(sentences.rng.choice(able), {slot: word})
     return text[0].upper() + text[1:]
 
 
-def hits(said: Speaker) -> Shown:
+def hits(sentences: SentenceWriter) -> Shown:
     """Return the hits of a search, as JSON."""
-    slot = said.rng.choice(("supplier", "good", "site", "team"))
-    word = said.slot(slot)
+    slot = sentences.rng.choice(("supplier", "good", "site", "team"))
+    word = sentences.slot(slot)
     some = [
         {
-            "path": _path(said),
-            "score": round(said.rng.uniform(0.3, 0.95), 2),
-            "text": _line_with(said, "line", slot, word),
+            "path": _path(sentences),
+            "score": round(sentences.rng.uniform(0.3, 0.95), 2),
+            "text": _line_with(sentences, "line", slot, word),
         }
-        for _ in range(said.rng.randrange(2, 4))
+        for _ in range(sentences.rng.randrange(2, 4))
     ]
     some.sort(key=lambda hit: -float(str(hit["score"])))
     return Shown("search", {"limit": len(some), "query": word}, lambda ref: json.dumps({"hits": some, "ref": ref}))
 
 
-def results(said: Speaker) -> Shown:
+def results(sentences: SentenceWriter) -> Shown:
     """Return the hits of a search in the mails, as a numbered list."""
-    slot = said.rng.choice(("supplier", "site", "good"))
-    word = said.slot(slot)
+    slot = sentences.rng.choice(("supplier", "site", "good"))
+    word = sentences.slot(slot)
     lines = [
-        f"{at + 1}. {said.slot('person')}, {said.slot('date')}: {_line_with(said, 'mailline', slot, word)}"
-        for at in range(said.rng.randrange(2, 4))
+        f"{at + 1}. {sentences.slot('person')}, {sentences.slot('date')}: "
+        + _line_with(sentences, "mailline", slot, word)
+        for at in range(sentences.rng.randrange(2, 4))
     ]
     args: Args = {"in": "mail", "query": word}
     return Shown("search", args, lambda ref: "\n".join([f"{len(lines)} mails with '{word}' [{ref}]", *lines]))
 
 
-def card(said: Speaker) -> Shown:
+def card(sentences: SentenceWriter) -> Shown:
     """Return the fixed fields of a ticket."""
-    family = said.rng.choice(said.desk.tickets)
-    ticket = said.rng.choice(family)
-    fields = ticket_fields(said, ticket)
-    form = said.rng.randrange(3)
+    family = sentences.rng.choice(sentences.desk.tickets)
+    ticket = sentences.rng.choice(family)
+    fields = ticket_fields(sentences, ticket)
+    form = sentences.rng.randrange(3)
 
     def text(ref: str) -> str:
         if form == 0:
@@ -169,9 +168,9 @@ def card(said: Speaker) -> Shown:
     return Shown("tickets", {"action": "show", "ticket": ticket}, text)
 
 
-def ticket_fields(said: Speaker, ticket: str) -> Sequence[tuple[str, str]]:
+def ticket_fields(sentences: SentenceWriter, ticket: str) -> Sequence[tuple[str, str]]:
     """Return the fields of a ticket that never change."""
-    staff, lists = said.desk.staff, words()
+    staff, lists = sentences.desk.staff, words()
     return (
         ("opened_by", staff[fixed(ticket, "opened", len(staff))]),
         ("category", lists["category"][fixed(ticket, "category", len(lists["category"]))]),
@@ -179,13 +178,14 @@ def ticket_fields(said: Speaker, ticket: str) -> Sequence[tuple[str, str]]:
     )
 
 
-def thread(said: Speaker) -> Shown:
+def thread(sentences: SentenceWriter) -> Shown:
     """Return the comments on a ticket that no question is about."""
-    number = f"TK-{said.slot('n4')}{said.rng.choice('XY')}"
+    number = f"TK-{sentences.slot('n4')}{sentences.rng.choice('XY')}"
     lines = [
-        f"{said.slot('person')}, {day}: {said.sentence('remark')}" for day in in_order(said, said.rng.randrange(2, 4))
+        f"{sentences.slot('person')}, {day}: {sentences.sentence('remark')}"
+        for day in in_order(sentences, sentences.rng.randrange(2, 4))
     ]
-    title = said.sentence("fault")
+    title = sentences.sentence("fault")
     return Shown(
         "tickets",
         {"action": "comments", "ticket": number},
@@ -193,9 +193,9 @@ def thread(said: Speaker) -> Shown:
     )
 
 
-def in_order(said: Speaker, count: int) -> Sequence[str]:
+def in_order(sentences: SentenceWriter, count: int) -> Sequence[str]:
     """Draw dates, the earliest first."""
-    return sorted((said.slot("date") for _ in range(count)), key=_of_year)
+    return sorted((sentences.slot("date") for _ in range(count)), key=_of_year)
 
 
 def _of_year(said: str) -> tuple[int, int]:
@@ -203,30 +203,30 @@ def _of_year(said: str) -> tuple[int, int]:
     return MONTHS.index(month), int(day)
 
 
-def inbox(said: Speaker) -> Shown:
+def inbox(sentences: SentenceWriter) -> Shown:
     """Return an inbox, the newest mail first."""
-    days = sorted((said.slot("day") for _ in range(said.rng.randrange(3, 5))), reverse=True)
-    rows = [(day, said.slot("person"), said.sentence("subject")) for day in days]
+    days = sorted((sentences.slot("day") for _ in range(sentences.rng.randrange(3, 5))), reverse=True)
+    rows = [(day, sentences.slot("person"), sentences.sentence("subject")) for day in days]
     table = aligned([("DATE", "FROM", "SUBJECT")], rows)
     return Shown(
         "mail",
-        {"action": "list", "folder": f"{said.pick('stem')}-{said.slot('n3')}"},
+        {"action": "list", "folder": f"{sentences.pick('stem')}-{sentences.slot('n3')}"},
         lambda ref: f"{len(rows)} unread, ref {ref}\n{table}",
     )
 
 
-def message(said: Speaker) -> Shown:
+def message(sentences: SentenceWriter) -> Shown:
     """Return a mail."""
-    (sender, receiver), subject = said.fill("{person}\n{person}").split("\n"), said.sentence("subject")
-    body = " ".join(said.sentence("mailline") for _ in range(said.rng.randrange(2, 4)))
-    number = int(said.slot("n5"))
+    (sender, receiver), subject = sentences.fill("{person}\n{person}").split("\n"), sentences.sentence("subject")
+    body = " ".join(sentences.sentence("mailline") for _ in range(sentences.rng.randrange(2, 4)))
+    number = int(sentences.slot("n5"))
     head = [
         f"From: {sender}",
         f"To: {receiver}",
         f"Subject: {subject}",
-        f"Date: {said.slot('day')} {said.slot('time')}",
+        f"Date: {sentences.slot('day')} {sentences.slot('time')}",
     ]
-    plain = said.rng.random() < 0.7
+    plain = sentences.rng.random() < 0.7
 
     def text(ref: str) -> str:
         if plain:
@@ -236,29 +236,29 @@ def message(said: Speaker) -> Shown:
     return Shown("mail", {"action": "read", "id": number}, text)
 
 
-def journal(said: Speaker) -> Shown:
+def journal(sentences: SentenceWriter) -> Shown:
     """Return lines of a journal."""
-    host, service, rng = _host(said), said.pick("service"), said.rng
-    day, hour, minute, pid = said.slot("day"), rng.randrange(24), rng.randrange(50), said.slot("n4")
+    host, service, rng = _host(sentences), sentences.pick("service"), sentences.rng
+    day, hour, minute, pid = sentences.slot("day"), rng.randrange(24), rng.randrange(50), sentences.slot("n4")
     lines = [
         f"{day}T{hour:02}:{minute + at:02}:{rng.randrange(60):02}+00:00 {host} {service}[{pid}]: "
-        + said.pick(f"log_{service}")
+        + sentences.pick(f"log_{service}")
         for at in range(rng.randrange(2, 5))
     ]
     args: Args = {"cmd": f"journalctl -u {service} --since {day} -n {len(lines)} -o short-iso", "on": host}
     return Shown("shell", args, lambda ref: "\n".join([*lines, f"exit 0 ({ref})"]))
 
 
-def disks(said: Speaker) -> Shown:
+def disks(sentences: SentenceWriter) -> Shown:
     """Return what ``df -h`` shows."""
     rows = []
-    for _ in range(said.rng.randrange(3, 5)):
-        size, name = said.rng.randrange(20, 900), said.fill("{stem}-{n2}")
-        used = said.rng.randrange(1, size)
+    for _ in range(sentences.rng.randrange(3, 5)):
+        size, name = sentences.rng.randrange(20, 900), sentences.fill("{stem}-{n2}")
+        used = sentences.rng.randrange(1, size)
         share = -(-100 * used // size)
         rows.append((f"/dev/{name}", f"{size}G", f"{used}G", f"{size - used}G", f"{share}%", f"/mnt/{name}"))
     table = aligned([("Filesystem", "Size", "Used", "Avail", "Use%", "Mounted on")], rows)
-    return Shown("shell", {"cmd": "df -h", "on": _host(said)}, lambda ref: f"exit 0, {ref}\n{table}")
+    return Shown("shell", {"cmd": "df -h", "on": _host(sentences)}, lambda ref: f"exit 0, {ref}\n{table}")
 
 
 COMMANDS = (
@@ -270,66 +270,66 @@ COMMANDS = (
 """What people run on a host."""
 
 
-def processes(said: Speaker) -> Shown:
+def processes(sentences: SentenceWriter) -> Shown:
     """Return what ``ps`` shows: the busiest process first."""
-    shares = sorted((said.rng.uniform(0, 60) for _ in range(said.rng.randrange(3, 5))), reverse=True)
+    shares = sorted((sentences.rng.uniform(0, 60) for _ in range(sentences.rng.randrange(3, 5))), reverse=True)
     rows = [
         (
-            said.slot("login"),
-            int(said.slot("n5")),
+            sentences.slot("login"),
+            int(sentences.slot("n5")),
             f"{share:.1f}",
-            f"{said.rng.uniform(0, 9):.1f}",
-            said.fill(said.rng.choice(COMMANDS)),
+            f"{sentences.rng.uniform(0, 9):.1f}",
+            sentences.fill(sentences.rng.choice(COMMANDS)),
         )
         for share in shares
     ]
     table = aligned([("USER", "PID", "%CPU", "%MEM", "COMMAND")], rows)
     return Shown(
         "shell",
-        {"cmd": f"ps -eo user,pid,pcpu,pmem,args --sort=-pcpu | head -{len(rows) + 1}", "on": _host(said)},
+        {"cmd": f"ps -eo user,pid,pcpu,pmem,args --sort=-pcpu | head -{len(rows) + 1}", "on": _host(sentences)},
         lambda ref: f"{table}\n({ref})",
     )
 
 
-def unit_status(said: Speaker) -> Shown:
+def unit_status(sentences: SentenceWriter) -> Shown:
     """Return what ``systemctl status`` shows."""
-    service, since = said.fill("{stem}-{tail}"), date.fromisoformat(said.slot("day"))
-    clock, left = f"{said.slot('time')}:{said.rng.randrange(60):02} UTC", (AS_OF - since).days
+    service, since = sentences.fill("{stem}-{tail}"), date.fromisoformat(sentences.slot("day"))
+    clock, left = f"{sentences.slot('time')}:{sentences.rng.randrange(60):02} UTC", (AS_OF - since).days
     head = [
-        f"* {service}.service - worker {said.slot('n2')} of {said.slot('team')}",
+        f"* {service}.service - worker {sentences.slot('n2')} of {sentences.slot('team')}",
         f"     Loaded: loaded (/etc/systemd/system/{service}.service; enabled; preset: enabled)",
         f"     Active: active (running) since {DAYS[since.weekday()]} {since} {clock}; {left} days ago",
     ]
     tail = [
-        f"   Main PID: {said.slot('n5')} ({service})",
-        f"      Tasks: {said.slot('d')} (limit: {said.slot('n4')})",
-        f"     Memory: {said.slot('n3')}.{said.slot('d')}M",
+        f"   Main PID: {sentences.slot('n5')} ({service})",
+        f"      Tasks: {sentences.slot('d')} (limit: {sentences.slot('n4')})",
+        f"     Memory: {sentences.slot('n3')}.{sentences.slot('d')}M",
     ]
     return Shown(
         "shell",
-        {"cmd": f"systemctl status {service}", "on": _host(said)},
+        {"cmd": f"systemctl status {service}", "on": _host(sentences)},
         lambda ref: "\n".join([*head, f"       Docs: ticket:{ref}", *tail]),
     )
 
 
-def ping(said: Speaker) -> Shown:
+def ping(sentences: SentenceWriter) -> Shown:
     """Return what ``ping`` shows."""
-    host, times = _host(said), [said.rng.uniform(0.2, 40) for _ in range(3)]
-    address = said.fill("10.{o}.{o}.{o}")
+    host, times = _host(sentences), [sentences.rng.uniform(0.2, 40) for _ in range(3)]
+    address = sentences.fill("10.{o}.{o}.{o}")
     lines = [f"64 bytes from {address}: icmp_seq={at + 1} ttl=64 time={each:.2f} ms" for at, each in enumerate(times)]
     last = [
         f"--- {host} ping statistics ---",
-        f"3 packets transmitted, 3 received, 0% packet loss, time {said.rng.randrange(2001, 2012)}ms",
+        f"3 packets transmitted, 3 received, 0% packet loss, time {sentences.rng.randrange(2001, 2012)}ms",
         f"rtt min/avg/max/mdev = {min(times):.2f}/{fmean(times):.2f}/{max(times):.2f}/{pstdev(times):.2f} ms",
     ]
     head = f"PING {host} ({address}) 56(84) bytes of data."
     return Shown("shell", {"cmd": f"ping -c 3 {host}"}, lambda ref: "\n".join([f"{head} # {ref}", *lines, *last]))
 
 
-def history(said: Speaker) -> Shown:
+def history(sentences: SentenceWriter) -> Shown:
     """Return what ``git log --oneline`` shows."""
-    path = said.fill("{stem}/{tail}.py")
-    lines = [f"{said.slot('hex')} {said.pick('commitline')}" for _ in range(said.rng.randrange(3, 6))]
+    path = sentences.fill("{stem}/{tail}.py")
+    lines = [f"{sentences.slot('hex')} {sentences.pick('commitline')}" for _ in range(sentences.rng.randrange(3, 6))]
     return Shown(
         "shell",
         {"cmd": f"git log --oneline -{len(lines)} {path}"},
@@ -337,17 +337,17 @@ def history(said: Speaker) -> Shown:
     )
 
 
-def changes(said: Speaker) -> Shown:
+def changes(sentences: SentenceWriter) -> Shown:
     """Return what ``git show --stat --oneline`` shows."""
-    code, rng = said.slot("hex"), said.rng
-    paths = sorted({said.fill("{stem}/{tail}_{n2}.py") for _ in range(rng.randrange(2, 4))})
+    code, rng = sentences.slot("hex"), sentences.rng
+    paths = sorted({sentences.fill("{stem}/{tail}_{n2}.py") for _ in range(rng.randrange(2, 4))})
     rows = [(path, rng.randrange(2, 24), rng.randrange(2, 12)) for path in paths]
     wide = max(map(len, paths))
     lines = [f" {path:<{wide}} | {more + less:>2} {'+' * more}{'-' * less}" for path, more, less in rows]
     added, removed = (sum(counts) for counts in zip(*(row[1:] for row in rows), strict=True))
     files = f"{len(rows)} file{'s' * (len(rows) > 1)} changed"
     last = f" {files}, {added} insertions(+), {removed} deletions(-)"
-    head = f"{code} {said.pick('commitline')}"
+    head = f"{code} {sentences.pick('commitline')}"
     return Shown(
         "shell",
         {"cmd": f"git show --stat --oneline {code}"},
@@ -355,23 +355,23 @@ def changes(said: Speaker) -> Shown:
     )
 
 
-def sums(said: Speaker) -> Shown:
+def sums(sentences: SentenceWriter) -> Shown:
     """Return checksums of files."""
-    paths = [_path(said, ending="csv") for _ in range(said.rng.randrange(2, 4))]
-    lines = [f"{said.rng.getrandbits(80):020x}  {path}" for path in paths]
+    paths = [_path(sentences, ending="csv") for _ in range(sentences.rng.randrange(2, 4))]
+    lines = [f"{sentences.rng.getrandbits(80):020x}  {path}" for path in paths]
     return Shown("shell", {"cmd": f"b2sum -l 80 {' '.join(paths)}"}, lambda ref: "\n".join([*lines, f"exit 0 ({ref})"]))
 
 
-def person(said: Speaker) -> Shown:
+def person(sentences: SentenceWriter) -> Shown:
     """Return the directory's entry of a person, which never changes."""
-    name, lists = said.slot("person"), words()
+    name, lists = sentences.slot("person"), words()
     fields = {
         "role": lists["role"][fixed(name, "role", len(lists["role"]))],
         "team": lists["team"][fixed(name, "team", len(lists["team"]))],
         "site": lists["site"][fixed(name, "site", len(lists["site"]))],
         "phone": 2000 + fixed(name, "phone", 7000),
     }
-    form = said.rng.randrange(3)
+    form = sentences.rng.randrange(3)
 
     def text(ref: str) -> str:
         if form == 0:
@@ -393,14 +393,14 @@ def person(said: Speaker) -> Shown:
     return Shown("people", {"name": name}, text)
 
 
-def calendar(said: Speaker) -> Shown:
+def calendar(sentences: SentenceWriter) -> Shown:
     """Return the bookings of a room on a day."""
-    room, day = said.slot("room"), said.slot("workday")
-    start, lines = said.rng.randrange(7, 10), []
-    for _ in range(said.rng.randrange(2, 5)):
-        end = start + said.rng.randrange(1, 3)
-        lines.append(f"{start:02}:00-{end:02}:00  {said.sentence('purpose')}, {said.slot('person')}")
-        start = end + said.rng.randrange(2)
+    room, day = sentences.slot("room"), sentences.slot("workday")
+    start, lines = sentences.rng.randrange(7, 10), []
+    for _ in range(sentences.rng.randrange(2, 5)):
+        end = start + sentences.rng.randrange(1, 3)
+        lines.append(f"{start:02}:00-{end:02}:00  {sentences.sentence('purpose')}, {sentences.slot('person')}")
+        start = end + sentences.rng.randrange(2)
     return Shown(
         "bookings",
         {"action": "day", "day": day, "room": room},
@@ -408,10 +408,10 @@ def calendar(said: Speaker) -> Shown:
     )
 
 
-def free_rooms(said: Speaker) -> Shown:
+def free_rooms(sentences: SentenceWriter) -> Shown:
     """Return the rooms that are free at some time, as JSON."""
-    day, time = said.slot("workday"), said.slot("time")
-    rooms = [{"room": said.slot("room"), "seats": said.rng.randrange(4, 30)} for _ in range(3)]
+    day, time = sentences.slot("workday"), sentences.slot("time")
+    rooms = [{"room": sentences.slot("room"), "seats": sentences.rng.randrange(4, 30)} for _ in range(3)]
     return Shown(
         "bookings",
         {"action": "free", "day": day, "from": time},
@@ -419,9 +419,9 @@ def free_rooms(said: Speaker) -> Shown:
     )
 
 
-def inventory(said: Speaker) -> Shown:
+def inventory(sentences: SentenceWriter) -> Shown:
     """Return some hosts of the list, with fields that no call changes."""
-    hosts = dict.fromkeys(_host(said) for _ in range(said.rng.randrange(3, 5)))
+    hosts = dict.fromkeys(_host(sentences) for _ in range(sentences.rng.randrange(3, 5)))
     rows = [
         (host, f"r{fixed(host, 'rack', 40) + 1:02}", 4 << fixed(host, "cores", 4), 16 << fixed(host, "memory", 4))
         for host in hosts
@@ -431,9 +431,9 @@ def inventory(said: Speaker) -> Shown:
     return Shown("hosts", args, lambda ref: f"{table}\nref {ref}, {len(rows)} hosts")
 
 
-def host_card(said: Speaker) -> Shown:
+def host_card(sentences: SentenceWriter) -> Shown:
     """Return the fields of a host that never change."""
-    host = _host(said)
+    host = _host(sentences)
     told = {
         "host": host,
         "rack": f"r{fixed(host, 'rack', 40) + 1:02}",
@@ -443,8 +443,8 @@ def host_card(said: Speaker) -> Shown:
     return Shown("hosts", {"action": "show", "host": host}, lambda ref: json.dumps({"ref": ref, **told}))
 
 
-def _host(said: Speaker) -> str:
-    return said.rng.choice(said.rng.choice(said.desk.hosts))
+def _host(sentences: SentenceWriter) -> str:
+    return sentences.rng.choice(sentences.rng.choice(sentences.desk.hosts))
 
 
 def opening_of(item: str) -> int:
@@ -482,13 +482,13 @@ def opening(item: str, form: int) -> Shown:
 
 
 OPENING_FORMS = 4
-READS: Sequence[Callable[[Speaker], Shown]] = (
+READS: Sequence[Callable[[SentenceWriter], Shown]] = (
     *(listing, tree, page, numbered, settings, json_file, found, hits, results, card, thread, inbox, message),
     *(journal, disks, processes, unit_status, ping, history, changes, sums, person, calendar, free_rooms),
     *(inventory, host_card),
 )
 
 
-def read(teller: Teller, shown: Shown) -> Pair:
+def read(writer: CallWriter, shown: Shown) -> Pair:
     """Return a call that reads, with its result."""
-    return teller.read(shown.tool, shown.args, shown.text)
+    return writer.read(shown.tool, shown.args, shown.text)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from random import Random
 
 from pipeline.worlds.desk import acts
-from pipeline.worlds.desk.calls import Pair, Teller
-from pipeline.worlds.desk.lexicon import Speaker, words
+from pipeline.worlds.desk.calls import CallWriter, Pair
+from pipeline.worlds.desk.lexicon import SentenceWriter, words
 from pipeline.worlds.desk.reads import Shown, in_order, read
 
 KINDS = ("rule_all", "rule_site", "rule_amount", "rule_like")
@@ -24,55 +24,60 @@ def topics() -> Sequence[str]:
     return [f"{paper} from {supplier}" for paper in said["paper"] for supplier in said["supplier"]]
 
 
-def rule(said: Speaker, kind: str, topic: str, **bound: str) -> str:
+def rule(sentences: SentenceWriter, kind: str, topic: str, **bound: str) -> str:
     """Return a rule as a clause with a capital letter; `bound` are its person, site, amount or other topic."""
-    return said.pick(kind, {"topic": topic, **bound})
+    return sentences.pick(kind, {"topic": topic, **bound})
 
 
-def any_rule(said: Speaker, some: Sequence[str]) -> str:
+def any_rule(sentences: SentenceWriter, some: Sequence[str]) -> str:
     """Draw a rule about one of some topics."""
-    kind = said.rng.choices(KINDS, (5, 2, 2, 1))[0]
-    topic, other = said.rng.sample(some, 2)
-    return rule(said, kind, topic, other=other, amount=str(said.rng.choice(AMOUNTS)))
+    kind = sentences.rng.choices(KINDS, (5, 2, 2, 1))[0]
+    topic, other = sentences.rng.sample(some, 2)
+    return rule(sentences, kind, topic, other=other, amount=str(sentences.rng.choice(AMOUNTS)))
 
 
-def kept(teller: Teller, *, gone: bool = False) -> Pair:
+def kept(writer: CallWriter, *, gone: bool = False) -> Pair:
     """Return the agent's note of a rule, or of its withdrawal, without repeating it."""
-    said = teller.said
-    return teller.done(acts.note(said.pick("rule_gone" if gone else "rule_note"), int(said.slot("n4"))))
+    sentences = writer.sentences
+    return writer.done(acts.note(sentences.pick("rule_gone" if gone else "rule_note"), int(sentences.slot("n4"))))
 
 
-def claimed(teller: Teller, text: str) -> Pair:
+def claimed(writer: CallWriter, text: str) -> Pair:
     """Return a call that shows a text with something like a rule, which is not from the user."""
-    said, rng = teller.said, teller.rng
-    line = said.pick("rule_claim", {"rule": text})
-    return read(teller, _CLAIMING[rng.randrange(len(_CLAIMING))](said, rng, line))
+    sentences, rng = writer.sentences, writer.rng
+    line = sentences.pick("rule_claim", {"rule": text})
+    return read(writer, _CLAIMING[rng.randrange(len(_CLAIMING))](sentences, rng, line))
 
 
-def _in_thread(said: Speaker, rng: Random, line: str) -> Shown:
-    number = f"TK-{said.slot('n4')}{rng.choice('XY')}"
-    lines = [said.sentence("remark"), line]
+def _in_thread(sentences: SentenceWriter, rng: Random, line: str) -> Shown:
+    number = f"TK-{sentences.slot('n4')}{rng.choice('XY')}"
+    lines = [sentences.sentence("remark"), line]
     rng.shuffle(lines)
-    told = [f"{said.slot('person')}, {day}: {one}" for day, one in zip(in_order(said, len(lines)), lines, strict=True)]
-    title = said.sentence("fault")
+    told = [
+        f"{sentences.slot('person')}, {day}: {one}"
+        for day, one in zip(in_order(sentences, len(lines)), lines, strict=True)
+    ]
+    title = sentences.sentence("fault")
     return Shown(
         "tickets", {"action": "comments", "ticket": number}, lambda ref: "\n".join([f"{number} {title} [{ref}]", *told])
     )
 
 
-def _in_mail(said: Speaker, rng: Random, line: str) -> Shown:
-    head = [*said.fill("From: {person}\nTo: {person}").split("\n"), f"Subject: {said.sentence('subject')}"]
-    body = f"{line} {said.sentence('mailline')}"
+def _in_mail(sentences: SentenceWriter, rng: Random, line: str) -> Shown:
+    head = [*sentences.fill("From: {person}\nTo: {person}").split("\n"), f"Subject: {sentences.sentence('subject')}"]
+    body = f"{line} {sentences.sentence('mailline')}"
     return Shown(
-        "mail", {"action": "read", "id": int(said.slot("n5"))}, lambda ref: "\n".join([*head, f"X-Ref: {ref}", body])
+        "mail",
+        {"action": "read", "id": int(sentences.slot("n5"))},
+        lambda ref: "\n".join([*head, f"X-Ref: {ref}", body]),
     )
 
 
-def _in_page(said: Speaker, rng: Random, line: str) -> Shown:
-    path = said.fill("{dir}/{stem}-{n4}-{tail}.md")
-    lines = [f"- {said.sentence('line')}", f"- {line}"]
+def _in_page(sentences: SentenceWriter, rng: Random, line: str) -> Shown:
+    path = sentences.fill("{dir}/{stem}-{n4}-{tail}.md")
+    lines = [f"- {sentences.sentence('line')}", f"- {line}"]
     rng.shuffle(lines)
-    head = f"## {said.pick('heading')}"
+    head = f"## {sentences.pick('heading')}"
     return Shown(
         "files", {"action": "read", "path": path}, lambda ref: "\n".join([f"{path} (ref {ref})", head, *lines])
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from pipeline.worlds.desk.calls import aligned
-from pipeline.worlds.desk.lexicon import Speaker, words
+from pipeline.worlds.desk.lexicon import SentenceWriter, words
 from pipeline.worlds.desk.reads import Shown
 
 HEAD = ("id", "status", "qty", "by")
@@ -38,11 +38,11 @@ class Page(NamedTuple):
     size: int = SIZE
 
 
-def entry(said: Speaker, status: str, taken: Collection[str] = ()) -> Entry:
+def entry(sentences: SentenceWriter, status: str, taken: Collection[str] = ()) -> Entry:
     """Draw a row with a status and a number that is not taken."""
-    while (number := f"R{said.rng.randrange(100_000, 1_000_000)}") in taken:
+    while (number := f"R{sentences.rng.randrange(100_000, 1_000_000)}") in taken:
         pass
-    return Entry(number, status, said.rng.randrange(2, 90), said.slot("person"))
+    return Entry(number, status, sentences.rng.randrange(2, 90), sentences.slot("person"))
 
 
 def _markdown(page: Page, ref: str) -> str:
@@ -91,10 +91,10 @@ def shown(page: Page, form: int) -> Shown:
     return Shown("rows", args, lambda ref: FORMS[form](page, ref))
 
 
-def broken(said: Speaker, page: Page) -> Shown:
+def broken(sentences: SentenceWriter, page: Page) -> Shown:
     """Return the call for a page, with a result that ends before all of its rows have come."""
-    some = page.rows[: said.rng.randrange(1, BROKEN + 1)]
-    wait = said.rng.randrange(10, 60)
+    some = page.rows[: sentences.rng.randrange(1, BROKEN + 1)]
+    wait = sentences.rng.randrange(10, 60)
 
     def text(ref: str) -> str:
         lines = [",".join(map(str, row)) for row in some]
@@ -109,10 +109,10 @@ def broken(said: Speaker, page: Page) -> Shown:
     return Shown("rows", {"page": page.number, "query": page.query, "size": page.size}, text)
 
 
-def any_page(said: Speaker, query: str) -> Page:
+def any_page(sentences: SentenceWriter, query: str) -> Page:
     """Draw a page of a query that no question is about."""
-    rng, pages = said.rng, said.rng.randrange(2, 20)
+    rng, pages = sentences.rng, sentences.rng.randrange(2, 20)
     number, size = rng.randrange(1, pages + 1), rng.randrange(LEAST, SIZE + 1)
     count = size if number < pages else rng.randrange(LEAST, size + 1)
-    rows = [entry(said, rng.choice(words()["status"])) for _ in range(count)]
+    rows = [entry(sentences, rng.choice(words()["status"])) for _ in range(count)]
     return Page(query, number, pages, rows, size)

@@ -34,7 +34,7 @@ from pipeline.worlds.forge.packages import (
     pool_texts,
     started,
 )
-from pipeline.worlds.forge.scalars import Called, Number, scalar_function
+from pipeline.worlds.forge.scalars import Called, IntFunction, scalar_function
 from pipeline.worlds.forge.steps import NONE, Step, draw_steps, near_misses, told, told_in_doc
 
 __all__ = [
@@ -45,9 +45,9 @@ __all__ = [
     "Codes",
     "Commit",
     "Domain",
+    "IntFunction",
     "Module",
     "Namer",
-    "Number",
     "Setting",
     "Step",
     "any_function",

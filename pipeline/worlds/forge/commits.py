@@ -45,7 +45,7 @@ class Setting(NamedTuple):
     name: str
     line: int
     before: str
-    behind: str
+    after: str
     namer: Namer
 
     @property
@@ -68,9 +68,9 @@ class Commit:
 def setting(rng: Random, package: str, namer: Namer, name: str, module: str = "") -> Setting:
     """Draw the place of a constant."""
     names = sorted({namer.constant(of_row=False) for _ in range(9)} - {name})
-    before, behind = (f"{one} = {rng.choice(VALUES)}" for one in names[:2])
+    before, after = (f"{one} = {rng.choice(VALUES)}" for one in names[:2])
     path = f"{package}/{module or rng.choice(namer.domain.modules)}.py"
-    return Setting(path, name, rng.randrange(3, 30), before, behind, namer)
+    return Setting(path, name, rng.randrange(3, 30), before, after, namer)
 
 
 def written(rng: Random, code: str, path: str, message: Sequence[str], line: int, hunk: Sequence[str]) -> str:
@@ -94,7 +94,7 @@ def written(rng: Random, code: str, path: str, message: Sequence[str], line: int
 
 
 def _hunk(place: Setting, old: int, new: int) -> Sequence[str]:
-    return [f" {place.before}", f"-{place.name} = {old}", f"+{place.name} = {new}", f" {place.behind}"]
+    return [f" {place.before}", f"-{place.name} = {old}", f"+{place.name} = {new}", f" {place.after}"]
 
 
 def set_to(rng: Random, codes: Codes, place: Setting, old: int, new: int) -> Commit:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pipeline.worlds.forge.modules import Module, TooLongError, fitting
 from pipeline.worlds.forge.names import words
 
-Number = Callable[[int], int]
+IntFunction = Callable[[int], int]
 NAMED = 0.25
 """The share of numbers written as a constant of the module."""
 
@@ -18,10 +18,10 @@ class Called(NamedTuple):
     """A function to call: its name in the module, and what it makes of a number."""
 
     name: str
-    value: Number
+    value: IntFunction
 
 
-def scalar_function(module: Module, name: str, called: Called | None = None, doc: str = "") -> Number:
+def scalar_function(module: Module, name: str, called: Called | None = None, doc: str = "") -> IntFunction:
     """Write a function of one number into a module, and return its behavior."""
     while True:
         constants = dict(module.constants)
@@ -34,7 +34,7 @@ def scalar_function(module: Module, name: str, called: Called | None = None, doc
             return value
 
 
-def _drawn(module: Module, name: str, called: Called | None, doc: str) -> tuple[str, Number]:
+def _drawn(module: Module, name: str, called: Called | None, doc: str) -> tuple[str, IntFunction]:
     rng, namer = module.namer.rng, module.namer
     given = namer.amount()
     lines = [f'    """{doc}"""'] if doc else []
@@ -72,7 +72,7 @@ def _fresh(rng: Random, module: Module, given: str) -> str:
             return name
 
 
-def operation(module: Module, text: str) -> tuple[str, Number]:
+def operation(module: Module, text: str) -> tuple[str, IntFunction]:
     """Draw a small operation on a value, as code and as a function; `text` binds as tightly as a name."""
     rng = module.namer.rng
     number, times, part = rng.randrange(2, 20), rng.randrange(2, 4), rng.randrange(5, 24)
@@ -97,13 +97,13 @@ def operation(module: Module, text: str) -> tuple[str, Number]:
     return f"{text} + {name}[{text} % {len(table)}]", lambda one: one + table[one % len(table)]
 
 
-def _same() -> Number:
+def _same() -> IntFunction:
     return lambda one: one
 
 
-def _after(first: Number, then: Number) -> Number:
+def _after(first: IntFunction, then: IntFunction) -> IntFunction:
     return lambda one: then(first(one))
 
 
-def _either(limit: int, more: Number, less: Number) -> Number:
+def _either(limit: int, more: IntFunction, less: IntFunction) -> IntFunction:
     return lambda one: more(one) if one > limit else less(one)

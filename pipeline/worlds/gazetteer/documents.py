@@ -63,10 +63,10 @@ class Passage:
         return frozenset((*self.facts.values(), *(value for _, value in self.named)))
 
 
-BESIDE = "+"
+ASIDE = "+"
 """Prefix of a relation, to ask for a sentence that speaks of it besides what is stated: ``+designer``."""
 Wanted = Sequence[tuple[str, str]]
-"""What color is to name: a slot, or `BESIDE` and a relation, each with its value, or nothing if any will do. A sentence
+"""What color is to name: a slot, or `ASIDE` and a relation, each with its value, or nothing if any will do. A sentence
 of color may replace any slot that it has."""
 
 
@@ -89,7 +89,7 @@ class Writer:
         """Write one passage; its color names what is `wanted`, and `stating` has the wordings of some relations."""
         form, rng = forms()[form_name], self._rng
         self._gone = {*self._out, *thing.facts.values(), *(value for _, value in wanted)}
-        wanted = wanted or [(BESIDE + rng.choice([*thing.stated[form_name]]), "")]
+        wanted = wanted or [(ASIDE + rng.choice([*thing.stated[form_name]]), "")]
         said = [
             ((stating or {}).get(name) or rng.choice(form.relation(name).wordings), value)
             for name, value in thing.stated[form_name].items()
@@ -121,9 +121,9 @@ class Writer:
         taken = set[str]()
         for slot, value in wanted:
             known: Sequence[str] = [slot] if "{" in slot else naming(form.name, slot)
-            if slot.startswith(BESIDE):
-                relation = form.relation(slot.removeprefix(BESIDE))
-                known, slot = relation.beside, slot_of(form, relation)
+            if slot.startswith(ASIDE):
+                relation = form.relation(slot.removeprefix(ASIDE))
+                known, slot = relation.asides, slot_of(form, relation)
                 if not value and not known:
                     continue
                 known = [one for one in known if one not in taken] or naming(form.name, slot)
@@ -246,10 +246,10 @@ def masked(rng: Random, form: Form, relation: Relation, question: str, count: in
     def common(sentence: str) -> int:
         return len(asked & stems(sentence))
 
-    beside = sorted(rng.sample(relation.beside, len(relation.beside)), key=common, reverse=True)[:count]
+    asides = sorted(rng.sample(relation.asides, len(relation.asides)), key=common, reverse=True)[:count]
     least = min(map(common, relation.wordings))
-    most = max(least, min(map(common, beside), default=0))
-    return rng.choice([one for one in relation.wordings if common(one) <= most]), beside
+    most = max(least, min(map(common, asides), default=0))
+    return rng.choice([one for one in relation.wordings if common(one) <= most]), asides
 
 
 def slot_of(form: Form, relation: Relation) -> str:
@@ -260,13 +260,13 @@ def slot_of(form: Form, relation: Relation) -> str:
 def _denied(thing: Thing, form: Form, value: str) -> set[str]:
     """Return the sentences that would contradict what a thing states: that its founder did not found it."""
     stated = thing.stated[form.name]
-    return {said for one in form.relations if stated.get(one.name) == value for said in one.beside}
+    return {said for one in form.relations if stated.get(one.name) == value for said in one.asides}
 
 
 @cache
 def _spoken(form: Form) -> frozenset[str]:
     """Return the sentences that speak of any relation: what has one role seldom fits into another."""
-    return frozenset(said for one in form.relations for said in one.beside)
+    return frozenset(said for one in form.relations for said in one.asides)
 
 
 @cache

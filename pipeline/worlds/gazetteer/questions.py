@@ -8,7 +8,7 @@ from random import Random
 
 from pipeline.caches import cache
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
-from pipeline.worlds.gazetteer.documents import BESIDE, masked, naming, slot_of
+from pipeline.worlds.gazetteer.documents import ASIDE, masked, naming, slot_of
 from pipeline.worlds.gazetteer.things import EVER, QUALIFIED, SPOUSE, apart, era_of
 from pipeline.worlds.wording import sections
 
@@ -288,7 +288,7 @@ APART = 8
 """How many years a decoy may be before or after what it resembles."""
 CLOSE = 6
 """How many years the things of a list may be before or after the first one: they name each other."""
-BESIDES = 2
+ASIDES = 2
 """Sentences in a needed document that speak of what has to be read in it, with other values."""
 
 
@@ -301,8 +301,8 @@ def needed(world: Gazetteer, rng: Random, asked: Question) -> Iterator[Passage]:
     for number, relation in zip(asked.golds, asked.read, strict=True):
         passage = world.passages[number]
         form = forms()[passage.form]
-        said, beside = masked(rng, form, form.relation(relation), asked.question, BESIDES)
-        yield world.write(rng, passage.thing, passage.form, [(one, "") for one in beside], {relation: said})
+        said, asides = masked(rng, form, form.relation(relation), asked.question, ASIDES)
+        yield world.write(rng, passage.thing, passage.form, [(one, "") for one in asides], {relation: said})
 
 
 def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> Iterator[Passage]:
@@ -332,7 +332,7 @@ def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> I
                 wanted = [*wanted, (slot_of(form, relation), named)]
         thing = _sibling(world, rng, form, min(era, last), fixed, drawn, out, taken, last, {each for _, each in wanted})
         out |= {value for name, value in thing.facts.items() if name == SPOUSE}
-        yield world.write(rng, thing, form.name, [*wanted, (BESIDE + asked.relation, "")])
+        yield world.write(rng, thing, form.name, [*wanted, (ASIDE + asked.relation, "")])
 
 
 def listed(
@@ -355,7 +355,7 @@ def listed(
             fixed, wanted = _named(world, rng, form, relation, value, era, number - count, ())
             drawn, out = [relation.name], {value}
         thing = _sibling(world, rng, form, era, fixed, drawn, out, taken, named={each for _, each in wanted})
-        written.append((thing, wanted or [(BESIDE + relation.name, "")]))
+        written.append((thing, wanted or [(ASIDE + relation.name, "")]))
     order = rng.sample(range(len(written)), len(written))
     after = dict(zip(order, [*order[1:], order[0]], strict=True))
     passages = []
@@ -381,8 +381,8 @@ def _named(
     Two of three have it in a sentence that speaks of the relation, the third in a fact of another relation if one fits,
     or else in any sentence of color.
     """
-    if turn % 3 < MENTIONS and relation.beside:
-        return {}, [(BESIDE + relation.name, value)]
+    if turn % 3 < MENTIONS and relation.asides:
+        return {}, [(ASIDE + relation.name, value)]
     gone = {relation.name, *taken}
     others = [one for one in form.relations if one.type == relation.type and not (one.of or one.is_number)]
     fitting = [one.name for one in others if one.name not in gone and _in_time(world, form, one, value, era)]

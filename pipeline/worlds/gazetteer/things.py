@@ -47,7 +47,7 @@ class Relation:
         return self.lines["-"]
 
     @property
-    def beside(self) -> tuple[str, ...]:
+    def asides(self) -> tuple[str, ...]:
         """Sentences of color that speak of it with a value for which it does not hold: a design turned down."""
         return self.lines["+"]
 
@@ -145,7 +145,7 @@ def parse(name: str, text: str) -> Form:
     rest = [one for one in relations if one.name != head["lead"]]
     if len(leads) != 1 or not colour:
         raise ValueError(f"{name}.txt has no colour, or no lead {head['lead']!r}")
-    colour += [line for one in (*leads, *rest) for line in one.beside]
+    colour += [line for one in (*leads, *rest) for line in one.asides]
     return Form(name, head["kind"], head["noun"], head["subject"], int(head["weight"]), (*leads, *rest), tuple(colour))
 
 

@@ -229,14 +229,14 @@ class Realiser:
 FILE = "writing/variants"
 EVERYWHERE, SLOTS, SPOKEN, VERSE = "everywhere", "slots", "spoken", "verse"
 """Sections of the file, and styles of a grammar: spoken texts use contractions, verse has its own variants."""
-SLOT = re.compile(r"(?P<before>[^{]*)\{(?P<name>[a-z]+)\}(?P<behind>.*)")
+SLOT = re.compile(r"(?P<before>[^{]*)\{(?P<name>[a-z]+)\}(?P<after>.*)")
 DEGREES = ("very", "almost", "nearly", "not")
 FIXED = ("at", "At", "all", "both", "them")
 """Words that change the sense of what follows: "at large", "at the moment", "all at once"."""
 BARE = ("as", "As", "where", "than", "what", "whose")
 """Words whose clause may end with its verb, which then is not contracted: "where they are", "as I am to this"."""
 BEFORE = r"\b" + "".join(rf"(?<!\b{word} )" for word in (*DEGREES, *FIXED, *BARE))
-BEHIND = r"(?= (?:[a-z]|$))"
+AFTER = r"(?= (?:[a-z]|$))"
 """A contraction needs a word after it, as does a variant in verse, where line ends rhyme."""
 TAKEN = re.compile(r"\w|'| (?:morning|noon|afternoon|evening|night|the )")
 """What may not follow a slot whose variant adds words after it."""
@@ -268,21 +268,21 @@ def _around_slots(parts: list[Part], known: tuple[str, ...]) -> Phrase:
     for at in range(len(parts) - 2, -1, -1):
         said, slot = parts[at], parts[at + 1]
         if isinstance(slot, Slot) and isinstance(said, str) and not slot.form.isalpha():
-            behind = parts[at + 2] if at + 2 < len(parts) else ""
+            after = parts[at + 2] if at + 2 < len(parts) else ""
             for before, needed, options in slots.get(base_name(slot.name), ()):
-                if _fits(said, before, behind, needed):
+                if _fits(said, before, after, needed):
                     choice = Choice(tuple((left, slot, right) for left, right in options))
                     parts[at : at + 2] = [said.removesuffix(before), choice]
                     break
     return tuple(parts)
 
 
-def _fits(said: str, before: str, behind: Part, needed: str) -> bool:
+def _fits(said: str, before: str, after: Part, needed: str) -> bool:
     """Return whether a slot has the surroundings of its variants: the words before, and those after, if any."""
     word = said.endswith(before) and not said.removesuffix(before)[-1:].isalpha()
     if needed:
-        return word and isinstance(behind, str) and behind.startswith(needed)
-    return word and not (isinstance(behind, str) and TAKEN.match(behind))
+        return word and isinstance(after, str) and after.startswith(needed)
+    return word and not (isinstance(after, str) and TAKEN.match(after))
 
 
 @cache
@@ -292,8 +292,8 @@ def _slots(known: tuple[str, ...]) -> Mapping[str, list[tuple[str, str, list[tup
     for section, _, said in parse_variants(pool_text(FILE)):
         if section in known and "{" in said[0]:
             forms = [found for form in said if (found := SLOT.fullmatch(form))]
-            needed = forms[0]["behind"]
-            options = [(form["before"], "" if needed else form["behind"]) for form in forms]
+            needed = forms[0]["after"]
+            options = [(form["before"], "" if needed else form["after"]) for form in forms]
             slots.setdefault(forms[0]["name"], []).append((forms[0]["before"], needed, options))
     return slots
 
@@ -322,7 +322,7 @@ def _table(known: tuple[str, ...]) -> tuple[re.Pattern[str], Mapping[str, Choice
                 short.update(forms[:asked] if section in (SPOKEN, VERSE) else ())
     by_letter: dict[str, list[str]] = {}  # so that for most words of a text only the first letter is examined
     for form in sorted(variants, key=len, reverse=True):
-        by_letter.setdefault(form[0], []).append(re.escape(form[1:]) + (BEHIND if form in short else r"\b"))
+        by_letter.setdefault(form[0], []).append(re.escape(form[1:]) + (AFTER if form in short else r"\b"))
     pattern = "|".join(f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in by_letter.items())
     choices = {form: Choice(tuple((variant,) for variant in forms)) for form, forms in variants.items()}
     return re.compile(f"{BEFORE}(?:{pattern})"), choices

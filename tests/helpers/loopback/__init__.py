@@ -1,4 +1,4 @@
-"""A Hub and a store on the loopback that unmodified clients accept, and that fail when they are told to."""
+"""A Hub and a store on localhost that work with unmodified clients, and can be made to fail."""
 
 from loopback.faults import Fault
 from loopback.server import Hub

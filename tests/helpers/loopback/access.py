@@ -1,4 +1,4 @@
-"""Who may do what, and how the Hub says no."""
+"""Access rights, and the Hub's refusals."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def role(hub: Hub, request: Request) -> str:
-    """Return the role of whoever asks: write, read, none, or nothing without a token.
+    """Return the role of a request's token: write, read, none, or "" without a token.
 
     Raises:
-        RefusedError: if nobody has that token.
+        RefusedError: if the token is unknown.
     """
     given = next((value for name, value in request.headers.items() if name.lower() == "authorization"), "")
     token = given.removeprefix("Bearer ")
@@ -25,7 +25,7 @@ def role(hub: Hub, request: Request) -> str:
 
 
 def seen(hub: Hub, request: Request, name: str) -> Repo:
-    """Return a repo that whoever asks may read; who may not is told that there is none."""
+    """Return a repo if the request may read it; otherwise refuse as if it did not exist."""
     who = role(hub, request)
     repo = hub.repos.get(name)
     if repo is None or (repo.private and who not in ("write", "read")):
@@ -34,16 +34,16 @@ def seen(hub: Hub, request: Request, name: str) -> Repo:
 
 
 def writable(hub: Hub, request: Request, name: str) -> Repo:
-    """Return a repo that whoever asks may write to."""
+    """Return a repo if the request may write to it."""
     may_write(hub, request)
     return seen(hub, request, name)
 
 
 def may_write(hub: Hub, request: Request) -> None:
-    """Refuse whoever may not write.
+    """Check that a request may write.
 
     Raises:
-        RefusedError: saying which right is missing.
+        RefusedError: if it has no token, or its token may not.
     """
     who = role(hub, request)
     if not who:
@@ -53,11 +53,6 @@ def may_write(hub: Hub, request: Request) -> None:
 
 
 def found(repo: Repo, revision: str) -> Commit:
-    """Return the commit of a revision.
-
-    Raises:
-        RefusedError: if there is none.
-    """
     commit = repo.at(revision)
     if commit is None:
         raise RefusedError(404, f"Invalid rev id: {revision}", "RevisionNotFound")

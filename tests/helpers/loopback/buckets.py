@@ -1,4 +1,4 @@
-"""An S3 server in a process of its own, and what its buckets hold."""
+"""An S3 server (moto) in its own process, and its buckets."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ server.start()
 print(*server.get_host_and_port(), flush=True)
 sys.stdin.read()
 """
-"""It ends with the process that holds its standard input."""
+"""The script of the server, which ends when its standard input is closed."""
 
 
 def environment(url: str) -> dict[str, str]:
-    """Return what the clients of a server need in their environment."""
+    """Return the environment variables for clients of a server."""
     return {
         "AWS_ENDPOINT_URL": url,
         "AWS_ACCESS_KEY_ID": KEY,
@@ -46,12 +46,12 @@ def settled(url: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment(url).items():
             patch.setenv(name, value)
-        patch.setattr(requests, "_OPEN", {})  # what was opened may be of a server that another module has stopped
+        patch.setattr(requests, "_OPEN", {})  # open file systems may be for a server that is already stopped
         yield
 
 
 class Buckets:
-    """The server; `page` is the number of objects in a listing before its next page."""
+    """The server; `page` is the number of objects in a page of a listing."""
 
     def __init__(self, page: int = 1000) -> None:
         self._process = subprocess.Popen(
@@ -77,13 +77,13 @@ class Buckets:
         self.stop()
 
     def stop(self) -> None:
-        """End the process."""
+        """Kill the process."""
         self.client.close()
         self._process.kill()
         self._process.communicate(timeout=10)
 
     def signalled(self, number: int) -> None:
-        """Stop the process, or let it go on."""
+        """Send the process a signal, such as SIGSTOP or SIGCONT."""
         self._process.send_signal(number)
 
     def bucket(self) -> str:
@@ -95,15 +95,13 @@ class Buckets:
         return name
 
     def put(self, bucket: str, key: str, body: bytes) -> None:
-        """Write an object."""
         self.client.put_object(Bucket=bucket, Key=key, Body=body)
 
     def body(self, bucket: str, key: str) -> bytes:
-        """Return the bytes of an object."""
         return bytes(self.client.get_object(Bucket=bucket, Key=key)["Body"].read())
 
     def stamps(self, bucket: str, prefix: str = "") -> dict[str, str]:
-        """Return what changes of an object whenever it is written, by its key behind the prefix."""
+        """Return the version of every object, which changes with each write, by its key after the prefix."""
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
         keys = [each["Key"] for page in pages for each in page.get("Contents", ())]
         return {key.removeprefix(prefix): self._version(bucket, key) for key in keys}
@@ -112,12 +110,12 @@ class Buckets:
         return str(self.client.head_object(Bucket=bucket, Key=key).get("VersionId"))
 
     def contents(self, bucket: str, prefix: str = "") -> dict[str, str]:
-        """Return the digest of every object, by its key behind the prefix."""
+        """Return the digest of every object, by its key after the prefix."""
         keys = self.stamps(bucket, prefix)
         return {key: hashlib.sha256(self.body(bucket, prefix + key)).hexdigest() for key in keys}
 
     def unfinished(self, bucket: str) -> list[str]:
-        """Return the keys of uploads in parts that nobody completed or gave up."""
+        """Return the keys of multipart uploads that were neither completed nor aborted."""
         found = self.client.list_multipart_uploads(Bucket=bucket).get("Uploads", ())
         return [each["Key"] for each in found]
 

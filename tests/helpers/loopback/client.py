@@ -1,4 +1,4 @@
-"""How a client is led to a Hub on the loopback: this process's, or one of a process of its own."""
+"""Points the Hub's client to a Hub on localhost, in this process or in another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROXIES = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy"
 
 
 def settled(hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lead the client of this process to a Hub; it read its environment long ago."""
+    """Point this process's client to a Hub; its constants are patched, since it has already read its environment."""
     constants = huggingface_hub.constants
     for name, value in environment(hub, home).items():
         monkeypatch.setenv(name, value)
@@ -31,7 +31,7 @@ def settled(hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hurried(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Let no client wait; returns the list of how many seconds they would have."""
+    """Make the client not wait; return a list that collects the seconds it would have waited."""
     waits: list[float] = []
     still = types.SimpleNamespace(sleep=waits.append)
     monkeypatch.setattr(importlib.import_module("huggingface_hub.utils._http"), "time", still)
@@ -39,7 +39,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def environment(hub: Hub, home: Path, token: str = WRITER) -> dict[str, str]:
-    """Return what a process needs in its environment."""
+    """Return the environment variables for a client."""
     return {
         "HF_ENDPOINT": hub.url,
         "HF_TOKEN": token,
@@ -52,7 +52,7 @@ def environment(hub: Hub, home: Path, token: str = WRITER) -> dict[str, str]:
 
 
 def whole_environment(hub: Hub, home: Path, token: str = WRITER) -> dict[str, str]:
-    """Return the whole environment of a process; without a token if `token` is empty."""
+    """Return the whole environment for a process, without a token if `token` is empty."""
     kept = {name: value for name, value in os.environ.items() if name not in PROXIES and not name.startswith("HF_")}
     tests = Path(__file__).parent.parent
     given = {**environment(hub, home, token), "PYTHONPATH": os.pathsep.join([str(tests.parents[1]), str(tests)])}
@@ -60,4 +60,4 @@ def whole_environment(hub: Hub, home: Path, token: str = WRITER) -> dict[str, st
 
 
 CLIENTS_OWN = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
-"""The client hands files to httpx in a way that httpx will give up."""
+"""The client passes files to httpx in a deprecated way."""

@@ -1,4 +1,4 @@
-"""What goes wrong on purpose."""
+"""Faults that servers simulate."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Fault:
-    """What happens to requests that match, in the order: `then` is called, `delay` passes, the request fails.
+    """A fault for matching requests, in this order: `then` is called, `delay` passes, the request fails.
 
     Attributes:
         match: a regular expression for ``"METHOD /path?query"``.
-        status: the state that is replied; 0 means that nothing is wrong with the reply.
-        message: what the error says.
-        headers: sent along.
-        cut: hang up when so many bytes of the body have come, or gone if the request has none.
-        delay: seconds before anything is said.
-        pace: seconds before each block of a body is taken.
-        done: the request is carried out first, so that only its reply is lost.
-        skip: how many matching requests are left in peace before.
-        times: how many are struck; -1 means all.
-        then: called when it strikes, with the request's path.
+        status: the HTTP status of the reply; 0 for the normal reply.
+        message: the error message.
+        headers: headers of the reply.
+        cut: hang up after so many bytes of the request's body, or of the reply's if the request has none.
+        delay: seconds before the reply.
+        pace: seconds before each block of a body is read.
+        done: carry out the request first, so that only its reply is lost.
+        skip: how many matching requests to let pass first.
+        times: how many requests fail; -1 for all.
+        then: called with the request's path.
     """
 
     match: str
@@ -40,25 +40,25 @@ class Fault:
 
 
 class Faults:
-    """The faults of a server, each used up by the requests that it strikes."""
+    """The planned faults of a server."""
 
     def __init__(self) -> None:
         self._planned: list[Fault] = []
         self._lock = threading.Lock()
 
     def plan(self, fault: Fault) -> Fault:
-        """Add a fault behind those that are planned."""
+        """Add a fault after the planned ones."""
         with self._lock:
             self._planned.append(fault)
         return fault
 
     def clear(self) -> None:
-        """Let all go well."""
+        """Remove all faults."""
         with self._lock:
             self._planned.clear()
 
     def strike(self, line: str) -> Fault | None:
-        """Return the first fault that strikes a request."""
+        """Return the first fault for a request, if any, and count it."""
         with self._lock:
             for fault in self._planned:
                 if fault.times and re.search(fault.match, line):

@@ -10,7 +10,7 @@ SHARDS = 4
 
 
 def staged(folder: Path, *, shards: int = SHARDS, card: str = CARD, size: int = 2000) -> Path:
-    """Write a folder with a card, a text, an empty file and some large files, each of them different."""
+    """Write a folder with a card, a text, an empty file and some different large files."""
     (folder / "data" / "bio").mkdir(parents=True, exist_ok=True)
     (folder / "README.md").write_text(card, encoding="utf-8")
     (folder / "metrics.py").write_text("def score():\n    return 1.0\n", encoding="utf-8")
@@ -21,7 +21,6 @@ def staged(folder: Path, *, shards: int = SHARDS, card: str = CARD, size: int = 
 
 
 def noise(seed: int, size: int) -> bytes:
-    """Return bytes that no other seed gives."""
     return hashlib.shake_256(str(seed).encode()).digest(size)
 
 

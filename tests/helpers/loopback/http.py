@@ -1,4 +1,4 @@
-"""One HTTP exchange: a request as the routes see it, and what they reply."""
+"""Requests as routes receive them, and their replies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 
 @dataclass(frozen=True)
 class Request:
-    """A request whose body has come whole; a large one lies in a file."""
+    """A complete request; its body is in a file."""
 
     method: str
     path: str
@@ -22,25 +22,23 @@ class Request:
     host: str
 
     def bytes(self) -> bytes:
-        """Return the body."""
         return self.body.read_bytes()
 
     def json(self) -> Any:
-        """Return the body as JSON."""
         return json.loads(self.bytes() or b"{}")
 
     def asks(self, name: str) -> str:
-        """Return a parameter of the query, or nothing."""
+        """Return a parameter of the query, or ""."""
         return parse_qs(self.query).get(name, [""])[0]
 
     def wants(self, name: str) -> bool:
-        """Return a parameter of the query that is yes or no."""
+        """Return a boolean parameter of the query."""
         return self.asks(name).lower() in ("true", "1")
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What goes back: bytes, or a stretch of a file."""
+    """A reply: bytes, or a range of a file."""
 
     status: int = 200
     body: bytes = b""
@@ -51,12 +49,11 @@ class Reply:
 
     @property
     def size(self) -> int:
-        """Bytes of the body."""
         return self.length if self.file else len(self.body)
 
 
 class RefusedError(Exception):
-    """A request that is answered by an error."""
+    """An error with the reply to send."""
 
     def __init__(self, status: int, message: str, code: str = "", **headers: str) -> None:
         super().__init__(message)
@@ -65,5 +62,4 @@ class RefusedError(Exception):
 
 
 def says(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
-    """Return a reply in JSON."""
     return Reply(status, json.dumps(value).encode(), {"Content-Type": "application/json", **(headers or {})})

@@ -1,4 +1,4 @@
-"""What a bucket was at a moment, and listings of it."""
+"""The past contents of a bucket, and listings of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from loopback.http import Reply, Request
 
 
 class Listed(NamedTuple):
-    """What a listing says of an object."""
+    """An object in a listing."""
 
     size: int
     etag: str
@@ -18,18 +18,18 @@ class Listed(NamedTuple):
 
 
 class History:
-    """The objects of a bucket over time; `first` are those that were always there."""
+    """The objects of a bucket over time; `first` are those at the beginning."""
 
     def __init__(self, first: Mapping[str, Listed]) -> None:
         self._first = dict(first)
         self._changes: list[tuple[float, str, Listed | None]] = []
 
     def note(self, key: str, listed: Listed | None, moment: float) -> None:
-        """Note that an object was written, or removed, at a moment."""
+        """Note that an object was written, or removed (None), at a moment."""
         self._changes.append((moment, key, listed))
 
     def at(self, moment: float) -> dict[str, Listed]:
-        """Return the objects of a moment."""
+        """Return the objects at a moment."""
         found: dict[str, Listed | None] = dict(self._first)
         found |= {key: listed for when, key, listed in list(self._changes) if when <= moment}
         return {key: found[key] for key in sorted(found) if found[key] is not None}

@@ -1,4 +1,4 @@
-"""A proxy before an S3 server: it fails when it is told to, counts requests, and may list what was, not what is."""
+"""A proxy for an S3 server that can fail on demand, counts requests, and can return outdated listings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from loopback.lagging import History, Listed, listing
 from loopback.serving import Served
 
 DROPPED = {"connection", "date", "expect", "keep-alive", "server", "transfer-encoding"}
-"""Headers that are of a connection, or that every server sets itself."""
+"""Headers for one connection, or that every server sets itself."""
 KINDS = (
     ("LIST", r"GET /[^/?]+/?(\?.*)?$"),
     ("UPLOAD", r"(POST|PUT|DELETE) .*\b(uploads|uploadId)\b"),
@@ -25,11 +25,11 @@ KINDS = (
     ("HEAD", "HEAD "),
     ("DELETE", r"DELETE |POST .*\?delete"),
 )
-"""Kinds of requests, each by what its line matches; the first that does counts."""
+"""Kinds of requests with the pattern of their lines; the first match counts."""
 
 
 class Proxy(Served):
-    """The proxy; with `lag`, listings show each bucket as it was so many seconds ago."""
+    """The proxy; with `lag`, listings show a bucket as it was `lag` seconds ago."""
 
     def __init__(self, folder: Path, buckets: Buckets) -> None:
         self.lag = 0.0
@@ -38,7 +38,7 @@ class Proxy(Served):
         super().__init__(folder)
 
     def answer(self, request: Request) -> Reply:
-        """Pass a request on and its reply back; note what it changed."""
+        """Forward a request, and note what it changed."""
         bucket, _, key = unquote(request.path).lstrip("/").partition("/")
         if self.lag and request.method == "GET" and not key and request.asks("list-type"):
             return listing(self._past(bucket).at(time.monotonic() - self.lag), bucket, request)
@@ -61,7 +61,7 @@ class Proxy(Served):
         return Reply(fault.status, text.encode(), {"Content-Type": "application/xml", **fault.headers})
 
     def counts(self) -> Counter[str]:
-        """Return how many requests there were of each kind."""
+        """Return the number of requests of each kind."""
         return Counter(next((kind for kind, match in KINDS if re.match(match, one)), one) for one in self.lines())
 
     def _passed(self, request: Request) -> Reply:
@@ -79,14 +79,14 @@ class Proxy(Served):
             connection.close()
 
     def _past(self, bucket: str) -> History:
-        """Return what is known of a bucket; at first, that it always was as it is."""
+        """Return the history of a bucket, which begins with its contents at the first call."""
         if bucket not in self._history:
             now = self.buckets.stamps(bucket)
             self._history[bucket] = History({key: made for key in now if (made := self._listed(bucket, key))})
         return self._history[bucket]
 
     def _listed(self, bucket: str, key: str) -> Listed | None:
-        """Return what a listing says of an object, or None if there is none."""
+        """Return an object as listed, or None if there is none."""
         try:
             there = self.buckets.client.head_object(Bucket=bucket, Key=key)
         except self.buckets.client.exceptions.ClientError:

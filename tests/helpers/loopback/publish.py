@@ -1,4 +1,4 @@
-"""As a script: `release FOLDER REPO VERSION` or `download REPO@TAG CACHE`, with errors as the command line has them."""
+"""A script: `release FOLDER REPO VERSION` or `download REPO@TAG CACHE`, with the command line's handling of errors."""
 
 from __future__ import annotations
 

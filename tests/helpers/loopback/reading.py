@@ -1,4 +1,4 @@
-"""What can be read of a repo: what it is, what is in it, and the bytes."""
+"""Routes that read a repo: its info, its listings, and the bytes of files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DATE = "2030-01-01T00:00:00.000Z"
 
 
 def info(hub: Hub, request: Request, repo: str, revision: str = "main") -> Reply:
-    """GET /api/datasets/{repo}[/revision/{revision}]: what the repo is."""
+    """GET /api/datasets/{repo}[/revision/{revision}]: info on the repo."""
     found_in = seen(hub, request, repo)
     commit = found(found_in, revision)
     card = card_data(found_in, commit)
@@ -45,7 +45,7 @@ def info(hub: Hub, request: Request, repo: str, revision: str = "main") -> Reply
 
 
 def card_data(repo: Repo, commit: Commit) -> dict[str, Any]:
-    """Return the YAML of a card, or nothing."""
+    """Return the metadata of a card, or {}."""
     file = commit.files.get("README.md")
     text = repo.object(file.sha256).read_text(encoding="utf-8") if file else ""
     front = front_matter(text)
@@ -54,7 +54,7 @@ def card_data(repo: Repo, commit: Commit) -> dict[str, Any]:
 
 
 def front_matter(text: str) -> str:
-    """Return what stands between the first two lines of dashes."""
+    """Return the YAML between the first two lines of dashes, or ""."""
     match = re.match(r"---\r?\n(.*?)\r?\n---(\r?\n|$)", text, re.DOTALL)
     return match[1] if match else ""
 
@@ -76,7 +76,7 @@ def _sibling(path: str, file: File, request: Request) -> dict[str, Any]:
 
 
 def entry(path: str, file: File) -> dict[str, Any]:
-    """Return what a listing says of a file."""
+    """Return a file's entry in a listing."""
     told: dict[str, Any] = {"type": "file", "oid": file.oid, "size": file.size, "path": path}
     if file.lfs:
         told["lfs"] = {"oid": file.sha256, "size": file.size, "pointerSize": len(pointer(file.sha256, file.size))}
@@ -127,7 +127,7 @@ def _last(commit: Commit) -> dict[str, Any]:
 
 
 def paths_info(hub: Hub, request: Request, repo: str, revision: str) -> Reply:
-    """POST .../paths-info/{revision}: what a listing says of some paths; those that are not there are left out."""
+    """POST .../paths-info/{revision}: the entries of some paths; missing ones are left out."""
     commit = found(seen(hub, request, repo), revision)
     sent = request.bytes().decode()
     paths = request.json()["paths"] if sent.startswith("{") else parse_qs(sent).get("paths", [])
@@ -151,7 +151,7 @@ def refs(hub: Hub, request: Request, repo: str) -> Reply:
 
 
 def commits(hub: Hub, request: Request, repo: str, revision: str) -> Reply:
-    """GET .../commits/{revision}: a commit and all before it."""
+    """GET .../commits/{revision}: a commit and its ancestors."""
     commit = found(seen(hub, request, repo), revision)
     authors = [{"user": "writer"}]
     told = (
@@ -175,7 +175,7 @@ def resolve(hub: Hub, request: Request, repo: str, revision: str, path: str) -> 
 
 
 def model_file(hub: Hub, request: Request, repo: str, revision: str, path: str) -> Reply:
-    """HEAD or GET /{repo}/resolve/{revision}/{path}: the same of a model."""
+    """HEAD or GET /{repo}/resolve/{revision}/{path}: the same for a model."""
     return resolve(hub, request, f"{MODELS}{repo}", revision, path)
 
 

@@ -1,4 +1,4 @@
-"""Data-set repos as the Hub keeps them: commits over files, branches, tags, and objects on disk."""
+"""Repos like the Hub's: commits of files, branches, tags, and objects on disk."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ ATTRIBUTES = b"".join(
     b"*.%s filter=lfs diff=lfs merge=lfs -text\n" % name
     for name in (b"arrow", b"bin", b"gz", b"jpg", b"npy", b"parquet", b"png", b"tar", b"zip", b"zst")
 )
-"""What a new repo has in .gitattributes."""
+"""The .gitattributes of a new repo."""
 
 
 MODELS = "models/"
-"""What stands before the names of models' repos, which the Hub keeps apart from those of data sets."""
+"""Prefix of the names of models' repos, which are separate from those of data sets."""
 
 
 def git_sha1(kind: str, content: bytes) -> str:
-    """Return the name that git gives to some content."""
+    """Return git's id for some content."""
     return hashlib.sha1(f"{kind} {len(content)}\0".encode() + content, usedforsecurity=False).hexdigest()
 
 
 @dataclass(frozen=True)
 class File:
-    """One file of a commit; its bytes lie in the objects under their SHA-256."""
+    """One file of a commit; its bytes are stored as an object by their SHA-256."""
 
     sha256: str
     size: int
@@ -35,17 +35,16 @@ class File:
 
     @classmethod
     def of(cls, content: bytes) -> File:
-        """Return a regular file."""
         return cls(hashlib.sha256(content).hexdigest(), len(content), git_sha1("blob", content), lfs=False)
 
     @classmethod
     def large(cls, sha256: str, size: int) -> File:
-        """Return a file that git knows by a pointer."""
+        """Return a file that git stores as a pointer."""
         return cls(sha256, size, git_sha1("blob", pointer(sha256, size)), lfs=True)
 
 
 def pointer(sha256: str, size: int) -> bytes:
-    """Return the text that stands in git for a large file."""
+    """Return git's pointer for a large file."""
     return f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {size}\n".encode()
 
 
@@ -59,7 +58,7 @@ class Commit:
     files: Mapping[str, File]
 
     def history(self) -> Iterator[Commit]:
-        """Yield this commit and all before it."""
+        """Yield this commit and its ancestors."""
         commit: Commit | None = self
         while commit:
             yield commit
@@ -84,17 +83,16 @@ class Repo:
         self.commit("main", "initial commit", {".gitattributes": self.kept(ATTRIBUTES)})
 
     def object(self, sha256: str) -> Path:
-        """Return where bytes are kept."""
         return self.folder / sha256
 
     def kept(self, content: bytes) -> File:
-        """Keep the bytes of a regular file."""
+        """Store the bytes of a regular file."""
         file = File.of(content)
         self.object(file.sha256).write_bytes(content)
         return file
 
     def commit(self, branch: str, summary: str, files: Mapping[str, File]) -> Commit:
-        """Put a new state on a branch."""
+        """Make a new commit on a branch."""
         with self.lock:
             parent = self.branches.get(branch)
             said = [
@@ -119,17 +117,17 @@ class Repo:
         return self.object(commit.files[path].sha256).read_bytes()
 
     def contents(self, revision: str) -> dict[str, str]:
-        """Return the SHA-256 of every file of a revision but what the Hub itself puts there; for tests."""
+        """Return the SHA-256 of every file of a revision except .gitattributes; for tests."""
         commit = self.at(revision)
         assert commit, revision
         return {path: file.sha256 for path, file in commit.files.items() if path != ".gitattributes"}
 
     def put(self, path: str, content: bytes, branch: str = "main") -> Commit:
-        """Commit one regular file, as somebody else would; for tests."""
+        """Commit one regular file, as another client would; for tests."""
         return self.commit(branch, f"Update {path}", {**self.branches[branch].files, path: self.kept(content)})
 
     def tamper(self, path: str, branch: str = "main", *, told: bool) -> None:
-        """Change the last byte of a stored file behind git's back; `told` lets the listing show it."""
+        """Change the last byte of a stored file without a commit; with `told`, listings show the new checksum."""
         commit = self.branches[branch]
         file = commit.files[path]
         bent = bytearray(self.object(file.sha256).read_bytes())

@@ -1,4 +1,4 @@
-"""Which address is answered by what."""
+"""The routes of the Hub."""
 
 from __future__ import annotations
 
@@ -57,11 +57,7 @@ ROUTES: tuple[tuple[str, str, Route], ...] = (
 
 
 def answer(hub: Hub, request: Request) -> Reply:
-    """Answer a request.
-
-    Raises:
-        RefusedError: if it is refused, or leads nowhere.
-    """
+    """Answer a request, or raise a RefusedError."""
     for methods, pattern, route in ROUTES:
         match = re.fullmatch(pattern, request.path)
         if match and request.method in methods.split("|"):

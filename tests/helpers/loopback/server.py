@@ -1,4 +1,4 @@
-"""The Hub on the loopback: its repositories, its users and its routes."""
+"""The Hub on localhost: its repos, users and routes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STRANGER = "hf_loopbackStranger01234567"
 
 
 class Hub(Served):
-    """A Hub with the organisation ``org``, of which WRITER may write and READER read; STRANGER is somebody else."""
+    """A Hub with the organization ``org``, where WRITER may write, READER may read, and STRANGER may do neither."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
         self.repos: dict[str, Repo] = {}
@@ -29,7 +29,7 @@ class Hub(Served):
         super().__init__(folder, port)
 
     def model(self, name: str, files: Mapping[str, bytes], branch: str = "main") -> str:
-        """Put a commit of a model on a branch, and return its id."""
+        """Commit a model's files to a branch, and return the commit's id."""
         if f"{MODELS}{name}" not in self.repos:
             self.repos[f"{MODELS}{name}"] = Repo(name, self.folder / f"model-{name.replace('/', '--')}")
         repo = self.repos[f"{MODELS}{name}"]
@@ -47,9 +47,9 @@ class Hub(Served):
         return says({"error": fault.message}, fault.status, {"X-Error-Message": fault.message, **fault.headers})
 
     def uploaded(self) -> int:
-        """Return how many bytes of large files have come."""
+        """Return how many bytes of large files were received."""
         return sum(seen.received for seen in self.log if seen.method == "PUT" or "/xorbs/" in seen.path)
 
     def sent(self) -> int:
-        """Return how many bytes of files have gone."""
+        """Return how many bytes of files were sent."""
         return sum(seen.sent for seen in self.log if seen.method == "GET" and "/resolve/" in seen.path)

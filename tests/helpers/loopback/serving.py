@@ -1,4 +1,4 @@
-"""Threads, connections, the log of what went over them, and the faults: what servers on the loopback share."""
+"""The base of servers on localhost: connections, the log of requests, and faults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCK = 1 << 16
 
 @dataclass
 class Seen:
-    """One line of the log; `received` and `sent` are bytes of bodies, `status` is 0 until a reply begins."""
+    """One request in the log; `received` and `sent` are bytes of bodies, `status` is 0 until the reply begins."""
 
     method: str
     path: str
@@ -33,12 +33,12 @@ class Seen:
 
     @property
     def line(self) -> str:
-        """What faults and counts are matched with."""
+        """The text that faults and counts match."""
         return f"{self.method} {self.path}" + (f"?{self.query}" if self.query else "")
 
 
 class Served:
-    """A server with a folder for what it receives; what it answers is said by those derived from it."""
+    """A server with a folder for what it receives; derived classes answer requests."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -50,19 +50,19 @@ class Served:
         self.url = f"http://127.0.0.1:{self.port}"
 
     def answer(self, request: Request) -> Reply:
-        """Carry out a request."""
+        """Handle a request."""
         raise NotImplementedError
 
     def refusal(self, fault: Fault) -> Reply:
-        """Return the reply of a fault that has a status."""
+        """Return the reply for a fault with a status."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
-        """Serve."""
+        """Return the server, which already runs."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Serve no more."""
+        """Stop the server."""
         self.stop()
 
     def stop(self) -> None:
@@ -70,16 +70,16 @@ class Served:
         self._http.stop()
 
     def fail(self, match: str, status: int = 0, **how: Any) -> Fault:
-        """Let requests that match fail; see `Fault`."""
+        """Make matching requests fail; see `Fault`."""
         return self.faults.plan(Fault(match, status, **how))
 
     def lines(self, start: str = "") -> list[str]:
-        """Return the requests so far that begin so."""
+        """Return the lines of the requests so far that begin with `start`."""
         return [seen.line for seen in self.log if seen.line.startswith(start)]
 
 
 class _CutError(Exception):
-    """The connection is to be broken."""
+    """The connection was cut on purpose."""
 
 
 def _handler(server: Served) -> type[BaseHTTPRequestHandler]:
@@ -180,7 +180,7 @@ class _Handler(BaseHTTPRequestHandler):
         raise _CutError
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _stretch(reply: Reply) -> Any:

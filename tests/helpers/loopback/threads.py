@@ -1,4 +1,4 @@
-"""A server of threads on the loopback that can always be stopped."""
+"""A threaded server on localhost that can always be stopped."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """It serves from the moment that it is made, on a free port unless one is given."""
+    """A server that runs as soon as it is constructed, on a free port unless one is given."""
 
     daemon_threads = True
     request_queue_size = 64
 
     def __init__(self, handler: type[BaseHTTPRequestHandler], port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), handler)
-        self.socket.settimeout(1.0)  # a client that has gone by the time it is let in would hold the server up for ever
+        self.socket.settimeout(1.0)  # a client that is gone before it is accepted would block the server forever
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     def stop(self) -> None:
@@ -23,4 +23,4 @@ class LoopbackServer(ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, *_: object) -> None:
-        """Say nothing of clients that hang up."""
+        """Ignore clients that hang up."""

@@ -1,4 +1,4 @@
-"""What changes a repo: creating it, uploads, commits, branches and tags."""
+"""Routes that change a repo: creating it, uploads, commits, branches and tags."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from loopback.server import Hub
 
 REGULAR_BYTES = 10 * 1024 * 1024
-"""A larger file is never a regular one."""
+"""The largest regular file."""
 LFS = {"Content-Type": "application/vnd.git-lfs+json"}
 
 
@@ -59,7 +59,7 @@ def validate_yaml(hub: Hub, request: Request) -> Reply:
 
 
 def preupload(hub: Hub, request: Request, repo: str, revision: str) -> Reply:
-    """POST .../preupload/{revision}: which files are large, and what is there under their names."""
+    """POST .../preupload/{revision}: which files are large, and the ids of existing files with their names."""
     named = writable(hub, request, repo)
     commit = found(named, revision)
     files = [_mode(named, commit, asked) for asked in request.json()["files"]]
@@ -74,7 +74,7 @@ def _mode(repo: Repo, commit: Commit, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_large(repo: Repo, commit: Commit, path: str, size: int, sample: bytes) -> bool:
-    """Tell whether a file goes by a pointer: as .gitattributes says, or because it is big or no text."""
+    """Return whether a file is stored as a pointer: by .gitattributes, by its size, or because it is binary."""
     rules = repo.object(commit.files[".gitattributes"].sha256).read_text() if ".gitattributes" in commit.files else ""
     patterns = [line.split()[0] for line in rules.splitlines() if "filter=lfs" in line]
     by_name = any(fnmatch(path.rsplit("/", 1)[-1], pattern) for pattern in patterns)
@@ -82,7 +82,7 @@ def is_large(repo: Repo, commit: Commit, path: str, size: int, sample: bytes) ->
 
 
 def lfs_batch(hub: Hub, request: Request, repo: str) -> Reply:
-    """POST /datasets/{repo}.git/info/lfs/objects/batch: where large files are to be put, unless they are there."""
+    """POST /datasets/{repo}.git/info/lfs/objects/batch: where to put large files that do not exist yet."""
     named = writable(hub, request, repo)
     objects = []
     for asked in request.json()["objects"]:
@@ -95,7 +95,7 @@ def lfs_batch(hub: Hub, request: Request, repo: str) -> Reply:
 
 
 def lfs_put(hub: Hub, request: Request, repo: str, oid: str) -> Reply:
-    """PUT /_lfs/{repo}/{oid}: the bytes of a large file; no token, as with the signed address of a store."""
+    """PUT /_lfs/{repo}/{oid}: the bytes of a large file; without a token, as with a store's signed URL."""
     with request.body.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != oid:
@@ -118,7 +118,7 @@ def keep(hub: Hub, repo: Repo, body: Path, oid: str) -> None:
 
 
 def lfs_verify(hub: Hub, request: Request, repo: str) -> Reply:
-    """POST /_lfs_verify/{repo}: whether a large file came whole."""
+    """POST /_lfs_verify/{repo}: whether a large file is complete."""
     asked = request.json()
     object_ = writable(hub, request, repo).object(asked["oid"])
     if not object_.exists() or object_.stat().st_size != asked["size"]:
@@ -127,7 +127,7 @@ def lfs_verify(hub: Hub, request: Request, repo: str) -> Reply:
 
 
 def commit(hub: Hub, request: Request, repo: str, revision: str) -> Reply:
-    """POST .../commit/{branch}: all of some changes, or none."""
+    """POST .../commit/{branch}: apply all changes, or none."""
     named = writable(hub, request, repo)
     items = [json.loads(line) for line in request.bytes().splitlines() if line.strip()]
     header = items[0]["value"]

@@ -1,7 +1,7 @@
-"""The store that hf_xet uploads to: xorbs, which hold chunks, and shards, which say what files are made of.
+"""The store that hf_xet uploads to: xorbs contain chunks, and shards describe files as runs of chunks.
 
-Layouts are those of the xet-core format: little-endian records of 48 bytes in a shard, and in a xorb chunks behind a
-header of 8 bytes each.
+The layouts are those of xet-core: a shard has little-endian records of 48 bytes, and a xorb has chunks after headers of
+8 bytes each.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RECORD = 48
 HEADER = 48
 """Bytes before the first record of a shard."""
 VERIFIED, DESCRIBED = 1 << 31, 1 << 30
-"""Flags of a file: a record for each of its segments follows them, and one for the whole."""
+"""Flags of a file: VERIFIED adds a record for each segment after the segments, and DESCRIBED adds one for the file."""
 PLAIN, LZ4, GROUPED = 0, 1, 2
 END = b"\xff" * 32
 NDJSON = "application/x-ndjson"
@@ -44,7 +44,7 @@ class Segment:
 
 
 def write_token(hub: Hub, request: Request, repo: str, revision: str) -> Reply:
-    """GET .../xet-write-token/{revision}: where chunks are put, and a token that says for which repo."""
+    """GET .../xet-write-token/{revision}: where to put chunks, and a token that identifies the repo."""
     found(writable(hub, request, repo), revision)
     told = {"casUrl": f"{request.host}/_cas", "accessToken": repo.encode().hex(), "exp": FOREVER}
     headers = {"Cas-Url": told["casUrl"], "Access-Token": told["accessToken"], "Token-Expiration": told["exp"]}
@@ -52,12 +52,12 @@ def write_token(hub: Hub, request: Request, repo: str, revision: str) -> Reply:
 
 
 def chunk(hub: Hub, request: Request, name: str) -> Reply:
-    """GET /_cas/v1/chunks/default/{name}: chunks are not looked for across repos."""
+    """GET /_cas/v1/chunks/default/{name}: always 404, since chunks are not shared between repos."""
     raise RefusedError(404, f"chunk {name} is not tracked")
 
 
 def xorb(hub: Hub, request: Request, name: str) -> Reply:
-    """POST /_cas/v1/xorbs/default/{name}: chunks."""
+    """POST /_cas/v1/xorbs/default/{name}: store a xorb."""
     path = hub.folder / "xorbs" / name
     path.parent.mkdir(exist_ok=True)
     fresh = not path.exists()
@@ -66,7 +66,7 @@ def xorb(hub: Hub, request: Request, name: str) -> Reply:
 
 
 def shard(hub: Hub, request: Request, version: str) -> Reply:
-    """POST /_cas/v1 or v2/shards: files, which are put together and kept as large ones of the repo."""
+    """POST /_cas/v1 or v2/shards: assemble files and store them as large files of the repo."""
     token = next(value for name, value in request.headers.items() if name.lower() == "authorization")
     repo = hub.repos[bytes.fromhex(token.removeprefix("Bearer ")).decode()]
     for segments in files_of(request.bytes()):
@@ -79,7 +79,7 @@ def shard(hub: Hub, request: Request, version: str) -> Reply:
 
 
 def files_of(raw: bytes) -> Iterator[list[Segment]]:
-    """Yield what each file of a shard is made of."""
+    """Yield the segments of each file of a shard."""
     at = HEADER
     while raw[at : at + 32] != END:
         flags, count = struct.unpack_from("<II", raw, at + 32)
@@ -89,7 +89,7 @@ def files_of(raw: bytes) -> Iterator[list[Segment]]:
 
 
 def hex_of(raw: bytes) -> str:
-    """Return a hash as addresses have it: four numbers of 64 bits."""
+    """Return a hash as in URLs: four 64-bit numbers in hexadecimal."""
     return "".join(f"{number:016x}" for number in struct.unpack("<4Q", raw))
 
 
@@ -98,7 +98,7 @@ def _chunks(hub: Hub, segment: Segment) -> list[bytes]:
 
 
 def chunks_of(raw: bytes) -> Iterator[bytes]:
-    """Yield the chunks of a xorb; what follows them, if anything, begins with other than a zero."""
+    """Yield the chunks of a xorb; a footer, if there is one, does not begin with a zero."""
     at = 0
     while at < len(raw) and raw[at] == 0:
         packed, size = (int.from_bytes(raw[at + start : at + start + 3], "little") for start in (1, 5))
@@ -107,7 +107,7 @@ def chunks_of(raw: bytes) -> Iterator[bytes]:
 
 
 def unpacked(raw: bytes, scheme: int, size: int) -> bytes:
-    """Undo the compression of a chunk."""
+    """Decompress a chunk."""
     if scheme == PLAIN:
         return raw
     plain: bytes = pa.Codec("lz4").decompress(raw, size).to_pybytes()
@@ -115,7 +115,7 @@ def unpacked(raw: bytes, scheme: int, size: int) -> bytes:
 
 
 def ungrouped(raw: bytes) -> bytes:
-    """Undo the grouping by which every fourth byte stands together."""
+    """Undo the grouping of every fourth byte."""
     lanes = [len(range(lane, len(raw), 4)) for lane in range(4)]
     out, at = bytearray(len(raw)), 0
     for lane, size in enumerate(lanes):

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from carrara import open_scores
 from pipeline.artifacts.manifest import chances_in, pool_chances
 from pipeline.artifacts.split import Selection, Split
-from pipeline.baselines import COLUMNS, READERS, READINGS, Reading, open_reading
+from pipeline.baselines import COLUMNS, READERS, READINGS, PromptView, open_reading
 from pipeline.baselines.base import half_name
 from pipeline.baselines.files import write_readings
 from pipeline.cli import cli
@@ -165,7 +165,7 @@ def test_half_a_name_takes_the_first_namesake_or_the_last(split: Split) -> None:
 
 def test_a_family_without_a_reading_of_its_own_is_read_by_lines(split: Split) -> None:
     row = next(row for row in split.rows() if row["family"] == "latent_list")
-    reading = Reading(row)
+    reading = PromptView(row)
     assert reading.answer(reading.passages) == row["target"]
     assert [name for name, reader in READERS.items() if reader.replies(reading) is None] == ["half-name", "last-match"]
 

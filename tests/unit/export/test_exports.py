@@ -138,9 +138,9 @@ def test_tasks_and_groups_of_lm_eval_hang_together(split: Split, tmp_path: Path)
     for path in (tmp_path / "out" / "tasks").glob("*.yaml"):
         text = path.read_text(encoding="ascii")
         (file,) = re.findall(r'"file": "(\S+)"}', text)
-        (room,) = re.findall(r'"max_gen_toks": (\d+)', text)
+        (limit,) = re.findall(r'"max_gen_toks": (\d+)', text)
         rows = pq.read_table(tmp_path / "out" / "data" / file).to_pylist()
-        assert {row["max_new_tokens"] for row in rows} == {int(room)}
+        assert {row["max_new_tokens"] for row in rows} == {int(limit)}
         tasks[re.findall(r'^task: "(\S+)"', text, re.M)[0]] = len(rows)
     groups = {
         path.stem: yaml.safe_load(path.read_text(encoding="ascii"))["task"]
@@ -183,11 +183,11 @@ def test_a_split_without_keys_is_refused(name: str, split: Split, tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-def test_rows_with_different_room_in_one_part_are_refused(split: Split, tmp_path: Path) -> None:
+def test_rows_with_different_reply_limits_in_one_part_are_refused(split: Split, tmp_path: Path) -> None:
     def halved(table: pa.Table) -> pa.Table:
         at = table.schema.get_field_index("max_new_tokens")
-        rooms = [64 if number % 2 else 65 for number in range(len(table))]
-        return table.set_column(at, "max_new_tokens", pa.array(rooms, pa.int32()))
+        limits = [64 if number % 2 else 65 for number in range(len(table))]
+        return table.set_column(at, "max_new_tokens", pa.array(limits, pa.int32()))
 
     with pytest.raises(ExportError, match="leave 65 and 64 tokens for the reply: export them apart"):
         write_parts(changed(split, tmp_path / "split", halved), Selection(), tmp_path / "out", turns=True)

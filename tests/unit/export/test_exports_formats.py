@@ -231,11 +231,11 @@ def test_ruler_knows_the_tasks_and_grades_the_key_100_and_the_wrong_row_0(
     stub.string_match_all, stub.string_match_part = string_match_all, string_match_part  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "synthetic", types.ModuleType("synthetic"))
     monkeypatch.setitem(sys.modules, "synthetic.constants", stub)
-    room = constants(folder / "scripts/data/carrara/constants.py")
+    limits = constants(folder / "scripts/data/carrara/constants.py")
     rule = constants(folder / "scripts/eval/carrara/constants.py")
     tasks = yaml.safe_load((folder / "scripts/carrara.yaml").read_text())
     assert tasks == {name: {"task": name, "args": {}} for name in tasks}
-    assert list(tasks) == list(room) == list(rule)
+    assert list(tasks) == list(limits) == list(rule)
     for path in sorted(folder.glob("data/*/*/validation.jsonl")):
         told = [line for _, line in lines(folder, str(path.relative_to(folder)))]
         assert [line["index"] for line in told] == list(range(len(told)))
@@ -243,7 +243,7 @@ def test_ruler_knows_the_tasks_and_grades_the_key_100_and_the_wrong_row_0(
         for line in told:
             row = rows[line["others"]["id"]]
             assert line["input"] + line["answer_prefix"] == row["prompt"]
-            assert room[task]["tokens_to_generate"] == row["max_new_tokens"]
+            assert limits[task]["tokens_to_generate"] == row["max_new_tokens"]
             assert line["length"] + row["template_tokens"] == row["context_tokens"]
         answers, refs = [rows[line["others"]["id"]]["target"] for line in told], [line["outputs"] for line in told]
         assert rule[task]["metric_fn"](answers, refs) == 100
@@ -342,7 +342,7 @@ def test_longbio_demonstrations_are_those_of_the_prompt(made: dict[str, Path], r
     assert seen >= 10
 
 
-def test_batches_hold_the_turns_and_the_room(made: dict[str, Path], rows: dict[str, Row]) -> None:
+def test_batches_hold_the_turns_and_the_reply_limit(made: dict[str, Path], rows: dict[str, Row]) -> None:
     for _, line in lines(made["openai-batch"], "batch-*.jsonl"):
         row, body = rows[line["custom_id"]], line["body"]
         assert len(line["custom_id"]) <= 64
@@ -445,7 +445,7 @@ def test_what_substring_rules_grade_the_key_passes(rows: dict[str, Row]) -> None
         wanted = strings(row)
         if not isinstance(wanted, str):
             found = [one.lower() in row["target"].lower() for one in wanted.wanted]
-            assert all(found) if wanted.each else any(found)
+            assert all(found) if wanted.all_required else any(found)
             assert metrics.score(row, row["target"]) == 1.0
             graded[row["subtask"].removesuffix("-essay")] += 1
     assert set(graded) == {

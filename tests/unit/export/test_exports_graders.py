@@ -265,7 +265,7 @@ def test_sets_are_looked_for_member_by_member() -> None:
     asked = ["0a1b2c3d4e", "6655443322"]
     wanted = strings(of_set(asked))
     assert not isinstance(wanted, str)
-    assert (wanted.wanted, wanted.each) == (tuple(asked), True)
+    assert (wanted.wanted, wanted.all_required) == (tuple(asked), True)
     assert match_all("Nodes: 0A1B2C3D4E", wanted.wanted) == 0.5
     assert "empty" in str(strings(of_set([])))
     assert "order" in str(strings(of_set(asked, "route")))

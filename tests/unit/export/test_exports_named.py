@@ -140,7 +140,7 @@ def test_rows_with_labels_are_left_out_by_the_name_of_helmets_data_set() -> None
 
 def test_ruler_finds_its_tasks_and_its_rule_grades_the_key_100(ruler: Path, rows: dict[str, Row]) -> None:
     rules = json.loads((ruler / "scripts/eval/carrara/tasks.json").read_text())
-    rooms = json.loads((ruler / "scripts/data/carrara/tasks.json").read_text())
+    limits = json.loads((ruler / "scripts/data/carrara/tasks.json").read_text())
     seen = set()
     for path in sorted(ruler.glob("data/32k-*/*/validation.jsonl")):
         task, told = path.parent.name, lines(path)
@@ -150,7 +150,7 @@ def test_ruler_finds_its_tasks_and_its_rule_grades_the_key_100(ruler: Path, rows
         for line in told:
             row = rows[line["others"]["id"]]
             assert line["input"] + line["answer_prefix"] == row["prompt"]
-            assert rooms[task]["tokens_to_generate"] == row["max_new_tokens"]
+            assert limits[task]["tokens_to_generate"] == row["max_new_tokens"]
             every = row["answers"] if row["family"] == "rag" else row["target"].split(", ")
             assert sorted(line["outputs"]) == sorted(every)
             holds = any if row["family"] == "rag" else all

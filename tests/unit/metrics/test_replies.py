@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import pipeline
 import pipeline.metrics
-from pipeline.metrics import LONGEST, SCORERS, STOPS, figures, judge, score, stops_of
+from pipeline.metrics import MAX_REPLY_CHARACTERS, SCORERS, STOPS, figures, judge, score, stops_of
 from pipeline.metrics.glosses import COUNTRIES
 from pipeline.metrics.join import joined_metrics, write_metrics
 from pipeline.worlds.people import country_of
@@ -372,7 +372,7 @@ def test_long_replies_cost_little(scorer: str) -> None:
 def test_of_a_reply_the_last_200_000_characters_count() -> None:
     row = next(each.row for each in CORPUS if each.row["answers"] == ["Palembang"])
     said = "Answer: Palembang"
-    assert LONGEST == 200_000
+    assert MAX_REPLY_CHARACTERS == 200_000
     assert score(row, "x" + said + "\n" * (200_000 - len(said))) == 1.0
     assert score(row, said + "\n" * (200_000 - len(said) + len("Answer: Pale"))) == 0.0
 

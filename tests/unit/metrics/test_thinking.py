@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.metrics import END, SCORERS, score, thought
+from pipeline.metrics import END, SCORERS, score, without_reasoning
 from test_replies import CORPUS
 from time_bounds import within
 
@@ -77,7 +77,7 @@ def test_a_text_is_given_back_as_it_stands(name: str) -> None:
     Models write marks around an answer where the prompt asks for them, which no row does.
     """
     text = "jjJk395FSuVH" + "How to Lower a Drawbridge\n\nTurn the wheel.\nWait for the boat."
-    left = thought(SHAPES[name].format("jjJk395FSuVHHow to raise it", text)).strip()
+    left = without_reasoning(SHAPES[name].format("jjJk395FSuVHHow to raise it", text)).strip()
     assert END.sub("", left) == text
 
 
@@ -87,7 +87,7 @@ def test_reasoning_alone_is_no_answer(scorer: str, name: str) -> None:
     rows = {id(each.row): each for each in CORPUS if each.scorer == scorer and each.right and each.judged}
     for each in rows.values():
         assert score(each.row, each.reply) == 1
-        assert thought(CUT[name].format(each.reply, each.reply)) == ""
+        assert without_reasoning(CUT[name].format(each.reply, each.reply)) == ""
         assert score(each.row, CUT[name].format(f"It is: {each.reply}", each.reply)) == 0
 
 
@@ -102,7 +102,7 @@ def test_nothing_is_no_answer(scorer: str) -> None:
     "said", ["analysis: 42", "Analysis\n42", "I do not think> 42", "The channel is 42", "[thinking aloud] 42"]
 )
 def test_words_that_only_look_like_marks_stay(said: str) -> None:
-    assert thought(said) == said
+    assert without_reasoning(said) == said
 
 
 @pytest.mark.parametrize(
@@ -124,4 +124,4 @@ def test_words_that_only_look_like_marks_stay(said: str) -> None:
 )
 def test_marks_without_end_take_no_time(lead: str, part: str) -> None:
     with within(1.0):
-        thought(lead + part * (400_000 // len(part)))
+        without_reasoning(lead + part * (400_000 // len(part)))

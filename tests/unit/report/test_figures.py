@@ -188,7 +188,7 @@ def test_simulated_readers_are_grey_lines_told_apart_by_dash_and_name() -> None:
     assert set(names) <= set(words(picture.inline()))
 
 
-def test_differences_say_their_numbers_and_are_filled_where_they_are_told() -> None:
+def test_differences_say_their_numbers_and_are_filled_where_they_are_significant() -> None:
     gaps = [Gap("all", 0.125, 0.05, 0.2), Gap("bio", -0.1, -0.3, 0.1)]
     picture = difference_picture("difference", "b minus a", "A caption.", gaps)
     assert "all +12.5 (+5.0 to +20.0); bio -10.0 (-30.0 to +10.0)" in picture.alt

@@ -24,7 +24,7 @@ from pipeline.cli import cli
 from pipeline.errors import ReportError
 from pipeline.report import build_page, html_of, score_page, write_page
 from pipeline.report import page as pages
-from pipeline.report.failures import LONGEST, MOST, folded, lists_of_failures, worst
+from pipeline.report.failures import MAX_SEGMENT_CHARACTERS, MAX_SEGMENTS, folded, lists_of_failures, worst
 from pipeline.report.models import model_of
 from pipeline.report.page import Failures, Front, Mark, Page, Verdicts, fit
 from pipeline.score.lengths import Curves, difference, effective_length
@@ -230,8 +230,8 @@ def test_the_first_screen_says_how_far_each_model_reads(page: Page, both: list[S
     assert isinstance(front, Front)
     found = [effective_length(Curves(each).curve()) for each in both]
     assert [each.length for each in found] == [4096, 0]
-    assert [each.said for each in verdicts.rows] == ["at least 4K", "below 2K"]
-    assert verdicts.rows[0].why == "100.0 % at 2K, 100.0 % at 4K"
+    assert [each.text for each in verdicts.rows] == ["at least 4K", "below 2K"]
+    assert verdicts.rows[0].evidence == "100.0 % at 2K, 100.0 % at 4K"
     assert front.wide.alt == front.narrow.alt
     assert "right: 100.0 % at 2K, 100.0 % at 4K." in front.wide.alt
 
@@ -308,7 +308,7 @@ def test_odd_sets_of_replies_have_a_page_too(split: Split, both: list[Scored]) -
     """A model without replies, models asked nothing in common, and a single length."""
     silent = replace(both[0], records=tuple(replace(each, state="missing", score=0.0) for each in both[0].records))
     page = score_page([[split]], [silent])
-    assert [each.said for each in page.sections[0].blocks[1].rows] == ["too few replies"]
+    assert [each.text for each in page.sections[0].blocks[1].rows] == ["too few replies"]
     parts = [
         replace(both[0], model=family, records=tuple(each for each in both[0].records if each.family == family))
         for family in ("bio", "latent_list")
@@ -319,7 +319,7 @@ def test_odd_sets_of_replies_have_a_page_too(split: Split, both: list[Scored]) -
     one = replace(both[0], records=tuple(each for each in both[0].records if each.length == 4096))
     blocks = score_page([[split]], [one]).sections[0].blocks
     assert blocks[0].text.endswith("Rows of one length do not tell it: ask longer ones.")
-    assert blocks[1].rows[0].said == "at least 4K"
+    assert blocks[1].rows[0].text == "at least 4K"
 
 
 def test_each_family_has_its_figures(page: Page) -> None:
@@ -377,17 +377,17 @@ def test_failed_rows_are_listed_from_all_lengths_longest_first() -> None:
 def test_a_long_prompt_is_folded() -> None:
     line, needle = "filler line of some length\n", "n" * 5000 + "\n"
     prompt, needles = "", []
-    for _ in range(MOST + 20):
+    for _ in range(MAX_SEGMENTS + 20):
         prompt += line * 200
         needles.append({"role": "match", "char_start": len(prompt), "char_end": len(prompt) + 5001, "depth": 0.5})
         prompt += needle
     needles = [{**each, "token_start": 1, "token_end": 9} for each in needles]
     row = {"prompt": prompt + "Which?", "needles": needles, "question_start": len(prompt)}
     parts = list(folded(row))
-    assert sum(part.kind == "match" for part in parts) == MOST
+    assert sum(part.kind == "match" for part in parts) == MAX_SEGMENTS
     assert parts[-1].text == "Which?"
     assert parts[-2].note.startswith("20 more segments")
-    assert sum(len(part.text) for part in parts) < MOST * (LONGEST + 700)
+    assert sum(len(part.text) for part in parts) < MAX_SEGMENTS * (MAX_SEGMENT_CHARACTERS + 700)
 
 
 def test_the_same_input_gives_the_same_bytes(folder: Path, sets: dict[str, Path], tmp_path: Path) -> None:

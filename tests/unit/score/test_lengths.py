@@ -28,8 +28,8 @@ from pipeline.score.lengths import (
     difference,
     effective_length,
     grid,
+    in_words,
     interval_of,
-    told,
 )
 from pipeline.score.results import Record, Scored
 from pipeline.score.scoring import score_predictions
@@ -55,8 +55,8 @@ def ladder(means: Sequence[float], count: int = 20, **given: object) -> list[Rec
     return found
 
 
-def reached(records: Sequence[Record], kept: float = 0.85) -> Effective:
-    return effective_length(Curves(scored(records)).curve(), kept)
+def reached(records: Sequence[Record], threshold: float = 0.85) -> Effective:
+    return effective_length(Curves(scored(records)).curve(), threshold)
 
 
 # Curves
@@ -138,19 +138,21 @@ def test_every_length_has_the_same_kinds_of_rows() -> None:
 
 @given(st.dictionaries(st.integers(0, 3), st.sets(st.sampled_from(LENGTHS), min_size=1), min_size=1, max_size=4))
 @settings(max_examples=60, deadline=None)
-def test_the_table_of_a_curve_is_full_and_none_is_larger(held: dict[int, set[int]]) -> None:
+def test_the_table_of_a_curve_is_full_and_none_is_larger(asked_lengths: dict[int, set[int]]) -> None:
     records = [
-        record(at, 1.0, complexity=kind, length=each) for kind, own in held.items() for at, each in enumerate(own)
+        record(at, 1.0, complexity=kind, length=each)
+        for kind, own in asked_lengths.items()
+        for at, each in enumerate(own)
     ]
-    kinds, lengths = grid(Curves(scored(records)).held())
-    asked = sorted({length for own in held.values() for length in own})
+    kinds, lengths = grid(Curves(scored(records)).asked_lengths())
+    asked = sorted({length for own in asked_lengths.values() for length in own})
     assert list(lengths) == asked[asked.index(lengths[0]) : asked.index(lengths[-1]) + 1]
-    assert all(set(lengths) <= held[kind] for _, _, kind in kinds)
+    assert all(set(lengths) <= asked_lengths[kind] for _, _, kind in kinds)
     sizes = {
-        (end - start > 1, (end - start) * sum(set(asked[start:end]) <= own for own in held.values()))
+        (end - start > 1, (end - start) * sum(set(asked[start:end]) <= own for own in asked_lengths.values()))
         for start in range(len(asked))
         for end in range(start + 1, len(asked) + 1)
-        if any(set(asked[start:end]) <= own for own in held.values())
+        if any(set(asked[start:end]) <= own for own in asked_lengths.values())
     }
     assert (len(lengths) > 1, len(lengths) * len(kinds)) == max(sizes)
 
@@ -158,11 +160,11 @@ def test_the_table_of_a_curve_is_full_and_none_is_larger(held: dict[int, set[int
 # Effective length
 
 
-def by_definition(means: Sequence[float], floors: Sequence[float], kept: float) -> int:
+def by_definition(means: Sequence[float], floors: Sequence[float], threshold: float) -> int:
     """Return the effective length, length by length in words: it holds as long as every shorter one has held."""
     best = 0
     for length, mean, floor in zip(LENGTHS, means, floors, strict=False):
-        if mean < kept * means[0] - 1e-9 or mean <= floor + 1e-9:
+        if mean < threshold * means[0] - 1e-9 or mean <= floor + 1e-9:
             return best
         best = length
     return best
@@ -175,7 +177,7 @@ SHARES = st.integers(0, 20).map(lambda number: number / 20)
     st.lists(SHARES, min_size=1, max_size=4), st.lists(SHARES, min_size=4, max_size=4), st.sampled_from([0.5, 0.85, 1])
 )
 @settings(max_examples=150, deadline=None)
-def test_effective_length_is_what_it_is_defined_as(means: list[float], floors: list[float], kept: float) -> None:
+def test_effective_length_is_what_it_is_defined_as(means: list[float], floors: list[float], threshold: float) -> None:
     """Of the score itself and of each draw of it: the interval holds what 95 % of the draws' own lengths are."""
     noise = words(stream("test", len(means)), 2000 * len(means)).reshape(len(means), 2000) / 2**32
     draws = np.clip(np.array(means)[:, None] + 0.4 * noise - 0.2, 0, 1)
@@ -183,9 +185,9 @@ def test_effective_length_is_what_it_is_defined_as(means: list[float], floors: l
         LengthScore(length, 9, 9, mean, None, None, floor, None, floor, drawn)
         for length, mean, floor, drawn in zip(LENGTHS, means, floors, draws, strict=False)
     )
-    found = effective_length(Curve({}, points, (), ()), kept)
-    assert found.length == by_definition(means, floors, kept)
-    own = sorted(by_definition(list(column), floors, kept) for column in draws.T)
+    found = effective_length(Curve({}, points, (), ()), threshold)
+    assert found.length == by_definition(means, floors, threshold)
+    own = sorted(by_definition(list(column), floors, threshold) for column in draws.T)
     if means[0]:
         assert (found.low, found.high) == (min(own[49], found.length), max(own[1949], found.length))
     assert found.base == means[0]
@@ -222,7 +224,7 @@ def test_where_no_short_row_scores_nothing_is_read_for_sure() -> None:
 
 def test_a_larger_share_is_never_kept_longer() -> None:
     records = ladder([0.95, 0.9, 0.7, 0.4])
-    found = [reached(records, kept) for kept in (0.3, 0.5, 0.85, 1.0)]
+    found = [reached(records, threshold) for threshold in (0.3, 0.5, 0.85, 1.0)]
     for less, more in pairwise(found):
         assert less.length >= more.length
         assert (less.low, less.high) >= (more.low, more.high)
@@ -256,9 +258,9 @@ def test_draws_of_rows_that_are_all_alike_end_where_the_exact_bounds_are(mean: f
 
 
 def test_a_share_that_cannot_be_kept_is_refused() -> None:
-    for kept in (0.0, 1.5):
+    for threshold in (0.0, 1.5):
         with pytest.raises(PredictionsError, match="above 0 and at most 1"):
-            reached(ladder([1.0]), kept)
+            reached(ladder([1.0]), threshold)
 
 
 def test_a_length_is_said_in_as_few_words_as_tell_it() -> None:
@@ -267,7 +269,7 @@ def test_a_length_is_said_in_as_few_words_as_tell_it() -> None:
     ends |= {(0, 2048): "below 2K to 2K", (0, 0): "below 2K"}
     for (low, high), said in ends.items():
         assert interval_of(replace(base, low=low, high=high)) == said
-    assert [told(replace(base, length=length)) for length in (0, 8192, 16384)] == ["below 2K", "8K", "at least 16K"]
+    assert [in_words(replace(base, length=length)) for length in (0, 8192, 16384)] == ["below 2K", "8K", "at least 16K"]
 
 
 def test_without_a_reply_there_is_no_length() -> None:
@@ -297,7 +299,7 @@ def test_a_difference_is_that_of_both_headlines_on_the_same_rows() -> None:
     assert tables[1] is not None
     assert found.mean == pytest.approx(tables[1].mean - tables[0].mean)
     assert (found.first, found.second, found.rows, found.better, found.worse) == ("a", "b", 60, 11, 0)
-    assert found.told
+    assert found.is_significant
 
 
 @given(st.lists(st.tuples(SHARES, SHARES), min_size=2, max_size=30))
@@ -333,7 +335,7 @@ def test_only_rows_that_both_have_replied_to_count() -> None:
     found = difference(scored(first), scored(second))
     assert (found.rows, found.asked, found.mean) == (2, 4, 0.5)
     none = difference(scored([replace(each, state="missing") for each in first]), scored(second))
-    assert (none.rows, none.mean, none.low, none.told) == (0, None, None, False)
+    assert (none.rows, none.mean, none.low, none.is_significant) == (0, None, None, False)
 
 
 @pytest.mark.parametrize(("values", "mean"), [(([1.0] * 9, [1.0] * 9), 0.0), (([0.0] * 9, [1.0] * 9), 1.0)])
@@ -369,8 +371,8 @@ def test_curves_of_lite_pool_complexities(split: Split, tmp_path: Path) -> None:
     bio = [record for record in found.records if record.family == "bio"]
     pooled = Curves(found).curve({"family": "bio"})
     assert pooled.lite
-    assert {kind[2] for kind in Curves(found).held()} == {-1}
+    assert {kind[2] for kind in Curves(found).asked_lengths()} == {-1}
     lengths = {record.length for record in bio if f"bio.{record.subtask}" in pooled.subtasks}
     assert lengths >= {point.length for point in pooled.points}
     million = replace(found, records=tuple(replace(record, tier="1m") for record in found.records))
-    assert {kind[1] for kind in Curves(million).held()} == {"all"}
+    assert {kind[1] for kind in Curves(million).asked_lengths()} == {"all"}

@@ -24,7 +24,7 @@ import handmade
 from pipeline.artifacts.split import Selection, open_split
 from pipeline.cli import cli
 from pipeline.errors import PredictionsError
-from pipeline.metrics import LONGEST, facts
+from pipeline.metrics import MAX_REPLY_CHARACTERS, facts
 from pipeline.metrics import main as metrics_main
 from pipeline.metrics.join import write_metrics
 from pipeline.score.results import ANSWERED, EMPTY, HEAD, MISSING, UNUSABLE, Scored
@@ -349,7 +349,7 @@ def test_every_fault_is_named_with_its_line_and_the_rest_is_scored(
                 json.dumps({"id": ROWS[2]["id"], "prediction": 42}),
                 json.dumps({"id": "nobody", "prediction": "x"}),
                 json.dumps({"id": 7, "prediction": "x"}),
-                json.dumps({"id": ROWS[3]["id"], "prediction": "x" * LONGEST + "\nTown0"}),
+                json.dumps({"id": ROWS[3]["id"], "prediction": "x" * MAX_REPLY_CHARACTERS + "\nTown0"}),
                 json.dumps({"custom_id": "of another form", "response": {}}),
                 right[0],
                 json.dumps({"id": ROWS[0]["id"], "prediction": "Town9"}),

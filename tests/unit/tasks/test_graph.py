@@ -109,7 +109,7 @@ def published(subtask: str, complexity: int) -> list[Published]:
 
 
 @pytest.mark.parametrize("shape", [pool.SHAPES[place] for place in pool.SHAPES if place != ("route", 2.0)])
-def test_a_world_is_a_plain_graph_with_the_degrees_of_its_shape(shape: pool.Shape) -> None:
+def test_a_world_is_a_plain_graph_with_the_degrees_of_its_shape(shape: pool.GraphShape) -> None:
     known = graph(Streams((5,)), "32k", shape)
     pairs = list(zip(known.near.tolist(), known.far.tolist(), strict=True))
     assert len({*pairs}) == len(pairs)

@@ -18,7 +18,7 @@ from pipeline.recipe import Recipe, Stratum
 from pipeline.streams import Streams, stream
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Layout, Sample
-from pipeline.tasks.mrcr.crowd import Shape, crowd
+from pipeline.tasks.mrcr.crowd import PoolShape, crowd
 from pipeline.tasks.mrcr.task import depths
 from pipeline.worlds.writing.corpus import Writing, freeze
 from pipeline.worlds.writing.library import Label, grammar_library, library_of, runs, topics_of
@@ -53,7 +53,7 @@ def plan_of(*cells: Stratum, folder: Path = Path("unused")) -> Plan:
 
 def draw(plan: Plan, cell: Stratum, index: int) -> Drawn:
     sample, own = draw_sample(plan, RowPlan(cell, index, "")), row_streams(plan, cell, index)
-    layout, shape = plan.task(cell).layout(sample, *own), Shape.of(cell)
+    layout, shape = plan.task(cell).layout(sample, *own), PoolShape.of(cell)
     everybody = crowd(
         library_of(own[0], cell.tier, shape.corpus, str(plan.out / "corpora"), toned=shape.toned), shape.short
     )

@@ -258,7 +258,7 @@ def test_no_document_takes_back_what_it_states(rows: list[Row]) -> None:
     for row in rows:
         for one in read(row["prompt"]):
             for relation in (each for each in one.form.relations if each.name in one.facts):
-                for said in (said for said in relation.beside if DENYING.search(said)):
+                for said in (said for said in relation.asides if DENYING.search(said)):
                     pattern = slots.sub(".+?", re.escape(said))
                     found = [said for said in re.split(r"(?<=\.) ", one.text.strip()) if re.fullmatch(pattern, said)]
                     value = re.compile(rf"(?<!\w){re.escape(one.facts[relation.name])}(?!\w)")

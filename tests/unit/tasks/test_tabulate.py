@@ -105,7 +105,7 @@ def test_filler_that_names_what_is_asked_is_found(rows: list[Row]) -> None:
     for row in of(rows, "extract", "sort"):
         asked, (_, notes) = solve.asked_of_notes(row["prompt"]), solve.read_notes(row["prompt"])
         known = {*marked(row, "relevant"), *marked(row, "decoy")}
-        at = next(at for at, line in enumerate(body(row)) if f"{line}\n" not in known and not notes[at].beside)
+        at = next(at for at, line in enumerate(body(row)) if f"{line}\n" not in known and not notes[at].mentioned)
         line = body(row)[at]
         for changed in (line.replace(notes[at].region, asked.region), f"{line} {asked.region} once laid claim to it."):
             assert faults(row, prompt=row["prompt"].replace(line, changed))

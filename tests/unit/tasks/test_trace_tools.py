@@ -8,7 +8,7 @@ from pipeline.streams import Streams
 from pipeline.tasks import TASKS
 from pipeline.tasks.solving import ReadError
 from pipeline.tasks.trace import text
-from pipeline.tasks.trace.tools import Told, job_turns
+from pipeline.tasks.trace.tools import FlatTrace, job_turns
 from pipeline.worlds.desk import pool_texts
 
 HEAD = [("user", "You are the agent."), ("call", text.NOTE), ("tool", '{"ref": "b2b2b", "status": "kept", "note": 1}')]
@@ -20,7 +20,7 @@ PAIR = [("call", 'note {"text": "so"}'), ("tool", "kept\nas 7")]
 def test_jobs_in_turns_are_read_as_they_were_written(verbose: bool) -> None:
     jobs = list(pool_texts(Streams((3,)), "32k", 0.3, verbose=verbose))
     turns = [list(job_turns(job)) for job in jobs]
-    told = Told.of([*HEAD, *(turn for some in turns for turn in some), *TAIL]).text
+    told = FlatTrace.of([*HEAD, *(turn for some in turns for turn in some), *TAIL]).text
     assert told == f"You are the agent.\n{text.START}{''.join(jobs)}Question: Is it 7?{text.ANSWER}"
     assert all(said == said.strip() != "" for some in turns for _, said in some)
     assert {some[-1][0] for some in turns} == {"tool"}
@@ -40,14 +40,14 @@ def test_jobs_in_turns_are_read_as_they_were_written(verbose: bool) -> None:
 )
 def test_turns_in_another_order_are_refused(body: list[tuple[str, str]]) -> None:
     with pytest.raises(ReadError, match="follows one of the role"):
-        Told.of([*HEAD, *body, *TAIL])
+        FlatTrace.of([*HEAD, *body, *TAIL])
 
 
 def test_a_conversation_without_note_or_question_is_refused() -> None:
     with pytest.raises(ReadError, match="does not begin with a note"):
-        Told.of([*HEAD[:1], *PAIR[:1], *TAIL])
+        FlatTrace.of([*HEAD[:1], *PAIR[:1], *TAIL])
     with pytest.raises(ReadError, match="does not end by asking for plain text"):
-        Told.of([*HEAD, *PAIR, ("user", "Is it 7?")])
+        FlatTrace.of([*HEAD, *PAIR, ("user", "Is it 7?")])
 
 
 def test_both_forms_are_twins() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from pipeline.streams import Streams
 from pipeline.tasks.trace.histories import row_batch
-from pipeline.tasks.trace.log import Call, Log, about, read
-from pipeline.worlds.desk import Desk, Speaker, State, Teller, acts, apply, desk, pool_texts, words
+from pipeline.tasks.trace.log import Call, Log, calls_naming, read
+from pipeline.worlds.desk import CallWriter, Desk, SentenceWriter, State, acts, apply, desk, pool_texts, words
 from pipeline.worlds.desk.calls import ENVELOPES, ERRORS, FAULTS, aligned
 from pipeline.worlds.desk.jobs import WEIGHTS, assign_act, batch_code, copy_act, install_act, move_act, set_act
 from pipeline.worlds.desk.lexicon import FAMILIES
@@ -32,20 +32,20 @@ def log(jobs: list[str]) -> Log:
     return read(PROMPT.format("".join(jobs)))
 
 
-def teller(purpose: str) -> Teller:
+def call_writer(purpose: str) -> CallWriter:
     world: Desk = desk(STREAMS, "32k")
-    return Teller(Speaker(world, STREAMS.of(purpose)), world.refs(100_000))
+    return CallWriter(SentenceWriter(world, STREAMS.of(purpose)), world.refs(100_000))
 
 
 def test_no_two_rows_have_the_same_number() -> None:
-    said, taken = teller("rows").said, set[str]()
+    sentences, taken = call_writer("rows").sentences, set[str]()
     for _ in range(4000):  # by chance alone some nine of them would be equal
-        taken.add(entry(said, "open", taken).number)
+        taken.add(entry(sentences, "open", taken).number)
     assert len(taken) == 4000
 
 
 def test_no_two_batches_of_a_row_have_the_same_name() -> None:
-    one, batches = teller("batches"), set[str]()
+    one, batches = call_writer("batches"), set[str]()
     for _ in range(1000):  # by chance alone some eleven would be equal
         batches.add(row_batch(one))
     assert len(batches) == 1000
@@ -88,14 +88,18 @@ def test_errors_are_about_as_frequent_as_a_pool_is_told(log: Log) -> None:
 
 
 def test_what_a_call_came_to_is_read_as_it_was_written() -> None:
-    writer = teller("outcomes")
-    said, rng = writer.said, writer.rng
+    writer = call_writer("outcomes")
+    sentences, rng = writer.sentences, writer.rng
     item, ticket, host = (FAMILIES[kind](rng)[0] for kind in ("item", "ticket", "host"))
     files = FAMILIES["file"](rng)
     some = [
-        *(lambda: move_act(said, item), lambda: assign_act(said, ticket), lambda: set_act(said, files[0])),
-        *(lambda: copy_act(said, files), lambda: install_act(said, host), lambda: acts.take_back(ticket)),
-        *(lambda: acts.send(said.slot("person"), said.sentence("subject")), lambda: acts.roll_back(host)),
+        *(
+            lambda: move_act(sentences, item),
+            lambda: assign_act(sentences, ticket),
+            lambda: set_act(sentences, files[0]),
+        ),
+        *(lambda: copy_act(sentences, files), lambda: install_act(sentences, host), lambda: acts.take_back(ticket)),
+        *(lambda: acts.send(sentences.slot("person"), sentences.sentence("subject")), lambda: acts.roll_back(host)),
     ]
     told = dict[str, bool]()
     text = ""
@@ -213,8 +217,8 @@ def test_a_name_within_a_longer_one_is_no_mention() -> None:
     calls = read(
         PROMPT.format('> stock {"action": "record", "item": "ABP-4417"}\n< ABP-4417: opening_qty 5 (b2b2b)\n')
     ).calls
-    assert about(calls, ["P-4417"]) == []
-    assert about(calls, ["ABP-4417"]) == calls
+    assert calls_naming(calls, ["P-4417"]) == []
+    assert calls_naming(calls, ["ABP-4417"]) == calls
 
 
 def test_columns_are_even() -> None:

@@ -166,7 +166,7 @@ def test_every_sentence_can_be_read_in_one_way_only() -> None:
 def test_a_sentence_beside_a_fact_states_none() -> None:
     for form in forms().values():
         _, wordings = _sentences(form.name)
-        for said in (said for relation in form.relations for said in relation.beside):
+        for said in (said for relation in form.relations for said in relation.asides):
             text = re.sub(r"\{(\w+)\}", lambda slot: {"It": "It", "it": "it", "him": "it", "Its": "Its"}.get(
                 slot[1], "its" if slot[1] == "its" else "Somebody Else"), said.replace("{It}", "The " + form.noun
                 if form.subject == "thing" else "He"))  # fmt: skip
@@ -176,7 +176,7 @@ def test_a_sentence_beside_a_fact_states_none() -> None:
 def test_every_relation_that_is_asked_for_is_spoken_of_beside_and_asked_for_in_front_of_a_long_phrase() -> None:
     for form in forms().values():
         for relation in (one for one in form.relations if one.lines["?"]):
-            assert len(relation.beside) >= 2, relation.name
+            assert len(relation.asides) >= 2, relation.name
             assert any(said.endswith("{name}?") for said in relation.lines["?"]), relation.name
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.streams import Streams
 from pipeline.worlds.desk import pool_texts as jobs_of
-from pipeline.worlds.desk.reads import AS_OF
+from pipeline.worlds.desk.lexicon import AS_OF
 from pipeline.worlds.forge import log_texts
 from pipeline.worlds.forge import pool_texts as files_of
 from pipeline.worlds.gazetteer import forms, gazetteer, words_of

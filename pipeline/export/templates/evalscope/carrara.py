@@ -88,7 +88,7 @@ class Carrara(DefaultDataAdapter):
     def _on_generate_report(self, scores: dict[str, list[AggScore]], model_name: str) -> Report:
         """Return EvalScope's report with the headline as its score, instead of the mean over all rows."""
         report = super()._on_generate_report(scores, model_name=model_name)
-        found = METRICS.headline(self.rows, METRICS.counted(self.rows, self.scores))
+        found = METRICS.headline(self.rows, METRICS.pair_scores(self.rows, self.scores))
         for metric in report.metrics:
             metric.score = round(found, 6)
         return report

@@ -108,7 +108,7 @@ def headline() -> Metric:
     def whole(scores: list[SampleScore]) -> float:
         found = {str(one.sample_id): {**(one.sample_metadata or {}), "id": one.sample_id} for one in scores}
         said = {str(one.sample_id): one.score.as_float() for one in scores}
-        return float(METRICS.headline(found, METRICS.counted(found, said)))
+        return float(METRICS.headline(found, METRICS.pair_scores(found, said)))
 
     return whole
 

@@ -94,7 +94,7 @@ def nemo(**parts: dict[str, Any]) -> dict[str, types.ModuleType]:
     return found
 
 
-def test_nemo_evaluator_has_a_benchmark_for_each_room(
+def test_nemo_evaluator_has_a_benchmark_for_each_reply_limit(
     made: dict[str, Path], rows: dict[str, Row], alone: pytest.MonkeyPatch
 ) -> None:
     known: dict[str, dict[str, Any]] = {}
@@ -203,7 +203,7 @@ def test_opencompass_reads_its_configuration_and_scores(
     assert seen == rows.keys()
 
 
-def test_vllm_reads_prompts_and_the_room_of_each(made: dict[str, Path], rows: dict[str, Row]) -> None:
+def test_vllm_reads_prompts_and_the_reply_limit_of_each(made: dict[str, Path], rows: dict[str, Row]) -> None:
     seen = set()
     for path in sorted(made["vllm-bench"].glob("*.jsonl")):
         found = pandas.read_json(path, lines=True)
@@ -226,7 +226,7 @@ def test_an_environment_is_packed_for_the_hub(split: Split, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("named", "rooms"),
+    ("named", "limits"),
     [
         (("tabulate", "sort"), {512: "_512", 2048: "_2048", 8192: ""}),
         (("graph", "route"), {1024: "", 4096: "_4096", 8192: "_8192"}),
@@ -236,9 +236,9 @@ def test_an_environment_is_packed_for_the_hub(split: Split, tmp_path: Path) -> N
     ],
     ids=["sort", "route", "standard", "extract", "unknown"],
 )
-def test_rows_with_another_room_than_is_usual_are_a_part_of_their_own(
-    named: tuple[str, str], rooms: dict[int, str]
+def test_rows_with_another_reply_limit_than_is_usual_are_a_part_of_their_own(
+    named: tuple[str, str], limits: dict[int, str]
 ) -> None:
-    for room, ending in rooms.items():
-        part = Part("32k", 32768, *named, 32768, room)
+    for limit, ending in limits.items():
+        part = Part("32k", 32768, *named, 32768, limit)
         assert part.name == f"{'_'.join(named)}_32k_32768{ending}"
