@@ -103,8 +103,8 @@ class HubError(CarraraError):
         status: HTTP status; 0 if there was no reply, or if the status is not the reason.
     """
 
-    def __init__(self, said: str, *, status: int = 0) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, *, status: int = 0) -> None:
+        super().__init__(message)
         self.status = status
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct, field
 
-from pipeline.typed import FRAME, IDENTIFIER, PLAIN, ROW_ID, SAID, SUBTASK, TIER, Whole, read_json
+from pipeline.typed import ALPHABETS, FRAME, IDENTIFIER, PLAIN, ROW_ID, SUBTASK, TIER, Whole, read_json
 
 SCHEMA_VERSION, TOOLS_VERSION = 1, 2
 """Versions of the columns: the usual one, and that of splits with tool calls, whose messages have two more fields."""
@@ -162,7 +162,7 @@ def check_names(values: pa.ChunkedArray, names: str, what: str) -> None:
     """
     for value in pc.unique(values).to_pylist():
         if not re.search(names, value or ""):
-            raise ValueError(f"{what} is {value!r:.80}: give {SAID[names]}")
+            raise ValueError(f"{what} is {value!r:.80}: give {ALPHABETS[names]}")
 
 
 def sha256_text(text: str) -> str:
@@ -204,8 +204,8 @@ def row_text(row: Mapping[str, Any]) -> bytes:
 def text_bytes(row: Row) -> int:
     """Return the size of a row's prompt and messages in bytes of UTF-8."""
     turns = row.get("messages") or ()
-    said = (turn["content"] + (turn.get("tool_calls") or "") for turn in turns)
-    return sum(len(text.encode()) for text in (row.get("prompt", ""), *said))
+    contents = (turn["content"] + (turn.get("tool_calls") or "") for turn in turns)
+    return sum(len(text.encode()) for text in (row.get("prompt", ""), *contents))
 
 
 def kilo(length: float) -> str:

@@ -23,7 +23,7 @@ from pipeline.recipe import (
 from pipeline.rows import COLUMNS, TEXT_COLUMNS, TYPES, Column
 from pipeline.score.lengths import Effective
 from pipeline.score.results import STATES, Cell, Classes
-from pipeline.score.views import SAID
+from pipeline.score.views import FAULT_KINDS
 from pipeline.typed import (
     TIERS,
 )
@@ -207,7 +207,7 @@ def _scores() -> Schema:
             "classes": _list(_record(Classes)),
             "figures": _list(cell),
             "languages": _list(_in_language(cell)),
-            "faults": _list(_closed("What was wrong", {"kind": {"enum": sorted(SAID)}, "said": TEXT})),
+            "faults": _list(_closed("What was wrong", {"kind": {"enum": sorted(FAULT_KINDS)}, "said": TEXT})),
             "rows": _list(_closed("A row", row)),
         },
         optional=("rows",),

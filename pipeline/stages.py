@@ -18,7 +18,7 @@ from pipeline.assemble.fit import fit_jobs
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
 from pipeline.assemble.plan import Plan, remove, stale_samples, stale_shards
 from pipeline.errors import BuildError, CorruptError, FitError
-from pipeline.executors import MARK, SharedExecutor, run
+from pipeline.executors import MARK_PREFIX, SharedExecutor, run
 from pipeline.profiles import OPEN, Profile
 from pipeline.recipe import Recipe
 from pipeline.storage import StorePath, clear_dead, map_in_order
@@ -194,7 +194,7 @@ class Stages:
         check_frozen(self.plan)
         check_release(self.plan.out, self.plan.recipe)
         with hold_for_build(self.plan.out, self.plan.recipe):
-            clear_dead(self.plan.out / MARK)
+            clear_dead(self.plan.out / MARK_PREFIX)
             yield
 
     def _files(self, label: str, jobs: Sequence[FileJob]) -> int:
@@ -217,8 +217,8 @@ class Stages:
         write_recipe(self.plan.out, self.plan.recipe)
 
     def _made(self, label: str, jobs: Iterable[FileJob]) -> int:
-        given = list(jobs)
-        states = list(zip(given, map_in_order(FileJob.state, given, self.plan.out), strict=True))
+        files = list(jobs)
+        states = list(zip(files, map_in_order(FileJob.state, files, self.plan.out), strict=True))
         owed = [job for job, state in states if state != "done"]
         for job in (job for job, state in states if state == "broken"):
             say(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
@@ -234,12 +234,12 @@ class Stages:
 
     def _run(self, label: str, fn: Callable[[ProveJob], R], jobs: Sequence[ProveJob]) -> list[R]:
         """Run a function on shards and return its results in order of completion."""
-        found = []
+        results = []
         with meter(label, sum(job.pack.shard.tokens for job in jobs), quiet=self.quiet) as shown:
-            for rows, tokens, said in run(partial(_sized, fn), jobs, self.open_executor):
+            for rows, tokens, result in run(partial(_sized, fn), jobs, self.open_executor):
                 shown.advance(rows, tokens)
-                found.append(said)
-        return found
+                results.append(result)
+        return results
 
     def _jobs(self, *, full: bool = False) -> list[ProveJob]:
         number, of = self.part

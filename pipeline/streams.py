@@ -155,10 +155,10 @@ class Permutation:
             raise IndexError(f"place {place} is not one of {self._size}")
         if self._few:
             return self._few[place]
-        found = self._enciphered(place)
-        while found >= self._size:
-            found = self._enciphered(found)
-        return found
+        moved = self._enciphered(place)
+        while moved >= self._size:
+            moved = self._enciphered(moved)
+        return moved
 
     def run(self, start: int, stop: int) -> Indices:
         """Return the numbers at places ``start`` to ``stop - 1``, 20 times as fast as one by one.
@@ -174,10 +174,10 @@ class Permutation:
             raise IndexError(f"places {start} to {stop - 1} are not among {self._size}")
         if self._few:
             return np.array(self._few[start:stop], dtype=np.int64)
-        found = self._all_enciphered(np.arange(start, stop, dtype=np.uint64))
-        while len(beyond := np.flatnonzero(found >= self._size)):
-            found[beyond] = self._all_enciphered(found[beyond])
-        return found.astype(np.int64)
+        moved = self._all_enciphered(np.arange(start, stop, dtype=np.uint64))
+        while len(beyond := np.flatnonzero(moved >= self._size)):
+            moved[beyond] = self._all_enciphered(moved[beyond])
+        return moved.astype(np.int64)
 
     def _all_enciphered(self, numbers: Words) -> Words:
         """Apply `_enciphered` to each number; sums are kept below 64 bits."""

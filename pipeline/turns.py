@@ -34,7 +34,7 @@ def messages_of(turns: Sequence[Turn]) -> list[Message]:
     """Return turns as a row's messages; if any is a call, each has ``tool_calls`` (JSON) and ``tool_call_id``."""
     if not has_calls(turns):
         return [{"role": role, "content": text} for role, text in turns]
-    found, calls, called = list[Message](), 0, ""
+    messages, calls, called = list[Message](), 0, ""
     for role, text in turns:
         message: Message = {"role": role, "content": text, "tool_calls": None, "tool_call_id": None}
         if role == CALL:
@@ -44,8 +44,8 @@ def messages_of(turns: Sequence[Turn]) -> list[Message]:
             message |= {"role": "assistant", "content": "", "tool_calls": json.dumps([call])}
         elif role == RESULT:
             message["tool_call_id"] = called
-        found.append(message)
-    return found
+        messages.append(message)
+    return messages
 
 
 def turns_of(messages: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:
@@ -54,16 +54,16 @@ def turns_of(messages: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:
     Raises:
         ValueError: if calls are not written as by `messages_of`.
     """
-    found, told = list[Turn](), False
+    turns, with_calls = list[Turn](), False
     for message in messages:
         role, text = message["role"], message["content"]
         if called := message.get("tool_calls"):
             role, text = CALL, _call_text(called)
-        told = told or role in (CALL, RESULT)
-        found.append((role, text))
-    if told and messages_of(found) != [{**message} for message in messages]:
+        with_calls = with_calls or role in (CALL, RESULT)
+        turns.append((role, text))
+    if with_calls and messages_of(turns) != [{**message} for message in messages]:
         raise ValueError("its tool calls are not one a message with a result behind each, numbered in order")
-    return tuple(found)
+    return tuple(turns)
 
 
 def _call_text(called: str) -> str:

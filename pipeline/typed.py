@@ -34,7 +34,7 @@ MODEL = rf"^[A-Za-z0-9][A-Za-z0-9._:/+@-]{{0,127}}{END}"
 ROW_ID = rf"^[A-Za-z0-9._-]{{1,64}}{END}"
 SHARD = rf"^[a-z][a-z0-9_]{{0,63}}/({'|'.join(TIERS)})/test-[0-9]{{5}}-of-[0-9]{{5}}{END}"
 LINE = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]{0,2000}" + END
-SAID = {
+ALPHABETS = {
     IDENTIFIER: "lower-case letters, digits and underscores",
     SUBTASK: "lower-case letters, digits, underscores and dashes",
     TIER: "32k, 128k or 1m",
@@ -92,8 +92,8 @@ def typed(shape: type[T], table: object, where: str, error: type[CarraraError]) 
     try:
         return msgspec.convert(table, shape)
     except msgspec.ValidationError as fault:
-        said, _, place = str(fault).partition(" - at `$")
-        raise error(f"{where}: {_told(said, place.strip('`.'), table)}") from None
+        message, _, place = str(fault).partition(" - at `$")
+        raise error(f"{where}: {_describe(message, place.strip('`.'), table)}") from None
 
 
 LARGEST_TOML = 1 << 20
@@ -132,8 +132,8 @@ def read_json(text: bytes | str, shape: type[T]) -> T:
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     except msgspec.ValidationError as fault:
-        said, _, place = str(fault).partition(" - at ")
-        raise ValueError(f"{place.replace('`', '') or 'it'}: {_in_words(said)}") from None
+        message, _, place = str(fault).partition(" - at ")
+        raise ValueError(f"{place.replace('`', '') or 'it'}: {_in_words(message)}") from None
     except UnicodeError:
         raise ValueError("it is not text in UTF-8") from None
 
@@ -161,19 +161,19 @@ def _hints(shape: Any) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(shape)}
 
 
-def _told(said: str, place: str, table: Any) -> str:
-    if missing := re.fullmatch("Object missing required field `(.*)`", said):
+def _describe(message: str, place: str, table: Any) -> str:
+    if missing := re.fullmatch("Object missing required field `(.*)`", message):
         return f"{f'{place} ' if place else ''}lacks {missing[1]!r}, which is required"
-    return f"{_given(place, table)}: {_in_words(said)}"
+    return f"{_show_value(place, table)}: {_in_words(message)}"
 
 
-def _in_words(said: str) -> str:
+def _in_words(message: str) -> str:
     """Return msgspec's message as a hint, such as "give a string"."""
-    if pattern := re.search(r"matching regex (.*)$", said):
-        return f"give {next((words for known, words in SAID.items() if repr(known) == pattern[1]), pattern[1])}"
-    if not said.startswith("Expected"):
-        return said
-    wanted = re.sub("^Expected |, got .*|`", "", said)
+    if pattern := re.search(r"matching regex (.*)$", message):
+        return f"give {next((words for known, words in ALPHABETS.items() if repr(known) == pattern[1]), pattern[1])}"
+    if not message.startswith("Expected"):
+        return message
+    wanted = re.sub("^Expected |, got .*|`", "", message)
     for name, words in KINDS.items():
         wanted = re.sub(rf"\b{name}\b", words, wanted)
     for mark, words in MARKS.items():
@@ -181,7 +181,7 @@ def _in_words(said: str) -> str:
     return f"give {wanted}"
 
 
-def _given(place: str, table: Any) -> str:
+def _show_value(place: str, table: Any) -> str:
     """Return the place of a value, and the value itself if the place identifies one."""
     value = table
     for name, at in re.findall(r"(\w+)|\[(.*?)\]", place):

@@ -6,8 +6,8 @@ write::
 
     python tools/copy_upstream.py UNPACKED LLAMA_CPP tests/golden/upstream
 
-The interpreter needs tokenizers, tiktoken, jinja2, and what mistral_common imports. Templates under a free license are
-copied; of MiniMax's, which has its own license, only renderings are stored.
+The interpreter needs tokenizers, tiktoken, jinja2, and what mistral_common imports. Templates under a free licence are
+copied; of MiniMax's, which has its own licence, only renderings are stored.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ COPIES = {
     "qwen3.5-small": (TRL, "chat_templates/qwen3_5_nothink.jinja", "Apache-2.0"),
     "qwen3.6": (TRL, "chat_templates/qwen3_6.jinja", "Apache-2.0"),
 }
-"""For each copy: the package, the path inside it, and the license of the vendor's repository."""
+"""For each copy: the package, the path inside it, and the licence of the vendor's repository."""
 REFERENCES = {
     "deepseek-v3": ("deepseek-ai/DeepSeek-V3", [0]),
     "glm4": ("THUDM/glm-4-9b-hf", []),
@@ -113,15 +113,15 @@ def template_of(path: Path) -> bytes:
 def published(llama_cpp: Path) -> tuple[str, dict[str, Any]]:
     """Return llama.cpp's test text, and the SHA-256 of its ids by each model's own tokenizer."""
     update = (llama_cpp / "convert_hf_to_gguf_update.py").read_text(encoding="utf-8")
-    found = re.search(r"^CHK_TXT = (.*)$", update, re.MULTILINE)
+    match = re.search(r"^CHK_TXT = (.*)$", update, re.MULTILINE)
     base = (llama_cpp / "conversion/base.py").read_text(encoding="utf-8")
     known = re.findall(r'chkhsh == "([0-9a-f]{64})":\s+# ref: \S+?/([^/\s]+/[^/\s]+)\s', base)
     digests = {
         name: {"model": model, "before": before, "sha256": {repo: digest for digest, repo in known}[model]}
         for name, (model, before) in REFERENCES.items()
     }
-    assert found
-    return str(ast.literal_eval(found[1])), digests
+    assert match
+    return str(ast.literal_eval(match[1])), digests
 
 
 def gemma(llama_cpp: Path) -> dict[str, Any]:
@@ -181,19 +181,19 @@ def harmony(unpacked: Path) -> dict[str, list[int]]:
         encoding = oh.load_harmony_encoding(oh.HarmonyEncodingName.HARMONY_GPT_OSS)
         first = oh.SystemContent.new().with_conversation_start_date("2025-08-05")
         roles = {"user": oh.Role.USER, "assistant": oh.Role.ASSISTANT}
-        found = {}
+        encoded = {}
         for key, turns in GOLDEN["conversations"].items():
             messages = [oh.Message.from_role_and_content(oh.Role.SYSTEM, first)]
             for role, content in turns:
                 if role == "system":
-                    said = oh.DeveloperContent.new().with_instructions(content)
-                    messages.append(oh.Message.from_role_and_content(oh.Role.DEVELOPER, said))
+                    message = oh.DeveloperContent.new().with_instructions(content)
+                    messages.append(oh.Message.from_role_and_content(oh.Role.DEVELOPER, message))
                 else:
-                    said = oh.Message.from_role_and_content(roles[role], content)
-                    messages.append(said.with_channel("final") if role == "assistant" else said)
+                    message = oh.Message.from_role_and_content(roles[role], content)
+                    messages.append(message.with_channel("final") if role == "assistant" else message)
             conversation = oh.Conversation.from_messages(messages)
-            found[key] = list(encoding.render_conversation_for_completion(conversation, oh.Role.ASSISTANT))
-        return found
+            encoded[key] = list(encoding.render_conversation_for_completion(conversation, oh.Role.ASSISTANT))
+        return encoded
 
 
 def deepseek(encoding: Path) -> dict[str, str]:

@@ -72,8 +72,8 @@ def picture() -> str:
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="4" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0 L8 4 L0 8 z" style="fill:#59636e;stroke:none"/></marker></defs>'
     )
-    said = ", ".join(name for name, _ in (*BUILD, *USE))
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} 310" role="img" aria-label="{said}">'
+    label = ", ".join(name for name, _ in (*BUILD, *USE))
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} 310" role="img" aria-label="{label}">'
     return "\n".join([head, f"<style>{STYLE}</style>", tip, *parts, "</svg>"]) + "\n"
 
 

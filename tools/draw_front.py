@@ -58,13 +58,13 @@ def picture(split: Split, folder: Path, length: int = LENGTH) -> str:
     choice = Selection((FAMILY,), (SUBTASK,), lengths=(length,), complexities=(COMPLEXITY,), limit=1)
     row = next(split.rows(selection=choice))
     curves, chance = _curves(split, folder)
-    said = (
+    label = (
         f"Left: a window of {row['context_tokens']:,} tokens, filled to the last one, with needles at their depths. "
         f"Right: scores of {len(LINES)} simulated readers over length."
     )
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(said, quote=True)}">'
+        f'aria-label="{escape(label, quote=True)}">'
     )
     parts = [*_window(row), *_chart(curves, chance)]
     return "\n".join([head, f"<style>{STYLE}</style>", *parts, "</svg>"]) + "\n"
@@ -101,10 +101,10 @@ def _window(row: Row) -> Iterable[str]:
         (at(_widest([needle["token_start"] for needle in needles], question)), "filler: other people", "soft")
     )
     labels.append((at((sent + window) / 2), f"room for the reply: {row['max_new_tokens']}", "soft"))
-    for (y, said, kind), shown in _spread(sorted(labels)):
+    for (y, label, kind), shown in _spread(sorted(labels)):
         edge = BAR + BROAD
         yield f'<path d="M{edge + 2:g} {y:.1f} L{edge + 20:g} {shown:.1f} H{edge + 26:g}"/>'
-        yield _text(edge + 32, shown + 5, said, kind)
+        yield _text(edge + 32, shown + 5, label, kind)
 
 
 def _opening(row: Row) -> float:
@@ -167,12 +167,12 @@ def _chart(curves: Mapping[str, Sequence[tuple[int, float]]], chance: Sequence[t
         kind = f"line c{place}" if name in LINES else "line chance"
         yield f'<path class="{kind}" d="M{" L".join(f"{x(at):.1f} {y(score):.1f}" for at, score in points)}"/>'
         ends.append((y(points[-1][1]), LINES.get(name, "chance"), f"t{place}" if name in LINES else "soft"))
-    for (_, said, kind), shown in _spread(sorted(ends)):
-        yield _text(RIGHT + 8, shown + 5, said, kind)
+    for (_, label, kind), shown in _spread(sorted(ends)):
+        yield _text(RIGHT + 8, shown + 5, label, kind)
 
 
-def _text(x: float, y: float, said: str, kind: str) -> str:
-    return f'<text class="{kind}" x="{x:g}" y="{y:.1f}">{escape(said)}</text>'
+def _text(x: float, y: float, text: str, kind: str) -> str:
+    return f'<text class="{kind}" x="{x:g}" y="{y:.1f}">{escape(text)}</text>'
 
 
 def _rect(kind: str, x: float, y: float, wide: float, tall: float) -> str:

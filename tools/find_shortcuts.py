@@ -191,25 +191,25 @@ class Sweep:
         offered = [one for one in shared if re.search(rf"\b{re.escape(one.value)}\b", prompt.question)]
         if len(offered) > 1:
             return offered
-        found = harvested(prompt, self.shapes, MOST if self.one else MOST_OF_SETS)
+        values = harvested(prompt, self.shapes, MOST if self.one else MOST_OF_SETS)
         if self.is_order:
             return [
-                replace(one, place=prompt.question.find(one.value)) for one in found if one.value in prompt.question
+                replace(one, place=prompt.question.find(one.value)) for one in values if one.value in prompt.question
             ]
         if self.scorer in ("cited", "key_points", "citation"):
-            found = [part for one in found for part in self._sourced(prompt, one)][: 2 * MOST_OF_SETS]
+            values = [part for one in values for part in self._sourced(prompt, one)][: 2 * MOST_OF_SETS]
         taken = {one.value for one in shared}
-        return shared + [one for one in found if one.value not in taken]
+        return shared + [one for one in values if one.value not in taken]
 
     def _sourced(self, prompt: Prompt, one: Candidate) -> Iterator[Candidate]:
         """Yield a value for each of up to three lines with a source, with its document number and, if asked, year."""
         for number in list(dict.fromkeys(at[0] for at in one.mentions))[:3]:
             source, year = SOURCE.search(prompt.lines[number]), YEAR.search(prompt.lines[number])
             if source and (self.scorer != "key_points" or year):
-                told = f", {year[1]}" if self.scorer == "key_points" and year else ""
+                with_year = f", {year[1]}" if self.scorer == "key_points" and year else ""
                 mentions = [at for at in one.mentions if at[0] == number]
                 stop = "" if self.scorer == "citation" else "."
-                yield Candidate(one.value, f"{one.value}{told} [{source[1]}]{stop}", one.kind, mentions)
+                yield Candidate(one.value, f"{one.value}{with_year} [{source[1]}]{stop}", one.kind, mentions)
 
     def _view(self) -> None:
         """Add features: how strongly words in parts of a text suggest each shared answer (known rows cross-fitted)."""
@@ -234,8 +234,8 @@ class Sweep:
                     if fitted.sum() < LEAST_VIEWED or not asked.any() or len({*truth[fitted]}) < 2:
                         continue
                     scores = ridge_scores(table[fitted], truth[fitted], table[asked])
-                    for n, said in zip(np.flatnonzero(asked), scores, strict=True):
-                        self.seen[n].numbers[at[n]][name] = float(said)
+                    for n, predicted in zip(np.flatnonzero(asked), scores, strict=True):
+                        self.seen[n].numbers[at[n]][name] = float(predicted)
 
     def found(self, simulated: Sequence[str] = PUBLISHED) -> Iterator[Found]:
         """Yield the score of the best reader at each length, with that of baselines and some simulated readers."""
@@ -254,8 +254,8 @@ class Sweep:
         for length in sorted({row["length"] for row in self.rows.values()}):
             own = {name: row for name, row in self.rows.items() if row["length"] == length}
             tried_rows = {name: row for name, row in own.items() if not split_known(row)}
-            said = {name: replies.get(name, 0.0) for name in tried_rows}
-            scores = [*_merged(tried_rows, said).values()]
+            own_scores = {name: replies.get(name, 0.0) for name in tried_rows}
+            scores = [*_merged(tried_rows, own_scores).values()]
             published = dict(self._published(own, tried_rows, simulated))
             name = max(published, key=lambda each: published[each], default="none")
             yield Found(
@@ -280,11 +280,11 @@ class Sweep:
         for baseline in sorted({each for one in stated.values() for each in one} - {*KNOWING}):
             yield baseline, fmean(_merged(own, {n: one.get(baseline, 0.0) for n, one in stated.items()}).values())
         for reader in simulated:
-            said = {name: READERS[reader].replies(open_reading(row)) for name, row in tried.items()}
-            if None not in said.values():
+            predictions = {name: READERS[reader].replies(open_reading(row)) for name, row in tried.items()}
+            if None not in predictions.values():
                 yield (
                     f"`{reader}`",
-                    fmean(_merged(tried, {n: score(tried[n], each) for n, each in said.items()}).values()),
+                    fmean(_merged(tried, {n: score(tried[n], each) for n, each in predictions.items()}).values()),
                 )
 
     def _readers(self, known: Sequence[Seen]) -> Iterator[tuple[str, Choose]]:
@@ -347,21 +347,21 @@ class Sweep:
         """Return a reader's score for each row."""
         if self.one and not self.parts:
             return {one.row["id"]: sum(one.worth[place] for place in choose(one)[:1]) for one in seen}
-        said: dict[str, list[str]] = defaultdict(list)
+        taken_forms: dict[str, list[str]] = defaultdict(list)
         for one in seen:
             taken = [one.candidates[place] for place in choose(one)]
-            said[one.row["id"]] += [each.value if self.parts else each.reply for each in taken]
+            taken_forms[one.row["id"]] += [each.value if self.parts else each.reply for each in taken]
         joint = "; " if self.parts or self.is_order else SETS[self.scorer]
-        told = {name: each if self.parts else [*dict.fromkeys(each)] for name, each in said.items()}
-        return {name: score(self.rows[name], joint.join(each)) for name, each in told.items()}
+        replies = {name: each if self.parts else [*dict.fromkeys(each)] for name, each in taken_forms.items()}
+        return {name: score(self.rows[name], joint.join(each)) for name, each in replies.items()}
 
 
 def _merged(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[str, float]:
     """Return the scores that count, one per pair."""
-    found = pair_scores(rows, scores)
+    by_row = pair_scores(rows, scores)
     if facts(next(iter(rows.values()))["scorer"]).paired:
-        return {re.sub(r"[ab](?=-\w+$)", "", name): value for name, value in found.items()}
-    return found
+        return {re.sub(r"[ab](?=-\w+$)", "", name): value for name, value in by_row.items()}
+    return by_row
 
 
 def _compare(numbers: Sequence[dict[str, float]]) -> None:
@@ -396,8 +396,8 @@ def _telling(seen: Sequence[Seen], *, one: bool) -> list[str]:
     for column in (table, worth):
         means = np.add.reduceat(column, starts, axis=0) / np.array(sizes).reshape(-1, *[1] * (column.ndim - 1))
         column -= np.repeat(means, sizes, axis=0)
-    told = np.abs(worth.astype(np.float32) @ table) / np.sqrt((table**2).sum(axis=0) + 1e-6)
-    return [looked[place] for place in np.argsort(-told)[:KEPT]]
+    correlation = np.abs(worth.astype(np.float32) @ table) / np.sqrt((table**2).sum(axis=0) + 1e-6)
+    return [looked[place] for place in np.argsort(-correlation)[:KEPT]]
 
 
 def _table(seen: Sequence[Seen], numbers: Sequence[str], words: Sequence[str]) -> Floats:
@@ -475,10 +475,10 @@ def replies_in(row: Row, prompt: Prompt) -> Iterator[Candidate]:
     reading = open_reading(row)
     code = row["random_string_to_prepend"]
     for place, passage in enumerate(reading.passages):
-        request, _, said = passage.text.partition("\n")
+        request, _, reply = passage.text.partition("\n")
         lines = [n for n, line in enumerate(prompt.lines) if line.strip() and line in passage.text][:40]
         mentions = [(n, 0, len(prompt.lines[n])) for n in lines]
-        yield Candidate(request, code + said.removesuffix("\n"), "reply", mentions, place)
+        yield Candidate(request, code + reply.removesuffix("\n"), "reply", mentions, place)
 
 
 @dataclass(frozen=True)
@@ -499,13 +499,13 @@ def sweep_job(job: SweepJob) -> list[Found]:
     return list(Sweep(rows).found()) if rows else []
 
 
-def table_of(found: Sequence[Found], margin: float = MARGIN) -> str:
+def table_of(results: Sequence[Found], margin: float = MARGIN) -> str:
     """Return results as a Markdown table, in which flagged subtasks are marked."""
     head = ("", "subtask", "length", "rows", "best reader of the surface", "score", "95 %", "published", "by")
     lines = [
         ("**!**" if one.is_leak(margin) else "", f"`{one.task}`", f"{one.length // K}K", str(one.rows), one.reader,
          f"{one.score:.2f}", f"{one.low:.2f} to {one.high:.2f}", f"{one.published:.2f}", one.baseline)
-        for one in found
+        for one in results
     ]  # fmt: skip
     return "\n".join("| " + " | ".join(line) + " |" for line in (head, ("---",) * len(head), *lines))
 
@@ -531,16 +531,16 @@ def main(
         for family, subtask in places
         if not tasks or family in tasks or f"{family}.{subtask}" in tasks
     ]
-    found: list[Found] = []
+    results: list[Found] = []
     for one in run(sweep_job, jobs, processes(workers) if workers > 1 else Inline):
-        found += one
+        results += one
         print(table_of(one, margin).split("\n", 2)[-1], file=sys.stderr, flush=True)
-    found.sort(key=lambda each: [*places].index(tuple(each.task.split("."))))
-    print(table_of(found, margin))
-    tried = {one.task for one in found}
+    results.sort(key=lambda each: [*places].index(tuple(each.task.split("."))))
+    print(table_of(results, margin))
+    tried = {one.task for one in results}
     for task in [name for job in jobs if (name := f"{job.family}.{job.subtask}") not in tried]:
         print(f"{task}: no reader was tried, since its answers are not values in the text", file=sys.stderr)
-    sys.exit(any(one.is_leak(margin) for one in found))
+    sys.exit(any(one.is_leak(margin) for one in results))
 
 
 if __name__ == "__main__":

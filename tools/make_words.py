@@ -89,9 +89,9 @@ def main() -> None:
     chosen = parser.parse_args()
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(chosen.addresses.glob("*.txt")))
     known = set(chosen.words.read_text(encoding="utf-8").split())
-    found = [word for word, _ in zip(words(text, known), range(SIZE), strict=False)]
-    POOL.write_text("".join(f"{word}\n" for word in sorted(found)), encoding="ascii")
-    print(f"{len(found)} words: {POOL.name}")
+    chosen_words = [word for word, _ in zip(words(text, known), range(SIZE), strict=False)]
+    POOL.write_text("".join(f"{word}\n" for word in sorted(chosen_words)), encoding="ascii")
+    print(f"{len(chosen_words)} words: {POOL.name}")
 
 
 if __name__ == "__main__":

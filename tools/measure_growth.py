@@ -77,8 +77,8 @@ def table(family: str, sizes: list[int]) -> Iterator[str]:
     for rows in sizes:
         with tempfile.TemporaryDirectory() as folder:
             measured.append(costs(family, rows, Path(folder)))
-        for stage, found in measured[-1].items():
-            yield f"{family:12} {rows:9,} {stage:7} {found.seconds:9.1f} s CPU {found.peak / 2**20:7.0f} MB"
+        for stage, cost in measured[-1].items():
+            yield f"{family:12} {rows:9,} {stage:7} {cost.seconds:9.1f} s CPU {cost.peak / 2**20:7.0f} MB"
     for (few, before), (many, after) in pairwise(zip(sizes, measured, strict=True)):
         slopes = (f"{stage} {log(after[stage].seconds / before[stage].seconds, many / few):.2f}" for stage in STAGES)
         yield f"{family:12} exponents from {few:,} to {many:,} rows: {', '.join(slopes)}"

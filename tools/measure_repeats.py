@@ -42,9 +42,9 @@ K = 1024
 def sentences_of(text: str) -> Iterator[str]:
     """Yield the sentences of a text; a line's part before a colon is left out if it has a digit."""
     for line in text.splitlines():
-        for said in SENTENCE.split(HEADING.sub("", line)):
-            if len(LETTERS.findall(said)) >= LEAST:
-                yield said.strip()
+        for sentence in SENTENCE.split(HEADING.sub("", line)):
+            if len(LETTERS.findall(sentence)) >= LEAST:
+                yield sentence.strip()
 
 
 def repeated(text: str) -> float:
@@ -59,12 +59,12 @@ def repeated(text: str) -> float:
 
 def shares(split: Split, selection: Selection) -> dict[str, dict[int, float]]:
     """Return the mean share of repeated sentences before the question, by subtask and length."""
-    found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    repeats: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in split.rows(["family", "subtask", "length", "prompt", "question_start"], selection):
         name = f"{row['family']}.{row['subtask']}"
         if name not in LISTS:
-            found[name][row["length"]].append(repeated(row["prompt"][: row["question_start"]]))
-    return {name: {length: fmean(each) for length, each in sorted(own.items())} for name, own in found.items()}
+            repeats[name][row["length"]].append(repeated(row["prompt"][: row["question_start"]]))
+    return {name: {length: fmean(each) for length, each in sorted(own.items())} for name, own in repeats.items()}
 
 
 @click.command()
@@ -72,10 +72,12 @@ def shares(split: Split, selection: Selection) -> dict[str, dict[int, float]]:
 @click.option("--limit", type=int, default=8, show_default=True, help="prompts of each stratum")
 def main(split: str, limit: int) -> None:
     """Print the share of repeated sentences in the prompts of SPLIT, by subtask and length."""
-    found = shares(open_split(split), Selection(limit=limit))
-    lengths = sorted({length for own in found.values() for length in own})
+    by_subtask = shares(open_split(split), Selection(limit=limit))
+    lengths = sorted({length for own in by_subtask.values() for length in own})
     head = ("subtask", *(f"{length // K}K" for length in lengths))
-    lines = [(f"`{name}`", *(f"{own[at]:.0%}" if at in own else "-" for at in lengths)) for name, own in found.items()]
+    lines = [
+        (f"`{name}`", *(f"{own[at]:.0%}" if at in own else "-" for at in lengths)) for name, own in by_subtask.items()
+    ]
     for line in (head, ("---", *["--:"] * len(lengths)), *lines):
         print("| " + " | ".join(line) + " |")
 

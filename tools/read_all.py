@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> None:
         by_subtask, text = tables(split, folder)
     BY_SUBTASK.write_text(by_subtask, encoding="ascii")
     page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(MARKED.sub(lambda found: f"{found[1]}\n{text}\n\n{found[2]}", page), encoding="utf-8")
+    PAGE.write_text(MARKED.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", page), encoding="utf-8")
     print(f"wrote {PAGE} and {BY_SUBTASK}", file=sys.stderr)
 
 
@@ -56,10 +56,10 @@ def tables(split: Split, folder: Path) -> tuple[str, str]:
         (f"{length // K}K", *(_mean([one for one in cells[name] if one["length"] == length]) for name in READERS))
         for length in lengths
     ]
-    said = f"Build: {split.title}, {rows:,} rows. The plain mean of all families that a reader can read:"
+    intro = f"Build: {split.title}, {rows:,} rows. The plain mean of all families that a reader can read:"
     return (
         "".join(",".join(line) + "\n" for line in (("subtask", *READERS, "chance"), *by_task)),
-        f"{said}\n\n{_table(('length', *(f'`{name}`' for name in READERS)), by_length)}",
+        f"{intro}\n\n{_table(('length', *(f'`{name}`' for name in READERS)), by_length)}",
     )
 
 

@@ -22,13 +22,13 @@ def main() -> None:
     checkout, out = Path(sys.argv[1]), Path(sys.argv[2])
     sys.path.insert(0, str(checkout))
     evaluate = import_module("longproc.longproc_data").eval_html_to_tsv
-    found = []
+    results = []
     for number in range(REPLIES):
         target, reply = table_and_reply(number)
         with contextlib.redirect_stdout(io.StringIO()):
             scores, _ = evaluate(reply, {"reference_output": target})
-        found.append([round(float(scores[name]), 9) for name in ("f1", "precision", "recall")])
-    out.write_text(json.dumps(found, separators=(",", ":")).replace("],", "],\n") + "\n", encoding="ascii")
+        results.append([round(float(scores[name]), 9) for name in ("f1", "precision", "recall")])
+    out.write_text(json.dumps(results, separators=(",", ":")).replace("],", "],\n") + "\n", encoding="ascii")
 
 
 if __name__ == "__main__":

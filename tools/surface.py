@@ -68,11 +68,11 @@ def words_of(text: str) -> list[str]:
 
 def time_of(text: str) -> float | None:
     """Return the first date of a text in years, or the end of a year after "end of"; None if there is no year."""
-    if found := END_OF_YEAR.search(text):
-        return int(found[1]) + 0.999
-    if (found := DATE.search(text)) and (found[3] or found[1]):
-        return int(found[3] or 0) + MONTHS.index(found[2]) / 12 + int(found[1] or 1) / 400
-    return float(found[1]) if (found := YEAR.search(text)) else None
+    if match := END_OF_YEAR.search(text):
+        return int(match[1]) + 0.999
+    if (match := DATE.search(text)) and (match[3] or match[1]):
+        return int(match[3] or 0) + MONTHS.index(match[2]) / 12 + int(match[1] or 1) / 400
+    return float(match[1]) if (match := YEAR.search(text)) else None
 
 
 @dataclass
@@ -154,17 +154,17 @@ class Prompt:
 
     def stem_overlap(self, bag: Iterable[str]) -> float:
         """Return the same for the first STEM letters of words."""
-        found = {word[:STEM] for word in bag}
-        return sum(weight for stem, weight in self.stems.items() if stem in found) / self.stems_total
+        stems = {word[:STEM] for word in bag}
+        return sum(weight for stem, weight in self.stems.items() if stem in stems) / self.stems_total
 
     @cached_property
     def times(self) -> list[float]:
         """The date of each line; a line without a date has that of the line before."""
-        found, last = [], 0.0
+        dates, last = [], 0.0
         for line in self.lines:
             last = last if (time := time_of(line[:60])) is None else time
-            found.append(last)
-        return found
+            dates.append(last)
+        return dates
 
     @cached_property
     def before(self) -> list[int]:
@@ -180,8 +180,8 @@ class Prompt:
 
     def said_in(self, number: int) -> str:
         """Return the sentences of a line that share words with the question, or the whole line if none does."""
-        said = [each for each in SENTENCE.split(self.lines[number]) if self.overlap(words_of(each)) >= 0.3]
-        return " ".join(said) or self.lines[number]
+        sentences = [each for each in SENTENCE.split(self.lines[number]) if self.overlap(words_of(each)) >= 0.3]
+        return " ".join(sentences) or self.lines[number]
 
     @cached_property
     def denied(self) -> list[str]:
@@ -222,18 +222,18 @@ class Candidate:
 
 def shapes_of(items: Sequence[str], least: float = 0.1) -> list[str]:
     """Return up to five of the narrowest shapes that each fit at least a share of the answers (by default a tenth)."""
-    left, found = list(items), []
+    left, names = list(items), []
     for name, shape in SHAPES.items():
         fitting = [item for item in left if (PHRASE if name == "last words" else shape).fullmatch(item)]
         if len(fitting) >= max(least * len(items), 1):
-            found.append(name)
+            names.append(name)
             left = [item for item in left if item not in fitting]
-    return found[:5]
+    return names[:5]
 
 
 def harvested(prompt: Prompt, shapes: Sequence[str], limit: int) -> list[Candidate]:
     """Return values of some shapes in the text, beginning with those in lines most like the question."""
-    found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    places: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     kinds: dict[str, str] = {}
     for name in shapes:
         shape = SHAPES[name]
@@ -241,12 +241,12 @@ def harvested(prompt: Prompt, shapes: Sequence[str], limit: int) -> list[Candida
             if name == "last words" and not prompt.overlaps[number]:
                 continue
             for one in shape.finditer(line):
-                found[one[0]].append((number, one.start(), one.end()))
+                places[one[0]].append((number, one.start(), one.end()))
                 kinds.setdefault(one[0], name)
     best = sorted(
-        found, key=lambda value: (-max(prompt.overlaps[at[0]] for at in found[value]), -min(len(found[value]), 9))
+        places, key=lambda value: (-max(prompt.overlaps[at[0]] for at in places[value]), -min(len(places[value]), 9))
     )
-    return [Candidate(value, value, kinds[value], found[value]) for value in best[:limit]]
+    return [Candidate(value, value, kinds[value], places[value]) for value in best[:limit]]
 
 
 def mentioned(prompt: Prompt, value: str) -> list[tuple[int, int, int]]:
@@ -331,9 +331,9 @@ def _distance(prompt: Prompt, at: tuple[int, int, int]) -> float:
 
 def words_around(prompt: Prompt, one: Candidate, kinds: Sequence[str]) -> dict[str, float]:
     """Return the words and forms around a candidate's best mention, as features by name."""
-    found: dict[str, float] = {f"is {one.kind}": 1.0}
+    features: dict[str, float] = {f"is {one.kind}": 1.0}
     if not one.mentions:
-        return found
+        return features
     best = max(one.mentions, key=lambda at: (prompt.overlaps[at[0]], at[0]))
     sentence = _sentence(prompt, best)
     number, start, end = best
@@ -341,20 +341,20 @@ def words_around(prompt: Prompt, one: Candidate, kinds: Sequence[str]) -> dict[s
     left, right = words_of(line[max(start - 40, 0) : start]), words_of(line[end : end + 40])
     for side, words in (("left", left[::-1]), ("right", right)):
         for place, word in enumerate(words[:3]):
-            found[f"{side} {place}: {word}"] = 1.0
-    said = _plain(sentence)
-    found |= {f"in its sentence: {word}": 1.0 for word in said}
-    found |= {f"asked {kind}, said {word}": 1.0 for kind in kinds for word in said}
-    found[f"form: {_form(sentence, one.value)}"] = 1.0
+            features[f"{side} {place}: {word}"] = 1.0
+    words_beside = _plain(sentence)
+    features |= {f"in its sentence: {word}": 1.0 for word in words_beside}
+    features |= {f"asked {kind}, said {word}": 1.0 for kind in kinds for word in words_beside}
+    features[f"form: {_form(sentence, one.value)}"] = 1.0
     own = {at[0] for at in one.mentions}
     places = [at for at, n in enumerate(prompt.before) if n in own]
     if places:
         last = places[-1]
-        found |= {f"last before: {word}": 1.0 for word in _plain(prompt.said_in(prompt.before[last]))}
+        features |= {f"last before: {word}": 1.0 for word in _plain(prompt.said_in(prompt.before[last]))}
         after = [*prompt.before[last + 1 : last + 3]]
         for step, number in enumerate(after):
-            found |= {f"next {step}: {word}": 1.0 for word in _plain(prompt.said_in(number))}
-    return found
+            features |= {f"next {step}: {word}": 1.0 for word in _plain(prompt.said_in(number))}
+    return features
 
 
 def _plain(text: str) -> list[str]:

@@ -34,7 +34,7 @@ def chances(scores: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Scaled:
-    """A linear model over features standardized as in training."""
+    """A linear model over features standardised as in training."""
 
     means: Floats
     widths: Floats
@@ -60,11 +60,13 @@ def regression(features: Floats, worth: Floats, starts: Starts, *, one: bool, ri
     weights = np.zeros(rows.shape[1])
     held = np.repeat(np.add.reduceat(worth, starts), np.diff(np.append(starts, len(worth))))
     for _ in range(NEWTON):
-        said = shares(rows @ weights, starts) * held if one else chances(rows @ weights)
-        slope = rows.T @ (worth - said) - ridge * weights
-        bend = rows.T @ (rows * (said if one else said * (1 - said))[:, None]) + ridge * np.eye(len(weights))
+        predicted = shares(rows @ weights, starts) * held if one else chances(rows @ weights)
+        slope = rows.T @ (worth - predicted) - ridge * weights
+        bend = rows.T @ (rows * (predicted if one else predicted * (1 - predicted))[:, None]) + ridge * np.eye(
+            len(weights)
+        )
         if one:
-            middles = np.add.reduceat(rows * said[:, None], starts, axis=0)
+            middles = np.add.reduceat(rows * predicted[:, None], starts, axis=0)
             bend -= middles.T @ middles
         step = np.linalg.solve(bend, slope)
         weights = weights + step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-9))
@@ -95,8 +97,8 @@ def boosted(features: Floats, worth: Floats, starts: Starts, *, one: bool) -> Tr
     held = np.repeat(np.add.reduceat(worth, starts), np.diff(np.append(starts, len(worth))))
     total, trees = np.zeros(len(features)), []
     for _ in range(ROUNDS):
-        said = shares(total, starts) * held if one else chances(total)
-        slope, bend = worth - said, np.maximum(said * (1 - said), 1e-6)
+        predicted = shares(total, starts) * held if one else chances(total)
+        slope, bend = worth - predicted, np.maximum(predicted * (1 - predicted), 1e-6)
         every = np.ones(len(features), dtype=bool)
         top = _question(binned, slope, bend, every)
         over = binned[top[0]] > top[1]

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import click
 
 from carrara import open_scores
-from pipeline.artifacts.asked import note_path, read_requested
+from pipeline.artifacts.asked import read_asked, record_path
 from pipeline.rows import kilo
 from pipeline.score.lengths import difference
 from pipeline.score.results import Record, Scored
@@ -66,11 +66,11 @@ def read_results(folder: Path = RESULTS) -> list[Result]:
     Raises:
         ResultError: if a file is missing, files disagree, or results are of different rows.
     """
-    found = [read_result(path.parent) for path in sorted(folder.glob("*/about.toml"))]
-    tags = {json.dumps(sorted(_tags(each.scores))) for each in found}
+    results = [read_result(path.parent) for path in sorted(folder.glob("*/about.toml"))]
+    tags = {json.dumps(sorted(_tags(each.scores))) for each in results}
     if len(tags) > 1:
         raise ResultError(f"results are of different rows (tags {', '.join(sorted(tags))}): run the newer recipe again")
-    return sorted(found, key=lambda each: each.parameters)
+    return sorted(results, key=lambda each: each.parameters)
 
 
 def read_result(folder: Path) -> Result:
@@ -80,16 +80,16 @@ def read_result(folder: Path) -> Result:
         ResultError: if a file is missing, or files disagree.
     """
     about, replies, scores_at = folder / "about.toml", folder / "replies.jsonl", folder / "scores.json"
-    for path in (about, replies, note_path(replies), scores_at):
+    for path in (about, replies, record_path(replies), scores_at):
         if not path.is_file():
             raise ResultError(f"{folder.name}: {path.name} is missing")
-    said = tomllib.loads(about.read_text(encoding="utf-8"))
-    _check_about(folder.name, said)
+    facts = tomllib.loads(about.read_text(encoding="utf-8"))
+    _check_about(folder.name, facts)
     if replies.stat().st_size > LARGEST:
         raise ResultError(f"{folder.name}: replies.jsonl has {replies.stat().st_size:,} bytes, more than {LARGEST:,}")
     scores = json.loads(scores_at.read_text(encoding="utf-8"))
     lines = [json.loads(line) for line in replies.read_text(encoding="utf-8").splitlines()]
-    asked = read_requested(note_path(replies)).asked
+    asked = read_asked(record_path(replies)).asked
     if sorted(asked.tags.values()) != sorted(_tags(scores)):
         raise ResultError(f"{folder.name}: replies.asked.json and scores.json are of different rows: score again")
     for name in ("temperature", "date"):
@@ -101,18 +101,18 @@ def read_result(folder: Path) -> Result:
             f"{folder.name}: scores.json has {len(rows)} rows and replies.jsonl {len(lines)}: finish the run, then "
             "repeat `carrara score ... --out scores.json`"
         )
-    return Result(said, scores, sum(line["seconds"] for line in lines))
+    return Result(facts, scores, sum(line["seconds"] for line in lines))
 
 
-def _check_about(name: str, said: dict[str, Any]) -> None:
-    if sorted(said) != sorted(ABOUT) or not all(isinstance(value, str) and value for value in said.values()):
+def _check_about(name: str, facts: dict[str, Any]) -> None:
+    if sorted(facts) != sorted(ABOUT) or not all(isinstance(value, str) and value for value in facts.values()):
         raise ResultError(f"{name}: about.toml must have exactly {', '.join(ABOUT)}, each a string")
-    if not DIGEST.fullmatch(said["digest"]):
-        raise ResultError(f"{name}: digest must be sha256:<64 hex digits> or revision:<40>, not {said['digest']!r}")
-    if urlsplit(said["page"]).scheme != "https":
-        raise ResultError(f"{name}: page must be an https address, not {said['page']!r}")
-    if not re.fullmatch(r"\d+(\.\d+)? (million|billion)", said["parameters"]):
-        raise ResultError(f"{name}: parameters must be like '135 million', not {said['parameters']!r}")
+    if not DIGEST.fullmatch(facts["digest"]):
+        raise ResultError(f"{name}: digest must be sha256:<64 hex digits> or revision:<40>, not {facts['digest']!r}")
+    if urlsplit(facts["page"]).scheme != "https":
+        raise ResultError(f"{name}: page must be an https address, not {facts['page']!r}")
+    if not re.fullmatch(r"\d+(\.\d+)? (million|billion)", facts["parameters"]):
+        raise ResultError(f"{name}: parameters must be like '135 million', not {facts['parameters']!r}")
 
 
 def _tags(scores: dict[str, Any]) -> list[str]:
@@ -128,11 +128,13 @@ def score_again(name: str, split: Path, folder: Path = RESULTS) -> int:
     Raises:
         ResultError: if a row's score differs from the result's.
     """
-    told = {row["id"]: row["score"] for row in read_result(folder / name).scores["rows"]}
+    stored = {row["id"]: row["score"] for row in read_result(folder / name).scores["rows"]}
     records = open_scores(split, folder / name / "replies.jsonl").scored.records
     for record in records:
-        if abs(record.score - told[record.id]) > 1e-5:
-            raise ResultError(f"{name}: {record.id} scores {record.score:.6f}, and scores.json says {told[record.id]}")
+        if abs(record.score - stored[record.id]) > 1e-5:
+            raise ResultError(
+                f"{name}: {record.id} scores {record.score:.6f}, and scores.json says {stored[record.id]}"
+            )
     return len(records)
 
 
@@ -180,14 +182,14 @@ def _cells(each: Result) -> dict[tuple[str, int], dict[str, Any]]:
 def _subtasks(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
     cells = [_cells(each) for each in results]
     for place in sorted({place for some in cells for place in some}):
-        found = [some.get(place) for some in cells]
-        known = next(cell for cell in found if cell)
+        own = [some.get(place) for some in cells]
+        known = next(cell for cell in own if cell)
         naive = max(known["baselines"].items(), key=lambda one: one[1], default=None)
         yield (
             f"`{place[0]}`",
             kilo(place[1]),
             str(known["rows"]),
-            *("-" if cell is None else _with_interval(cell) for cell in found),
+            *("-" if cell is None else _with_interval(cell) for cell in own),
             _figure(known["chance"]),
             _figure(known["best_constant"]),
             "-" if naive is None else f"{naive[0].replace('_', ' ')} {naive[1]:.2f}",
@@ -200,16 +202,16 @@ def _figure(value: float | None) -> str:
 
 def _pairs(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
     for one, other in combinations(results, 2):
-        found = difference(_scored(one), _scored(other))
-        if found.mean is None or found.low is None or found.high is None:
+        gap = difference(_scored(one), _scored(other))
+        if gap.mean is None or gap.low is None or gap.high is None:
             continue  # the two models have no rows in common
         yield (
             f"{other.name} minus {one.name}",
-            str(found.rows),
-            f"{found.mean:+.3f}",
-            f"{found.low:+.3f} to {found.high:+.3f}",
-            str(found.better),
-            str(found.worse),
+            str(gap.rows),
+            f"{gap.mean:+.3f}",
+            f"{gap.low:+.3f} to {gap.high:+.3f}",
+            str(gap.better),
+            str(gap.worse),
         )
 
 
@@ -220,9 +222,9 @@ def _scored(each: Result) -> Scored:
 
 
 def _record(row: dict[str, Any]) -> Record:
-    found = ROW.fullmatch(row["id"])
-    assert found, row["id"]
-    family, subtask, tier, length, tag = found.groups()
+    match = ROW.fullmatch(row["id"])
+    assert match, row["id"]
+    family, subtask, tier, length, tag = match.groups()
     return Record(
         id=row["id"],
         family=family,
@@ -267,7 +269,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def written(results: Sequence[Result]) -> str:
     """Return the page with the tables of these results."""
     made = tables(results)
-    return MARKED.sub(lambda found: f"{found[1]}\n{made[found[2]]}\n\n{found[3]}", PAGE.read_text(encoding="utf-8"))
+    return MARKED.sub(lambda match: f"{match[1]}\n{made[match[2]]}\n\n{match[3]}", PAGE.read_text(encoding="utf-8"))
 
 
 def main(arguments: Sequence[str]) -> None:

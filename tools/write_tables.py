@@ -44,7 +44,7 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
 
 def listed(rows: Iterable[tuple[str, str]]) -> str:
     """Return a Markdown list of names with their descriptions."""
-    return "\n".join(f"- {name}: {said}" for name, said in rows)
+    return "\n".join(f"- {name}: {description}" for name, description in rows)
 
 
 def tasks_of(family: str) -> str:
@@ -139,26 +139,26 @@ def calls() -> str:
 
 def windows() -> str:
     """The windows that differ from nominal lengths, each with its profiles."""
-    found: dict[str, list[str]] = {}
+    by_window: dict[str, list[str]] = {}
     for name in shipped_profiles():
         for length, window in load_profile(name).windows:
             if length != window:
-                found.setdefault(f"{_size(length)} is {window:,}", []).append(f"`{name}`")
-    return listed((window, ", ".join(names)) for window, names in found.items())
+                by_window.setdefault(f"{_size(length)} is {window:,}", []).append(f"`{name}`")
+    return listed((window, ", ".join(names)) for window, names in by_window.items())
 
 
 def knobs() -> str:
     """The knobs of every family; if subtasks differ in a knob's values, they are listed."""
     rows = []
     for family in families():
-        found: dict[str, dict[str, list[str]]] = {}
+        by_knob: dict[str, dict[str, list[str]]] = {}
         for task in (task for task in TASKS.values() if task.family == family):
             for name, allowed in task.knobs.items():
                 values = "" if isinstance(allowed, CorpusKnob) else _list(allowed)
-                found.setdefault(name, {}).setdefault(values, []).append(f"`{task.subtask}`")
-        said = [_knob(name, values) for name, values in sorted(found.items())]
-        if said:
-            rows.append((f"[`{family}`](tasks/{family}.md)", "; ".join(said)))
+                by_knob.setdefault(name, {}).setdefault(values, []).append(f"`{task.subtask}`")
+        descriptions = [_knob(name, values) for name, values in sorted(by_knob.items())]
+        if descriptions:
+            rows.append((f"[`{family}`](tasks/{family}.md)", "; ".join(descriptions)))
     return listed(rows)
 
 
@@ -185,7 +185,7 @@ def commands() -> str:
 
 def options() -> str:
     """Every option of `run` and `score` with its default, grouped by the commands that take it."""
-    found: dict[tuple[str, str], list[str]] = {}
+    by_option: dict[tuple[str, str], list[str]] = {}
     for name in ("run", "score"):
         context = click.Context(cli)
         command = cli.get_command(context, name)
@@ -193,17 +193,17 @@ def options() -> str:
         for option in command.params:
             record = option.get_help_record(context) if isinstance(option, click.Option) else None
             if record:
-                found.setdefault(_option(*record), []).append(f"`{name}`")
+                by_option.setdefault(_option(*record), []).append(f"`{name}`")
     groups: dict[str, list[tuple[str, str]]] = {}
-    for option, names in found.items():
+    for option, names in by_option.items():
         groups.setdefault(", ".join(names), []).append(option)
     return "\n\n".join(f"{names}:\n\n{listed(group)}" for names, group in groups.items())
 
 
-def _option(names: str, said: str) -> tuple[str, str]:
+def _option(names: str, text: str) -> tuple[str, str]:
     """Return an option's name, and the first sentence of its help with the default."""
     names = re.sub(r"\[([a-zN|]+\|[a-zN|]+)\]", r"\1", names).replace("|", "/")
-    head, _, tail = said.partition("  [")
+    head, _, tail = text.partition("  [")
     head = " ".join(head.split())
     first = re.split(r"(?<=\.) (?=[A-Z])| \(see ", head)[0].removesuffix(".")
     first += "; repeatable" if "Repeatable." in head else ""
@@ -233,18 +233,18 @@ def folders(root: Path = ROOT) -> str:
 
 def imports(root: Path) -> dict[str, set[str]]:
     """Return the modules and folders of the package with those that they import, without templates."""
-    found: dict[str, set[str]] = {}
+    imported: dict[str, set[str]] = {}
     for path in sorted((root / "pipeline").rglob("*.py")):
         own = path.relative_to(root / "pipeline").parts[0].removesuffix(".py")
         if "templates" in path.parts or own == "__init__":
             continue
-        names = found.setdefault(own, set())
+        names = imported.setdefault(own, set())
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module == "pipeline":
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pipeline."):
                 names.add((node.module or "").split(".")[1])
-    return {name: (names & found.keys()) - {name} for name, names in found.items()}
+    return {name: (names & imported.keys()) - {name} for name, names in imported.items()}
 
 
 WHY = {
@@ -301,14 +301,14 @@ TABLES: dict[str, Callable[[], str]] = {
 
 def pages(root: Path = ROOT) -> list[Path]:
     """Return the pages with tables."""
-    found = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
-    return [path for path in found if MARKED.search(path.read_text(encoding="utf-8"))]
+    every = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    return [path for path in every if MARKED.search(path.read_text(encoding="utf-8"))]
 
 
 def written(path: Path) -> str:
     """Return a page with up-to-date tables."""
     text = path.read_text(encoding="utf-8")
-    return MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found[2]]()}\n\n{found[3]}", text)
+    return MARKED.sub(lambda match: f"{match[1]}\n{TABLES[match[2]]()}\n\n{match[3]}", text)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ Reasons = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedRows:
+class AskedRecord:
     """Which rows were asked, and how.
 
     Attributes:
@@ -58,11 +58,11 @@ class RequestedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestNote:
-    """A record and its path; the ids that were left out are read only when needed."""
+class AskedFile:
+    """A file with such a record; the ids that were left out are read only when needed."""
 
     path: Path
-    asked: RequestedRows
+    asked: AskedRecord
 
     def left_out(self) -> dict[str, str]:
         """Return the reason for each id that was left out.
@@ -78,21 +78,21 @@ class RequestNote:
         return {row["id"] for row in rows} - self.left_out().keys()
 
 
-def requested_rows_of(
+def asked_record_of(
     split: Split, by: str, selections: Sequence[Selection], reasons: Iterable[str], **more: Any
-) -> RequestedRows:
+) -> AskedRecord:
     """Return the record of what is asked of a split; `reasons` has one reason for each row left out."""
     from pipeline.version import __version__
 
     left: dict[str, int] = {}
     for reason in reasons:
         left[reason] = left.get(reason, 0) + 1
-    return RequestedRows(
+    return AskedRecord(
         VERSION, __version__, by, split.title, split.tokenizer, split.tags, tuple(selections), left, **more
     )
 
 
-def write_requested(path: Path, asked: RequestedRows, left_out: Reasons) -> None:
+def write_asked(path: Path, asked: AskedRecord, left_out: Reasons) -> None:
     """Write a record, and beside it the ids that were left out, if any."""
     with atomic_write(path) as aside:
         aside.write_text(json.dumps(asdict(asked), indent=1) + "\n", encoding="ascii")
@@ -109,7 +109,7 @@ def left_out_of(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(ASKED) + LEFT_OUT)
 
 
-def note_path(predictions: Path) -> Path:
+def record_path(predictions: Path) -> Path:
     """Return the path of a run's record: ``m.asked.json`` for ``m.jsonl``."""
     return predictions.with_name(f"{predictions.stem}.{ASKED}")
 
@@ -127,20 +127,20 @@ def read_left_out(path: Path) -> dict[str, str]:
     return {row_id: reason for row_id, _, reason in (line.partition("\t") for line in lines)}
 
 
-def read_requested(path: Path) -> RequestNote:
+def read_asked(path: Path) -> AskedFile:
     """Read a record.
 
     Raises:
         PredictionsError: if it cannot be read, or is not such a record.
     """
     try:
-        return RequestNote(path, read_record(path, RequestedRows, PredictionsError))
+        return AskedFile(path, read_record(path, AskedRecord, PredictionsError))
     except (OSError, ValueError) as fault:
-        said = getattr(fault, "strerror", None) or fault
-        raise PredictionsError(f"{str(path)!r} does not say what was asked ({said}): export or run again") from None
+        why = getattr(fault, "strerror", None) or fault
+        raise PredictionsError(f"{str(path)!r} does not say what was asked ({why}): export or run again") from None
 
 
-def requested_in(folder: Path) -> RequestNote:
+def read_asked_in(folder: Path) -> AskedFile:
     """Read the record in an export's folder.
 
     Raises:
@@ -149,11 +149,11 @@ def requested_in(folder: Path) -> RequestNote:
     path = folder / ASKED
     if not path.is_file():
         raise PredictionsError(f"{str(folder)!r} has no {ASKED}: give a folder that `carrara export` wrote")
-    return read_requested(path)
+    return read_asked(path)
 
 
-def requests_for(predictions: Path) -> Iterator[Path]:
+def record_paths(predictions: Path) -> Iterator[Path]:
     """Yield where the record for some predictions may be: beside them, or in a folder above."""
-    yield note_path(predictions)
+    yield record_path(predictions)
     for folder in predictions.absolute().parents:
         yield folder / ASKED

@@ -84,13 +84,13 @@ class Journal(ABC):
                     self._file.write(b"\n")
                     return
 
-    def _append(self, said: Mapping[str, Any]) -> None:
+    def _append(self, record: Mapping[str, Any]) -> None:
         """Write a line.
 
         Raises:
             BuildError: if it cannot be written.
         """
-        line = json.dumps(said).encode() + b"\n"
+        line = json.dumps(record).encode() + b"\n"
         try:
             if self._file.write(line) != len(line):
                 raise OSError(ENOSPC, "No space left on device")

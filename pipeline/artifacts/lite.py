@@ -67,8 +67,8 @@ def lite_counts(tier: str, cells: Iterable[tuple[str, str, int]]) -> dict[Cell, 
 
 def is_lite(row_id: str, cell: Cell, counts: Mapping[Cell, int]) -> bool:
     """Return whether a row is in lite, which has the first rows of each cell, so that smaller sets are nested."""
-    found = NUMBER.fullmatch(row_id)
-    return found is not None and int(found[1]) < counts.get(cell, 0)
+    match = NUMBER.fullmatch(row_id)
+    return match is not None and int(match[1]) < counts.get(cell, 0)
 
 
 def lite_file(tier: str) -> str:

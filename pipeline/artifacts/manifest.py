@@ -156,8 +156,8 @@ def explain_unsealed(folder: Path) -> str:
 
 def _proven_shards(folder: Path) -> tuple[int, int]:
     """Return how many shards of a family are proven, and how many there should be, from the names of the proofs."""
-    found = [int(match[1]) for path in folder.glob("test-*.json") if (match := PROOF_NAME.fullmatch(path.name))]
-    return len(found), max(found, default=0)
+    counts = [int(match[1]) for path in folder.glob("test-*.json") if (match := PROOF_NAME.fullmatch(path.name))]
+    return len(counts), max(counts, default=0)
 
 
 def _named(families: list[str]) -> str:
@@ -425,18 +425,18 @@ def unseal_tier(path: Path, tier: str) -> None:
         write_manifest(path, replace(manifest, tiers=left, totals=Totals.of(kept.totals for kept in left.values())))
 
 
-def differences(said: Any, made: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
+def differences(claimed: Any, actual: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
     """Yield where two values differ as JSON: the place, and both values, shortened."""
     if not place:
-        said, made = (msgspec.json.decode(msgspec.json.encode(each)) for each in (said, made))
-    if isinstance(said, dict) and isinstance(made, dict):
-        for name in dict.fromkeys((*made, *said)):
-            yield from differences(said.get(name), made.get(name), f"{place}.{name}".lstrip("."))
-    elif isinstance(said, list) and isinstance(made, list) and len(said) == len(made):
-        for at, (old, new) in enumerate(zip(said, made, strict=True)):
+        claimed, actual = (msgspec.json.decode(msgspec.json.encode(each)) for each in (claimed, actual))
+    if isinstance(claimed, dict) and isinstance(actual, dict):
+        for name in dict.fromkeys((*actual, *claimed)):
+            yield from differences(claimed.get(name), actual.get(name), f"{place}.{name}".lstrip("."))
+    elif isinstance(claimed, list) and isinstance(actual, list) and len(claimed) == len(actual):
+        for at, (old, new) in enumerate(zip(claimed, actual, strict=True)):
             yield from differences(old, new, f"{place}[{at}]")
-    elif said != made:
-        yield place, _short(said), _short(made)
+    elif claimed != actual:
+        yield place, _short(claimed), _short(actual)
 
 
 def _short(value: Any) -> str:

@@ -54,10 +54,10 @@ def write_with_checksum(path: Path, table: pa.Table, key: str, *, secret: bool =
         with _writer(aside, table.schema, key) as writer:
             writer.add_key_value_metadata({b"carrara.whole": CHECKSUM + BLANK})
             writer.write_table(table)
-        at, _, found = _checksum_of(aside)
+        at, _, checksum = _checksum_of(aside)
         with aside.open("r+b") as file:
             file.seek(at)
-            file.write(found)
+            file.write(checksum)
 
 
 def rewrite(source: Path, path: Path, key: str, changed: Callable[[pa.Table], pa.Table]) -> None:
@@ -125,8 +125,8 @@ def content_key(path: Path) -> str | None:
         raise
     except (OSError, ValueError, pa.ArrowException):
         return None
-    found: bytes | None = metadata.get(KEY)
-    return found.decode(errors="replace") if found else None
+    key: bytes | None = metadata.get(KEY)
+    return key.decode(errors="replace") if key else None
 
 
 def footer(path: Path) -> pq.FileMetaData:
@@ -162,12 +162,12 @@ def is_whole(path: Path, key: str, columns: list[str]) -> bool:
         with prefetched(path):
             if not matches_checksum(path):
                 return False
-            said = footer(path)
+            own_footer = footer(path)
     except FileNotFoundError:
         return False
     except StoreError as fault:
         raise BuildError(read_fault(path, fault)) from fault
-    return (said.metadata or {}).get(KEY) == key.encode() and said.schema.to_arrow_schema().names == columns
+    return (own_footer.metadata or {}).get(KEY) == key.encode() and own_footer.schema.to_arrow_schema().names == columns
 
 
 def matches_checksum(path: Path) -> bool:
@@ -191,8 +191,8 @@ def matches_checksum(path: Path) -> bool:
 
 @lru_cache(maxsize=4096)
 def _matches_checksum(path: Path, *stamp: object) -> bool:
-    _, said, found = _checksum_of(path)
-    return said == found
+    _, stored, computed = _checksum_of(path)
+    return stored == computed
 
 
 def _checksum_of(path: Path) -> tuple[int, bytes, bytes]:

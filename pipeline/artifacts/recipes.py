@@ -59,14 +59,14 @@ def _name(recipe: Recipe) -> tuple[str, ...]:
 
 def _readable_recipes(out: Path, mended: str) -> list[Recipe]:
     """Return the recipes of a folder; that of the tier `mended`, which is about to be built, may be broken."""
-    found = []
+    recipes = []
     for path in _recipe_files(out):
         try:
-            found.append(_read(path))
+            recipes.append(_read(path))
         except BuildError as fault:
             if path != recipe_path(out, mended) or denied(fault.__cause__ or fault):
                 raise
-    return found
+    return recipes
 
 
 def read_recipes(out: Path) -> list[Recipe]:

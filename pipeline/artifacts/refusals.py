@@ -15,7 +15,7 @@ FULL = frozenset(
 """Finish reasons and error codes for a request that does not fit the model's window."""
 HELD = frozenset({"content_filter", "refusal", "safety"})
 """Finish reasons of a reply that was filtered or refused."""
-SAID = 200
+LONGEST_MESSAGE = 200
 """Characters of a server's message that are kept."""
 
 FITS_NOT = re.compile(
@@ -64,15 +64,15 @@ def error_words(raw: str) -> tuple[str, str]:
     if not isinstance(body, Mapping):
         return "", ""
     error = next((body[name] for name in ("error", "message", "detail") if body.get(name)), None)
-    told = error if isinstance(error, Mapping) else body
+    source = error if isinstance(error, Mapping) else body
     words = error.get("message") or error.get("code") if isinstance(error, Mapping) else error
     if not words:
         return "", ""
-    more = [str(told[name]) for name in ("code", "type", "error_type") if isinstance(told.get(name), str | int)]
+    more = [str(source[name]) for name in ("code", "type", "error_type") if isinstance(source.get(name), str | int)]
     return _line(words), " ".join([_line(words), *more])
 
 
 def _line(words: Any) -> str:
     """Return a message as one line, shortened."""
     text = words if isinstance(words, str) else json.dumps(words)
-    return " ".join(text.split())[:SAID]
+    return " ".join(text.split())[:LONGEST_MESSAGE]

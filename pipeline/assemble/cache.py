@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipeline.assemble.cutter import cutter
+from pipeline.assemble.cutter import cutter_for
 from pipeline.assemble.plan import Cut, Home, Plan, RowPlan, row_streams
 from pipeline.caches import clear_caches, register
 from pipeline.executors.memory import give_back, most_allowed, resident, without_collection
@@ -178,7 +178,7 @@ def evict(home: Home, profile: Profile | None = None) -> None:
     fresh = profile not in (None, _counted[0])
     _counted[0] = profile or _counted[0]
     if fresh and resident() > room:
-        cutter.cache_clear()
+        cutter_for.cache_clear()
         close_counters()
         gc.collect()
         _give_back()

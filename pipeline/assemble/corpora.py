@@ -13,7 +13,7 @@ from pipeline.tasks import task_of
 from pipeline.tasks.base import CorpusKnob, Task
 
 
-def with_corpora(recipe: Recipe, given: Sequence[FrozenCorpus]) -> Recipe:
+def with_corpora(recipe: Recipe, corpora: Sequence[FrozenCorpus]) -> Recipe:
     """Return a recipe whose strata use the given corpora wherever a task can.
 
     A stratum that names one of them by its digest keeps it.
@@ -21,9 +21,9 @@ def with_corpora(recipe: Recipe, given: Sequence[FrozenCorpus]) -> Recipe:
     Raises:
         RecipeError: if no stratum uses a corpus, if two fit one, or if a stratum names another than the one that fits.
     """
-    strata = tuple(_with_one(cell, given) for cell in recipe.strata)
+    strata = tuple(_with_one(cell, corpora) for cell in recipe.strata)
     used = {cell.knob("corpus", "") for cell in strata}
-    for one in given:
+    for one in corpora:
         if one.digest not in used:
             raise RecipeError(
                 f"no family of {recipe.release} uses a corpus of {_joined(sorted(one.tables), 'and')}: leave out "
@@ -32,9 +32,9 @@ def with_corpora(recipe: Recipe, given: Sequence[FrozenCorpus]) -> Recipe:
     return replace(recipe, strata=strata)
 
 
-def _with_one(cell: Stratum, given: Sequence[FrozenCorpus]) -> Stratum:
+def _with_one(cell: Stratum, corpora: Sequence[FrozenCorpus]) -> Stratum:
     """Return a stratum with the corpus that fits it, if any."""
-    fit = [one for one in given if one.fits(_tables(task_of(cell)), cell.complexity)]
+    fit = [one for one in corpora if one.fits(_tables(task_of(cell)), cell.complexity)]
     named = str(cell.knob("corpus", ""))
     if not fit or named in {one.digest for one in fit}:
         return cell

@@ -22,7 +22,7 @@ from pipeline.typed import (
     TIERS,
 )
 
-MARKED = ("demo", "relevant", "match", "decoy", "anchor")
+NEEDLE_ROLES = ("demo", "relevant", "match", "decoy", "anchor")
 """Roles of segments that a row marks as needles."""
 LABELS = {"system": "System", "user": "User", "assistant": "Model", "call": "Call", "tool": "Result"}
 
@@ -90,12 +90,12 @@ class Joined:
     def _fixed(self, pieces: Sequence[Piece], depth: float | None) -> None:
         for piece in pieces:
             tokens = self.tokens_of((piece,), opens=not self.parts)
-            if piece.role in MARKED:
-                self.needles.append(self._needle(piece, self._said(piece, tokens), depth))
+            if piece.role in NEEDLE_ROLES:
+                self.needles.append(self._needle(piece, self._text_tokens(piece, tokens), depth))
             self._add(piece)
             self.tokens += tokens
 
-    def _said(self, piece: Piece, tokens: int) -> int:
+    def _text_tokens(self, piece: Piece, tokens: int) -> int:
         """Return the tokens of a piece's text alone; `tokens` of a request include what the template adds for it."""
         return self.tokens_of((replace(piece, turn="assistant"),)) if piece.turn else tokens
 
@@ -157,7 +157,7 @@ class JoinedCalls(Joined):
 
     def _fixed(self, pieces: Sequence[Piece], depth: float | None) -> None:
         tokens = 0 if depth is None else self.tokens_of(pieces)
-        start, role = self.chars, next((piece.role for piece in pieces if piece.role in MARKED), None)
+        start, role = self.chars, next((piece.role for piece in pieces if piece.role in NEEDLE_ROLES), None)
         for piece in pieces:
             self._add(piece)
         if role:
@@ -285,14 +285,14 @@ class Cutter:
             key, prompt = layout.numbering.key(key, places), layout.numbering.prompt(prompt, places)
         self._assert_answerable(sample, key, max_new)
         self.profile.check_calls(sum(role == CALL for role, _ in joined.messages), f"{sample.stratum}, row {sample.id}")
-        told = {**task.packed_metadata(sample, places), **task.filled(sample, packing.units)}
+        packed = {**task.packed_metadata(sample, places), **task.filled(sample, packing.units)}
         row = {
             **labels(task, sample, self.profile.name, self.frame),
             **self._tokens(joined, context, max_new),
             "question": sample.question,
             "answer_prefix": "",
             **key.columns(),
-            **_text_columns(joined, prompt, task, sample, key, {**told, "canary": self.canary}),
+            **_text_columns(joined, prompt, task, sample, key, {**packed, "canary": self.canary}),
         }
         self._assert_exact(row, joined.messages)
         return row
@@ -344,7 +344,7 @@ class Cutter:
 
 
 @lru_cache(maxsize=3)
-def cutter(profile: Profile, frame: str, canary: str = CANARY) -> Cutter:
+def cutter_for(profile: Profile, frame: str, canary: str = CANARY) -> Cutter:
     """Return this process's cutter for a profile, a frame and a canary."""
     return Cutter(profile, frame, canary)
 
@@ -383,10 +383,10 @@ def rounded(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, 6) for name, value in values.items()}
 
 
-def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, told: Mapping[str, Any]) -> Row:
-    """Return the columns of text and metadata; `told` is metadata that depends on the packed prompt."""
+def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, packed: Mapping[str, Any]) -> Row:
+    """Return the columns of text and metadata; `packed` is metadata that depends on the packed prompt."""
     metadata = {
-        **told,
+        **packed,
         **({} if task.proof == "solved" else {"proof": task.proof}),
         "knobs": dict(sample.stratum.knobs),
         "latent": dict(sample.latent),

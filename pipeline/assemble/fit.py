@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.assemble.cache import DRAWN, layout_of
-from pipeline.assemble.cutter import Cutter, cutter
+from pipeline.assemble.cutter import Cutter, cutter_for
 from pipeline.assemble.jobs import draw_sample, pool_of
 from pipeline.assemble.plan import Home, Plan, RowPlan
 from pipeline.errors import FitError
@@ -20,11 +20,11 @@ from pipeline.turns import CALL
 
 PROBES = 3
 """Rows per stratum that are laid out."""
-SAFETY = 3
+LARGEST_UNITS = 3
 """How many of the largest filler units there must be room for."""
 LONGEST = 128
 """How many of the units with the most characters are counted to find the one with the most tokens."""
-WEIGHED, SPREAD = 512, 1.03
+SAMPLED_UNITS, CALL_MARGIN = 512, 1.03
 """Units that are sampled for their tokens per tool call, and a factor by which a row may have more calls."""
 
 
@@ -49,30 +49,30 @@ class FitJob:
         plan, probed = self.plan, dict[Stratum, list[Layout]]()
         longest = {spec.name: pool_of(plan, spec).longest(LONGEST) for spec in plan.pools(self.family)}
         for profile in self.profiles:
-            knife = cutter(profile, plan.recipe.frame)
-            largest = {name: int(knife.unit_tokens(units).max()) for name, units in longest.items()}
+            cutter = cutter_for(profile, plan.recipe.frame)
+            largest = {name: int(cutter.unit_tokens(units).max()) for name, units in longest.items()}
             for cell in _tightest(plan.recipe.of_family(self.family), profile):
                 if cell not in probed:
                     probed[cell] = [_probe(plan, cell, index) for index in range(min(PROBES, cell.total))]
-                needed = SAFETY * max(largest[spec.name] for spec in plan.task(cell).pools(cell))
-                if fault := _fault(plan, cell, probed[cell], knife, needed):
+                needed = LARGEST_UNITS * max(largest[spec.name] for spec in plan.task(cell).pools(cell))
+                if fault := _fault(plan, cell, probed[cell], cutter, needed):
                     return fault
-            if fault := self._calls_fault(knife):
+            if fault := self._calls_fault(cutter):
                 return fault
         return None
 
-    def _calls_fault(self, knife: Cutter) -> FitError | None:
+    def _calls_fault(self, cutter: Cutter) -> FitError | None:
         """Return the error for the first stratum with more tool calls than the profile can send, or None."""
         cells = [cell for cell in self.plan.recipe.of_family(self.family) if task_of(cell).has_calls]
-        if not cells or not (knife.profile.template.tools and knife.profile.template.tools.most_calls):
+        if not cells or not (cutter.profile.template.tools and cutter.profile.template.tools.most_calls):
             return None
         for cell in cells:
             (spec,) = self.plan.task(cell).pools(cell)
-            units = pool_of(self.plan, spec).take(np.arange(WEIGHED), facts=False)
+            units = pool_of(self.plan, spec).take(np.arange(SAMPLED_UNITS), facts=False)
             called = sum(piece.turn == CALL for unit in units for piece in unit.pieces)
-            each = int(knife.unit_tokens(units).sum()) / called
+            each = int(cutter.unit_tokens(units).sum()) / called
             try:
-                knife.profile.check_calls(int(SPREAD * knife.profile.window(cell.length) / each), str(cell))
+                cutter.profile.check_calls(int(CALL_MARGIN * cutter.profile.window(cell.length) / each), str(cell))
             except FitError as fault:
                 return fault
         return None
@@ -106,25 +106,25 @@ def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
     return layout_of(plan, DRAWN.keep(plan, draw_sample(plan, RowPlan(cell, index, ""))))
 
 
-def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> FitError | None:
-    max_new = knife.profile.reply_tokens(plan.recipe.reserve, task_of(cell).room_of(cell))
-    room = knife.profile.window(cell.length) - max_new - max(map(knife.fixed_tokens, layouts))
-    least = max(_least_tokens(plan, cell, layout, knife) for layout in layouts)
+def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], cutter: Cutter, needed: int) -> FitError | None:
+    max_new = cutter.profile.reply_tokens(plan.recipe.reserve, task_of(cell).room_of(cell))
+    room = cutter.profile.window(cell.length) - max_new - max(map(cutter.fixed_tokens, layouts))
+    least = max(_least_tokens(plan, cell, layout, cutter) for layout in layouts)
     if room >= needed + least:
         return None
     why = "three times its largest unit"
     if least:
         why = f"enough to settle the answer, and {why}"
     return FitError(
-        f"{cell} does not fit profile {knife.profile.name}: {room} tokens are left for filler, but {needed + least} "
+        f"{cell} does not fit profile {cutter.profile.name}: {room} tokens are left for filler, but {needed + least} "
         f"are needed ({why}): drop this length from the recipe, or lower shots or reserve ({max_new})"
     )
 
 
-def _least_tokens(plan: Plan, cell: Stratum, layout: Layout, knife: Cutter) -> int:
+def _least_tokens(plan: Plan, cell: Stratum, layout: Layout, cutter: Cutter) -> int:
     """Return the tokens of the filler that a row needs to have an answer."""
     filler = layout.filler
     if not filler.least:
         return 0
     spec = next(spec for spec in plan.task(cell).pools(cell) if spec.name == filler.pool)
-    return int(knife.unit_tokens(pool_of(plan, spec).take(filler.order.take(filler.least), facts=False)).sum())
+    return int(cutter.unit_tokens(pool_of(plan, spec).take(filler.order.take(filler.least), facts=False)).sum())

@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from pipeline.artifacts.parquet import is_done, is_whole, matches_checksum, read_table, write_rows, write_with_checksum
 from pipeline.assemble.cache import DRAWN, LAYOUTS, layout_of
-from pipeline.assemble.cutter import Cutter, Stock, cutter
+from pipeline.assemble.cutter import Cutter, Stock, cutter_for
 from pipeline.assemble.packing import Counts
 from pipeline.assemble.plan import Cut, Home, Plan, RowPlan, Shard, row_streams
-from pipeline.assemble.pools import BUDGET, SAID, UNIT_SCHEMA, Pool, PoolCache
+from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, UNIT_TEXT, Pool, PoolCache
 from pipeline.caches import lru_cache, register
 from pipeline.errors import CorruptError
 from pipeline.profiles import Profile
@@ -119,14 +119,16 @@ def _unit_table(plan: Plan, spec: PoolSpec) -> pa.Table:
 
 
 def _count_table(plan: Plan, spec: PoolSpec, profile: Profile) -> pa.Table:
-    counts = counted_pool(read_pool(plan, spec), cutter(profile, plan.recipe.frame))
+    counts = counted_pool(read_pool(plan, spec), cutter_for(profile, plan.recipe.frame))
     return pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA)
 
 
-def counted_pool(pool: Pool, knife: Cutter) -> Counts:
+def counted_pool(pool: Pool, cutter: Cutter) -> Counts:
     """Return the tokens of each unit of a pool in the middle of a prompt."""
     parts = (
-        map(knife.text_tokens, pool.plain_texts()) if pool.plain else map(knife.unit_tokens, pool.batches(facts=False))
+        map(cutter.text_tokens, pool.plain_texts())
+        if pool.plain
+        else map(cutter.unit_tokens, pool.batches(facts=False))
     )
     return np.concatenate([*parts])
 
@@ -223,7 +225,7 @@ def read_pool(plan: Plan, spec: PoolSpec) -> Pool:
 
 
 def _opened_pool(path: Path) -> Pool:
-    return Pool(read_input(path, SAID), lambda: read_input(path, ["facts"]))
+    return Pool(read_input(path, UNIT_TEXT), lambda: read_input(path, ["facts"]))
 
 
 @lru_cache(maxsize=8)
@@ -296,5 +298,5 @@ def cut_row(plan: Plan, sample: Sample, profile: Profile, layout: Layout | None 
     own, _ = row_streams(plan, sample.stratum, sample.index)
     spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
     stock = Stock(read_pool(plan, spec), read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))
-    knife = cutter(profile, plan.recipe.frame)
-    return knife.cut(task, sample, layout, stock, own.of("packing"), plan.recipe.reserve)
+    cutter = cutter_for(profile, plan.recipe.frame)
+    return cutter.cut(task, sample, layout, stock, own.of("packing"), plan.recipe.reserve)

@@ -185,14 +185,14 @@ def _packing(units: NDArray[np.int64], before: Counts, slots: list[int]) -> Pack
 
 def _slots(before: Counts, wanted: Sequence[float]) -> list[int]:
     """Return the boundaries nearest to some non-decreasing depths; of two equally near, the first."""
-    found: list[int] = []
+    slots: list[int] = []
     wants = [depth * float(before[-1]) for depth in wanted]
     for want, place in zip(wants, np.searchsorted(before, wants).tolist(), strict=True):
-        least = found[-1] if found else 0
+        least = slots[-1] if slots else 0
         right = max(least, place)
         left = max(least, right - 1)
-        found.append(left if want - before[left] <= before[right] - want else right)
-    return found
+        slots.append(left if want - before[left] <= before[right] - want else right)
+    return slots
 
 
 def _slots_at(units: NDArray[np.int64], filler: Filler, at: Sequence[int | None]) -> list[int]:

@@ -77,14 +77,14 @@ class Rows(Sequence[RowPlan]):
     def _row(self, place: int) -> RowPlan:
         cell, index = self._cells[self._cell[place]], self._index[place]
         number = place - self._starts[cell.length, cell.subtask]
-        told = f"{index:04d}" + "ba"[cell.complexity] if task_of(cell).paired else f"{number:04d}"
-        return RowPlan(cell, index, _name(self._recipe, cell, told))
+        number_in_name = f"{index:04d}" + "ba"[cell.complexity] if task_of(cell).paired else f"{number:04d}"
+        return RowPlan(cell, index, _name(self._recipe, cell, number_in_name))
 
 
 def numbered(recipe: Recipe, cells: Sequence[Stratum]) -> Rows:
     """Return the rows of a family's strata by length and subtask, mixed over complexities.
 
-    Rows are numbered in this order. Both rows of a pair have the pair's number and are neighbors in random order.
+    Rows are numbered in this order. Both rows of a pair have the pair's number and are neighbours in random order.
     """
     return Rows(recipe, cells, _ordered(recipe, cells))
 
@@ -151,9 +151,9 @@ def placed_names(ids: Iterable[str]) -> list[str]:
     seen: set[str] = set()
     names = []
     for each in ids:
-        if found := PAIRED.fullmatch(each):
-            pair = found[1] + found[2]
-            names.append(found[1] + ("b" if pair in seen else "a") + found[2])
+        if match := PAIRED.fullmatch(each):
+            pair = match[1] + match[2]
+            names.append(match[1] + ("b" if pair in seen else "a") + match[2])
             seen.add(pair)
         else:
             names.append(each)
@@ -484,7 +484,7 @@ def stale_shards(plan: Plan, profile: Profile) -> Iterator[Path]:
                 yield path
 
 
-def owned_folders(plan: Plan, profile: Profile) -> list[Path]:
+def owned_files(plan: Plan, profile: Profile) -> list[Path]:
     """Return every file that a recipe makes for a profile."""
     files = [recipe_path(plan.out, plan.recipe.tier), manifest_path(plan.out, profile.name)]
     for family in plan.recipe.families:

@@ -30,7 +30,7 @@ UNIT_SCHEMA = pa.schema(
         ("facts", pa.list_(pa.string())),
     ]
 )
-SAID = UNIT_SCHEMA.names[:-1]
+UNIT_TEXT = UNIT_SCHEMA.names[:-1]
 """The columns of the text, without facts."""
 BATCH = 4096
 """How many units are Python objects at a time."""
@@ -46,14 +46,14 @@ class Pool:
     Facts take as much memory as text, so `read_facts` reads their column only when they are first needed.
     """
 
-    def __init__(self, said: pa.Table, read_facts: Callable[[], pa.Table] | None = None) -> None:
-        self._said, self._read_facts = said, read_facts
+    def __init__(self, columns: pa.Table, read_facts: Callable[[], pa.Table] | None = None) -> None:
+        self._columns, self._read_facts = columns, read_facts
 
     @cached_property
     def table(self) -> pa.Table:
         """All columns of all units."""
-        facts = self._read_facts() if self._read_facts else self._said
-        return pa.table([*(self._said.column(name) for name in SAID), facts.column("facts")], UNIT_SCHEMA)
+        facts = self._read_facts() if self._read_facts else self._columns
+        return pa.table([*(self._columns.column(name) for name in UNIT_TEXT), facts.column("facts")], UNIT_SCHEMA)
 
     @classmethod
     def of(cls, units: Iterable[Unit]) -> Pool:
@@ -64,7 +64,7 @@ class Pool:
 
     def __len__(self) -> int:
         """Return the number of units."""
-        return int(self._said.num_rows)
+        return int(self._columns.num_rows)
 
     def __getitem__(self, place: int) -> Unit:
         """Return one unit; for many, `take` is faster."""
@@ -76,30 +76,30 @@ class Pool:
 
     def batches(self, *, facts: bool = True) -> Iterator[list[Unit]]:
         """Yield all units in batches; without `facts` their facts are left out."""
-        table = self.table if facts else self._said.select(SAID)
+        table = self.table if facts else self._columns.select(UNIT_TEXT)
         for start in range(0, len(self), BATCH):
             yield _units(table.slice(start, BATCH))
 
     def take(self, places: Indices, *, facts: bool = True) -> list[Unit]:
         """Return the units at some places; without `facts` their facts are left out."""
-        return _units((self.table if facts else self._said.select(SAID)).take(pa.array(places)))
+        return _units((self.table if facts else self._columns.select(UNIT_TEXT)).take(pa.array(places)))
 
     @cached_property
     def plain(self) -> bool:
         """Whether each unit is one piece and not a real turn."""
-        return not self.spoken and bool(np.all(pc.list_value_length(self._said.column("text")).to_numpy() == 1))
+        return not self.spoken and bool(np.all(pc.list_value_length(self._columns.column("text")).to_numpy() == 1))
 
     def plain_texts(self) -> Iterator[list[str]]:
         """Yield the texts of a plain pool in batches, in half the time that units take."""
-        flat = pc.list_flatten(self._said.column("text"))
+        flat = pc.list_flatten(self._columns.column("text"))
         for start in range(0, len(self), BATCH):
             yield flat.slice(start, BATCH).to_numpy().tolist()
 
     def texts(self, places: Indices) -> list[str]:
         """Return the texts of the units at some places, with their pieces joined."""
         if self._is_small:
-            found: list[str] = self._texts[places].tolist()
-            return found
+            texts: list[str] = self._texts[places].tolist()
+            return texts
         return self._gathered(places)
 
     @cached_property
@@ -108,7 +108,7 @@ class Pool:
         return np.array(self._gathered(np.arange(len(self))), dtype=np.object_)
 
     def _gathered(self, places: Indices) -> list[str]:
-        taken = self._said.column("text").take(pa.array(places))
+        taken = self._columns.column("text").take(pa.array(places))
         flat: list[str] = pc.list_flatten(taken).to_numpy().tolist()
         if len(flat) == len(places):
             return flat
@@ -118,8 +118,8 @@ class Pool:
     def turns(self, places: Indices) -> list[list[tuple[str, str]]]:
         """Return the role and text of each turn of the units at some places, for a pool that is `spoken`."""
         if self._is_small:
-            found: list[list[tuple[str, str]]] = self._turns[places].tolist()
-            return found
+            turns: list[list[tuple[str, str]]] = self._turns[places].tolist()
+            return turns
         return self._spoken_at(places)
 
     @cached_property
@@ -130,7 +130,7 @@ class Pool:
         return turns
 
     def _spoken_at(self, places: Indices) -> list[list[tuple[str, str]]]:
-        taken = self._said.select(["turn", "text"]).take(pa.array(places))
+        taken = self._columns.select(["turn", "text"]).take(pa.array(places))
         each = zip(_lists(taken.column("turn")), _lists(taken.column("text")), strict=True)
         return [list(zip(roles, texts, strict=True)) for roles, texts in each]
 
@@ -139,7 +139,7 @@ class Pool:
         return self.take(np.argsort(-self._lengths(), kind="stable")[:count], facts=False)
 
     def _lengths(self) -> NDArray[np.int64]:
-        texts = self._said.column("text")
+        texts = self._columns.column("text")
         before = np.concatenate([[0], np.cumsum(pc.utf8_length(pc.list_flatten(texts)).to_numpy())])
         ends = np.cumsum(pc.list_value_length(texts).to_numpy())
         return np.asarray(np.diff(before[ends], prepend=0), dtype=np.int64)
@@ -147,21 +147,21 @@ class Pool:
     @property
     def size(self) -> int:
         """The approximate bytes that the pool takes now, including texts that may be kept as Python objects."""
-        known = self.__dict__.get("table", self._said)
-        return int(known.nbytes) + self._said_bytes * self._is_small
+        known = self.__dict__.get("table", self._columns)
+        return int(known.nbytes) + self._text_bytes * self._is_small
 
     @cached_property
-    def _said_bytes(self) -> int:
-        return int(self._said.select(SAID).nbytes)
+    def _text_bytes(self) -> int:
+        return int(self._columns.select(UNIT_TEXT).nbytes)
 
     @property
     def _is_small(self) -> bool:
-        return self._said_bytes <= SMALL
+        return self._text_bytes <= SMALL
 
     @cached_property
     def spoken(self) -> bool:
         """Whether the units are real turns."""
-        turns = pc.list_flatten(self._said.column("turn"))
+        turns = pc.list_flatten(self._columns.column("turn"))
         return bool(turns.null_count < len(turns))
 
 
@@ -254,11 +254,11 @@ def _listed(edges: pa.Array, values: Sequence[str | None]) -> pa.ListArray:
 
 
 def _units(table: pa.Table) -> list[Unit]:
-    said = zip(*(_lists(table.column(name)) for name in SAID), strict=True)
+    pieces = zip(*(_lists(table.column(name)) for name in UNIT_TEXT), strict=True)
     facts = _lists(table.column("facts")) if "facts" in table.column_names else repeat(())
     return [
         Unit(tuple(map(Piece, texts, roles, turns)), tuple(stated))
-        for (texts, roles, turns), stated in zip(said, facts, strict=False)
+        for (texts, roles, turns), stated in zip(pieces, facts, strict=False)
     ]
 
 

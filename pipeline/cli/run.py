@@ -16,12 +16,12 @@ from typing import Any
 import click
 
 from pipeline.artifacts.asked import (
-    RequestedRows,
+    AskedRecord,
+    asked_record_of,
     left_out_of,
-    note_path,
-    read_requested,
-    requested_rows_of,
-    write_requested,
+    read_asked,
+    record_path,
+    write_asked,
 )
 from pipeline.artifacts.split import Selection, Split
 from pipeline.cli.costs import Costs, Rates, cost_lines, rate_options, reply_tokens
@@ -72,7 +72,7 @@ def tell(
         ("failed, resent by the next run", found.failed.keys()),
         ("cut off at max_new_tokens", kept.cut & asked),
         ("tool calls instead of an answer, scored 0", kept.called & asked),
-        (f"left out by --max-length {most}, named in {left_out_of(note_path(out))}", left),
+        (f"left out by --max-length {most}, named in {left_out_of(record_path(out))}", left),
     ):
         if ids:
             say(f"{what}: {_by_length(rows, ids)}")
@@ -301,18 +301,18 @@ def _note(
     Raises:
         PredictionsError: if earlier runs had other settings.
     """
-    path, selections, before = note_path(out), [selection], dict[str, str]()
+    path, selections, before = record_path(out), [selection], dict[str, str]()
     if path.is_file() and out.is_file() and out.stat().st_size:
-        note = read_requested(path)
+        note = read_asked(path)
         _check_same(out, note.asked, settings)
         selections = list(dict.fromkeys([*note.asked.selections, selection]))
         now = {row["id"] for row in split.rows(["id"], selection)}
         before = {row_id: why for row_id, why in note.left_out().items() if row_id in left or row_id not in now}
     reasons = before | dict.fromkeys(left, f"longer than --max-length {most}")
-    write_requested(path, requested_rows_of(split, BY, selections, reasons.values(), settings=settings), reasons)
+    write_asked(path, asked_record_of(split, BY, selections, reasons.values(), settings=settings), reasons)
 
 
-def _check_same(out: Path, asked: RequestedRows, settings: Mapping[str, str]) -> None:
+def _check_same(out: Path, asked: AskedRecord, settings: Mapping[str, str]) -> None:
     for name in sorted((asked.settings.keys() | settings.keys()) - set(SAME)):
         before, now = asked.settings.get(name, "none"), settings.get(name, "none")
         if before != now:

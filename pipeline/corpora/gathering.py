@@ -25,9 +25,9 @@ class CorpusBuilder:
         self.questions: dict[str, Question] = {}
         self._ids: dict[tuple[str, str], str] = {}
         self._seen: dict[tuple[str | None, str], str | None] = {}
-        self._found: dict[str, str] = {}
+        self._searched: dict[str, str] = {}
 
-    def put(self, where: str, title: object, text: object, given: object) -> str | None:
+    def add_passage(self, where: str, title: object, text: object, given_id: object) -> str | None:
         """Add a passage and return its id, or note a fault and return None; passages with the same words share an id.
 
         Different passages may be given the same id, as in dumps cut into blocks; numbers are then added to it.
@@ -36,58 +36,58 @@ class CorpusBuilder:
             self.source.fault(where, f"a passage has the text {shortened(text)} and the title {shortened(title)}")
             return None
         if (title, text) not in self._seen:
-            self._seen[title, text] = self._put(where, title or "", text, given)
+            self._seen[title, text] = self._add_passage(where, title or "", text, given_id)
         return self._seen[title, text]
 
-    def _put(self, where: str, title: str, text: str, given: object) -> str | None:
+    def _add_passage(self, where: str, title: str, text: str, given_id: object) -> str | None:
         key = one_line(self.source.text(title)), one_line(self.source.text(text))
         if key not in self._ids:
             if fault := text_fault(key[1]) or (text_fault(key[0], LONGEST_TITLE) if key[0] else ""):
-                self.source.fault(where, f"passage {shortened(given)}: {fault}")
+                self.source.fault(where, f"passage {shortened(given_id)}: {fault}")
                 return None
-            named = isinstance(given, str | int) and not text_fault(str(given), LONGEST_TITLE)
-            self._ids[key] = self._free(str(given) if named else "")
+            named = isinstance(given_id, str | int) and not text_fault(str(given_id), LONGEST_TITLE)
+            self._ids[key] = self._free(str(given_id) if named else "")
             self.passages[self._ids[key]] = Passage(self._ids[key], *key)
         return self._ids[key]
 
-    def _free(self, given: str) -> str:
+    def _free(self, given_id: str) -> str:
         """Return an unused id."""
-        name = given or f"p{len(self.passages)}"
+        name = given_id or f"p{len(self.passages)}"
         number = 2
         while name in self.passages:
-            name, number = f"{given or 'p'}-{number}", number + 1
+            name, number = f"{given_id or 'p'}-{number}", number + 1
         return name
 
     def holding(self, passage: str, forms: tuple[str, ...]) -> bool:
         """Return whether a passage contains one of some answers, given as `searched` returns them."""
-        if passage not in self._found:
+        if passage not in self._searched:
             one = self.passages[passage]
-            self._found[passage] = searched(f"{one.title} {one.text}")
-        return holds(self._found[passage], forms)
+            self._searched[passage] = searched(f"{one.title} {one.text}")
+        return holds(self._searched[passage], forms)
 
     def answers(self, where: str, groups: Iterable[Sequence[object]]) -> tuple[tuple[str, ...], ...] | None:
         """Return groups of accepted answers in one line each; if a group has no usable form, note a fault: None.
 
         Forms that have no words, or are too long for a reply, are left out if another form of the group remains.
         """
-        found = []
+        accepted = []
         for forms in groups:
-            said = [one_line(self.source.text(str(form))) for form in forms if isinstance(form, str | int)]
-            fit = [form for form in said if searched(form).strip() and not text_fault(form) and _short(form)]
+            cleaned_forms = [one_line(self.source.text(str(form))) for form in forms if isinstance(form, str | int)]
+            fit = [form for form in cleaned_forms if searched(form).strip() and not text_fault(form) and _short(form)]
             if not fit:
-                long = f" in at most {LONGEST_ANSWER} bytes" if any(map(str.strip, said)) else ""
+                long = f" in at most {LONGEST_ANSWER} bytes" if any(map(str.strip, cleaned_forms)) else ""
                 self.source.fault(where, f"the answer {shortened(list(forms))} is empty: give words{long}")
                 return None
-            found.append(tuple(dict.fromkeys(fit)))
-        return tuple(found)
+            accepted.append(tuple(dict.fromkeys(fit)))
+        return tuple(accepted)
 
-    def ask(self, where: str, question: Question) -> None:
+    def add_question(self, where: str, question: Question) -> None:
         """Add a question, or note a fault.
 
         Its passages must be known, and at least one of those in `gold` must contain an answer, if there are answers.
         """
-        said = one_line(self.source.text(question.question))
-        if fault := text_fault(said, LONGEST_QUESTION):
+        text = one_line(self.source.text(question.question))
+        if fault := text_fault(text, LONGEST_QUESTION):
             self.source.fault(where, f"the question: {fault}")
         elif fault := text_fault(question.id, LONGEST_QUESTION):
             self.source.fault(where, f"the id {shortened(question.id)}: {fault}")
@@ -96,10 +96,10 @@ class CorpusBuilder:
         elif question.id in self.questions:
             self.source.fault(where, f"the id {shortened(question.id)} stands twice")
         elif question.answers and not any(self.holding(one, forms_of(question.answers)) for one in question.gold):
-            self.source.fault(where, f"no passage that is needed holds an answer to {shortened(said)}")
+            self.source.fault(where, f"no passage that is needed holds an answer to {shortened(text)}")
         else:
             table = {name: getattr(question, name) for name in ("answers", "gold", "ranked", "grades", "shown")}
-            self.questions[question.id] = Question(question.id, said, **table)
+            self.questions[question.id] = Question(question.id, text, **table)
 
     def corpus(self) -> Corpus:
         """Return the corpus. If there are more than `most` passages, those that no question names are sampled."""
@@ -123,10 +123,10 @@ def forms_of(answers: Iterable[Iterable[str]]) -> tuple[str, ...]:
 
 def contexts(source: Source, where: str, record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]] | None:
     """Return a field that lists passages; otherwise note a fault and return None."""
-    found = record.get(name)
-    if isinstance(found, list) and found and all(isinstance(one, dict) for one in found):
-        return found
-    source.fault(where, f"{name} is {shortened(found)}: give a list of passages")
+    passages = record.get(name)
+    if isinstance(passages, list) and passages and all(isinstance(one, dict) for one in passages):
+        return passages
+    source.fault(where, f"{name} is {shortened(passages)}: give a list of passages")
     return None
 
 

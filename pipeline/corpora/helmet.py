@@ -29,7 +29,7 @@ POPULAR = 3.0
 FEW = 3
 """The most passages per row in HELMET's files of demonstrations."""
 MOVED = 4
-"""The most needed passages that can be recognized by their changing places."""
+"""The most needed passages that can be recognised by their changing places."""
 
 
 def helmet(source: Source) -> Iterator[tuple[str, Corpus]]:
@@ -37,36 +37,38 @@ def helmet(source: Source) -> Iterator[tuple[str, Corpus]]:
     yield from _kilt(source)
     yield from _rerank(source)
     for path in source.files("*.json"):
-        if found := ALCE.fullmatch(path.name):
-            yield f"alce-{found['source']}", _alce(source, path)
+        if match := ALCE.fullmatch(path.name):
+            yield f"alce-{match['source']}", _alce(source, path)
 
 
 def _longest(source: Source, pattern: re.Pattern[str]) -> dict[tuple[str, bool], Path]:
     """Return for each source and use (shown or asked) the file with the most passages per row."""
-    found: dict[tuple[str, bool], tuple[int, Path]] = {}
+    longest: dict[tuple[str, bool], tuple[int, Path]] = {}
     for path in source.files("*.jsonl"):
         if match := pattern.fullmatch(path.name):
             named, size = match.groupdict(), int(match["k"])
             shown = named.get("part") == "train" or size <= FEW
             key = named.get("source") or "msmarco", shown
-            if key not in found or size > found[key][0]:
-                found[key] = size, path
-    return {key: path for key, (_, path) in found.items()}
+            if key not in longest or size > longest[key][0]:
+                longest[key] = size, path
+    return {key: path for key, (_, path) in longest.items()}
 
 
 def _kilt(source: Source) -> Iterator[tuple[str, Corpus]]:
     files = _longest(source, KILT)
     for name in sorted({name for name, shown in files if not shown}):
-        shelf = CorpusBuilder(source)
+        builder = CorpusBuilder(source)
         for shown in (False, True):
             if path := files.get((name, shown)):
-                for asked in _asked(shelf, path, popular=POPULAR if name == "popqa" else math.inf).values():
-                    asked.put(shelf, several=name == "hotpotqa", shown=shown)
-        yield f"kilt-{name}", shelf.corpus()
+                for asked in _rows_by_question(
+                    builder, path, popular=POPULAR if name == "popqa" else math.inf
+                ).values():
+                    asked.add_to(builder, several=name == "hotpotqa", shown=shown)
+        yield f"kilt-{name}", builder.corpus()
 
 
 @dataclass
-class _Asked:
+class _QuestionRows:
     """The rows of one question: the question, and the passages of each row in order."""
 
     where: str
@@ -76,17 +78,17 @@ class _Asked:
     needed: set[str] = field(default_factory=set)
     rows: list[list[str]] = field(default_factory=list)
 
-    def put(self, shelf: CorpusBuilder, *, several: bool, shown: bool) -> None:
+    def add_to(self, builder: CorpusBuilder, *, several: bool, shown: bool) -> None:
         """Add the question to the builder, with the passages that it needs."""
-        gold = self._gold(shelf, several)
+        gold = self._gold(builder, several)
         if several and not gold:
-            shelf.source.fault(self.where, f"nothing tells which passages answer {shortened(self.question)}")
+            builder.source.fault(self.where, f"nothing tells which passages answer {shortened(self.question)}")
             return
         ranked = tuple(one for one in dict.fromkeys(self.rows[0]) if one not in gold)
         name = f"shown {self.id}" if shown else self.id
-        shelf.ask(self.where, Question(name, self.question, self.answers, gold, ranked, shown=shown))
+        builder.add_question(self.where, Question(name, self.question, self.answers, gold, ranked, shown=shown))
 
-    def _gold(self, shelf: CorpusBuilder, several: bool) -> tuple[str, ...]:  # noqa: FBT001
+    def _gold(self, builder: CorpusBuilder, several: bool) -> tuple[str, ...]:  # noqa: FBT001
         """Return the passages that move from row to row, else those given as right, else the first with an answer.
 
         With `several`, whether a passage has an answer is ignored, and two or more given as right come first.
@@ -95,46 +97,50 @@ class _Asked:
         if several and len(listed) > 1:
             return tuple(listed)
         forms = forms_of(self.answers)
-        moved = [one for one in moving(self.rows) if several or shelf.holding(one, forms)]
+        moved = [one for one in moving(self.rows) if several or builder.holding(one, forms)]
         if several:
             return tuple(moved or listed)
-        listed = [one for one in listed if shelf.holding(one, forms)]
-        return tuple((moved or listed or [one for one in self.rows[0] if shelf.holding(one, forms)])[:1])
+        listed = [one for one in listed if builder.holding(one, forms)]
+        return tuple((moved or listed or [one for one in self.rows[0] if builder.holding(one, forms)])[:1])
 
 
-def _asked(shelf: CorpusBuilder, path: Path, popular: float) -> dict[str, _Asked]:
+def _rows_by_question(builder: CorpusBuilder, path: Path, popular: float) -> dict[str, _QuestionRows]:
     """Gather the rows of a file by question."""
-    found: dict[str, _Asked] = {}
-    for where, record in json_lines(shelf.source, path):
+    by_id: dict[str, _QuestionRows] = {}
+    for where, record in json_lines(builder.source, path):
         views = record.get("s_pop")
         if isinstance(views, int | float) and views > 0 and math.log10(views) >= popular:
             continue
-        row = _row(shelf, where, record)
+        row = _row(builder, where, record)
         if row is not None:
-            known = found.setdefault(row.id, row)
-            known.rows.append(_placed(shelf, where, contexts(shelf.source, where, record, "ctxs") or ()))
+            known = by_id.setdefault(row.id, row)
+            known.rows.append(_add_passages(builder, where, contexts(builder.source, where, record, "ctxs") or ()))
             if isinstance(right := record.get("positive_ctxs"), list):
-                known.needed.update(_placed(shelf, where, [one for one in right if isinstance(one, dict)]))
-    return {key: one for key, one in found.items() if one.rows[0]}
+                known.needed.update(_add_passages(builder, where, [one for one in right if isinstance(one, dict)]))
+    return {key: one for key, one in by_id.items() if one.rows[0]}
 
 
-def _row(shelf: CorpusBuilder, where: str, record: Record) -> _Asked | None:
+def _row(builder: CorpusBuilder, where: str, record: Record) -> _QuestionRows | None:
     """Return a row's question, without its passages."""
-    question = string(shelf.source, where, record, "question")
+    question = string(builder.source, where, record, "question")
     raw = strings(record.get("answers"))
     if question is None:
         return None
     if raw is None:
-        shelf.source.fault(where, f"answers is {shortened(record.get('answers'))}: give a list of texts")
+        builder.source.fault(where, f"answers is {shortened(record.get('answers'))}: give a list of texts")
         return None
-    answers = shelf.answers(where, [raw])
+    answers = builder.answers(where, [raw])
     name = record.get("id")
-    return _Asked(where, str(name if isinstance(name, str | int) else question), question, answers) if answers else None
+    return (
+        _QuestionRows(where, str(name if isinstance(name, str | int) else question), question, answers)
+        if answers
+        else None
+    )
 
 
-def _placed(shelf: CorpusBuilder, where: str, ctxs: Sequence[Mapping[str, Any]]) -> list[str]:
-    put = (shelf.put(where, one.get("title"), one.get("text"), one.get("id")) for one in ctxs)
-    return [one for one in put if one is not None]
+def _add_passages(builder: CorpusBuilder, where: str, ctxs: Sequence[Mapping[str, Any]]) -> list[str]:
+    added = (builder.add_passage(where, one.get("title"), one.get("text"), one.get("id")) for one in ctxs)
+    return [one for one in added if one is not None]
 
 
 def moving(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -162,31 +168,33 @@ def _kept(first: Sequence[str], other: Sequence[str]) -> set[str]:
         pile = bisect_left(ends, place[one])
         before.append(tops[pile - 1] if pile else -1)
         ends[pile : pile + 1], tops[pile : pile + 1] = [place[one]], [at]
-    found, at = set(), tops[-1]
+    kept, at = set(), tops[-1]
     while at >= 0:
-        found.add(other[at])
+        kept.add(other[at])
         at = before[at]
-    return found
+    return kept
 
 
 def _rerank(source: Source) -> Iterator[tuple[str, Corpus]]:
     """Read graded passages: all are ranked in their order, with their grades; those graded above 0 are needed."""
     files = _longest(source, RERANK)
     for path in (path for (_, shown), path in files.items() if not shown):
-        shelf = CorpusBuilder(source)
+        builder = CorpusBuilder(source)
         for where, record in json_lines(source, path):
             name, query = string(source, where, record, "qid"), string(source, where, record, "query")
             ctxs = contexts(source, where, record, "ctxs")
-            if name is None or query is None or ctxs is None or name in shelf.questions:
+            if name is None or query is None or ctxs is None or name in builder.questions:
                 continue  # other orders of a question add nothing
-            graded = [(shelf.put(where, c.get("title"), c.get("text"), c.get("id")), c.get("label")) for c in ctxs]
+            graded = [
+                (builder.add_passage(where, c.get("title"), c.get("text"), c.get("id")), c.get("label")) for c in ctxs
+            ]
             if wrong := [label for _, label in graded if not isinstance(label, int) or isinstance(label, bool)]:
                 source.fault(where, f"the label {shortened(wrong[0])} is not a whole number")
                 continue
             some = {one: label for one, label in graded if one is not None and isinstance(label, int)}
             gold = tuple(one for one, label in some.items() if label > 0)
-            shelf.ask(where, Question(name, query, (), gold, tuple(some), tuple(some.values())))
-        yield "msmarco", shelf.corpus()
+            builder.add_question(where, Question(name, query, (), gold, tuple(some), tuple(some.values())))
+        yield "msmarco", builder.corpus()
 
 
 def _short_answers(pair: object) -> object:
@@ -195,7 +203,7 @@ def _short_answers(pair: object) -> object:
 
 def _alce(source: Source, path: Path) -> Corpus:
     """Read questions with many answers; passages that contain an answer are needed."""
-    shelf = CorpusBuilder(source)
+    builder = CorpusBuilder(source)
     for number, (where, record) in enumerate(json_items(source, path)):
         question, docs = string(source, where, record, "question"), contexts(source, where, record, "docs")
         pairs = record.get("qa_pairs")
@@ -206,11 +214,11 @@ def _alce(source: Source, path: Path) -> Corpus:
         if not groups or None in groups:
             source.fault(where, f"its answers are {shortened(raw)}: give lists of texts")
             continue
-        answers = shelf.answers(where, [one for one in groups if one is not None])
-        ranked = _placed(shelf, where, docs)
+        answers = builder.answers(where, [one for one in groups if one is not None])
+        ranked = _add_passages(builder, where, docs)
         if answers:
-            gold = tuple(one for one in ranked if shelf.holding(one, forms_of(answers)))
+            gold = tuple(one for one in ranked if builder.holding(one, forms_of(answers)))
             others = tuple(one for one in ranked if one not in set(gold))
             name = record.get("sample_id", record.get("id", number))
-            shelf.ask(where, Question(str(name), question, answers, gold, others))
-    return shelf.corpus()
+            builder.add_question(where, Question(str(name), question, answers, gold, others))
+    return builder.corpus()

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.corpora.formats import beir, documents, dpr, labelled
 from pipeline.corpora.helmet import helmet
 from pipeline.corpora.reading import Source
-from pipeline.corpora.records import Corpus, put
+from pipeline.corpora.records import Corpus, write_corpus_file
 from pipeline.errors import PoolError
 
 SHAPES: Mapping[str, Callable[[Source], Iterator[tuple[str, Corpus]]]] = {
@@ -40,16 +40,16 @@ def import_corpora(shape: str, source: Source, out: Path) -> list[Imported]:
     if not source.root.is_dir():
         raise PoolError(f"no folder {str(source.root)!r}")
     try:
-        found = dict(SHAPES[shape](source))
+        corpora = dict(SHAPES[shape](source))
     except OSError as fault:
         raise PoolError(f"{str(source.root)!r} cannot be read: {fault}") from None
     source.check()
-    found = {name: corpus for name, corpus in found.items() if corpus.tables()}
-    if not found:
+    corpora = {name: corpus for name, corpus in corpora.items() if corpus.tables()}
+    if not corpora:
         raise PoolError(
             f"{str(source.root)!r} holds nothing in the shape {shape!r}: see `carrara corpus import --help`"
         )
-    made = [Imported(out / f"{name}.parquet", corpus) for name, corpus in found.items()]
+    made = [Imported(out / f"{name}.parquet", corpus) for name, corpus in corpora.items()]
     for one in made:
-        put(one.corpus, one.path)
+        write_corpus_file(one.corpus, one.path)
     return made

@@ -42,7 +42,7 @@ def escaped(text: str) -> str:
     >>> escaped("the end<|endoftext|>")
     'the end< |endoftext|>'
     """
-    return MARK.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
+    return MARK.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
 
 
 def text_fault(text: str, longest: int = LONGEST) -> str:
@@ -58,7 +58,7 @@ def text_fault(text: str, longest: int = LONGEST) -> str:
 
 
 def searched(text: str) -> str:
-    """Return a text normalized for `holds`: lower case, no punctuation or articles, with a space at both ends."""
+    """Return a text normalised for `holds`: lower case, no punctuation or articles, with a space at both ends."""
     return f" {normalised(text)} "
 
 
@@ -76,15 +76,15 @@ def with_words(lines: Sequence[str], words: Iterable[str]) -> list[int]:
     """Return the indices of those plain texts (without line ends) that contain one of some words as a whole word."""
     text = "\n".join(["", *lines, ""])
     starts = [*accumulate((len(line) + 1 for line in lines), initial=1)]
-    found = set[int]()
+    indices = set[int]()
     for word in words:
         at = text.find(word)
         while at >= 0:
             whole = text[at - 1].isspace() and text[at + len(word)].isspace()
             place = bisect_right(starts, at) - 1
-            found.update([place] if whole else [])
+            indices.update([place] if whole else [])
             at = text.find(word, starts[place + 1] if whole else at + 1)
-    return sorted(found)
+    return sorted(indices)
 
 
 def holds(text: str, answers: tuple[str, ...]) -> bool:
@@ -114,9 +114,9 @@ class Source:
     most: int = 100_000
     faults: list[str] = field(default_factory=list)
 
-    def fault(self, where: str, said: str) -> None:
+    def fault(self, where: str, why: str) -> None:
         """Note a fault and its place."""
-        self.faults.append(f"{where}: {said}")
+        self.faults.append(f"{where}: {why}")
 
     def text(self, raw: str) -> str:
         """Return a text, escaped if `escape` is set."""
@@ -182,15 +182,15 @@ def json_lines(source: Source, path: Path) -> Iterator[tuple[str, Record]]:
 def json_items(source: Source, path: Path) -> Iterator[tuple[str, Record]]:
     """Yield the objects of a JSON file's list, or of the list under ``data``, each with its place."""
     try:
-        found = json.loads(checked_file(path, LARGEST_FILE).read_bytes().decode("utf-8-sig"))
+        items = json.loads(checked_file(path, LARGEST_FILE).read_bytes().decode("utf-8-sig"))
     except (ValueError, RecursionError) as fault:
         source.fault(source.name(path), f"it is not JSON: {str(fault)[:80]}")
         return
-    found = found.get("data") if isinstance(found, dict) else found
-    if not isinstance(found, list):
+    items = items.get("data") if isinstance(items, dict) else items
+    if not isinstance(items, list):
         source.fault(source.name(path), "it holds no list of objects")
         return
-    for number, record in enumerate(found, start=1):
+    for number, record in enumerate(items, start=1):
         where = f"{source.name(path)} item {number}"
         if isinstance(record, dict):
             yield where, record

@@ -120,8 +120,8 @@ class Corpus:
     def holding(self, places: Sequence[int], forms: tuple[str, ...]) -> list[int]:
         """Return which of some passages contain a searched answer, in title or text."""
         some = with_words([self.plain[place] for place in places], rarest(forms))
-        told = ((places[one], self.passages[places[one]]) for one in some)
-        return [place for place, one in told if holds(searched(f"{one.title} {one.text}"), forms)]
+        candidates = ((places[one], self.passages[places[one]]) for one in some)
+        return [place for place, one in candidates if holds(searched(f"{one.title} {one.text}"), forms)]
 
     @cached_property
     def doubles(self) -> frozenset[int]:
@@ -156,16 +156,16 @@ class Corpus:
         Raises:
             PoolError: if it cannot be read, or is not a corpus.
         """
-        found: dict[str, list[Any]] = {name: [] for name in KINDS}
+        rows: dict[str, list[Any]] = {name: [] for name in KINDS}
         try:
             with pq.ParquetFile(readable(path)) as file:
                 largest_piece(path, file.metadata, file.schema_arrow.names)
                 for batch in file.iter_batches(GROUP):
                     for record in batch.to_pylist():
-                        found[record["table"]].append(KINDS[record["table"]](record))
+                        rows[record["table"]].append(KINDS[record["table"]](record))
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as fault:
             raise PoolError(f"corpus {str(path)!r} cannot be read: {str(fault)[:200]}") from None
-        passages, questions, documents, labelled = map(tuple, found.values())
+        passages, questions, documents, labelled = map(tuple, rows.values())
         return cls(passages, questions, documents, labelled)
 
 
@@ -239,20 +239,20 @@ def freeze_corpus(path: Path, folder: Path) -> FrozenCorpus:
     if not is_imported(path):
         return FrozenCorpus(freeze(read_corpus(path), folder), frozenset({WRITINGS}), path)
     corpus = Corpus.read(path)
-    put(corpus, folder / f"{corpus.digest}.parquet")
+    write_corpus_file(corpus, folder / f"{corpus.digest}.parquet")
     needed = frozenset((len(one.gold), bool(one.answers)) for one in corpus.questions if not one.shown)
     facts = max((len(one.answers) for one in corpus.questions if not one.shown), default=0)
-    told = {
+    optional = {
         "facts": facts > 1,
         "answers": any(one for _, one in needed),
         "grades": any(one.grades for one in corpus.questions),
     }
-    tables = {*corpus.tables(), *(name for name, there in told.items() if there)}
+    tables = {*corpus.tables(), *(name for name, there in optional.items() if there)}
     labels = len({one.label for one in corpus.labelled if one.shown})
     return FrozenCorpus(corpus.digest, frozenset(tables), path, needed, facts, labels)
 
 
-def put(corpus: Corpus, path: Path) -> None:
+def write_corpus_file(corpus: Corpus, path: Path) -> None:
     """Write a corpus, unless the file exists and is intact.
 
     Raises:

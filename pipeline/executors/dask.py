@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from pipeline.errors import BuildError, RecipeError, adding, first_line
 from pipeline.executors.run import IN_FLIGHT, MonitoredExecutor
-from pipeline.executors.shared_folder import Marked, found
+from pipeline.executors.shared_folder import MarkedFolder, existing_mark
 from pipeline.executors.worker import (
     Failed,
     FolderMark,
@@ -45,7 +45,7 @@ Worker = Mapping[str, Any]
 """A scheduler's info on a worker."""
 
 
-def held_up(workers: Mapping[str, Worker]) -> str:
+def blocking_worker(workers: Mapping[str, Worker]) -> str:
     """Return a message about a worker that holds jobs up, with advice; "" if all jobs can end.
 
     A paused worker ends its job. So it holds jobs up only if it runs none, and jobs wait in it or all are paused.
@@ -56,7 +56,7 @@ def held_up(workers: Mapping[str, Worker]) -> str:
     paused = [name for name, each in workers.items() if each["status"] == "paused" and not _has(each, "executing")]
     holding = [name for name in paused if _has(workers[name], "ready")]
     name = min(holding or (paused if len(paused) == len(workers) else []), default="")
-    return f"worker {name} {_said(workers[name])}" if name else ""
+    return f"worker {name} {_explain_pause(workers[name])}" if name else ""
 
 
 def _has(worker: Worker, state: str) -> int:
@@ -64,7 +64,7 @@ def _has(worker: Worker, state: str) -> int:
     return int(worker.get("metrics", {}).get("task_counts", {}).get(state, 0))
 
 
-def _said(worker: Worker) -> str:
+def _explain_pause(worker: Worker) -> str:
     limit = (worker.get("memory_limit") or 0) >> 20
     return f"is paused for lack of memory, and jobs wait: start workers with more than {limit:,} MiB (--memory-limit)"
 
@@ -77,21 +77,21 @@ class UnreachableError(BuildError):
     """No scheduler answers."""
 
 
-def scheduler_at(given: str, wait: float = 0) -> str:
+def scheduler_at(address: str, wait: float = 0) -> str:
     """Return the address of a scheduler, given as such or as the JSON file that it writes at its start.
 
     Raises:
         RecipeError: if it is not an address, or the file cannot be read within `wait` seconds.
     """
-    if given.endswith(".json"):
-        given = _written(Path(given), time.monotonic() + wait)
-    found = ADDRESS.fullmatch(given)
-    if not found or not 0 < int(found["port"]) < 65536:
+    if address.endswith(".json"):
+        address = _written(Path(address), time.monotonic() + wait)
+    match = ADDRESS.fullmatch(address)
+    if not match or not 0 < int(match["port"]) < 65536:
         raise RecipeError(
-            f"--dask {given!r} is not the address of a scheduler: give one such as tcp://host:8786, or the .json file "
-            "that `dask scheduler --scheduler-file` wrote"
+            f"--dask {address!r} is not the address of a scheduler: give one such as tcp://host:8786, or the .json "
+            "file that `dask scheduler --scheduler-file` wrote"
         )
-    return given.rstrip("/") if "://" in given else f"tcp://{given.rstrip('/')}"
+    return address.rstrip("/") if "://" in address else f"tcp://{address.rstrip('/')}"
 
 
 def _written(path: Path, end: float) -> str:
@@ -150,7 +150,7 @@ async def _kind(address: str, wait: float) -> str:
             comm.abort()
 
 
-def hush() -> None:
+def silence_logs() -> None:
     """Keep Dask's own logs off the terminal, since our errors report what matters."""
     for name in ("distributed", "tornado", "asyncio", *sorted(logging.root.manager.loggerDict)):
         if name.split(".")[0] in ("distributed", "tornado", "asyncio"):
@@ -185,7 +185,7 @@ def dask(address: str, folder: Path, wait: float = WAIT, *others: Path, writes: 
         import distributed  # noqa: F401
     except ImportError:
         raise RecipeError(f"--dask needs the package distributed: {adding('dask')}") from None
-    hush()
+    silence_logs()
     return Cluster(scheduler_at(address, min(wait, WAIT)), (folder, *others), wait, writes)
 
 
@@ -234,11 +234,11 @@ class OnDask(MonitoredExecutor):
         self.pulse = max(0.2, min(2.0, wait / 4))
         self.most_threads = 1
         self._client = connected(address, self._reply if again else 2 * self._reply)
-        self._marked: list[Marked] = []
+        self._marked_folders: list[MarkedFolder] = []
         try:
-            self._charge = JobContext(inspect_environment(), *self._marks(folders, writes=writes))
-            self._sent = pickle.dumps(self._charge)
-            refuse_unfit(self._first_workers(), self._charge.here)
+            self._context = JobContext(inspect_environment(), *self._marks(folders, writes=writes))
+            self._sent = pickle.dumps(self._context)
+            refuse_unfit(self._first_workers(), self._context.here)
         except BaseException:
             self.shutdown()
             raise
@@ -246,8 +246,10 @@ class OnDask(MonitoredExecutor):
     def _marks(self, folders: Sequence[Path], *, writes: bool) -> tuple[FolderMark, tuple[FolderMark, ...]]:
         """Mark the folders, or, if jobs do not write, find a file in each; folders without files are left out."""
         for folder in folders if writes else ():
-            self._marked.append(Marked(folder))
-        marks = [each.mark for each in self._marked] if writes else list(filter(None, map(found, folders)))
+            self._marked_folders.append(MarkedFolder(folder))
+        marks = (
+            [each.mark for each in self._marked_folders] if writes else list(filter(None, map(existing_mark, folders)))
+        )
         if not marks:
             raise BuildError(f"{str(folders[0])!r} holds no file to read: give the folder of a split")
         return marks[0], tuple(marks[1:])
@@ -258,7 +260,7 @@ class OnDask(MonitoredExecutor):
         Raises:
             BuildError: if there are none.
         """
-        while not (seen := self._looked() if self._threads() else {}):
+        while not (seen := self._inspect_workers() if self._threads() else {}):
             if time.monotonic() > self._end:
                 raise BuildError(
                     f"no workers at {self._address} within {plain(self._wait)} s: start some with `dask worker "
@@ -273,13 +275,13 @@ class OnDask(MonitoredExecutor):
         Raises:
             BrokenExecutor: if the scheduler does not answer.
         """
-        found: Mapping[str, int] = self._asked(self._client.scheduler.ncores)
+        threads: Mapping[str, int] = self._ask_scheduler(self._client.scheduler.ncores)
         self._counted = time.monotonic()
-        self.window = max(IN_FLIGHT, 2 * len(found))
-        self.most_threads = max([1, *found.values()])
-        return found
+        self.window = max(IN_FLIGHT, 2 * len(threads))
+        self.most_threads = max([1, *threads.values()])
+        return threads
 
-    def _asked(self, ask: Callable[[], Any]) -> Any:
+    def _ask_scheduler(self, ask: Callable[[], Any]) -> Any:
         """Return the scheduler's answer.
 
         Raises:
@@ -290,29 +292,29 @@ class OnDask(MonitoredExecutor):
         except Exception as fault:
             raise BrokenExecutor(f"the scheduler at {self._address} does not answer") from fault
 
-    def _looked(self) -> dict[str, WorkerEnvironment]:
+    def _inspect_workers(self) -> dict[str, WorkerEnvironment]:
         """Return the environment of each worker; a worker that has just gone is left out."""
-        seen = self._run_on_workers(inspect_environment, self._charge.mark, *self._charge.others)
+        seen = self._run_on_workers(inspect_environment, self._context.mark, *self._context.others)
         lacking = [name for name, each in seen.items() if isinstance(each, Exception)]
         if lacking:
             hosts = self._run_on_workers(platform.node, workers=lacking)
             versions = self._run_on_workers(resolve_name, "pipeline:__version__", workers=lacking)
             for name in lacking:
                 host = str(hosts.get(name, "?"))
-                seen[name] = missing_environment(seen[name], host, versions.get(name), self._charge.here)
+                seen[name] = missing_environment(seen[name], host, versions.get(name), self._context.here)
         return seen
 
     def _run_on_workers(self, fn: Callable[..., Any], *args: object, **chosen: object) -> dict[str, Any]:
         """Return what a function returns or raises on each worker; the scheduler does not unpickle it."""
         left = max(self._end - time.monotonic(), CLOSING)
         try:
-            said = self._client.run(fn, *args, **chosen, on_error="return", callback_timeout=min(left, WAIT))
+            results = self._client.run(fn, *args, **chosen, on_error="return", callback_timeout=min(left, WAIT))
         except Exception as fault:
             raise BuildError(
                 f"not all workers at {self._address} say in time what is installed there ({first_line(fault)}): "
                 f"restart them, and {CONTINUE}"
             ) from fault
-        return {name: each for name, each in sorted(said.items()) if not isinstance(each, OSError)}
+        return {name: each for name, each in sorted(results.items()) if not isinstance(each, OSError)}
 
     def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
         """Send a call to the cluster.
@@ -338,22 +340,22 @@ class OnDask(MonitoredExecutor):
         try:
             result = pickle.loads(await inner)
         except BaseException as fault:
-            outer.set_exception(self._told(fault))
+            outer.set_exception(self._job_error(fault))
         else:
             outer.set_exception(result.fault) if isinstance(result, Failed) else outer.set_result(result)
         finally:
             self._since = {}
             self._flying.pop(outer, None)
 
-    def _told(self, fault: BaseException) -> Exception:
+    def _job_error(self, fault: BaseException) -> Exception:
         """Return the error for a job that the cluster did not run to its end."""
         if isinstance(fault, ImportError | AttributeError | TypeError):
             return BuildError(
                 f"a worker that joined {self._address} late cannot run jobs ({first_line(fault)}): install Carrara "
-                f"{self._charge.here.version} wherever workers start"
+                f"{self._context.here.version} wherever workers start"
             )
-        said = f"{type(fault).__name__} at {self._address}"
-        return BrokenExecutor(f"{said}: {first_line(fault)}" if isinstance(fault, RuntimeError) else said)
+        place = f"{type(fault).__name__} at {self._address}"
+        return BrokenExecutor(f"{place}: {first_line(fault)}" if isinstance(fault, RuntimeError) else place)
 
     def check(self) -> None:
         """Check that there are workers, and that they work.
@@ -363,17 +365,17 @@ class OnDask(MonitoredExecutor):
             BuildError: if all workers are gone, or one holds jobs up, for longer than the time to wait.
         """
         gone = "" if self._threads() else f"all workers of {self._address} are gone, and none came"
-        held = gone or held_up(self._asked(self._client.scheduler.identity)["workers"])
+        held = gone or blocking_worker(self._ask_scheduler(self._client.scheduler.identity)["workers"])
         now = time.monotonic()
         began = self._since.get(held, now)
         self._since = {held: began} if held else {}
         if held and now - began > self._wait:
-            said = f"{held} within {plain(self._wait)} s: start some" if gone else held
-            raise BuildError(f"{said}, and {CONTINUE}")
+            why = f"{held} within {plain(self._wait)} s: start some" if gone else held
+            raise BuildError(f"{why}, and {CONTINUE}")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
         """Cancel jobs that have not ended, and disconnect from the cluster, which keeps running."""
-        for marked in self._marked:
+        for marked in self._marked_folders:
             marked.remove()
         with suppress(Exception):
             self._client.cancel(list(self._flying.values()), force=True)

@@ -101,8 +101,8 @@ class AffinityPool(Executor):
     def _chosen(self, member: Worker) -> int | None:
         """Return the index of the waiting call for a free worker: of its last home, else as `_elsewhere` chooses."""
         same = (place for place, call in enumerate(self._waiting) if call.home is not None and call.home == member.at)
-        found = next(same, None)
-        return self._elsewhere(member) if found is None else found
+        first = next(same, None)
+        return self._elsewhere(member) if first is None else first
 
     def _elsewhere(self, member: Worker) -> int | None:
         taken = {home for other in self._members for home in other.homes}

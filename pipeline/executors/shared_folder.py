@@ -14,11 +14,11 @@ from pipeline.errors import BuildError
 from pipeline.executors.worker import FolderMark, file_digest
 from pipeline.storage import Lease, StoreError, StorePath, clear_dead, clear_unlocked, temporary_path
 
-NAME = ".shared"
+MARK_PREFIX = ".shared"
 """Prefix of marks' names; their suffix is that of temporary files, so that the end of a build removes leftovers."""
 
 
-class Marked:
+class MarkedFolder:
     """A marked folder: the mark is a new locked file, or, in a read-only folder, an existing file.
 
     The kernel releases the lock when the process dies, and the next process removes unlocked marks.
@@ -28,7 +28,9 @@ class Marked:
         self._held = -1
         self._own: Path | None = None
         self._lease: Lease | None = None
-        self.mark = self._leased(folder) if isinstance(folder, StorePath) else self._left(folder) or _any(folder)
+        self.mark = (
+            self._leased(folder) if isinstance(folder, StorePath) else self._locked(folder) or _required_mark(folder)
+        )
 
     def _leased(self, folder: StorePath) -> FolderMark:
         """Mark a folder in a store by a lease, or by an existing file; remove marks of this machine's dead clients.
@@ -36,22 +38,22 @@ class Marked:
         Raises:
             StoreError: if the store does not answer, or refuses the lease and the folder has no file.
         """
-        clear_dead(folder / NAME)
-        lease = Lease(folder / NAME)
+        clear_dead(folder / MARK_PREFIX)
+        lease = Lease(folder / MARK_PREFIX)
         try:
             self._lease = lease.__enter__()
             return FolderMark(str(lease.path), hashlib.sha256(lease.content).hexdigest(), writes=False)
         except StoreError:  # a read-only split can still be verified
-            if mark := found(folder):
+            if mark := existing_mark(folder):
                 return mark
             raise
 
-    def _left(self, folder: Path) -> FolderMark | None:
+    def _locked(self, folder: Path) -> FolderMark | None:
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
-            for stale in sorted(folder.glob(f"{NAME}.part-*")):
+            for stale in sorted(folder.glob(f"{MARK_PREFIX}.part-*")):
                 clear_unlocked(stale)
-            self._own = temporary_path(folder / NAME)
+            self._own = temporary_path(folder / MARK_PREFIX)
             while not self._own.exists():  # another client may remove it before it is locked
                 self._make(self._own)
             return FolderMark(str(self._own), file_digest(str(self._own)), writes=True)
@@ -81,7 +83,7 @@ class Marked:
         self._held = -1
 
 
-def found(folder: Path) -> FolderMark | None:
+def existing_mark(folder: Path) -> FolderMark | None:
     """Return a mark for a folder that is only read: an existing permanent file, or None if there is none."""
     if isinstance(folder, StorePath):
         place = next((root / name for root, _, names in folder.walk() if (name := _first(names))), None)
@@ -99,7 +101,7 @@ def _first(names: Iterable[str]) -> str:
     return min((name for name in names if not name.startswith(".") and ".part-" not in name), default="")
 
 
-def _any(folder: Path) -> FolderMark:
-    if mark := found(folder):
+def _required_mark(folder: Path) -> FolderMark:
+    if mark := existing_mark(folder):
         return mark
     raise BuildError(f"nothing can be written in {str(folder)!r}: give a writable folder with --out")

@@ -185,48 +185,48 @@ class Failed(NamedTuple):
     fault: Exception
 
 
-def call(work: bytes, charge: bytes) -> bytes:
+def call(work: bytes, context: bytes) -> bytes:
     """Run a pickled job, one at a time in a process, if this worker is fit for it.
 
     Args:
         work: a tuple of the function and its arguments, pickled.
-        charge: the `JobContext`, pickled.
+        context: the `JobContext`, pickled.
 
     Returns:
         The result, or a `Failed`, pickled, since the scheduler unpickles results and may lack Carrara.
     """
     with _TURN:
         try:
-            _check_fit(charge)
+            _check_fit(context)
             return pickle.dumps(_done(*pickle.loads(work)))
         except Exception as fault:
             return pickle.dumps(Failed(_portable(fault)))
 
 
-def _done(fn: Callable[..., Any], *given: Any) -> Any:
+def _done(fn: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function; errors that may be this machine's fault get its name."""
     try:
-        return fn(*given)
+        return fn(*arguments)
     except (BuildError, ProfileError) as fault:
         fault.args = (f"worker on {socket.gethostname()!r}: {fault}",)
         raise
 
 
-def _check_fit(charge: bytes) -> None:
+def _check_fit(context: bytes) -> None:
     """Check this worker before its first job, since it may have joined late or restarted.
 
     Raises:
         BuildError: if it is not fit.
     """
-    if charge in _FIT:
+    if context in _FIT:
         return
-    here, mark, others = pickle.loads(charge)
+    here, mark, others = pickle.loads(context)
     keep_below(_pausing())
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ["RAYON_NUM_THREADS"] = "1"
     if fault := unfit(inspect_environment(mark, *others), here):
         raise BuildError(f"a worker on {socket.gethostname()!r} {fault}")
-    _FIT.add(charge)
+    _FIT.add(context)
 
 
 def _pausing() -> int | None:

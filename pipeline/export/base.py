@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from pipeline.artifacts.asked import ASKED, requested_rows_of, write_requested
+from pipeline.artifacts.asked import ASKED, asked_record_of, write_asked
 from pipeline.artifacts.files import atomic_folder
 from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import ExportError
@@ -75,7 +75,7 @@ def export(harness: Export, split: Split, selection: Selection, out: Path) -> Wr
         rows, paths = _written_rows(split, selection, written), (path for path in aside.rglob("*") if path.is_file())
         names = sorted(path.relative_to(aside).as_posix() for path in paths)
         left = {row_id: reason for reason, ids in written.left_out.items() for row_id in ids}
-        write_requested(aside / ASKED, requested_rows_of(split, harness.harness, [selection], left.values()), left)
+        write_asked(aside / ASKED, asked_record_of(split, harness.harness, [selection], left.values()), left)
         (aside / "README.md").write_text(_readme(harness, split, rows, written, names), encoding="utf-8")
     return written
 

@@ -19,7 +19,7 @@ from pipeline.profiles import Profile
 from pipeline.rows import Row
 from pipeline.turns import turns_of
 
-NOT_TOLD = "not reported"
+NOT_REPORTED = "not reported"
 ROOM = 8
 """Tokens of a reply for the check of thinking; a model that thinks does so first."""
 THINKING = 4096
@@ -50,7 +50,7 @@ class Finding:
     @property
     def verdict(self) -> str:
         """The word in the table: right, wrong, or - for not reported."""
-        return "wrong" if self.fault else ("-" if self.found == NOT_TOLD else "right")
+        return "wrong" if self.fault else ("-" if self.found == NOT_REPORTED else "right")
 
 
 def check_server(endpoint: Endpoint, rows: Sequence[Row], profile: Profile | None, window: int) -> Iterator[Finding]:
@@ -65,46 +65,46 @@ def check_server(endpoint: Endpoint, rows: Sequence[Row], profile: Profile | Non
     Raises:
         EndpointError: if the server would refuse any request.
     """
-    told = window_of(endpoint)
-    yield _fits(told, window)
-    small = [row for row in rows if told is None or row["context_tokens"] <= told[1]]
-    counts, refused = _counts(endpoint, small)
-    yield _bare(endpoint, small)
-    yield from _sent(counts, refused, len(small))
+    reported = window_of(endpoint)
+    yield _check_window(reported, window)
+    small = [row for row in rows if reported is None or row["context_tokens"] <= reported[1]]
+    counts, refused = _send_rows(endpoint, small)
+    yield _check_bare_prompts(endpoint, small)
+    yield from _check_counts(counts, refused, len(small))
     if small and small[0]["frame"] == "chat":
-        text, means = _rendered(endpoint, small[0])
-        yield _template(small[0], profile, text, means)
-        yield _bos(endpoint, small[0], counts, profile)
-        yield _thinking(endpoint, text, room=min(row["max_new_tokens"] for row in small) >= THINKING)
+        text, means = _render_there(endpoint, small[0])
+        yield _check_template(small[0], profile, text, means)
+        yield _check_first_token(endpoint, small[0], counts, profile)
+        yield _check_thinking(endpoint, text, room=min(row["max_new_tokens"] for row in small) >= THINKING)
     elif small:
-        yield _bos(endpoint, small[0], counts, profile)
+        yield _check_first_token(endpoint, small[0], counts, profile)
 
 
 def window_of(endpoint: Endpoint) -> tuple[str, int] | None:
     """Return the path at which a server reports its window, and the window; None if it does not."""
     for path, keys in WINDOWS:
-        found = endpoint.look(path)
+        value = endpoint.look(path)
         for key in keys:
             try:
-                found = found[key]
+                value = value[key]
             except (LookupError, TypeError):
-                found = None
-        if type(found) is int and found > 0:
-            return path, found
+                value = None
+        if type(value) is int and value > 0:
+            return path, value
     return None
 
 
-def _fits(told: tuple[str, int] | None, window: int) -> Finding:
-    if told is None:
-        return Finding("window", "-", f"at least {window:,}", NOT_TOLD)
-    path, found = told
+def _check_window(reported: tuple[str, int] | None, window: int) -> Finding:
+    if reported is None:
+        return Finding("window", "-", f"at least {window:,}", NOT_REPORTED)
+    path, served = reported
     small = (
-        f"the server's window is {found:,} tokens: serve the model with {window:,}, or run with --max-length {found}"
+        f"the server's window is {served:,} tokens: serve the model with {window:,}, or run with --max-length {served}"
     )
-    return Finding("window", path, f"at least {window:,}", f"{found:,}", small if found < window else "")
+    return Finding("window", path, f"at least {window:,}", f"{served:,}", small if served < window else "")
 
 
-def _counts(endpoint: Endpoint, rows: Sequence[Row]) -> tuple[list[int], list[str]]:
+def _send_rows(endpoint: Endpoint, rows: Sequence[Row]) -> tuple[list[int], list[str]]:
     """Return how many more tokens than expected the server counts for each row, and its errors for refused rows."""
     off, refused = list[int](), list[str]()
     for row in rows:
@@ -118,14 +118,14 @@ def _counts(endpoint: Endpoint, rows: Sequence[Row]) -> tuple[list[int], list[st
     return off, refused
 
 
-def _sent(off: Sequence[int], refused: Sequence[str], rows: int) -> Iterator[Finding]:
+def _check_counts(off: Sequence[int], refused: Sequence[str], rows: int) -> Iterator[Finding]:
     what = "tokens as sent", "usage", "as the split counts"
     if refused:
         yield Finding(
             "rows", "refusals", "none", f"{len(refused)} of {rows}", f"the server rejected a row: {refused[0]}"
         )
     if not off:
-        yield Finding(*what, NOT_TOLD)
+        yield Finding(*what, NOT_REPORTED)
     elif any(off):
         least, most = min(off), max(off)
         by = f"{least:+}" if least == most else f"{least:+} to {most:+}"
@@ -138,16 +138,16 @@ def _sent(off: Sequence[int], refused: Sequence[str], rows: int) -> Iterator[Fin
         yield Finding(*what, f"the same in {len(off)} of {len(off)} rows")
 
 
-def _bare(endpoint: Endpoint, rows: Sequence[Row]) -> Finding:
+def _check_bare_prompts(endpoint: Endpoint, rows: Sequence[Row]) -> Finding:
     """Compare the tokens of bare prompts, to distinguish a wrong vocabulary from a wrong template."""
     off = list[int]()
     for row in rows:
-        ids = None if row["messages"] else _tokens(endpoint, {"prompt": row["prompt"]}, special=False)
+        ids = None if row["messages"] else _tokens_there(endpoint, {"prompt": row["prompt"]}, special=False)
         if ids is not None:
             off.append(len(ids) - row["prompt_tokens"])
     what = "tokens of bare prompts", "/tokenize", "as the split counts"
     if not off:
-        return Finding(*what, NOT_TOLD)
+        return Finding(*what, NOT_REPORTED)
     if not any(off):
         return Finding(*what, f"the same in {len(off)} of {len(off)} rows")
     fault = "the model has another vocabulary than the split: build rows for its own tokenizer"
@@ -156,35 +156,35 @@ def _bare(endpoint: Endpoint, rows: Sequence[Row]) -> Finding:
     return Finding(*what, f"{min(off):+} to {max(off):+}", fault)
 
 
-def _tokens(endpoint: Endpoint, what: Mapping[str, Any], *, special: bool) -> list[Any] | None:
+def _tokens_there(endpoint: Endpoint, what: Mapping[str, Any], *, special: bool) -> list[Any] | None:
     """Return the tokens of a text or of messages, with or without added special tokens; None if not reported."""
     names = {"content": what["prompt"], "inputs": what["prompt"]} if "prompt" in what else {}
     more = {"model": endpoint.model, "add_special": special, "add_special_tokens": special, **names}
-    found = endpoint.look("/tokenize", {**what, **more})
-    ids = found.get("tokens") if isinstance(found, Mapping) else found
+    reply = endpoint.look("/tokenize", {**what, **more})
+    ids = reply.get("tokens") if isinstance(reply, Mapping) else reply
     if not isinstance(ids, list) or not ids:
         return None
     return [each.get("id") if isinstance(each, Mapping) else each for each in ids]
 
 
-def _rendered(endpoint: Endpoint, row: Row) -> tuple[str | None, str]:
+def _render_there(endpoint: Endpoint, row: Row) -> tuple[str | None, str]:
     """Return the text that the server's template makes of a row's messages (or None), and the path that reported it."""
     messages = messages_of(row)
-    found = endpoint.look("/apply-template", {"messages": messages})
-    if isinstance(found, Mapping) and isinstance(found.get("prompt"), str):
-        return str(found["prompt"]), "/apply-template"
-    ids = _tokens(endpoint, {"messages": messages, "add_generation_prompt": True}, special=False)
+    reply = endpoint.look("/apply-template", {"messages": messages})
+    if isinstance(reply, Mapping) and isinstance(reply.get("prompt"), str):
+        return str(reply["prompt"]), "/apply-template"
+    ids = _tokens_there(endpoint, {"messages": messages, "add_generation_prompt": True}, special=False)
     back = endpoint.look("/detokenize", {"model": endpoint.model, "tokens": ids}) if ids else None
     if isinstance(back, Mapping) and isinstance(back.get("prompt"), str):
         return str(back["prompt"]), "/detokenize"
     return None, "-"
 
 
-def _template(row: Row, profile: Profile | None, text: str | None, means: str) -> Finding:
+def _check_template(row: Row, profile: Profile | None, text: str | None, means: str) -> Finding:
     what = "chat template", means
-    wanted = _wanted(row, profile)
+    wanted = _render_here(row, profile)
     if text is None or wanted is None or profile is None:
-        return Finding(*what, "that of the profile", NOT_TOLD)
+        return Finding(*what, "that of the profile", NOT_REPORTED)
     bos = profile.template.bos
     own, other = (each.removeprefix(bos) if bos else each for each in (wanted, text))
     if own == other:
@@ -196,7 +196,7 @@ def _template(row: Row, profile: Profile | None, text: str | None, means: str) -
     return Finding(*what, shown[0], shown[1], f"the server applies another template than {profile.name} has")
 
 
-def _wanted(row: Row, profile: Profile | None) -> str | None:
+def _render_here(row: Row, profile: Profile | None) -> str | None:
     if profile is None:
         return None
     try:
@@ -206,10 +206,10 @@ def _wanted(row: Row, profile: Profile | None) -> str | None:
         return None
 
 
-def _bos(endpoint: Endpoint, row: Row, off: Sequence[int], profile: Profile | None) -> Finding:
+def _check_first_token(endpoint: Endpoint, row: Row, off: Sequence[int], profile: Profile | None) -> Finding:
     """Check for a repeated first token; without token ids, one extra token in every row shows it."""
     what = {"messages": messages_of(row)} if row["frame"] == "chat" else {"prompt": row["prompt"]}
-    ids = _tokens(endpoint, what, special=row["frame"] != "chat")
+    ids = _tokens_there(endpoint, what, special=row["frame"] != "chat")
     twice = "the token that begins a text stands twice: let either the template or the tokenizer add it"
     if ids and len(ids) > 1 and row["frame"] == "chat":
         return Finding("BOS", "/tokenize", "once", "twice", twice) if ids[0] == ids[1] else _once("/tokenize")
@@ -217,14 +217,14 @@ def _bos(endpoint: Endpoint, row: Row, off: Sequence[int], profile: Profile | No
         return Finding("BOS", "usage", "once", "one token more in each row", twice)
     if off and not any(off):
         return _once("usage")
-    return Finding("BOS", "-", "once", NOT_TOLD)
+    return Finding("BOS", "-", "once", NOT_REPORTED)
 
 
 def _once(means: str) -> Finding:
     return Finding("BOS", means, "once", "once, or none")
 
 
-def _thinking(endpoint: Endpoint, text: str | None, *, room: bool) -> Finding:
+def _check_thinking(endpoint: Endpoint, text: str | None, *, room: bool) -> Finding:
     """Check whether replies begin with reasoning, for which rows may have no room."""
     body = endpoint.ask([{"role": "user", "content": "Reply with the word yes."}], more={"max_tokens": ROOM})
     message = body["choices"][0]["message"]

@@ -19,7 +19,7 @@ from typing import Any
 from pipeline.artifacts.files import atomic_write
 from pipeline.artifacts.journal import UNREADABLE, Journal
 from pipeline.errors import BuildError, EndpointError
-from pipeline.inference.endpoint import Endpoint, asked, content_of, unfinished
+from pipeline.inference.endpoint import Endpoint, content_of, run_concurrently, unfinished
 from pipeline.worlds.writing.corpus import Writing, near_doubles, text_fault
 
 SHORTEST = 200
@@ -103,13 +103,13 @@ class ReplyJournal(Journal):
         try:
             self._use(ReplyRecord(**json.loads(line)))
         except UNREADABLE as fault:
-            said = f"{str(self.path)!r}, line {number} is not a stored reply ({fault}): fix or remove it"
-            raise BuildError(said) from None
+            why = f"{str(self.path)!r}, line {number} is not a stored reply ({fault}): fix or remove it"
+            raise BuildError(why) from None
 
     def keep(self, endpoint: Endpoint, wish: TextRequest, attempt: int, body: dict[str, Any]) -> bool:
         """Store a reply; return whether its text can be used."""
-        text, asked = plain(content_of(body)), wish.prompt(attempt)
-        answer = ReplyRecord(*wish.place, attempt, endpoint.address, endpoint.model, asked, "", text, body)
+        text, prompt = plain(content_of(body)), wish.prompt(attempt)
+        answer = ReplyRecord(*wish.place, attempt, endpoint.address, endpoint.model, prompt, "", text, body)
         answer = replace(answer, fault=self._fault(answer))
         self._append(asdict(answer))
         self._use(answer)
@@ -212,13 +212,13 @@ def _ask_all(
         wish, _, attempt = turn
         return endpoint.ask([{"role": "user", "content": wish.prompt(attempt)}], given_up=stop.is_set)
 
-    for (wish, turn, attempt), brought in asked(take, ask, workers, stop):
-        if isinstance(brought, EndpointError):
-            fault = fault or brought
+    for (wish, turn, attempt), outcome in run_concurrently(take, ask, workers, stop):
+        if isinstance(outcome, EndpointError):
+            fault = fault or outcome
             stop.set()
-        elif isinstance(brought, Exception):
-            raise brought
-        elif journal.keep(endpoint, wish, attempt, brought):
+        elif isinstance(outcome, Exception):
+            raise outcome
+        elif journal.keep(endpoint, wish, attempt, outcome):
             on_done()
         elif turn < ATTEMPTS:
             waiting.append((wish, turn + 1))

@@ -103,18 +103,19 @@ OF_REQUEST = frozenset({400, 413, 422})
 """HTTP statuses that may concern one request only, such as a prompt that is too long."""
 HOPELESS = (ssl.SSLError, ssl.SSLCertVerificationError)
 """Errors that no retry will mend: a bad certificate, or no TLS. Other subclasses of SSLError are broken connections."""
-LONGEST_WAIT, TOLD_WAIT = 60.0, 5.0
+LONGEST_WAIT, REPORTED_WAIT = 60.0, 5.0
 """The longest wait between tries, and the shortest that is reported, in seconds."""
 MESSAGE = 600
 """The most characters of an error with a server's message."""
 LARGEST = 8 * 1024 * 1024
 """The most bytes of a reply."""
-SAID = {
+STATUS_MESSAGES = {
     401: "the server rejected the API key: set CARRARA_API_KEY or OPENAI_API_KEY",
     403: "the key may not use this model",
     404: "no such address or model: give the address without /chat/completions, and a model that is served there",
     413: "the request is too large for the server",
 }
+"""Messages by HTTP status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class Endpoint:
         tries: how often one request is sent at most.
         options: further fields of each request; None removes a field.
         pause: a function that sleeps.
-        on_wait: called with a message before a wait of TOLD_WAIT seconds or more.
+        on_wait: called with a message before a wait of REPORTED_WAIT seconds or more.
     """
 
     url: str
@@ -140,7 +141,7 @@ class Endpoint:
     tries: int = 6
     options: Mapping[str, Any] = field(default_factory=dict)
     pause: Callable[[float], None] = time.sleep
-    on_wait: Callable[[str], None] = lambda said: None
+    on_wait: Callable[[str], None] = lambda message: None
 
     def __post_init__(self) -> None:
         """Check the address, the key and the number of tries.
@@ -183,7 +184,7 @@ class Endpoint:
             RequestError: if it refuses this request, or no try returned a readable reply.
             EndpointError: if it would refuse any request.
         """
-        return self._asked(self.address, _is_chat, {"messages": list(messages), **(more or {})}, given_up)
+        return self._post(self.address, _is_chat, {"messages": list(messages), **(more or {})}, given_up)
 
     def complete(
         self, prompt: str, *, more: Mapping[str, Any] | None = None, given_up: Callable[[], bool] = lambda: False
@@ -195,7 +196,7 @@ class Endpoint:
             RequestError: if it refuses this request, or no try returned a readable reply.
             EndpointError: if it would refuse any request.
         """
-        return self._asked(self._place("/completions"), _is_text, {"prompt": prompt, **(more or {})}, given_up)
+        return self._post(self._place("/completions"), _is_text, {"prompt": prompt, **(more or {})}, given_up)
 
     def look(self, path: str, what: Mapping[str, Any] | None = None) -> Any:
         """Return the JSON at a path below a server's root, or None if there is none.
@@ -209,15 +210,15 @@ class Endpoint:
         except (_TryError, ValueError, RecursionError):
             return None
 
-    def _asked(
+    def _post(
         self, address: str, fits: Callable[[Any], bool], what: Mapping[str, Any], given_up: Callable[[], bool]
     ) -> dict[str, Any]:
-        said = {"model": self.model, **what, **self.options}
-        body = json.dumps({name: value for name, value in said.items() if value is not None}).encode()
+        fields = {"model": self.model, **what, **self.options}
+        body = json.dumps({name: value for name, value in fields.items() if value is not None}).encode()
         number, waited = 1, 0.0
         while True:
             try:
-                return self._sent(address, fits, body)
+                return self._try_once(address, fits, body)
             except _TryError as fault:
                 wait = min(LONGEST_WAIT, fault.wait or 2.0 ** min(number - 1, 6))
                 patient = not fault.wait or waited + wait <= self.timeout
@@ -231,14 +232,14 @@ class Endpoint:
                     kind: type[EndpointError] = RequestError if fault.again or fault.alone else EndpointError
                     kind = RefusedError if fault.final else kind
                     raise kind(_line(f"{address}: {words}{later}")) from None
-                if wait >= TOLD_WAIT:
+                if wait >= REPORTED_WAIT:
                     self.on_wait(_line(f"{address}: {words}: trying again in {wait:.0f} s"))
                 waited += wait
                 self.pause(wait)
             number += 1
 
-    def _sent(self, address: str, fits: Callable[[Any], bool], body: bytes) -> dict[str, Any]:
-        return _understood(self._read(address, body), fits, self.key)
+    def _try_once(self, address: str, fits: Callable[[Any], bool], body: bytes) -> dict[str, Any]:
+        return _parsed(self._read(address, body), fits, self.key)
 
     def _read(self, address: str, body: bytes | None) -> str:
         headers = {"Content-Type": "application/json", "User-Agent": f"carrara/{__version__}"}
@@ -271,8 +272,10 @@ class _TryError(Exception):
     With `alone`, the server may still answer other requests; with `final`, it will never answer this one.
     """
 
-    def __init__(self, said: str, *, again: bool, wait: float = 0.0, alone: bool = False, final: bool = False) -> None:
-        super().__init__(said)
+    def __init__(
+        self, message: str, *, again: bool, wait: float = 0.0, alone: bool = False, final: bool = False
+    ) -> None:
+        super().__init__(message)
         self.again, self.wait, self.alone, self.final = again, wait, alone, final
 
 
@@ -309,17 +312,17 @@ def _whole(response: Any, deadline: Deadline) -> str:
     return raw.decode(errors="surrogateescape")
 
 
-def _understood(raw: str, fits: Callable[[Any], bool], key: str) -> dict[str, Any]:
+def _parsed(raw: str, fits: Callable[[Any], bool], key: str) -> dict[str, Any]:
     try:
         body = json.loads(raw)
         if fits(body["choices"][0]):
             return dict(hidden_within(body, key))
     except (ValueError, LookupError, TypeError, RecursionError):
         pass
-    said, words = error_words(hidden(raw, key))
+    message, words = error_words(hidden(raw, key))
     final = is_final(0, words)
     raise _TryError(
-        f"a reply that cannot be read: {said or ascii(hidden(raw[:1000], key)[:80])}", again=not final, final=final
+        f"a reply that cannot be read: {message or ascii(hidden(raw[:1000], key)[:80])}", again=not final, final=final
     )
 
 
@@ -336,27 +339,29 @@ def _refused(fault: urllib.error.HTTPError, key: str) -> _TryError:
         detail, words = error_words(hidden(fault.read(1 << 14).decode(errors="replace"), key))
     except (OSError, http.client.HTTPException):
         detail = words = ""
-    said = SAID.get(fault.code) or detail or str(fault.reason)
+    message = STATUS_MESSAGES.get(fault.code) or detail or str(fault.reason)
     if fault.code in (403, 404) and detail:
-        said += f" ({detail})"
+        message += f" ({detail})"
     if 300 <= fault.code < 400:
-        said = f"the server redirects to {fault.headers.get('Location')!r}: give that address"
+        message = f"the server redirects to {fault.headers.get('Location')!r}: give that address"
     if fault.code == 413 and detail:
-        said += f" ({detail})"
+        message += f" ({detail})"
     final = is_final(fault.code, words)
     again, alone = fault.code in AGAIN and not final, fault.code in OF_REQUEST
-    return _TryError(f"HTTP {fault.code}: {said}", again=again, wait=_seconds(fault.headers), alone=alone, final=final)
+    return _TryError(
+        f"HTTP {fault.code}: {message}", again=again, wait=_seconds(fault.headers), alone=alone, final=final
+    )
 
 
 def _seconds(headers: Message) -> float:
     """Return the seconds of Retry-After, which may be a date, compared then with the server's Date header."""
-    given = headers.get("Retry-After", "0")
+    value = headers.get("Retry-After", "0")
     try:
-        return max(0.0, float(given))
+        return max(0.0, float(value))
     except ValueError:
         pass
     try:
-        return max(0.0, (parsedate_to_datetime(given) - parsedate_to_datetime(headers["Date"])).total_seconds())
+        return max(0.0, (parsedate_to_datetime(value) - parsedate_to_datetime(headers["Date"])).total_seconds())
     except (ValueError, LookupError, TypeError, OverflowError):
         return 0.0
 
@@ -385,7 +390,7 @@ J = TypeVar("J")
 R = TypeVar("R")
 
 
-def asked(
+def run_concurrently(
     take: Callable[[], J | None], ask: Callable[[J], R], workers: int, stop: Event
 ) -> Iterator[tuple[J, R | Exception]]:
     """Yield jobs with their results or exceptions in order of completion, with `workers` jobs at a time.

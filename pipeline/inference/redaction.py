@@ -33,7 +33,7 @@ def hidden(text: str, key: str, part: int = PART) -> str:
     spans = sorted((at, at + len(each)) for each in _parts(key, part) for at in _places(plain, each))
     if not spans:
         return text
-    signs = [found.start() for found in SIGN.finditer(text)]
+    signs = [match.start() for match in SIGN.finditer(text)]
     edges = [0]
     for start, end in _merged(spans, part):
         if signs[end - 1] < edges[-1]:  # in a word that is already hidden
@@ -64,7 +64,7 @@ def _parts(key: str, part: int) -> frozenset[str]:
     """Return all parts of a key, also reversed or encoded, in lower-case letters and digits."""
     raw = key.encode()
     forms = [key, key[::-1], raw.hex()]
-    for before in range(3):  # its offset modulo 3 bytes; characters that depend on neighboring bytes are cut off
+    for before in range(3):  # its offset modulo 3 bytes; characters that depend on neighbouring bytes are cut off
         coded = b64encode(b"\0" * before + raw).decode()
         forms.append(coded[4 if before else 0 : -4])
     plain = [APART.sub("", form).lower() for form in forms]
@@ -72,15 +72,15 @@ def _parts(key: str, part: int) -> frozenset[str]:
 
 
 def _places(text: str, part: str) -> list[int]:
-    return [found.start() for found in re.finditer(f"(?={part})", text)] if part in text else []
+    return [match.start() for match in re.finditer(f"(?={part})", text)] if part in text else []
 
 
 def _merged(spans: list[tuple[int, int]], part: int) -> list[tuple[int, int]]:
     """Return sorted spans, merging those that are at most `part` apart."""
-    found = [spans[0]]
+    merged = [spans[0]]
     for start, end in spans[1:]:
-        if start <= found[-1][1] + part:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+        if start <= merged[-1][1] + part:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged

@@ -15,7 +15,7 @@ from typing import Any
 from pipeline.artifacts.journal import UNREADABLE, Journal
 from pipeline.artifacts.refusals import CUT
 from pipeline.errors import EndpointError, PredictionsError, RefusedError, RequestError
-from pipeline.inference.endpoint import Endpoint, asked, content_of
+from pipeline.inference.endpoint import Endpoint, content_of, run_concurrently
 from pipeline.metrics import facts, stops_of
 from pipeline.rows import Row, sha256_text
 from pipeline.turns import Message, sent
@@ -52,8 +52,8 @@ class Predictions(Journal):
 
     def _note(self, number: int, line: bytes) -> None:
         try:
-            said = json.loads(line)
-            row_id, model, text = str(said["id"]), str(said["model"]), said["prediction"]
+            stored = json.loads(line)
+            row_id, model, text = str(stored["id"]), str(stored["model"]), stored["prediction"]
         except UNREADABLE:
             raise PredictionsError(
                 f"{str(self.path)!r}, line {number} is not a prediction by carrara run: give another --out, or "
@@ -69,10 +69,10 @@ class Predictions(Journal):
                 f"{str(self.path)!r} has predictions for another split: the tag of {row_id!r} is not {own}: give "
                 "another --out"
             )
-        if said.get("refused"):
-            self._take_refusal(row_id, str(said["refused"]))
-        elif not said.get("error"):
-            self._take(row_id, text, said.get("finish_reason"), called=bool(said.get("called")))
+        if stored.get("refused"):
+            self._take_refusal(row_id, str(stored["refused"]))
+        elif not stored.get("error"):
+            self._take(row_id, text, stored.get("finish_reason"), called=bool(stored.get("called")))
         if self._again and row_id not in self.answered:
             self._owed.add(row_id)
 
@@ -171,26 +171,28 @@ def run_rows(
         body = reply_to(endpoint, row, {limit_name: row["max_new_tokens"]}, stop.is_set)
         return body, time.monotonic() - start
 
-    for row, came in asked(lambda: next(owed, None), ask, workers, stop):
-        if isinstance(came, RefusedError):
+    for row, result in run_concurrently(lambda: next(owed, None), ask, workers, stop):
+        if isinstance(result, RefusedError):
             lost = 0
-            kept.keep_refusal(row["id"], str(came))
-        elif isinstance(came, RequestError):
+            kept.keep_refusal(row["id"], str(result))
+        elif isinstance(result, RequestError):
             lost += 1
-            outcome.failed[row["id"]] = str(came)
-            kept.keep_failure(row["id"], str(came))
-        elif isinstance(came, Exception):
+            outcome.failed[row["id"]] = str(result)
+            kept.keep_failure(row["id"], str(result))
+        elif isinstance(result, Exception):
             raise EndpointError(
-                f"{came} [{outcome.replies} replies are kept; run the same command again to continue]"
-            ) from came
+                f"{result} [{outcome.replies} replies are kept; run the same command again to continue]"
+            ) from result
         else:
             lost = 0
-            off = _keep(row, *came, kept, outcome)
+            off = _keep(row, *result, kept, outcome)
             if off is not None:
                 on_count(off)
         on_done(row)
         if lost >= IN_A_ROW + workers:
-            raise EndpointError(f"{lost} consecutive rows without a reply, the last: {came}; earlier replies are kept")
+            raise EndpointError(
+                f"{lost} consecutive rows without a reply, the last: {result}; earlier replies are kept"
+            )
     return outcome
 
 
@@ -226,9 +228,9 @@ def call_in(row: Row, body: Mapping[str, Any]) -> str:
     """Return the tool call in a reply to a row with tool calls, which asks for text; "" if there is none."""
     if not any(message.get("tool_calls") for message in row["messages"] or ()):
         return ""
-    told = body["choices"][0].get("message", {}).get("tool_calls")
+    calls = body["choices"][0].get("message", {}).get("tool_calls")
     text = content_of(body).rpartition("</think>")[2]
-    return json.dumps(told) if told else text.strip() if CALLED.search(text) else ""
+    return json.dumps(calls) if calls else text.strip() if CALLED.search(text) else ""
 
 
 def _keep(row: Row, body: Mapping[str, Any], seconds: float, kept: Predictions, outcome: Outcome) -> int | None:

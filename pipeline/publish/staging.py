@@ -83,12 +83,12 @@ def _check_proven(split: Split, tier: str, made: TierManifest) -> None:
 
 
 def check_licence(split: Split, licence: str) -> None:
-    """Check that a license is given if, and only if, there are users' texts.
+    """Check that a licence is given if, and only if, there are users' texts.
 
     Raises:
         StageError: if it is missing, not one line of text, or not needed.
     """
-    own = sorted({str(found) for cell in split.strata if (found := (cell.knobs or {}).get("corpus"))})
+    own = sorted({str(corpus) for cell in split.strata if (corpus := (cell.knobs or {}).get("corpus"))})
     if own and not licence.strip():
         raise StageError(
             f"{split.title} contains your own texts (corpus {', '.join(each[:12] for each in own)}): give their "
@@ -136,7 +136,7 @@ def _told_apart(strata: Iterable[StratumRecord]) -> Iterator[str]:
 WITHHELD = ("complexity", "target", "answers", "needles")
 """Columns that no public file has. Complexity is among them since it can be the class of the answer."""
 
-TOLD = ("canary", "prompt_sha256", "proof")
+PUBLIC_METADATA = ("canary", "prompt_sha256", "proof")
 """The fields of a row's metadata that stay public."""
 
 INDEX = pa.schema([field for field in KEYS_SCHEMA if field.name not in WITHHELD])
@@ -153,17 +153,17 @@ def part(split: Split, public: Path, private: Path) -> tuple[Manifest, Manifest]
         The public manifest, which has no answers and nothing to derive them from, and the private one.
     """
     names = _names(split)
-    told: dict[str, TierManifest] = {}
-    kept: dict[str, TierManifest] = {}
+    public_tiers: dict[str, TierManifest] = {}
+    private_tiers: dict[str, TierManifest] = {}
     for tier, made in split.manifest.tiers.items():
         columns = _columns(made, withheld=True)
         pairs = [_shard(split, shard, public, private, names, columns) for shard in made.shards]
         totals = replace(made.totals, bytes=sum(shown.data_bytes for shown, _ in pairs))
-        told[tier] = public_tier(made, totals, tuple(shown for shown, _ in pairs))
-        kept[tier] = replace(made, totals=totals, shards=tuple(hidden for _, hidden in pairs))
-    whole = replace(split.manifest.totals, bytes=sum(made.totals.bytes for made in told.values()))
-    shown = replace(split.manifest, withheld=WITHHELD, tiers=told, totals=whole)
-    return shown, replace(split.manifest, tiers=kept, totals=whole)
+        public_tiers[tier] = public_tier(made, totals, tuple(shown for shown, _ in pairs))
+        private_tiers[tier] = replace(made, totals=totals, shards=tuple(hidden for _, hidden in pairs))
+    whole = replace(split.manifest.totals, bytes=sum(made.totals.bytes for made in public_tiers.values()))
+    shown = replace(split.manifest, withheld=WITHHELD, tiers=public_tiers, totals=whole)
+    return shown, replace(split.manifest, tiers=private_tiers, totals=whole)
 
 
 def _columns(made: TierManifest, *, withheld: bool) -> pa.Schema:
@@ -197,8 +197,8 @@ def _shard(
     write_table(index, _shown(own, INDEX), NO_KEY)
     write_table(keys, own, str(shard.key))
     at = _digests("data", data)
-    told = ShardRecord(**{name: getattr(shard, name) for name in SHARD}, **at, **_digests("index", index))
-    return told, replace(shard, **at, row_digest=row_digest(own.to_pylist()), **_digests("keys", keys))
+    public_record = ShardRecord(**{name: getattr(shard, name) for name in SHARD}, **at, **_digests("index", index))
+    return public_record, replace(shard, **at, row_digest=row_digest(own.to_pylist()), **_digests("keys", keys))
 
 
 def _digests(kind: str, path: Path) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def _named(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
 def _shown(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return the columns of `schema`, with only the public fields of metadata."""
     kept = (json.loads(each) for each in column(table, "metadata"))
-    plain = [plain_json({name: metadata[name] for name in TOLD if name in metadata}) for metadata in kept]
+    plain = [plain_json({name: metadata[name] for name in PUBLIC_METADATA if name in metadata}) for metadata in kept]
     return _put(table, "metadata", plain).select(schema.names).cast(schema)
 
 
@@ -238,7 +238,7 @@ def public_tier(made: TierManifest, totals: Totals, shards: tuple[ShardRecord, .
 def _merged(strata: Iterable[StratumRecord]) -> Iterator[StratumRecord]:
     """Yield strata merged where public columns cannot tell them apart, with the sum of their rows.
 
-    Of their knobs only the corpus stays, since the license of the rows depends on it.
+    Of their knobs only the corpus stays, since the licence of the rows depends on it.
     """
     rows: Counter[tuple[Any, ...]] = Counter()
     for cell in strata:
@@ -347,11 +347,11 @@ def stage(
     private = folder.with_name(folder.name + KEYS_SUFFIX)
     _cleared(private)
     with atomic_folder(folder) as aside, atomic_folder(private, secret=True) as hidden:
-        told, kept = part(split, aside, hidden)
+        public_manifest, private_manifest = part(split, aside, hidden)
         _copy_profile(split, aside)
-        write_lite(Split(aside, told))
-        _finish(Split(aside, told), shown, keys)
-        _finish_keys(Split(hidden, kept), shown)
+        write_lite(Split(aside, public_manifest))
+        _finish(Split(aside, public_manifest), shown, keys)
+        _finish_keys(Split(hidden, private_manifest), shown)
     return Staged(folder, version, private)
 
 

@@ -67,10 +67,10 @@ class Extension:
 
     def recipes(self) -> Iterator[Recipe]:
         """Yield the recipe of each tier in the new version: unchanged, with new strata, or new."""
-        given = {recipe.tier: recipe for recipe in self.more}
+        new = {recipe.tier: recipe for recipe in self.more}
         for tier in self.lock.tiers:
-            yield self._raised(given.pop(tier, self.lock.tiers[tier].recipe))
-        yield from map(self._raised, given.values())
+            yield self._raised(new.pop(tier, self.lock.tiers[tier].recipe))
+        yield from map(self._raised, new.values())
 
     def _raised(self, recipe: Recipe) -> Recipe:
         return replace(recipe.sized(self.size) if self.size else recipe, version=self.version)
@@ -84,8 +84,8 @@ class Extension:
         names = {load_profile(name).name: name for name in self.names}
         old = self.lock.profiles
         return tuple(
-            given
-            for name, given in names.items()
+            path
+            for name, path in names.items()
             if name not in old or tier not in self.lock.tiers or tier in old[name].tiers
         )
 
@@ -112,9 +112,9 @@ def open_extension(
     loaded = {name: load_profile(name) for name in names}
     for profile in loaded.values():
         _check_profile(lock, profile)
-    given = {profile.name: name for name, profile in loaded.items()}
+    new = {profile.name: name for name, profile in loaded.items()}
     grows = size and any(tier.recipe.sized(size) != tier.recipe for tier in lock.tiers.values())
-    if not more and not grows and not given.keys() - lock.profiles.keys():
+    if not more and not grows and not new.keys() - lock.profiles.keys():
         raise FrozenError(f"{lock.title} already has all of that: give a new profile, recipe or size")
     if size:
         _check_size(lock, size)
@@ -123,11 +123,11 @@ def open_extension(
     kept = {
         name: _frozen_profile(folder, name)
         for name in lock.profiles
-        if folder and name not in given and (folder / name).is_dir()
+        if folder and name not in new and (folder / name).is_dir()
     }
     target = _target(lock, folder, out)
     _check_target(target, lock, folder)
-    return Extension(lock, folder, target, (*kept.values(), *given.values()), tuple(more), size)
+    return Extension(lock, folder, target, (*kept.values(), *new.values()), tuple(more), size)
 
 
 def _check_size(lock: Lock, size: str) -> None:
@@ -169,10 +169,10 @@ def _check_profile(lock: Lock, profile: Profile) -> None:
 
 
 def _frozen_profile(folder: Path, name: str) -> str:
-    found = known_profile(folder, name)
-    if found == name and name not in shipped_profiles():
+    name_or_path = known_profile(folder, name)
+    if name_or_path == name and name not in shipped_profiles():
         raise FrozenError(f"frozen profile {name!r} is not a shipped one: give its TOML with --tokenizer too")
-    return found
+    return name_or_path
 
 
 def _check_target(target: Path, lock: Lock, folder: Path | None) -> None:
@@ -209,8 +209,8 @@ def _check_recipe(lock: Lock, recipe: Recipe) -> None:
 
 
 def _refuse_changes(lock: Lock, plan: Plan, samples: dict[str, str] | None = None) -> None:
-    found = tier_changes(lock.tiers[plan.recipe.tier], make_tier_lock(plan, samples))
-    faults = [change.what for change in found if change.level == "major"]
+    changed = tier_changes(lock.tiers[plan.recipe.tier], make_tier_lock(plan, samples))
+    faults = [change.what for change in changed if change.level == "major"]
     if faults:
         raise FrozenError(
             f"{lock.title} cannot be extended like this, since its rows would change: {first_faults(faults)}: add "

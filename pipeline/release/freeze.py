@@ -56,7 +56,7 @@ def freeze(
     """Write the lock of a release folder; return it, and whether it is new.
 
     `copy` is a second path for it, such as beside the recipe under version control. Older locks (there, in the folder,
-    in neighboring folders, and `before`) determine which version is high enough. `carried` are profiles of an older
+    in neighbouring folders, and `before`) determine which version is high enough. `carried` are profiles of an older
     lock that this folder does not have.
     """
     if copy:

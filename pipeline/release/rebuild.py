@@ -52,9 +52,9 @@ def rebuild(
         FrozenError: if this version of Carrara would make other rows, with what differs.
     """
     made = [_rebuild_tier(lock, tier, profiles, into, corpora, run) for tier in lock.tiers]
-    found = [state for states in made for state in states]
-    faults = tuple(state for state in found if state not in ("same", "rows"))
-    return RebuildFindings(found.count("same"), found.count("rows"), faults, library_difference(lock))
+    states = [state for tier in made for state in tier]
+    faults = tuple(state for state in states if state not in ("same", "rows"))
+    return RebuildFindings(states.count("same"), states.count("rows"), faults, library_difference(lock))
 
 
 def rebuilt_plan(lock: Lock, tier: str, profiles: Sequence[str], into: Path) -> Plan:
@@ -111,9 +111,9 @@ def library_difference(lock: Lock) -> str:
     """Return which libraries differ from those that wrote the frozen files; "" if none do."""
     here = {name: version(name) for name in sorted(lock.libraries) if name in ("numpy", "pyarrow")}
     return ", ".join(
-        f"{name} {found} here, {lock.libraries[name]} when frozen"
-        for name, found in here.items()
-        if found != lock.libraries[name]
+        f"{name} {own} here, {lock.libraries[name]} when frozen"
+        for name, own in here.items()
+        if own != lock.libraries[name]
     )
 
 
@@ -125,9 +125,9 @@ def copy_corpora(digests: Sequence[str], folders: Sequence[Path], out: Path) -> 
     """
     for digest in digests:
         kept = out / "corpora" / f"{digest}.parquet"
-        found = next((path for each in folders if (path := each / kept.name).is_file()), None)
+        source = next((path for each in folders if (path := each / kept.name).is_file()), None)
         if not kept.is_file():
-            if found is None:
+            if source is None:
                 raise FrozenError(f"the corpus {digest[:12]}... is needed: give the frozen folder, which has it")
             with atomic_write(kept) as aside:
-                copy_file(found, aside)
+                copy_file(source, aside)

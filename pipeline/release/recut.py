@@ -90,7 +90,7 @@ def _products(strata: Iterable[Stratum]) -> Iterator[Product]:
     merged: dict[tuple[Kind, tuple[int, ...], tuple[int, ...]], list[str]] = {}
     for (kind, subtask), by_length in cells.items():
         for complexity in dict.fromkeys(map(tuple, by_length.values())):
-            lengths = tuple(length for length, found in by_length.items() if tuple(found) == complexity)
+            lengths = tuple(length for length, complexities in by_length.items() if tuple(complexities) == complexity)
             merged.setdefault((kind, lengths, complexity), []).append(subtask)
     for (kind, lengths, complexity), subtasks in merged.items():
         yield kind, subtasks, lengths, complexity

@@ -31,7 +31,7 @@ from pipeline.report.page import Block, Column, Failures, Heading, Listing, Mark
 from pipeline.score.languages import by_language
 from pipeline.score.lengths import THRESHOLD, Curves
 from pipeline.score.results import STATES, Fault, Scored
-from pipeline.score.views import SAID
+from pipeline.score.views import FAULT_KINDS
 
 TITLES = {"cut": "cut off"}
 MAX_LISTED_FAULTS = 50
@@ -165,7 +165,7 @@ def _listings(model: Model) -> Iterator[Block]:
     for kind, found in kinds.items():
         lines = [fault.said for fault in found[:MAX_LISTED_FAULTS]]
         more = [f"... and {len(found) - MAX_LISTED_FAULTS:,} more"] if len(found) > MAX_LISTED_FAULTS else []
-        yield Listing(f"{model.mark.label}: {len(found):,} {SAID[kind]}", [*lines, *more])
+        yield Listing(f"{model.mark.label}: {len(found):,} {FAULT_KINDS[kind]}", [*lines, *more])
 
 
 NAME = 60

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.artifacts.refusals import CUT, FULL, SAID, error_words, is_final
+from pipeline.artifacts.refusals import CUT, FULL, LONGEST_MESSAGE, error_words, is_final
 from pipeline.rows import sha256_text
 
 Body = Mapping[str, Any]
@@ -95,7 +95,7 @@ def _inspect(where: str, body: Body) -> Entry:
     if error or finish in FULL:
         said = said_of(error) or _text(chosen(output)) or finish
         final = finish in FULL or is_final(0, said)
-        return Entry(where, row_id, None, said[:SAID], final, again, finish, digest)
+        return Entry(where, row_id, None, said[:LONGEST_MESSAGE], final, again, finish, digest)
     tokens = usage_of(output, "output_tokens")
     seconds = number(output.get("time"), float) if isinstance(output, Mapping) else None
     return Entry(where, row_id, chosen(output), "", False, again, finish, digest, tokens, seconds)
@@ -170,7 +170,7 @@ def said_of(error: object) -> str:
     """Return an error's message in one line."""
     if isinstance(error, Mapping):
         error = error.get("message") or error.get("code") or "no reason given"
-    return " ".join(str(error).split())[:SAID] if error else ""
+    return " ".join(str(error).split())[:LONGEST_MESSAGE] if error else ""
 
 
 SHAPES = (

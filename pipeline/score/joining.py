@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.artifacts.asked import RequestNote, read_requested, requested_in, requests_for
+from pipeline.artifacts.asked import AskedFile, read_asked, read_asked_in, record_paths
 from pipeline.artifacts.lite import LITE
 from pipeline.artifacts.manifest import one_constant
 from pipeline.artifacts.parquet import columns_of
@@ -299,7 +299,7 @@ UNSELECTED = "not selected by {by}"
 class Notes:
     """Records of which rows were asked, and the files `told` that they cover. Without records all rows were asked."""
 
-    notes: tuple[RequestNote, ...] = ()
+    notes: tuple[AskedFile, ...] = ()
     told: frozenset[Path] = field(default_factory=frozenset)
 
     @property
@@ -319,7 +319,7 @@ def notes_of(paths: Sequence[Path], exports: Sequence[Path], splits: Sequence[Sp
         PredictionsError: if an exported folder has no record, or a record is for another split or tokenizer.
     """
     if exports:
-        notes = tuple(requested_in(folder) for folder in exports)
+        notes = tuple(read_asked_in(folder) for folder in exports)
         for note in notes:
             if not _concerns(note, splits):
                 raise PredictionsError(
@@ -332,12 +332,12 @@ def notes_of(paths: Sequence[Path], exports: Sequence[Path], splits: Sequence[Sp
     return Notes(tuple(known.values()) if len(told) == len(found) else (), told)
 
 
-def _found(path: Path, splits: Sequence[Split]) -> RequestNote | None:
-    notes = (read_requested(place) for place in requests_for(path) if place.is_file())
+def _found(path: Path, splits: Sequence[Split]) -> AskedFile | None:
+    notes = (read_asked(place) for place in record_paths(path) if place.is_file())
     return next((note for note in notes if _concerns(note, splits)), None)
 
 
-def _concerns(note: RequestNote, splits: Sequence[Split]) -> bool:
+def _concerns(note: AskedFile, splits: Sequence[Split]) -> bool:
     """Tell whether a record is for one of some splits.
 
     Raises:
@@ -374,7 +374,7 @@ def split_keys(keys: Sequence[KeyRow], splits: Sequence[Split], notes: Notes) ->
     return [key for key in keys if key.row["id"] not in reasons], dict(sorted(never.items()))
 
 
-def _never(split: Split, notes: Sequence[RequestNote]) -> dict[str, str]:
+def _never(split: Split, notes: Sequence[AskedFile]) -> dict[str, str]:
     """Return the ids of a split's rows that were not asked, with the reasons; empty if no record is for the split."""
     own = [note for note in notes if set(split.tags.values()) & set(note.asked.tags.values())]
     if not own:

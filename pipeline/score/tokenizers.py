@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from pipeline.artifacts.asked import RequestNote, read_requested, requested_in, requests_for
+from pipeline.artifacts.asked import AskedFile, read_asked, read_asked_in, record_paths
 from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import PredictionsError
 from pipeline.rows import known_by
@@ -69,7 +69,7 @@ def tokenizer_asked(paths: Sequence[Path], choices: Choices, exports: Sequence[P
     if len(choices) == 1:
         return next(iter(choices))
     names = {name for path in paths if (name := _noted(path, choices) or _sent(path, choices))}
-    names = names or {note.asked.tokenizer for note in map(requested_in, exports) if _is_of(note, choices)}
+    names = names or {note.asked.tokenizer for note in map(read_asked_in, exports) if _is_of(note, choices)}
     known = ", ".join(sorted(choices))
     if not names:
         raise PredictionsError(
@@ -92,16 +92,16 @@ def tokenizer_asked(paths: Sequence[Path], choices: Choices, exports: Sequence[P
 
 def exports_of(name: str, exports: Sequence[Path], choices: Choices) -> list[Path]:
     """Return the exported folders of a tokenizer; all of them if there is no other tokenizer."""
-    return [folder for folder in exports if len(choices) == 1 or requested_in(folder).asked.tokenizer == name]
+    return [folder for folder in exports if len(choices) == 1 or read_asked_in(folder).asked.tokenizer == name]
 
 
 def _noted(path: Path, choices: Choices) -> str:
     """Return the tokenizer in the record beside a file or in a folder above it; empty without a record."""
-    notes = (read_requested(place) for place in requests_for(path) if place.is_file())
+    notes = (read_asked(place) for place in record_paths(path) if place.is_file())
     return next((note.asked.tokenizer for note in notes if _is_of(note, choices)), "")
 
 
-def _is_of(note: RequestNote, choices: Choices) -> bool:
+def _is_of(note: AskedFile, choices: Choices) -> bool:
     tags = {tag for splits in choices.values() for split in splits for tag in split.tags.values()}
     return not tags.isdisjoint(note.asked.tags.values())
 

@@ -35,7 +35,7 @@ SPOKEN = ("refused", "failed")
 NUMBERED = re.compile(r"\S*\d\S*")
 TABLES = (("family",), ("subtask",), ("length",), ("complexity",), ("depth",))
 RESULTS_VERSION = 1
-SAID = {
+FAULT_KINDS = {
     "missing": "rows without a prediction, which score 0",
     "failed": "rows with an error instead of a reply, which score 0",
     "refused": "rows that the server rejected for good, which score 0",
@@ -99,7 +99,7 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
     kinds: dict[str, list[Fault]] = defaultdict(list)
     for fault in faults:
         kinds[fault.kind].append(fault)
-    for kind, said in SAID.items():
+    for kind, said in FAULT_KINDS.items():
         if found := kinds.get(kind, []):
             yield f"{len(found):,} {said}:"
             cases = _alike(found) if kind in SPOKEN else [fault.said for fault in found]

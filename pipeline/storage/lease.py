@@ -40,15 +40,15 @@ class Lease:
     def __init__(self, path: StorePath) -> None:
         self.path = path.with_name(f"{path.name}-{secrets.token_hex(4)}")
         self._renews = kind_of(str(path)) != "hf"
-        said = {"host": socket.gethostname(), "renewed": self._renews, **_self()}
-        self._said = json.dumps(said).encode()
+        holder = {"host": socket.gethostname(), "renewed": self._renews, **_own_process()}
+        self._content = json.dumps(holder).encode()
         self._ended = threading.Event()
         self._renewing = threading.Thread(target=self._renew, daemon=True, name="carrara-lease")
 
     @property
     def content(self) -> bytes:
         """The content of the lease."""
-        return self._said
+        return self._content
 
     def __enter__(self) -> Self:
         """Put the lease, and start to renew it.
@@ -57,7 +57,7 @@ class Lease:
             StoreError: if the store refuses it.
         """
         try:
-            self.path.write_bytes(self._said)
+            self.path.write_bytes(self._content)
         except BaseException:
             self._remove()  # it may have been put all the same
             raise
@@ -68,7 +68,7 @@ class Lease:
     def _renew(self) -> None:
         while not self._ended.wait(RENEWED):
             with suppress(OSError):  # the next renewal may succeed
-                self.path.write_bytes(self._said)
+                self.path.write_bytes(self._content)
             if self._ended.is_set():  # `_end` may have stopped waiting for this renewal
                 self._remove()
 
@@ -104,14 +104,14 @@ def holder_of(path: StorePath, seconds: float = WATCHED) -> str:
         StoreError: if the store does not answer.
     """
     try:
-        before, said = path.info(), _read(path)
+        before, holder = path.info(), _read_holder(path)
     except FileNotFoundError:
         return ""
-    who = f"process {said.get('process')} on {said.get('host')}" if said else UNKNOWN
-    if said.get("space") == _self()["space"]:
-        alive = _start_of(said.get("process")) == said.get("started")
+    who = f"process {holder.get('process')} on {holder.get('host')}" if holder else UNKNOWN
+    if holder.get("space") == _own_process()["space"]:
+        alive = _start_of(holder.get("process")) == holder.get("started")
     else:
-        held = seconds < WATCHED or said.get("renewed") is False
+        held = seconds < WATCHED or holder.get("renewed") is False
         alive = held or _is_renewed(path, before, time.monotonic() + seconds)
     if alive:
         return "".join(filter(str.isprintable, who))
@@ -132,12 +132,12 @@ def clear_dead(path: Path, *kept: Path) -> None:
             holder_of(other, 0)
 
 
-def _read(path: StorePath) -> dict[str, Any]:
+def _read_holder(path: StorePath) -> dict[str, Any]:
     try:
-        said = json.loads(path.read_bytes())
+        holder = json.loads(path.read_bytes())
     except ValueError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return holder if isinstance(holder, dict) else {}
 
 
 def _is_renewed(path: StorePath, before: object, end: float) -> bool:
@@ -151,7 +151,7 @@ def _is_renewed(path: StorePath, before: object, end: float) -> bool:
     return False
 
 
-def _self() -> dict[str, Any]:
+def _own_process() -> dict[str, Any]:
     """Return what identifies this process: its number, the machine and PID namespace, and its start time."""
     return {"process": os.getpid(), "started": _start_of(os.getpid()), "space": _space()}
 

@@ -46,10 +46,10 @@ def renaming(names: Mapping[Path, str]) -> Callable[[str], str]:
     """
     if not names:
         return str
-    said = {str(path): name for path, name in names.items()}
-    paths = "|".join(map(re.escape, sorted(said, key=len, reverse=True)))
+    replacements = {str(path): name for path, name in names.items()}
+    paths = "|".join(map(re.escape, sorted(replacements, key=len, reverse=True)))
     pattern = re.compile(rf"(?<!\w)(?:{paths})(?!\w)")
-    return lambda text: pattern.sub(lambda found: said[found[0]], text)
+    return lambda text: pattern.sub(lambda match: replacements[match[0]], text)
 
 
 NO_LOCKS = (ENOLCK, ENOSYS, EOPNOTSUPP)
@@ -122,19 +122,19 @@ EXTRAS = {"s3": "s3", "gs": "gs", "hf": "hub"}
 _COPIES: list[TemporaryDirectory[str]] = []
 
 
-def parse_location(given: str | os.PathLike[str]) -> Path:
+def parse_location(location: str | os.PathLike[str]) -> Path:
     """Return the path for what a user typed: a `StorePath` for a URL, and a local path for anything else.
 
     Raises:
         RecipeError: if the protocol is unknown, its package is not installed, or no folder is named.
     """
-    if isinstance(given, StorePath):
-        return given
-    text = os.fspath(given)
-    found = URL.fullmatch(text)
-    if not found:
+    if isinstance(location, StorePath):
+        return location
+    text = os.fspath(location)
+    match = URL.fullmatch(text)
+    if not match:
         return _local(text)
-    protocol, rest = found[1].lower(), found[2]
+    protocol, rest = match[1].lower(), match[2]
     if protocol in LOCAL:
         if not rest.startswith("/"):
             raise RecipeError(f"{text!r} names no path from the root: give one such as file:///data/release")

@@ -40,22 +40,22 @@ def info(url: str) -> Info:
         FileNotFoundError: if nothing is there.
         StoreError: if the store does not answer.
     """
-    said = request(url, lambda system: system.info(url))
-    tag = next((str(said[name]) for name in TAGS if said.get(name)), "")
-    at = next((said[name] for name in TIMES if said.get(name)), 0)
+    details = request(url, lambda system: system.info(url))
+    tag = next((str(details[name]) for name in TAGS if details.get(name)), "")
+    at = next((details[name] for name in TIMES if details.get(name)), 0)
     changed = at.timestamp() if hasattr(at, "timestamp") else at if isinstance(at, int | float) else 0.0
-    return Info(int(said.get("size") or 0), said["type"] == "directory", tag or str(at), float(changed))
+    return Info(int(details.get("size") or 0), details["type"] == "directory", tag or str(at), float(changed))
 
 
 def children(url: str) -> list[tuple[str, bool]]:
     """Return the names in a folder, sorted, and whether each is a folder; empty if there is no such folder."""
     try:
-        found = request(url, lambda system: system.ls(url, detail=True))
+        listed = request(url, lambda system: system.ls(url, detail=True))
     except (FileNotFoundError, NotADirectoryError):
         return []
     own = _steps(url.partition("://")[2])
     named: dict[str, bool] = {}
-    for each in found:
+    for each in listed:
         steps = _steps(each["name"])
         if len(steps) == len(own) + 1 and steps[-2:-1] == own[-1:]:  # listing an object returns the object itself
             named[steps[-1]] = named.get(steps[-1], False) or each["type"] == "directory"
@@ -65,11 +65,11 @@ def children(url: str) -> list[tuple[str, bool]]:
 def sizes(url: str) -> dict[tuple[str, ...], int]:
     """Return the bytes of every object below a folder by relative path, from one listing, which may be out of date."""
     try:
-        found = request(url, lambda system: system.find(url, detail=True))
+        listed = request(url, lambda system: system.find(url, detail=True))
     except FileNotFoundError:
         return {}
     depth = len(_steps(url.partition("://")[2]))
-    return {tuple(_steps(name)[depth:]): int(each.get("size") or 0) for name, each in found.items()}
+    return {tuple(_steps(name)[depth:]): int(each.get("size") or 0) for name, each in listed.items()}
 
 
 def _steps(name: str) -> list[str]:

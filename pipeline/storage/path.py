@@ -134,10 +134,10 @@ class StorePath(UrlPath):
         Raises:
             FileNotFoundError: if nothing is there.
         """
-        found = self.info()
-        mode = mode_of.S_IFDIR | 0o777 if found.folder else mode_of.S_IFREG | 0o666
-        at = int(found.changed)
-        return os.stat_result((mode, 0, 0, 1, 0, 0, found.size, at, at, at))
+        info = self.info()
+        mode = mode_of.S_IFDIR | 0o777 if info.folder else mode_of.S_IFREG | 0o666
+        at = int(info.changed)
+        return os.stat_result((mode, 0, 0, 1, 0, 0, info.size, at, at, at))
 
     def lstat(self) -> os.stat_result:
         """Return what `stat` does, since there are no links."""
@@ -155,11 +155,11 @@ class StorePath(UrlPath):
 
     def is_file(self, *, follow_symlinks: bool = True) -> bool:
         """Return whether there is an object."""
-        return self._is(lambda found: not found.folder)
+        return self._is(lambda info: not info.folder)
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
         """Return whether there is a folder with something in it."""
-        return self._is(lambda found: found.folder)
+        return self._is(lambda info: info.folder)
 
     def iterdir(self) -> Generator[Self, None, None]:
         """Yield the folder's content, by name.
@@ -168,10 +168,10 @@ class StorePath(UrlPath):
             FileNotFoundError: if there is no such folder.
             NotADirectoryError: if it is an object.
         """
-        found = objects.children(str(self))
-        if not found and not self.info().folder:
+        children = objects.children(str(self))
+        if not children and not self.info().folder:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(self))
-        yield from [self / name for name, _ in found]
+        yield from [self / name for name, _ in children]
 
     def glob(self, pattern: str, **_: Any) -> Generator[Self, None, None]:
         """Yield what matches a pattern, listing each folder once."""
@@ -486,24 +486,24 @@ class Ranges(io.RawIOBase):
         stop = min(self._size, self._at + len(view))
         if self._at >= stop:
             return 0
-        found = self._fetched(self._at, stop)
-        view[: len(found)] = found
+        data = self._fetched(self._at, stop)
+        view[: len(data)] = data
         self._at = stop
-        return len(found)
+        return len(data)
 
     def _fetched(self, start: int, stop: int) -> bytes:
         first = max(0, self._size - END)
         if start < first:
-            return self._asked(start, stop)
-        self._end = self._end or self._asked(first, self._size)
+            return self._request_range(start, stop)
+        self._end = self._end or self._request_range(first, self._size)
         return self._end[start - first : stop - first]
 
-    def _asked(self, start: int, stop: int) -> bytes:
+    def _request_range(self, start: int, stop: int) -> bytes:
         url = str(self._path)
-        found = bytes(request(url, lambda system: system.cat_file(url, start=start, end=stop)))
-        if len(found) != stop - start:
+        data = bytes(request(url, lambda system: system.cat_file(url, start=start, end=stop)))
+        if len(data) != stop - start:
             raise StoreError(errno.EIO, "it changes while it is read: run the same command again", url)
-        return found
+        return data
 
 
 def readable(path: Path) -> Path | BinaryIO:

@@ -103,22 +103,22 @@ def request(url: str, act: Callable[[Any], R]) -> R:
     for pause in (*PAUSES, None):
         begun = time.monotonic()
         try:
-            found = act(system(url))
+            result = act(system(url))
             _SILENT.pop(root, None)
-            return found
+            return result
         except StoreError:
             raise
         except Exception as fault:
             silent = any(map(_is_slow, _causes(fault)))
             if time.monotonic() - begun > CONNECT + REPLY + 2 * LOOK and not (silent and kind_of(url) in LIMITED):
                 end = time.monotonic() + (ONCE_MORE if silent else LONGEST)
-            again, told = _told(url, _explained(url, fault))
-            if told is None:
+            again, error = _classify(url, _explained(url, fault))
+            if error is None:
                 raise
             if not again or pause is None or time.monotonic() + pause > end:
                 if silent:
                     _SILENT[root] = time.monotonic() + SUSPECT
-                raise told from fault
+                raise error from fault
         time.sleep(pause)
     raise AssertionError
 
@@ -152,14 +152,14 @@ def send(opened: Any, url: str, data: bytes, **more: Any) -> None:
         opened.pipe_file(url, data, **more)
         return
     body = Sending(data)
-    asked = asyncio.run_coroutine_threadsafe(opened._pipe_file(url, body, **more), opened.loop)
+    sending = asyncio.run_coroutine_threadsafe(opened._pipe_file(url, body, **more), opened.loop)
     try:
-        while not wait([asked], LOOK).done:
+        while not wait([sending], LOOK).done:
             if time.monotonic() - body.moved > CONNECT + REPLY:
                 raise TimeoutError
-        asked.result()
+        sending.result()
     finally:
-        asked.cancel()
+        sending.cancel()
 
 
 def system(url: str) -> Any:
@@ -174,8 +174,10 @@ def system(url: str) -> Any:
             ours = options.get(name)
             options[name] = {**ours, **value} if isinstance(ours, dict) and isinstance(value, dict) else value
         if lacking := _lacking(fsspec.get_filesystem_class(key[0]), options):
-            said = f"a store of this kind needs more than its address: give fsspec its {lacking}, in its configuration"
-            raise StoreError(errno.EINVAL, said, url)
+            message = (
+                f"a store of this kind needs more than its address: give fsspec its {lacking}, in its configuration"
+            )
+            raise StoreError(errno.EINVAL, message, url)
         opened = fsspec.filesystem(key[0], skip_instance_cache=True, use_listings_cache=False, **options)
         _OPEN[key] = _once_only(opened, kind_of(url))
     return _OPEN[key]
@@ -212,38 +214,38 @@ def _explained(url: str, fault: Exception) -> Exception:
     return fault
 
 
-def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
+def _classify(url: str, fault: Exception) -> tuple[bool, OSError | None]:
     """Return whether a retry may succeed, and the error to raise; None for a bug in the program."""
     chain = list(_causes(fault))
     names = " ".join(f"{type(each).__name__} {_code(each)}" for each in chain)
-    said = next((line for each in chain if (line := _first_line(each))), type(fault).__name__)
+    message = next((line for each in chain if (line := _first_line(each))), type(fault).__name__)
     root = "/".join(url.split("/")[:3])
     if "NoSuchBucket" in names or "InvalidBucketName" in names:
         return False, StoreError(errno.EIO, f"no bucket {root!r}: create it, or give another", url)
     status = next((number for each in chain if (number := _status(each))), 0)
     if _is_unknown_user(fault) or (status == 401 and not isinstance(fault, FileNotFoundError)):
         wanted = CREDENTIALS.get(kind_of(url), "the credentials of this store")
-        return False, StoreError(errno.EACCES, f"no valid credentials ({said}): set {wanted}", url)
+        return False, StoreError(errno.EACCES, f"no valid credentials ({message}): set {wanted}", url)
     if isinstance(fault, FileNotFoundError) or status == 404:
         return False, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url)
-    if isinstance(fault, PermissionError) or status == 403 or said.startswith("Forbidden"):  # as gcsfs says it
+    if isinstance(fault, PermissionError) or status == 403 or message.startswith("Forbidden"):  # as gcsfs says it
         return False, StoreError(
-            errno.EACCES, f"access is denied ({said}): use credentials that may read, write and list there", url
+            errno.EACCES, f"access is denied ({message}): use credentials that may read, write and list there", url
         )
     if isinstance(fault, NotImplementedError):
         return False, StoreError(errno.EROFS, "a store of this kind cannot be written", url)
     if any(map(_is_slow, chain)):
         return True, StoreError(errno.EIO, f"the store does not answer in time: {_continue(root)}", url)
     if any(isinstance(each, ConnectionError) or any(name in type(each).__name__ for name in CUT) for each in chain):
-        return True, StoreError(errno.EIO, f"the store cannot be reached ({said}): {_continue(root)}", url)
+        return True, StoreError(errno.EIO, f"the store cannot be reached ({message}): {_continue(root)}", url)
     overtaken = status in MOVED and kind_of(url) == "hf"
     if status in BUSY or overtaken or getattr(fault, "errno", 0) in AT_FAULT:
-        return True, StoreError(errno.EIO, f"the store is too busy or at fault ({said}): {_continue(root)}", url)
-    if isinstance(fault, ValueError) and "endpoint" in said:
-        return False, StoreError(errno.EINVAL, f"invalid store address ({said}): give a URL", url)
+        return True, StoreError(errno.EIO, f"the store is too busy or at fault ({message}): {_continue(root)}", url)
+    if isinstance(fault, ValueError) and "endpoint" in message:
+        return False, StoreError(errno.EINVAL, f"invalid store address ({message}): give a URL", url)
     if isinstance(fault, OSError | RuntimeError | ValueError) or type(fault).__module__.partition(".")[0] != "builtins":
         return False, StoreError(
-            getattr(fault, "errno", 0) or errno.EIO, f"the store rejected the request ({said})", url
+            getattr(fault, "errno", 0) or errno.EIO, f"the store rejected the request ({message})", url
         )
     return False, None
 
@@ -282,9 +284,9 @@ def _code(fault: BaseException) -> str:
 def _status(fault: BaseException) -> int:
     """Return the HTTP status of a library's error; 0 if there is none."""
     response = getattr(fault, "response", None)
-    told = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
-    found = told or getattr(response, "status_code", None) or getattr(fault, "code", None)
-    return int(found) if isinstance(found, int | str) and str(found).isdecimal() else 0
+    reported = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
+    status = reported or getattr(response, "status_code", None) or getattr(fault, "code", None)
+    return int(status) if isinstance(status, int | str) and str(status).isdecimal() else 0
 
 
 def _first_line(fault: BaseException) -> str:

@@ -95,10 +95,10 @@ def told_mixture(path: str | Path) -> tuple[Mix, int]:
         RecipeError: if the file cannot be read, or has something that `mix` does not take.
     """
     try:
-        told = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        rows = int(told.pop("rows", 100_000))
-        rule = Curriculum(**told.pop("curriculum")) if "curriculum" in told else None
-        return mix(**told, curriculum=rule), rows
+        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        rows = int(table.pop("rows", 100_000))
+        rule = Curriculum(**table.pop("curriculum")) if "curriculum" in table else None
+        return mix(**table, curriculum=rule), rows
     except (OSError, ValueError, TypeError) as fault:
         raise RecipeError(f"{str(path)!r} describes no mixture ({fault}): give tasks, tokenizer, lengths") from None
 
@@ -135,8 +135,8 @@ def verl_dataset() -> type:
             """Report the rewards of a batch."""
             if self.source is not None:
                 earned = batch.batch["token_level_scores"].sum(-1).tolist()
-                for told, score in zip(batch.non_tensor_batch["extra_info"], earned, strict=True):
-                    self.source.report(told["id"], score)
+                for extra, score in zip(batch.non_tensor_batch["extra_info"], earned, strict=True):
+                    self.source.report(extra["id"], score)
 
     return Rows
 
@@ -147,9 +147,9 @@ def entry(row: Row) -> dict[str, Any]:
     return {"question": row["prompt"], "answer": row["target"], "metadata": {**place, **judged(row)}}
 
 
-def score_answer(answer: str | None, told: dict[str, Any]) -> float:
+def score_answer(answer: str | None, entry: dict[str, Any]) -> float:
     """Return the reward of a reply to an entry."""
-    return reward(_row(told["metadata"]), answer, None)["score"] if isinstance(answer, str) else 0.0
+    return reward(_row(entry["metadata"]), answer, None)["score"] if isinstance(answer, str) else 0.0
 
 
 @dataclass

@@ -27,7 +27,7 @@ from pipeline.errors import CorruptError, FrozenError
 from pipeline.recipe import Recipe
 from pipeline.rows import Row
 from pipeline.tasks.base import Layout, Sample
-from pipeline.training.evidence import ASKS, MARK
+from pipeline.training.evidence import ASKS, ID_MARK
 from pipeline.verify.lock import find_lock, first_faults, plan_faults, read_lock
 from pipeline.worlds.people import NAMES
 from pipeline.worlds.words import pool
@@ -56,9 +56,9 @@ class Known:
         """Return the first kind of content that a row shares with a release, or ""."""
         text = row["prompt"]
         if row.get("evidence_form"):
-            text = MARK.sub("", text.removesuffix(ASKS[row["evidence_form"]]))
-        for kind, found in zip(KINDS, _row_texts(row, text), strict=True):
-            if _among(self.digests[kind], hashed(found)):
+            text = ID_MARK.sub("", text.removesuffix(ASKS[row["evidence_form"]]))
+        for kind, texts in zip(KINDS, _row_texts(row, text), strict=True):
+            if _among(self.digests[kind], hashed(texts)):
                 return kind
         return ""
 
@@ -78,12 +78,12 @@ class Known:
 
 def _row_texts(row: Row, text: str) -> Iterator[Iterable[str]]:
     yield _lines([text])
-    yield [asked(row["question"], row["target"])]
+    yield [question_key(row["question"], row["target"])]
     yield full_names([text])
     yield KEY.findall(row["target"])
 
 
-def asked(question: str, target: str) -> str:
+def question_key(question: str, target: str) -> str:
     """Return a question joined with its answer, since other worlds ask the same questions about other texts."""
     return f"{question}\x1f{target}"
 
@@ -110,8 +110,8 @@ def _parts_of_names() -> tuple[frozenset[str], ...]:
 
 def hashed(texts: Iterable[str]) -> Digests:
     """Return the digests of texts, unsorted and without duplicates."""
-    found = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in {*texts})
-    return np.frombuffer(found, dtype="<u8")
+    digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in {*texts})
+    return np.frombuffer(digests, dtype="<u8")
 
 
 def _among(sorted_: Digests, some: Digests) -> bool:
@@ -131,15 +131,15 @@ def recipes_of(where: Path) -> list[tuple[str, Plan]]:
     lock = find_lock(where) if where.is_dir() else read_lock(where)
     folder = where if where.is_dir() else where.parent
     if lock is None:
-        found = read_recipes(folder)
-        if not found:
+        recipes = read_recipes(folder)
+        if not recipes:
             raise FrozenError(f"{str(where)!r} holds no lock and no recipe: give a lock, or a folder that was built")
-        return [(_title(recipe), make_plan(recipe, (), folder)) for recipe in found]
+        return [(_title(recipe), make_plan(recipe, (), folder)) for recipe in recipes]
     plans = [(_title(tier.recipe), make_plan(tier.recipe, (), folder)) for tier in lock.tiers.values()]
     for _, plan in plans:
         if faults := list(plan_faults(lock, plan)):
-            said = f"{lock.title} cannot be rebuilt here: {first_faults(faults)}"
-            raise FrozenError(f"{said}: install carrara {lock.carrara}, which froze it")
+            why = f"{lock.title} cannot be rebuilt here: {first_faults(faults)}"
+            raise FrozenError(f"{why}: install carrara {lock.carrara}, which froze it")
     return plans
 
 
@@ -163,7 +163,7 @@ class KnowJob:
         for planned in self.plan.rows(self.family):
             sample = draw_sample(self.plan, planned)
             placed.update(_placed(sample, layout_of(self.plan, sample)))
-            questions.add(asked(sample.question, sample.key.target))
+            questions.add(question_key(sample.question, sample.key.target))
             keys.update(KEY.findall(sample.key.target))
         fresh = {*_lines(placed)} - common
         names.update({*full_names(fresh)} - shared)
@@ -231,8 +231,8 @@ def read_known(path: Path | str) -> Known:
     """
     try:
         head, _, numbers = Path(path).read_bytes().partition(b"\n")
-        said = json.loads(head)
-        counts = [int(said["digests"][kind]) for kind in KINDS]
+        header = json.loads(head)
+        counts = [int(header["digests"][kind]) for kind in KINDS]
         every = np.frombuffer(numbers, dtype="<u8")
         if len(every) != sum(counts):
             raise ValueError("its length is wrong")
@@ -240,4 +240,4 @@ def read_known(path: Path | str) -> Known:
         raise CorruptError(f"{str(path)!r} holds no digests ({fault}): make them with carrara train prove") from None
     ends = np.cumsum(counts).tolist()
     parts = {kind: every[end - count : end] for kind, count, end in zip(KINDS, counts, ends, strict=True)}
-    return Known(tuple(said["releases"]), parts)
+    return Known(tuple(header["releases"]), parts)

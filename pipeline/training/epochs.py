@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.assemble.cutter import Cutter, Stock, bucket, cutter
+from pipeline.assemble.cutter import Cutter, Stock, bucket, cutter_for
 from pipeline.assemble.jobs import counted_pool, made_pool
 from pipeline.assemble.plan import Plan
 from pipeline.assemble.pools import Pool
@@ -143,9 +143,9 @@ class Epoch(Plan):
         return self.profiles[0]
 
     @property
-    def knife(self) -> Cutter:
+    def cutter(self) -> Cutter:
         """The cutter of the rows."""
-        return cutter(self.profile, self.recipe.frame, TRAIN_CANARY)
+        return cutter_for(self.profile, self.recipe.frame, TRAIN_CANARY)
 
     def stock(self, spec: PoolSpec) -> Stock:
         """Return a pool of the epoch with its counts."""
@@ -171,7 +171,7 @@ class Epoch(Plan):
         plain = task.layout(sample, own, shared)
         layout = self._asking(plain, place) if form else plain
         stock = self.stock(next(each for each in task.pools(cell) if each.name == plain.filler.pool))
-        row = self.knife.cut(task, sample, layout, stock, own.of("packing"), self.recipe.reserve)
+        row = self.cutter.cut(task, sample, layout, stock, own.of("packing"), self.recipe.reserve)
         row["evidence"], row["evidence_form"] = evidence_of(row, form), form
         row = {name: row[name] for name in COLUMNS}
         self._prove(row, sample, layout, plain, index)
@@ -189,11 +189,11 @@ class Epoch(Plan):
         PROMPT.clear()
         if faults:
             short = row["length"] < (least := self.task(sample.stratum).shortest)
-            said = f"give a length of {least} tokens or more" if short else "the task must be fixed"
-            raise BuildError(f"row {row['id']}: {'; '.join(faults)}: {said}")
+            advice = f"give a length of {least} tokens or more" if short else "the task must be fixed"
+            raise BuildError(f"row {row['id']}: {'; '.join(faults)}: {advice}")
         if self.spec.form == "ids":
-            said = f"<evidence>{', '.join(row['evidence'])}</evidence><answer>{row['target']}</answer>"
-            if (wanted := self.profile.counter().count(said)) > row["max_new_tokens"]:
+            reply = f"<evidence>{', '.join(row['evidence'])}</evidence><answer>{row['target']}</answer>"
+            if (wanted := self.profile.counter().count(reply)) > row["max_new_tokens"]:
                 raise FitError(f"row {row['id']}: its reply takes {wanted} tokens: give reserve={wanted + 32} or more")
 
 
@@ -275,7 +275,7 @@ def _made(root: str, spec: PoolSpec, profile: Profile, frame: str, *, marked: bo
     pool = made_pool(root, spec)
     if marked:
         pool = Pool.of(marked_units(pool, _endless(_ids(root), spec)))
-    return Stock(pool, counted_pool(pool, cutter(profile, frame, TRAIN_CANARY)))
+    return Stock(pool, counted_pool(pool, cutter_for(profile, frame, TRAIN_CANARY)))
 
 
 def _endless(ids: Ids, spec: PoolSpec) -> Iterator[str]:

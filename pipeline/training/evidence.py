@@ -25,7 +25,7 @@ LETTERS = "bcdfghjkmnpqrstvwxz23456789"
 """No vowels, so that no id is a word, and no characters that are easily confused."""
 LENGTH = 5
 IDS = len(LETTERS) ** LENGTH
-MARK = re.compile(rf"(?m)^\[([{LETTERS}]{{{LENGTH}}})\] ")
+ID_MARK = re.compile(rf"(?m)^\[([{LETTERS}]{{{LENGTH}}})\] ")
 CUE = re.compile(r"\n[A-Za-z ]{1,20}:\Z")
 """The last line of a question if a reply continues it, such as ``Answer:``."""
 ASKS = {
@@ -38,7 +38,7 @@ ASKS = {
 }
 """The instructions after the question, by form of evidence."""
 FORMS = ("", *ASKS)
-NO_MARKS = {
+NO_EVIDENCE = {
     ("bio", "citation"): "its answer cites labels already",
     ("bio", "icl"): "all of its examples are evidence",
     ("cite", ""): "its answer cites documents already",
@@ -59,9 +59,9 @@ def check_form(cell: Stratum, form: str) -> None:
     Raises:
         RecipeError: if it cannot, with the reason.
     """
-    why = NO_MARKS.get((cell.family, cell.subtask)) or NO_MARKS.get((cell.family, ""))
+    why = NO_EVIDENCE.get((cell.family, cell.subtask)) or NO_EVIDENCE.get((cell.family, ""))
     if cell.knob("haystack", "") == "noise":
-        why = NO_MARKS["recall", "niah_s1"]
+        why = NO_EVIDENCE["recall", "niah_s1"]
     if form and why:
         raise RecipeError(f"{cell.family}.{cell.subtask} does not ask for evidence ({why}): leave out ids and quotes")
 
@@ -78,11 +78,11 @@ class Ids:
 
 
 def _spelled(number: int) -> str:
-    found = ""
+    spelled = ""
     for _ in range(LENGTH):
         number, letter = divmod(number, len(LETTERS))
-        found += LETTERS[letter]
-    return found
+        spelled += LETTERS[letter]
+    return spelled
 
 
 def marked_units(units: Iterable[Unit], ids: Iterator[str]) -> Iterable[Unit]:
@@ -120,8 +120,8 @@ def evidence_of(row: Row, form: str) -> list[str]:
     relevant = [needle for needle in row["needles"] if needle["role"] == "relevant"]
     if form != "ids":
         return [_place(row["prompt"], needle["char_start"], needle["char_end"]) for needle in relevant]
-    found = (MARK.match(row["prompt"], needle["char_start"]) for needle in relevant)
-    return [mark[1] for mark in found if mark]
+    marks = (ID_MARK.match(row["prompt"], needle["char_start"]) for needle in relevant)
+    return [mark[1] for mark in marks if mark]
 
 
 def _place(prompt: str, start: int, end: int) -> str:
@@ -135,7 +135,7 @@ def bare(row: Row, layout: Layout, form: str) -> Row:
     Ids are found by their pattern in the row's text, whatever ids were assigned.
     """
     body, tail = row["prompt"][: row["question_start"]], "".join(piece.text for piece in layout.tail)
-    marks = list(MARK.finditer(body)) if form == "ids" else []
+    marks = list(ID_MARK.finditer(body)) if form == "ids" else []
     starts, taken = [mark.end() for mark in marks], [0, *accumulate(len(mark[0]) for mark in marks)]
 
     def moved(place: int) -> int:
@@ -146,7 +146,7 @@ def bare(row: Row, layout: Layout, form: str) -> Row:
         {**needle, "char_start": moved(needle["char_start"]), "char_end": moved(needle["char_end"])}
         for needle in row["needles"]
     ]
-    prompt = (MARK.sub("", body) if form == "ids" else body) + tail
+    prompt = (ID_MARK.sub("", body) if form == "ids" else body) + tail
     metadata: dict[str, Any] = {**json.loads(row["metadata"]), "prompt_sha256": sha256_text(prompt)}
     start = moved(row["question_start"])
     return {**row, "prompt": prompt, "needles": needles, "question_start": start, "metadata": plain_json(metadata)}
@@ -159,7 +159,7 @@ def evidence_faults(row: Row, form: str) -> Iterator[str]:
     if row["evidence"] != evidence_of(row, form):
         yield f"its evidence is {row['evidence']}, not what its relevant needles are"
     if form == "ids":
-        ids = [mark[1] for mark in MARK.finditer(row["prompt"], 0, row["question_start"])]
+        ids = [mark[1] for mark in ID_MARK.finditer(row["prompt"], 0, row["question_start"])]
         if len({*ids}) < len(ids):
             yield "an id stands twice in it"
         if len(row["evidence"]) < sum(needle["role"] == "relevant" for needle in row["needles"]):

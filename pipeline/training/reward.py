@@ -50,20 +50,20 @@ def reward(row: Mapping[str, Any], reply: str, mode: str | None = None) -> dict[
     if mode not in MODES:
         raise RecipeError(unknown("mode of reward", mode, MODES))
     nothing = {"score": 0.0, "answer": 0.0, "evidence": 0.0, "format": 0.0}
-    said = END.split(without_reasoning(reply), maxsplit=1)[0]
-    if len(said) > LONGEST:
+    text = END.split(without_reasoning(reply), maxsplit=1)[0]
+    if len(text) > LONGEST:
         return nothing
-    tags = list(TAGS.finditer(said))
+    tags = list(TAGS.finditer(text))
     tagged = [tag[0].lower() for tag in tags] == ORDER
     if not tagged and (asked or tags):
         return nothing
-    given, told = (said[tags[at].end() : tags[at + 1].start()] if tagged else "" for at in (0, 2))
-    answer = score(row, told if tagged else said)
-    hit, cited, wanted = _ids(row, given) if asked == "ids" else _characters(row, given)
+    cited_text, answer_text = (text[tags[at].end() : tags[at + 1].start()] if tagged else "" for at in (0, 2))
+    answer = score(row, answer_text if tagged else text)
+    hit, cited, wanted = _ids(row, cited_text) if asked == "ids" else _characters(row, cited_text)
     f1, f2 = (_f(hit, cited, wanted, beta) for beta in (1, BETA))
     kept = (
         not tagged
-        or not "".join((said[: tags[0].start()], said[tags[1].end() : tags[2].start()], said[tags[3].end() :])).strip()
+        or not "".join((text[: tags[0].start()], text[tags[1].end() : tags[2].start()], text[tags[3].end() :])).strip()
     )
     return {"score": MODES[mode](answer, f2, f1), "answer": answer, "evidence": f2, "format": float(kept)}
 
@@ -80,27 +80,27 @@ def _f(hit: int, cited: int, wanted: int, beta: float) -> float:
     return (1 + beta**2) * hit / (cited + beta**2 * wanted)
 
 
-def _ids(row: Mapping[str, Any], given: str) -> tuple[int, int, int]:
+def _ids(row: Mapping[str, Any], cited_text: str) -> tuple[int, int, int]:
     """Return how many distinct ids are right, how many were given, and how many were wanted.
 
     Any other word counts as a wrong id.
     """
-    cited, wanted = {*re.findall(r"[^\s,;\[\]()\"'`]+", given)}, {*row["evidence"]}
+    cited, wanted = {*re.findall(r"[^\s,;\[\]()\"'`]+", cited_text)}, {*row["evidence"]}
     return len(cited & wanted), len(cited), len(wanted)
 
 
-def _characters(row: Mapping[str, Any], given: str) -> tuple[int, int, int]:
+def _characters(row: Mapping[str, Any], cited_text: str) -> tuple[int, int, int]:
     """Return the same in characters of the prompt; a passage that is not in it counts as wrong with its length."""
     wanted, cited, strange = _covered(map(_span, row.get("evidence", ()))), [], 0
-    for line in filter(None, map(str.strip, given.splitlines())):
+    for line in filter(None, map(str.strip, cited_text.splitlines())):
         places = SPAN.findall(line) if not re.search(r"[A-Za-z]", line) else []
         cited += [(int(start), int(end)) for start, end in places]
         if not places:
             at = row["prompt"].find(line)
             cited += [(at, at + len(line))] if at >= 0 else []
             strange += len(line) if at < 0 else 0
-    said = _covered((start, min(end, len(row["prompt"]))) for start, end in cited)
-    return _size(_common(said, wanted)), _size(said) + strange, _size(wanted)
+    covered = _covered((start, min(end, len(row["prompt"]))) for start, end in cited)
+    return _size(_common(covered, wanted)), _size(covered) + strange, _size(wanted)
 
 
 def _span(place: str) -> tuple[int, int]:
@@ -110,13 +110,13 @@ def _span(place: str) -> tuple[int, int]:
 
 def _covered(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the union of some spans, sorted and without overlaps."""
-    found: list[tuple[int, int]] = []
+    union: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
+        if union and start <= union[-1][1]:
+            union[-1] = union[-1][0], max(union[-1][1], end)
         elif start < end:
-            found.append((start, end))
-    return found
+            union.append((start, end))
+    return union
 
 
 def _common(some: list[tuple[int, int]], others: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -127,9 +127,9 @@ def write_shards(
         done(count)
     remove_temporary(file for job in jobs for file in (job.path, job.path.with_suffix(".json")))
     for aside in sorted(out.glob("*/train-*.json")):  # including streams that were written here before
-        said = json.loads(aside.read_text(encoding="ascii"))
-        written += said["rows"]
-        dropped.update(said["dropped"])
+        counts = json.loads(aside.read_text(encoding="ascii"))
+        written += counts["rows"]
+        dropped.update(counts["dropped"])
     others = [spec for spec in (specs_in(out) if (out / INDEX).is_file() else ()) if spec not in specs]
     index = {
         "canary": TRAIN_CANARY,
@@ -150,19 +150,19 @@ def specs_in(out: Path) -> list[Spec]:
         BuildError: if it has no readable index.
     """
     try:
-        told = json.loads((out / INDEX).read_text(encoding="ascii"))
-        return [_spec(each) for each in told["streams"]]
+        index = json.loads((out / INDEX).read_text(encoding="ascii"))
+        return [_spec(each) for each in index["streams"]]
     except (OSError, ValueError, KeyError, TypeError) as fault:
         raise BuildError(
             f"{str(out)!r} has no {INDEX} that can be read ({fault}): write it with carrara train"
         ) from None
 
 
-def _spec(told: dict[str, Any]) -> Spec:
-    cell = told["cell"]
+def _spec(stored: dict[str, Any]) -> Spec:
+    cell = stored["cell"]
     knobs: dict[str, Knob] = dict(map(tuple, cell["knobs"]))
     made = cell_of(f"{cell['family']}.{cell['subtask']}", cell["length"], cell["complexity"], cell["shots"], knobs)
-    return checked(Spec(made, told["tokenizer"], told["seed"], told["form"], told["frame"], told["reserve"]))
+    return checked(Spec(made, stored["tokenizer"], stored["seed"], stored["form"], stored["frame"], stored["reserve"]))
 
 
 def verify_shards(out: Path) -> int:
@@ -190,5 +190,5 @@ def verify_shards(out: Path) -> int:
 def _number(name: str) -> int:
     """Return a row's index in its stream from its id: the second part from the end in a pair, else the third."""
     parts = name.split("-")
-    told = parts[-2][:-1] if parts[-2][-1:] in ("a", "b") else parts[-3]
-    return int(told)
+    digits = parts[-2][:-1] if parts[-2][-1:] in ("a", "b") else parts[-3]
+    return int(digits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipeline.assemble.cutter import LABELS, MARKED, Cutter, conversation, in_order, turns_in
+from pipeline.assemble.cutter import LABELS, NEEDLE_ROLES, Cutter, conversation, in_order, turns_in
 from pipeline.profiles import Profile
 from pipeline.rows import Row
 from pipeline.tasks.base import Layout
@@ -14,7 +14,7 @@ from pipeline.turns import RESULT, Turn
 def marked_jobs(layout: Layout) -> list[tuple[str, str]]:
     """Return the role and the text of each marked job."""
     units = [item.unit.pieces for item in in_order(layout.placed)]
-    return [(pieces[0].role, conversation(turns_in(pieces))) for pieces in units if pieces[0].role in MARKED]
+    return [(pieces[0].role, conversation(turns_in(pieces))) for pieces in units if pieces[0].role in NEEDLE_ROLES]
 
 
 def job_spans(row: Row, turns: Sequence[Turn], profile: Profile) -> list[tuple[int, int]]:
@@ -35,13 +35,13 @@ def job_spans(row: Row, turns: Sequence[Turn], profile: Profile) -> list[tuple[i
 
 
 def job_depths(
-    row: Row, layout: Layout, spans: Sequence[tuple[int, int]], knife: Cutter, profile: Profile
+    row: Row, layout: Layout, spans: Sequence[tuple[int, int]], cutter: Cutter, profile: Profile
 ) -> Iterator[float]:
     """Yield the depth of each marked job."""
-    room = row["context_tokens"] - row["max_new_tokens"] - knife.fixed_tokens(layout)
+    room = row["context_tokens"] - row["max_new_tokens"] - cutter.fixed_tokens(layout)
     units = [item.unit.pieces for item in in_order(layout.placed)]
     other, starts = profile.opening_tokens(turns_in(layout.head)), iter(start for start, _ in spans)
     for pieces, count in zip(units, profile.job_tokens(map(turns_in, units)), strict=True):
-        if pieces[0].role in MARKED:
+        if pieces[0].role in NEEDLE_ROLES:
             yield (next(starts) - other) / room
         other += count

@@ -63,13 +63,13 @@ def published_recipe(manifest: Manifest, tier: str) -> Recipe:
     )
 
 
-def _with_complexity(told: StratumRecord, cell: Stratum) -> Stratum:
+def _with_complexity(record: StratumRecord, cell: Stratum) -> Stratum:
     """Return a stratum; if its complexity is withheld, with one that matches its `max_new_tokens`."""
     known = [replace(cell, complexity=complexity) for complexity in task_of(cell).complexities]
     rooms = [task_of(each).room_of(each) for each in known]
-    if told.complexity is not None or len({*rooms}) == 1:
+    if record.complexity is not None or len({*rooms}) == 1:
         return cell
-    return next((each for each, room in zip(known, rooms, strict=True) if room == told.max_new_tokens), known[0])
+    return next((each for each, room in zip(known, rooms, strict=True) if room == record.max_new_tokens), known[0])
 
 
 def claim_faults(split: Split, profile: Profile, recipes: Mapping[str, Recipe]) -> Iterator[str]:
@@ -96,19 +96,21 @@ def claim_faults(split: Split, profile: Profile, recipes: Mapping[str, Recipe]) 
             if _has_keys(made) and recipe.tag != made.tag:
                 yield f"tier {tier} has tag {made.tag}, which does not follow from its seed and version"
                 del wanted["tag"]
-            found = [*_differences(made, wanted, partial=not _has_keys(made)), *_sums(made)]
+            wrong = [*_differences(made, wanted, partial=not _has_keys(made)), *_sums(made)]
         except (CarraraError, *UNREADABLE) as fault:
             yield f"tier {tier} cannot be of this version of Carrara ({fault})"
             continue
-        yield from (f"tier {tier} says {place} is {said}, where {why}" for place, said, why in found)
-        for name, said, total in differences(made.totals, Totals.of_shards(made.shards)):
-            yield f"tier {tier} says {said} {name}, but its shards add up to {total}"
+        yield from (f"tier {tier} says {place} is {claimed}, where {why}" for place, claimed, why in wrong)
+        for name, claimed, total in differences(made.totals, Totals.of_shards(made.shards)):
+            yield f"tier {tier} says {claimed} {name}, but its shards add up to {total}"
         yield from (f"tier {tier}{fault}" for fault in _row_faults(split, tier))
-    for place, said, why in _differences(manifest, top):
+    for place, claimed, why in _differences(manifest, top):
         if place not in ("tokenizer.digest", "tokenizer.vocabulary_sha256"):
-            yield f"{place} is {said}, where {why}"
-    for name, said, total in differences(manifest.totals, Totals.of(made.totals for made in manifest.tiers.values())):
-        yield f"totals.{name} is {said}, but its tiers add up to {total}"
+            yield f"{place} is {claimed}, where {why}"
+    for name, claimed, total in differences(
+        manifest.totals, Totals.of(made.totals for made in manifest.tiers.values())
+    ):
+        yield f"totals.{name} is {claimed}, but its tiers add up to {total}"
 
 
 def _has_keys(made: TierManifest) -> bool:
@@ -116,12 +118,12 @@ def _has_keys(made: TierManifest) -> bool:
     return all(shard.keys_sha256 for shard in made.shards)
 
 
-def _differences(said: Manifest | TierManifest, wanted: Mapping[str, Any], *, partial: bool = False) -> Differences:
+def _differences(manifest: Manifest | TierManifest, wanted: Mapping[str, Any], *, partial: bool = False) -> Differences:
     """Yield place, value and what would be right; with `partial`, ignore what public manifests leave out.
 
     Strata of public manifests have no complexity, and of their knobs only the corpus.
     """
-    for place, old, new in differences({name: getattr(said, name) for name in wanted}, dict(wanted)):
+    for place, old, new in differences({name: getattr(manifest, name) for name in wanted}, dict(wanted)):
         if not (partial and (old == "null" or place in ("tag", "pools") or place.endswith((".knobs", ".blocks")))):
             yield place, old, f"the recipe gives {new}" if place != "canary" else f"Carrara writes {new}"
 
@@ -181,7 +183,7 @@ def _read(path: Path, shard: ShardRecord, strata: Counter[Place], faults: list[s
         place = row["family"], row["subtask"], row["length"], row.get("complexity")
         strata[place, tuple(row[name] for name in OF_STRATUM)] += 1
         yield row
-    found: dict[str, Any] = {
+    computed: dict[str, Any] = {
         "rows": len(windows),
         "tokens": sum(windows),
         "prompt_tokens": prompts,
@@ -189,20 +191,20 @@ def _read(path: Path, shard: ShardRecord, strata: Counter[Place], faults: list[s
         "most_tokens": max(windows, default=0),
     }
     if shard.row_digest is not None:
-        found |= {"row_digest": total.hexdigest(), "key": content_key(path), "solved": solved}
-    for name, old, new in differences({name: getattr(shard, name) for name in found}, found):
+        computed |= {"row_digest": total.hexdigest(), "key": content_key(path), "solved": solved}
+    for name, old, new in differences({name: getattr(shard, name) for name in computed}, computed):
         faults.append(f" says of {shard.shard} that {name} is {old}, where its keys give {new}")
 
 
-def _strata_faults(made: TierManifest, found: Mapping[Place, int]) -> Iterator[str]:
+def _strata_faults(made: TierManifest, counted: Mapping[Place, int]) -> Iterator[str]:
     """Yield the strata whose number or kind of rows differs from the manifest."""
     places = {(cell.family, cell.subtask, cell.length, cell.complexity): cell for cell in made.strata}
     counts = Counter[tuple[Any, ...]]()
-    for (place, kind), rows in found.items():
+    for (place, kind), rows in counted.items():
         counts[place] += rows
         for name, value in zip(OF_STRATUM, kind, strict=True):
-            if place in places and (said := getattr(places[place], name)) != value:
-                yield f", {_named(place)}: says {name} is {said}, where its keys give {value}"
+            if place in places and (claimed := getattr(places[place], name)) != value:
+                yield f", {_named(place)}: says {name} is {claimed}, where its keys give {value}"
     for place in sorted(places.keys() | counts.keys(), key=str):
         wanted = places[place].rows if place in places else 0
         if wanted != counts[place]:

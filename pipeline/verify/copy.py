@@ -104,8 +104,8 @@ def _file_faults(job: CheckJob) -> Iterator[str]:
     for part, _, fault in shard_faults(job.folder, job.shard):
         yield f"the file in {part} {fault.replace('were proven', 'the manifest lists')}"
     for part in ("data", "keys") if job.locked and not job.withheld else ():
-        _, said = job.shard.file(part)
-        if said and said != getattr(job.locked, f"{part}_sha256"):
+        _, listed = job.shard.file(part)
+        if listed and listed != getattr(job.locked, f"{part}_sha256"):
             yield f"the file in {part} differs from the bytes that were frozen"
     if job.locked and job.locked.rows != job.shard.rows:
         yield f"the manifest says {job.shard.rows} rows, but {job.locked.rows} were frozen"
@@ -229,9 +229,9 @@ def _lock_faults(copy: SplitCopy, lock: Lock) -> Iterator[str]:
     if (tokenizer.digest, tokenizer.vocabulary_sha256) != (frozen.digest, frozen.vocabulary_sha256):
         yield f"profile {copy.split.tokenizer} has a different digest from the frozen one"
     for name in ("counter", "second"):
-        said = sorted({each for made in manifest.tiers.values() for each in getattr(made.proven, name) or ()})
-        if copy.split.manifest.withheld is None and said != sorted(getattr(frozen, name)):
-            yield f"proven.{name} is {', '.join(said)}, but was frozen as {', '.join(getattr(frozen, name))}"
+        counters = sorted({each for made in manifest.tiers.values() for each in getattr(made.proven, name) or ()})
+        if copy.split.manifest.withheld is None and counters != sorted(getattr(frozen, name)):
+            yield f"proven.{name} is {', '.join(counters)}, but was frozen as {', '.join(getattr(frozen, name))}"
     if sorted(manifest.tiers) != sorted(frozen.tiers):
         yield f"its tiers are {', '.join(manifest.tiers)}, but {', '.join(frozen.tiers)} were frozen"
     for tier in sorted(manifest.tiers.keys() & frozen.tiers.keys()):
@@ -240,9 +240,9 @@ def _lock_faults(copy: SplitCopy, lock: Lock) -> Iterator[str]:
             yield f"tier {tier} has tag {made.tag}, but was frozen as {wanted.tag}"
         if made.seed is not None and made.seed != wanted.recipe.seed:
             yield f"tier {tier} has a different seed from the frozen one"
-        found, shards = {shard.shard for shard in made.shards}, frozen.tiers[tier].shards.keys()
-        yield from (f"{name} was frozen but is missing" for name in sorted(shards - found))
-        yield from (f"{name} is there but was not frozen" for name in sorted(found - shards))
+        present, shards = {shard.shard for shard in made.shards}, frozen.tiers[tier].shards.keys()
+        yield from (f"{name} was frozen but is missing" for name in sorted(shards - present))
+        yield from (f"{name} is there but was not frozen" for name in sorted(present - shards))
 
 
 def joint_faults(checked: list[CheckedShard]) -> Iterator[str]:
@@ -263,21 +263,21 @@ def check_copy(copy: SplitCopy, open_executor: Callable[[], Executor], *, quiet:
     """Check every byte and every row of a copy, without changing it."""
     jobs, checked = list(copy.jobs()), []
     with meter("verify", sum(job.shard.tokens for job in jobs), quiet=quiet) as shown:
-        for job, found in zip(jobs, run(check_shard, jobs, open_executor), strict=True):
-            checked.append(found)
-            shown.advance(len(found.ids), job.shard.tokens)
-    faults = [*split_faults(copy), *joint_faults(checked), *(each for found in checked for each in found.faults)]
+        for job, shard in zip(jobs, run(check_shard, jobs, open_executor), strict=True):
+            checked.append(shard)
+            shown.advance(len(shard.ids), job.shard.tokens)
+    faults = [*split_faults(copy), *joint_faults(checked), *(each for shard in checked for each in shard.faults)]
     return CopyFindings(_summary(copy, checked), tuple(faults))
 
 
 def _summary(copy: SplitCopy, checked: Sequence[CheckedShard]) -> str:
-    rows, again = sum(len(found.ids) for found in checked), sum(found.recounted for found in checked)
+    rows, again = sum(len(each.ids) for each in checked), sum(each.recounted for each in checked)
     second = copy.profile.second()
     counted = (
         f"{'all' if again == rows else format(again, ',')} recounted by {second.name}" if second else "none recounted"
     )
     source = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
-    solved = sum(found.solved for found in checked)
+    solved = sum(each.solved for each in checked)
     proven = describe_answers(solved, rows - solved)
     if rows > solved and copy.withheld:  # without answers, rows that no program solves cannot be checked
         proven = f"{solved:,} re-solved from their text, {rows - solved:,} that no program can solve"

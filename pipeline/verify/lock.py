@@ -150,8 +150,8 @@ def read_lock(path: Path) -> Lock:
     """
     try:
         table = read_record(path, dict[str, Any], FrozenError)
-        said, known = table.pop("digest"), table.get("format")
-        found = digest(table)
+        stored, known = table.pop("digest"), table.get("format")
+        computed = digest(table)
     except OSError as fault:
         raise FrozenError(f"no lock {str(path)!r} ({fault.strerror}): make one with carrara freeze") from fault
     except (ValueError, KeyError, RecursionError) as fault:
@@ -160,7 +160,7 @@ def read_lock(path: Path) -> Lock:
         raise FrozenError(
             f"{str(path)!r} is a lock of format {known!r}, not {LOCK_FORMAT}: use the version of Carrara that wrote it"
         )
-    if said != found:
+    if stored != computed:
         raise FrozenError(f"{str(path)!r} was changed after it was written: get it again from where it was published")
     try:
         lock = read_json(msgspec.json.encode(table), Lock)
@@ -182,7 +182,7 @@ def save_lock(out: Path, lock: Lock, copy: Path | None = None, before: Lock | No
     """Write the lock of a release folder, and a `copy`, unless they exist; return it, and whether it is new.
 
     Raises:
-        FrozenError: if an older lock (in these places, in a neighboring folder, or `before`) demands a higher version.
+        FrozenError: if an older lock (in these places, in a neighbouring folder, or `before`) demands a higher version.
     """
     beside = [read_lock(path) for path in _neighbour_locks(out)]
     same = [each for each in beside if (each.release, each.variant) == (lock.release, lock.variant)]
@@ -202,7 +202,7 @@ def save_lock(out: Path, lock: Lock, copy: Path | None = None, before: Lock | No
 
 
 def _neighbour_locks(out: Path) -> list[Path]:
-    """Return the locks of neighboring folders; empty if a store does not allow listing the parent."""
+    """Return the locks of neighbouring folders; empty if a store does not allow listing the parent."""
     try:
         return sorted(out.resolve().parent.glob(f"*/{LOCK_NAME}"))
     except StoreError as fault:
@@ -231,10 +231,10 @@ def parse_version(version: str) -> Version:
     Raises:
         RecipeError: if it is not of the form 1.0.0.
     """
-    found = SEMVER.fullmatch(version)
-    if not found:
+    match = SEMVER.fullmatch(version)
+    if not match:
         raise RecipeError(f"version {version!r} cannot be frozen: give three numbers, such as 1.0.0")
-    major, minor, patch = map(int, found.groups())
+    major, minor, patch = map(int, match.groups())
     return major, minor, patch
 
 
@@ -255,23 +255,23 @@ def check_version(old: Lock, new: Lock) -> None:
     Raises:
         FrozenError: with what changed, and the right version.
     """
-    found = list(changes(old, new))
+    changed = list(changes(old, new))
     if (old.release, old.variant) != (new.release, new.variant):
         raise FrozenError(f"the older lock is of {old.title}, not of {new.release} {new.variant}".rstrip())
     if parse_version(new.version) < parse_version(old.version):
         raise FrozenError(f"{new.title} is lower than {old.version}, which is already frozen: give a higher version")
-    if not found:
+    if not changed:
         return
-    level = max((change.level for change in found), key=LEVELS.index)
+    level = max((change.level for change in changed), key=LEVELS.index)
     least = next_version(old.version, level)
     if parse_version(new.version) < parse_version(least):
-        said = first_faults(change.what for change in found if change.level == level)
-        raise FrozenError(f"version {new.version}: since {old.version} {said}, which calls for {least} ({level})")
+        why = first_faults(change.what for change in changed if change.level == level)
+        raise FrozenError(f"version {new.version}: since {old.version} {why}, which calls for {least} ({level})")
 
 
-def first_faults(found: Iterable[str]) -> str:
+def first_faults(faults: Iterable[str]) -> str:
     """Return the first few faults, and how many more there are."""
-    every = list(found)
+    every = list(faults)
     more = f" (and {len(every) - MOST_SHOWN} more)" if len(every) > MOST_SHOWN else ""
     return "; ".join(every[:MOST_SHOWN]) + more
 
@@ -348,10 +348,10 @@ def _value_changes(
 
 def _difference(old: Any, new: Any) -> str:
     names = getattr(old, "__dataclass_fields__", {})
-    found = [name for name in names if getattr(old, name) != getattr(new, name)]
+    changed = [name for name in names if getattr(old, name) != getattr(new, name)]
     parts = [
         f"{name} {_shortened(getattr(old, name))} to {_shortened(getattr(new, name))}"
-        for name in found
+        for name in changed
         if name != "key"
     ]
     return f" ({', '.join(parts)})" if parts else ""
@@ -420,11 +420,11 @@ def cut_faults(lock: Lock, plan: Plan) -> Iterator[str]:
 def profile_fault(profile: Profile, digest: str, vocabulary_sha256: str) -> str | None:
     """Return how a profile differs from the one that a split was cut for, or None."""
     if profile.vocabulary.sha256 != vocabulary_sha256:
-        found = profile.vocabulary.sha256
-        return f"the vocabulary of profile {profile.name} has SHA-256 {found[:12]}, expected {vocabulary_sha256[:12]}"
+        own = profile.vocabulary.sha256
+        return f"the vocabulary of profile {profile.name} has SHA-256 {own[:12]}, expected {vocabulary_sha256[:12]}"
     if profile.digest != digest:
-        found = profile.digest
-        return f"profile {profile.name} has digest {found[:12]}, expected {digest[:12]}: template or windows differ"
+        own = profile.digest
+        return f"profile {profile.name} has digest {own[:12]}, expected {digest[:12]}: template or windows differ"
     return None
 
 
@@ -456,6 +456,6 @@ def check_row_digests(out: Path, profile: str, row_digests: Mapping[str, str]) -
     if lock is None or frozen is None:
         return
     wanted = {name: shard.row_digest for split in frozen.tiers.values() for name, shard in split.shards.items()}
-    for shard, found in row_digests.items():
-        if found != wanted.get(shard):
+    for shard, row_digest in row_digests.items():
+        if row_digest != wanted.get(shard):
             raise FrozenError(f"{profile} {shard} has different rows from those frozen as {lock.title}")

@@ -15,10 +15,10 @@ from pipeline.artifacts.journal import UNREADABLE
 from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.cache import LAYOUTS
 from pipeline.assemble.cutter import (
-    MARKED,
+    NEEDLE_ROLES,
     bucket,
     conversation,
-    cutter,
+    cutter_for,
     in_order,
     reading,
     rounded,
@@ -51,8 +51,8 @@ def turns_of(row: Row) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=1)
 def _parse_metadata(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    return found
+    metadata: dict[str, Any] = json.loads(text)
+    return metadata
 
 
 def metadata_of(row: Row) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def layout_faults(
 
 def _marked_pieces(layout: Layout) -> list[Piece]:
     placed = [piece for item in in_order(layout.placed) for piece in item.unit.pieces]
-    return [piece for piece in (*layout.head, *placed, *layout.tail) if piece.role in MARKED]
+    return [piece for piece in (*layout.head, *placed, *layout.tail) if piece.role in NEEDLE_ROLES]
 
 
 def _metadata_faults(row: Row, sample: Sample) -> Iterator[str]:
@@ -173,17 +173,17 @@ def _metadata_faults(row: Row, sample: Sample) -> Iterator[str]:
 
 def _token_faults(row: Row, layout: Layout, plan: Plan, profile: Profile) -> Iterator[str]:
     if layout.has_calls:
-        found = job_spans(row, turns_of(row), profile)
+        spans = job_spans(row, turns_of(row), profile)
     else:
-        found = _turn_spans(row, profile) if row["messages"] else _text_spans(row, plan, profile)
-    for needle, (start, end) in zip(row["needles"], found, strict=True):
+        spans = _turn_spans(row, profile) if row["messages"] else _text_spans(row, plan, profile)
+    for needle, (start, end) in zip(row["needles"], spans, strict=True):
         if (needle["token_start"], needle["token_end"]) != (start, end):
             yield (
                 f"a needle's tokens are {needle['token_start']} to {needle['token_end']}, but counting gives "
                 f"{start} to {end}"
             )
     depths = [needle["depth"] for needle in row["needles"]]
-    if depths != list(_depths(row, layout, found, plan, profile)):
+    if depths != list(_depths(row, layout, spans, plan, profile)):
         yield f"the depths of its needles are not those counted: {depths}"
 
 
@@ -203,40 +203,40 @@ def _turn_spans(row: Row, profile: Profile) -> list[tuple[int, int]]:
     """Return each needle's start and end in tokens, counting turns and template up to the last needle."""
     counter, gaps = profile.counter(), profile.gaps([turn["role"] for turn in row["messages"]], "chat")
     starts = {needle["char_start"] for needle in row["needles"]}
-    found, chars, tokens = {}, 0, 0
+    spans, chars, tokens = {}, 0, 0
     for gap, turn in zip(gaps, row["messages"], strict=False):
-        said = reading(Piece(turn["content"], "filler", turn["role"]))
-        start, chars = chars + said.rindex(turn["content"]), chars + len(said)
+        shown = reading(Piece(turn["content"], "filler", turn["role"]))
+        start, chars = chars + shown.rindex(turn["content"]), chars + len(shown)
         count = counter.count(turn["content"])
         if start in starts:
-            found[start] = (tokens + gap, tokens + gap + count)
+            spans[start] = (tokens + gap, tokens + gap + count)
         tokens += gap + count
-        if len(found) == len(starts):
+        if len(spans) == len(starts):
             break
-    return [found.get(needle["char_start"], (-1, -1)) for needle in row["needles"]]
+    return [spans.get(needle["char_start"], (-1, -1)) for needle in row["needles"]]
 
 
 def _depths(
     row: Row, layout: Layout, spans: Sequence[tuple[int, int]], plan: Plan, profile: Profile
 ) -> Iterator[float | None]:
     """Yield each needle's depth: the filler before it (all tokens before it less the fixed ones) over all filler."""
-    knife = cutter(profile, plan.recipe.frame)
+    cutter = cutter_for(profile, plan.recipe.frame)
     if layout.has_calls:
-        yield from job_depths(row, layout, spans, knife, profile)
+        yield from job_depths(row, layout, spans, cutter, profile)
         return
-    room = row["context_tokens"] - row["max_new_tokens"] - knife.fixed_tokens(layout)
-    other = profile.gaps(("user",), plan.recipe.frame)[0] + knife.tokens(layout.head, opens=True)
-    yield from (None for piece in layout.head if piece.role in MARKED)
-    starts = iter([start for start, _ in spans][sum(piece.role in MARKED for piece in layout.head) :])
+    room = row["context_tokens"] - row["max_new_tokens"] - cutter.fixed_tokens(layout)
+    other = profile.gaps(("user",), plan.recipe.frame)[0] + cutter.tokens(layout.head, opens=True)
+    yield from (None for piece in layout.head if piece.role in NEEDLE_ROLES)
+    starts = iter([start for start, _ in spans][sum(piece.role in NEEDLE_ROLES for piece in layout.head) :])
     closing = profile.gaps(("user", "assistant", "user"), plan.recipe.frame)[2] if row["messages"] else 0
     for item in in_order(layout.placed):
         before = 0
         for piece in item.unit.pieces:
-            if piece.role in MARKED:
+            if piece.role in NEEDLE_ROLES:
                 yield (next(starts) - (before - (closing if piece.turn == "assistant" else 0)) - other) / room
-            before += knife.tokens((piece,))
+            before += cutter.tokens((piece,))
         other += before
-    yield from (None for piece in layout.tail if piece.role in MARKED)
+    yield from (None for piece in layout.tail if piece.role in NEEDLE_ROLES)
 
 
 STRATUM = ("family", "subtask", "length", "complexity")
@@ -428,11 +428,11 @@ class ShardReader:
 
     def _template_tokens(self, row: Row) -> int:
         """Return the template's tokens; with tool calls, all tokens of the window but the reply's and the contents'."""
-        said = turns_of(row)
-        if not has_calls(said):
-            return self.profile.overhead([role for role, _ in said], self.plan.recipe.frame)
+        turns = turns_of(row)
+        if not has_calls(turns):
+            return self.profile.overhead([role for role, _ in turns], self.plan.recipe.frame)
         counter = self.profile.counter()
-        contents = sum(counter.count(text) for role, text in said if role != CALL)
+        contents = sum(counter.count(text) for role, text in turns if role != CALL)
         return int(row["context_tokens"] - row["max_new_tokens"] - contents)
 
     def _count_faults(self, row: Row) -> Iterator[str]:

@@ -35,9 +35,9 @@ from pipeline.artifacts.manifest import (
 from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.recipes import has_recipe, recipe_path
 from pipeline.assemble.jobs import PackJob
-from pipeline.assemble.plan import RESERVED, Plan, Shard, columns_version, owned_folders, remove, stale_shards
+from pipeline.assemble.plan import RESERVED, Plan, Shard, columns_version, owned_files, remove, stale_shards
 from pipeline.errors import BuildError, CarraraError, CorruptError
-from pipeline.executors import MARK
+from pipeline.executors import MARK_PREFIX
 from pipeline.profiles import Profile, load_profile
 from pipeline.profiles.adopt import known_profile
 from pipeline.recipe import (
@@ -185,8 +185,8 @@ def check_manifest(plan: Plan, profile: Profile) -> None:
     if tier is None:
         return
     wanted = release_fields(plan.recipe, profile), tier_fields(plan, profile)
-    for said, made in zip((known, tier), wanted, strict=True):
-        for place, old, new in differences({name: getattr(said, name) for name in made}, made):
+    for record, made in zip((known, tier), wanted, strict=True):
+        for place, old, new in differences({name: getattr(record, name) for name in made}, made):
             raise BuildError(
                 f"{str(path)!r} says {place} is {old}, where the recipe gives {new}: it was edited, or sealed with "
                 f"another profile or version of Carrara ({known.carrara}; this is {__version__}): verify it "
@@ -213,7 +213,7 @@ def seal_if_proven(
         return None
     check_row_digests(plan.out, profile.name, {proof.shard: str(proof.row_digest) for proof in proofs})
     remove(stale_shards(plan, profile))
-    remove_temporary([plan.out / MARK, *owned_folders(plan, profile)])
+    remove_temporary([plan.out / MARK_PREFIX, *owned_files(plan, profile)])
     known, path = read_manifest(plan.out, profile.name), manifest_path(plan.out, profile.name)
     tier = known.tiers.get(plan.recipe.tier) if known else None
     if tier and (tier.recipe_digest, tier.shards) == (digest(plan.recipe), tuple(proofs)):
@@ -280,8 +280,8 @@ def _all_proofs(plan: Plan, profile: Profile, seen: Mapping[Path, ShardRecord]) 
     jobs = [ProveJob(PackJob(plan, shard)) for shard in plan.of_profile(profile)]
     read = read_proofs([job for job in jobs if job.path not in seen], plan.out)
     proofs = [seen[job.path] if job.path in seen else next(read) for job in jobs]
-    found = sorted((proof for proof in proofs if proof), key=lambda proof: proof.shard)
-    return found if len(found) == len(jobs) else None
+    known = sorted((proof for proof in proofs if proof), key=lambda proof: proof.shard)
+    return known if len(known) == len(jobs) else None
 
 
 def unseal_changed(plan: Plan) -> list[str]:
@@ -293,7 +293,7 @@ def unseal_changed(plan: Plan) -> list[str]:
     Returns:
         The names of profiles that were sealed.
     """
-    again, found = has_recipe(plan.out, plan.recipe), []
+    again, unsealed = has_recipe(plan.out, plan.recipe), []
     own = {profile.name: profile for profile in plan.profiles}
     folders = {path.name for path in plan.out.glob("*") if re.search(PLAIN, path.name)} - RESERVED
     for name in sorted(own.keys() | folders):
@@ -303,8 +303,8 @@ def unseal_changed(plan: Plan) -> list[str]:
             remove(_stale_proofs(plan, name, own.get(name)))
         if differs:
             unseal_tier(manifest_path(plan.out, name), plan.recipe.tier)
-            found.append(name)
-    return found
+            unsealed.append(name)
+    return unsealed
 
 
 def _is_changed(plan: Plan, profile: Profile | None, made: TierManifest) -> bool:

@@ -191,8 +191,8 @@ def judge(job: ProveJob) -> Verdict:
                 return Verdict(job.path, fault=f"{str(missing[0])!r} is missing")
             return _judged_bytes(job, reader)
     except (OSError, MemoryError, BuildError) as fault:
-        said = str(fault) if isinstance(fault, BuildError) else read_fault(job.pack.data, fault)
-        return Verdict(job.path, fault=f"{said}; nothing was moved", kind=BuildError)
+        why = str(fault) if isinstance(fault, BuildError) else read_fault(job.pack.data, fault)
+        return Verdict(job.path, fault=f"{why}; nothing was moved", kind=BuildError)
 
 
 def _is_of_another(job: ProveJob) -> bool:
@@ -201,23 +201,23 @@ def _is_of_another(job: ProveJob) -> bool:
 
 
 def _judged_bytes(job: ProveJob, reader: ShardReader) -> Verdict:
-    found, key = {path: file_digest(path) for path in job.files}, job.pack.shard.key
+    digests, key = {path: file_digest(path) for path in job.files}, job.pack.shard.key
     listed = job.listed if job.full else None  # a build may have packed again what is listed
     known = [record for record in (job.listed, read_proof_file(job.path)) if record and record.key == key]
-    unlisted = [path for path, name in job.files.items() if listed and getattr(listed, name) != found[path]]
-    unknown = [path for path, name in job.files.items() if found[path] not in {getattr(one, name) for one in known}]
+    unlisted = [path for path, name in job.files.items() if listed and getattr(listed, name) != digests[path]]
+    unknown = [path for path, name in job.files.items() if digests[path] not in {getattr(one, name) for one in known}]
     if broken := tuple(path for path in unlisted if path in unknown):
         return Verdict(job.path, None, f"{str(broken[0])!r} differs from the bytes that were proven", broken)
     try:
-        fresh = _proved(job, reader, list(found.values()))
+        fresh = _proved(job, reader, list(digests.values()))
     except (CarraraError, ArithmeticError, *UNREADABLE) as fault:
         if isinstance(fault, BuildError):
             raise
-        said = str(fault) if isinstance(fault, CarraraError) else f"{str(job.pack.data)!r} has no readable rows"
-        said += "" if isinstance(fault, CarraraError) else f" ({fault!r})"
+        why = str(fault) if isinstance(fault, CarraraError) else f"{str(job.pack.data)!r} has no readable rows"
+        why += "" if isinstance(fault, CarraraError) else f" ({fault!r})"
         ours = all(content_key(path) == key for path in job.files)
         guilty = unlisted or (unknown if ours and not listed else [])
-        return Verdict(job.path, None, said, tuple(guilty))
+        return Verdict(job.path, None, why, tuple(guilty))
     return Verdict(job.path, fresh, _record_fault(job, fresh), known=read_proof_file(job.path))
 
 
@@ -225,8 +225,8 @@ def _record_fault(job: ProveJob, fresh: ShardRecord) -> str:
     """Return which record of a sound shard disagrees with its bytes; "" if none does."""
     there = job.path.exists()  # asked first: another process may write it just now
     known = read_proof_file(job.path)
-    for path, said in ((job.manifest, job.listed), (job.path, known)):
-        if (said is None and path == job.path and there) or (said and not fresh.agrees(said)):
+    for path, record in ((job.manifest, job.listed), (job.path, known)):
+        if (record is None and path == job.path and there) or (record and not fresh.agrees(record)):
             return (
                 f"{str(path)!r} does not say of {job.pack.shard.name} what its bytes show: it was edited or broken; "
                 "delete it and run the same command again to write it from the bytes"

@@ -11,7 +11,7 @@ from math import fsum, sqrt
 from typing import Any
 
 from pipeline.artifacts.manifest import DEPTH_BINS, PORTIONS, Chance, Portions
-from pipeline.assemble.cutter import cutter
+from pipeline.assemble.cutter import cutter_for
 from pipeline.assemble.jobs import draw_sample, pool_of, samples_of
 from pipeline.assemble.plan import Home, Plan, RowPlan, row_streams
 from pipeline.metrics import NORMALISED, PART, SOURCED, TOKEN, dated, listed, points_of, score, worth_of
@@ -149,7 +149,7 @@ def _score_bound(reply: str, row: Mapping[str, Any]) -> float:
     of an item, a row of a table, or the number of a document. For key points, the bound follows from how many surnames
     are followed by their year in the reply, as in every sentence of a key.
     """
-    said, target = _letters(reply), row["target"]
+    letters, target = _letters(reply), row["target"]
     match row["scorer"]:
         case "exact":
             return any(_tokens(answer) <= _tokens(reply) for answer in row["answers"])
@@ -157,25 +157,25 @@ def _score_bound(reply: str, row: Mapping[str, Any]) -> float:
             parts = zip(*(answer.split(PART) for answer in row["answers"]), strict=True)
             return all(any(_tokens(form) <= _tokens(reply) for form in forms) for forms in parts)
         case "cited":
-            return any(all(word in said for word in words) for words in _stated_words(tuple(row["answers"])))
+            return any(all(word in letters for word in words) for words in _stated_words(tuple(row["answers"])))
         case "members" | "route" if listed(row) and "&" not in target:
-            return any(_letters(item) in said for item in listed(row))
+            return any(_letters(item) in letters for item in listed(row))
         case "key_points":
             points = _key_points(target)
-            stated = sum(name + year in said for name, year in points)
+            stated = sum(name + year in letters for name, year in points)
             return 2 * stated / max(1, len(points) + stated)
         case "rows":
             return not _table_rows(target).isdisjoint(_table_rows(reply))
         case "ndcg":
-            return any(number in said for number in worth_of(row))
+            return any(number in letters for number in worth_of(row))
         case _:
             return 1.0
 
 
 @lru_cache(maxsize=1 << 14)
 def _stated_words(answers: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Return the words of each value that answers state with sources, normalized as by scorers."""
-    values = (NORMALISED(found[1]) for answer in answers for found in SOURCED.finditer(answer))
+    """Return the words of each value that answers state with sources, normalised as by scorers."""
+    values = (NORMALISED(match[1]) for answer in answers for match in SOURCED.finditer(answer))
     return tuple(tuple(map(_letters, value.split())) for value in values)
 
 
@@ -229,8 +229,8 @@ def makeups(plan: Plan) -> list[Makeup]:
     """
     cells = [cell for family in plan.families for cell in plan.recipe.of_family(family)]
     by_pool = sorted(cells, key=lambda cell: [spec.name for spec in plan.task(cell).pools(cell)])
-    found = {cell: list(_makeups(plan, cell)) for cell in by_pool}
-    return [makeup for cell in cells for makeup in found[cell]]
+    of_cell = {cell: list(_makeups(plan, cell)) for cell in by_pool}
+    return [makeup for cell in cells for makeup in of_cell[cell]]
 
 
 def _makeups(plan: Plan, cell: Stratum) -> Iterator[Makeup]:
@@ -252,10 +252,10 @@ def _weighed(
     plan: Plan, cell: Stratum, profile: Profile, sample: Sample, layout: Layout, filler: Sequence[Unit]
 ) -> tuple[float, float, float | None]:
     """Return tokens per unit of filler, units in the prompt, and distractors among them."""
-    knife = cutter(profile, plan.recipe.frame)
+    cutter = cutter_for(profile, plan.recipe.frame)
     max_new = profile.reply_tokens(plan.recipe.reserve, task_of(cell).room_of(cell))
-    mean = float(knife.unit_tokens(filler).mean())
-    count = (profile.window(cell.length) - max_new - knife.fixed_tokens(layout)) / mean
+    mean = float(cutter.unit_tokens(filler).mean())
+    count = (profile.window(cell.length) - max_new - cutter.fixed_tokens(layout)) / mean
     kinds = sample.kinds
     stating = sum(any(fact.partition("(")[0] in kinds for fact in unit.facts) for unit in filler)
     return (
@@ -336,10 +336,10 @@ def _drift_fault(parts: Sequence[Counter[Hashable]], kinds: int) -> str:
     over = [part.total() % kinds / kinds for part in parts]
     variance = sum(max(share * (1 - share), LEAST_VARIANCE) for share in over)
     missing = (kinds - len(total)) * even**2
-    found = (sum((count - even) ** 2 for count in total.values()) + missing) / variance
+    statistic = (sum((count - even) ** 2 for count in total.values()) + missing) / variance
     limit = kinds + DEVIATIONS * sqrt(2 * kinds) + MARGIN
-    if len(total) <= kinds and found <= limit:
+    if len(total) <= kinds and statistic <= limit:
         return ""
     (kind, most), *_ = total.most_common(1)
-    said = f"chi-square {found:.0f}, at most {limit:.0f}"
-    return f"{most} of {total.total()} rows have {kind!r}, where an even deal gives {even:.1f} ({said})"
+    shown = f"chi-square {statistic:.0f}, at most {limit:.0f}"
+    return f"{most} of {total.total()} rows have {kind!r}, where an even deal gives {even:.1f} ({shown})"

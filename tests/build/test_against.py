@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import builds
-from frozen_releases import SHARD, carrara, published, resealed, rewritten, said, went, withheld, written
+from frozen_releases import SHARD, carrara, error_line, published, resealed, rewritten, succeeded, withheld, written
 from loopback import Hub
 from loopback.client import CLIENTS_OWN
 from pipeline.artifacts.parquet import read_rows
@@ -33,7 +33,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A frozen release that no test touches."""
     home = tmp_path_factory.mktemp("against")
     builds.stages(written(home / "tiny.toml"), home / "v1.0.0").build()
-    went(carrara("freeze", home / "v1.0.0", "--lock", home / "tiny.lock.json"))
+    succeeded(carrara("freeze", home / "v1.0.0", "--lock", home / "tiny.lock.json"))
     return home / "v1.0.0"
 
 
@@ -52,7 +52,7 @@ def shown(copy: Path) -> Path:
 def faults(*words: str | Path) -> list[str]:
     """Return every fault that is listed, after the one line of the error."""
     done = carrara("verify", *words)
-    first = said(done)
+    first = error_line(done)
     listed = done.stdout.splitlines()
     assert any(line in first for line in listed)
     return listed
@@ -61,13 +61,13 @@ def faults(*words: str | Path) -> list[str]:
 def test_a_sound_copy_holds_with_and_without_a_lock(built: Path, copy: Path) -> None:
     before = builds.stamps(built) | builds.stamps(copy)
     for words in ([], ["--lock", built.parent / "tiny.lock.json"]):
-        line = went(carrara("verify", "--against", copy, *words))
+        line = succeeded(carrara("verify", "--against", copy, *words))
         assert "11 rows in 4 shards, all recounted by tiktoken" in line
         assert ("every byte as in the lock of tiny 1.0.0" if words else "every byte as its manifest says") in line
         assert ("without a lock, filler that was changed together with its digests is not seen" in line) == (not words)
     for where in (built, built / "o200k"):
-        assert "as in the lock of tiny 1.0.0" in went(carrara("verify", "--against", where))
-    assert "as in the lock of tiny 1.0.0" in went(carrara("verify", built, "--against", copy))
+        assert "as in the lock of tiny 1.0.0" in succeeded(carrara("verify", "--against", where))
+    assert "as in the lock of tiny 1.0.0" in succeeded(carrara("verify", built, "--against", copy))
     assert builds.stamps(built) | builds.stamps(copy) == before, "nothing is written"
 
 
@@ -266,7 +266,7 @@ def test_a_forged_copy_with_a_manifest_that_fits_differs_from_the_lock(built: Pa
     """The same rows written by another writer are sound by themselves, and not what was published."""
     rewritten(data(copy), lambda rows: None)
     resealed(copy)
-    went(carrara("verify", "--against", copy))
+    succeeded(carrara("verify", "--against", copy))
     assert faults("--against", copy, "--lock", built.parent / "tiny.lock.json") == [
         f"{SHARD}: the file in data differs from the bytes that were frozen"
     ]
@@ -307,10 +307,10 @@ def test_a_changed_vocabulary_is_named(copy: Path) -> None:
 
 
 def test_a_copy_without_answers_holds_and_its_answers_are_those_of_the_keys(built: Path, shown: Path) -> None:
-    assert "answers withheld; every byte as its manifest says" in went(carrara("verify", "--against", shown))
-    line = went(carrara("verify", "--against", shown, "--lock", built.parent / "tiny.lock.json"))
+    assert "answers withheld; every byte as its manifest says" in succeeded(carrara("verify", "--against", shown))
+    line = succeeded(carrara("verify", "--against", shown, "--lock", built.parent / "tiny.lock.json"))
     assert "answers withheld" in line
-    assert "answers match the keys" in went(carrara("verify", built, "--against", shown))
+    assert "answers match the keys" in succeeded(carrara("verify", built, "--against", shown))
 
 
 def test_a_prompt_changed_in_a_copy_without_answers_is_named(built: Path, shown: Path) -> None:
@@ -327,11 +327,11 @@ def test_a_copy_without_answers_is_held_to_the_seed_of_the_lock(built: Path, sho
     """A fact is another wherever it stands, and every digest fits."""
     unseen = "without the frozen folder, a {} that was changed together with its digests is not seen"
     lock = ("--lock", built.parent / "tiny.lock.json")
-    assert unseen.format("question or text") in went(carrara("verify", "--against", shown))
-    line = went(carrara("verify", "--against", shown, *lock))
+    assert unseen.format("question or text") in succeeded(carrara("verify", "--against", shown))
+    line = succeeded(carrara("verify", "--against", shown, *lock))
     assert "answers withheld, questions and answers drawn again from the seed of the lock; every byte" in line
     assert unseen.format("text") in line
-    assert "is not seen" not in went(carrara("verify", built, "--against", shown))
+    assert "is not seen" not in succeeded(carrara("verify", built, "--against", shown))
     number, prompt = retold(built)
 
     def change(rows: list[dict[str, Any]]) -> None:
@@ -343,7 +343,7 @@ def test_a_copy_without_answers_is_held_to_the_seed_of_the_lock(built: Path, sho
     for part in ("data", "index"):
         rewritten(shown / part / f"{SHARD}.parquet", change)
     resealed(shown)
-    went(carrara("verify", "--against", shown))
+    succeeded(carrara("verify", "--against", shown))
     (found,) = faults("--against", shown, *lock)
     assert found.endswith(": the answer in its text differs from the one that was drawn")
 
@@ -363,13 +363,13 @@ def retold(built: Path) -> tuple[int, str]:
 def test_what_publish_withholds_is_drawn_again_from_the_lock(split: Split, apart: Staged, tmp_path: Path) -> None:
     """Of every task."""
     write_lock(tmp_path / "x.lock.json", make_lock(split.folder.parent))
-    line = went(carrara("verify", "--against", apart.folder, "--lock", tmp_path / "x.lock.json"))
+    line = succeeded(carrara("verify", "--against", apart.folder, "--lock", tmp_path / "x.lock.json"))
     assert "answers withheld, questions and answers drawn again from the seed of the lock; every byte" in line
 
 
 def test_a_split_is_rebuilt_from_its_lock_alone(built: Path, copy: Path, tmp_path: Path) -> None:
     shutil.copyfile(built.parent / "tiny.lock.json", tmp_path / "alone.lock.json")
-    line = went(
+    line = succeeded(
         carrara("verify", "--against", copy, "--lock", tmp_path / "alone.lock.json", "--into", tmp_path / "again")
     )
     assert "tiny 1.0.0: 4 shards rebuilt from the lock to the same bytes" in line
@@ -379,7 +379,7 @@ def test_a_split_is_rebuilt_from_its_lock_alone(built: Path, copy: Path, tmp_pat
 
 
 def test_a_rebuilt_split_gives_the_keys_of_a_copy_without_answers(built: Path, shown: Path) -> None:
-    line = went(carrara("verify", "--against", shown, "--lock", built.parent / "tiny.lock.json", "--rebuild"))
+    line = succeeded(carrara("verify", "--against", shown, "--lock", built.parent / "tiny.lock.json", "--rebuild"))
     assert "rebuilt from the lock to the same bytes" in line
     assert "answers match the keys" in line
 
@@ -391,14 +391,14 @@ def test_other_libraries_may_write_other_bytes_and_no_other_row(
     words = ["verify", built, "--against", copy, "--rebuild"]
     assert "when rebuilt from the lock with the same libraries, its bytes differ" in carrara(*words).stdout
     monkeypatch.setattr("pipeline.release.rebuild.version", lambda name: "99.0")
-    line = went(carrara(*words))
+    line = succeeded(carrara(*words))
     assert "to the same rows but different bytes (numpy 99.0 here, " in line
 
 
 def test_what_cannot_be_made_again_says_why(built: Path, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = TASKS["bio", "idk"]
     monkeypatch.setattr(type(task), "version", task.version + 1)
-    line = said(carrara("verify", built, "--against", copy, "--rebuild"))
+    line = error_line(carrara("verify", built, "--against", copy, "--rebuild"))
     assert "tiny 1.0.0 cannot be rebuilt here: task bio.idk changed (version " in line
     assert f"install carrara {__version__}, which froze it" in line
 
@@ -419,21 +419,21 @@ def test_what_cannot_be_made_again_says_why(built: Path, copy: Path, monkeypatch
     ],
 )
 def test_what_cannot_be_meant_is_one_line(copy: Path, words: list[str], told: str) -> None:
-    assert told in said(carrara("verify", *(word.format(copy=copy) for word in words)))
+    assert told in error_line(carrara("verify", *(word.format(copy=copy) for word in words)))
 
 
 @CLIENTS_OWN
 def test_a_data_set_is_held_to_the_lock_at_its_tag(hub: Hub, built: Path, copy: Path) -> None:
     release(copy, "org/tiny", "1.0.0")
-    assert "11 rows in 4 shards" in went(carrara("verify", built, "--against", "org/tiny@v1.0.0", "--rebuild"))
+    assert "11 rows in 4 shards" in succeeded(carrara("verify", built, "--against", "org/tiny@v1.0.0", "--rebuild"))
     rewritten(data(copy), lambda rows: None)
     resealed(copy)
     release(copy, "org/tiny", "1.0.1")
     assert faults(built, "--against", "org/tiny@v1.0.1") == [
         f"{SHARD}: the file in data differs from the bytes that were frozen"
     ]
-    assert "give a tag, such as org/tiny@v1.0.1" in said(carrara("verify", "--against", "org/tiny@v2.0.0"))
-    assert "org/none" in said(carrara("verify", "--against", "org/none@v1.0.0"))
+    assert "give a tag, such as org/tiny@v1.0.1" in error_line(carrara("verify", "--against", "org/tiny@v2.0.0"))
+    assert "org/none" in error_line(carrara("verify", "--against", "org/none@v1.0.0"))
 
 
 def test_a_profile_that_is_not_shipped_is_asked_for(copy: Path) -> None:
@@ -441,6 +441,6 @@ def test_a_profile_that_is_not_shipped_is_asked_for(copy: Path) -> None:
     manifest = json.loads(path.read_text(encoding="ascii"))
     manifest["tokenizer"]["name"] = "mine"
     path.write_text(json.dumps(manifest), encoding="ascii")
-    assert "is cut for profile 'mine', which is not a shipped one: give its TOML with --tokenizer" in said(
+    assert "is cut for profile 'mine', which is not a shipped one: give its TOML with --tokenizer" in error_line(
         carrara("verify", "--against", copy)
     )

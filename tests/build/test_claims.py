@@ -14,7 +14,7 @@ import pytest
 
 import builds
 import hostile
-from frozen_releases import carrara, said, went, written
+from frozen_releases import carrara, error_line, succeeded, written
 from pipeline.artifacts.manifest import shard_faults
 from pipeline.artifacts.split import open_split
 from pipeline.errors import CarraraError
@@ -155,14 +155,14 @@ def test_freeze_and_publish_name_the_field(name: str, home: Path, tmp_path: Path
     edited(home / "o200k", place, value)
     publish = ("publish", home / "o200k", "--repo", "org/x", "--dry-run", "--out", tmp_path / "out")
     for command in (("freeze", home), publish, ("verify", "--against", home / "o200k")):
-        line = said(carrara(*command))
+        line = error_line(carrara(*command))
         assert words in line or (name in ("seed", "stratum") and "32k" in line), line
     assert not (tmp_path / "out").exists()
 
 
 def test_a_lock_names_who_counted(home: Path) -> None:
-    went(carrara("freeze", home))
+    succeeded(carrara("freeze", home))
     path = home / "o200k" / "manifest.json"
     path.write_text(path.read_text(encoding="ascii").replace('"tiktoken ', '"abacus '), encoding="ascii")
     shutil.rmtree(home / "o200k" / "proofs")
-    assert "abacus" in said(carrara("verify", "--against", home / "o200k"))
+    assert "abacus" in error_line(carrara("verify", "--against", home / "o200k"))

@@ -30,10 +30,10 @@ from loopback.proxy import Proxy
 from pipeline.assemble import plan as plans
 from pipeline.errors import BuildError, ProfileError, RecipeError
 from pipeline.executors import LIVES, run
-from pipeline.executors.dask import dask, held_up, refuse_unfit, scheduler_at
+from pipeline.executors.dask import blocking_worker, dask, refuse_unfit, scheduler_at
 from pipeline.executors.memory import most_allowed
 from pipeline.executors.run import Inline
-from pipeline.executors.shared_folder import Marked
+from pipeline.executors.shared_folder import MarkedFolder
 from pipeline.executors.worker import (
     Failed,
     FolderMark,
@@ -152,7 +152,7 @@ def seen_from(path: Path, mark: Path) -> WorkerEnvironment:
 def closed(out: Path) -> Iterator[None]:
     """Let nobody write a folder's files; for root, who may always, the mark cannot be made."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Marked, "_left", lambda marked, folder: None)
+        patch.setattr(MarkedFolder, "_locked", lambda marked, folder: None)
         yield
 
 
@@ -263,7 +263,7 @@ def test_a_mark_that_a_killed_client_left_is_gone_in_the_end(
 ) -> None:
     """Workers may finish the jobs of a killed client, so that no executor is opened again."""
     builds.stages(recipe, tmp_path / "out").build()
-    held, stale = Marked(tmp_path / "out"), tmp_path / "out" / ".shared.part-host-0-4194305"
+    held, stale = MarkedFolder(tmp_path / "out"), tmp_path / "out" / ".shared.part-host-0-4194305"
     stale.write_bytes(b"mark")
     builds.stages(recipe, tmp_path / "out").build()
     assert left(tmp_path / "out") == [Path(held.mark.path).name], "one that is held stays"
@@ -485,7 +485,7 @@ def worker_said(status: str, **tasks: int) -> dict[str, Any]:
     ],
 )
 def test_which_paused_worker_holds_jobs_up(workers: dict[str, dict[str, Any]], held: str) -> None:
-    said = held_up(workers)
+    said = blocking_worker(workers)
     assert said.startswith(f"worker {held} is paused for lack of memory") if held else not said
 
 
@@ -565,14 +565,14 @@ def test_a_worker_that_joins_late_is_looked_at_before_its_first_job(tmp_path: Pa
         FolderMark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=True),
     )
     work = pickle.dumps((builds.double, 4))
-    for charge, lacks in (
+    for context, lacks in (
         (JobContext(here._replace(packages=("9.0.0", *here.packages[1:])), mark), "and here is 9.0.0"),
         (JobContext(here._replace(sha256="0"), mark), "with other files than here"),
         (JobContext(here, mark._replace(sha256="0")), f"has another folder {str(tmp_path)!r} than this machine"),
         (JobContext(here, mark, (mark._replace(path=str(tmp_path / "gone" / "mark")),)), "does not see the folder"),
         (JobContext(here, mark._replace(path=str(tmp_path / "gone" / "mark"))), "does not see the folder"),
     ):
-        told = pickle.loads(call(work, pickle.dumps(charge)))
+        told = pickle.loads(call(work, pickle.dumps(context)))
         assert isinstance(told, Failed)
         assert isinstance(told.fault, BuildError)
         assert lacks in str(told.fault)
@@ -581,12 +581,12 @@ def test_a_worker_that_joins_late_is_looked_at_before_its_first_job(tmp_path: Pa
 
 def test_faults_of_jobs_travel_with_the_place_where_they_were_raised(tmp_path: Path) -> None:
     (tmp_path / "mark").write_text("here", encoding="ascii")
-    charge = JobContext(
+    context = JobContext(
         inspect_environment(), FolderMark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=False)
     )
 
     def said_of(*work: object) -> Exception:
-        told = pickle.loads(call(pickle.dumps(work), pickle.dumps(charge)))
+        told = pickle.loads(call(pickle.dumps(work), pickle.dumps(context)))
         assert isinstance(told, Failed)
         return told.fault
 

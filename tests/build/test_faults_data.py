@@ -96,7 +96,7 @@ def test_no_name_in_a_row_becomes_code_or_a_path(home: Path, name: str, column: 
 def test_no_name_in_a_manifest_becomes_code_or_a_path(home: Path, where: tuple[Any, ...]) -> None:
     never = ["..", " ", CLIMBING] if where not in (("canary",), ("tokenizer", "title")) else []
     for value in (CODE, "a\nb: c", *never):
-        hostile.told(home / "o200k", lambda manifest: hostile.put(manifest, where, value))  # noqa: B023
+        hostile.change_manifest(home / "o200k", lambda manifest: hostile.put(manifest, where, value))  # noqa: B023
         for name in ("export lm-eval", "export inspect", "export verifiers", "gallery", "publish"):
             done = tried(home, name)
             assert done.exit_code == 1

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 import builds
-from frozen_releases import CELLS, SHARD, carrara, said, went, written
+from frozen_releases import CELLS, SHARD, carrara, error_line, succeeded, written
 from pipeline.errors import FrozenError
 from pipeline.recipe import load_recipe
 from pipeline.release.freeze import make_lock
@@ -28,7 +28,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("frozen")
     recipe = written(home / "tiny.toml")
     builds.stages(recipe, home / "v1.0.0", ("o200k", "llama3.1")).build()
-    went(carrara("freeze", home / "v1.0.0", "--lock", home / "tiny.lock.json"))
+    succeeded(carrara("freeze", home / "v1.0.0", "--lock", home / "tiny.lock.json"))
     return home
 
 
@@ -64,10 +64,10 @@ def test_a_lock_has_the_form_of_its_schema(pristine: Path) -> None:
 
 def test_freezing_again_changes_no_byte(home: Path) -> None:
     before = builds.stamps(home)
-    assert "already frozen" in went(carrara("freeze", home / "v1.0.0", "--lock", home / "tiny.lock.json"))
+    assert "already frozen" in succeeded(carrara("freeze", home / "v1.0.0", "--lock", home / "tiny.lock.json"))
     assert builds.stamps(home) == before
     (home / "v1.0.0" / LOCK_NAME).unlink()
-    went(carrara("freeze", home / "v1.0.0"))
+    succeeded(carrara("freeze", home / "v1.0.0"))
     assert builds.contents(home)["v1.0.0/" + LOCK_NAME] == builds.contents(home)["tiny.lock.json"]
 
 
@@ -89,14 +89,14 @@ def test_nothing_else_is_built_over_what_is_frozen(home: Path, changed: dict, to
     before = builds.stamps(home / "v1.0.0")
     other = written(home / "other.toml", **changed)
     for until in ([], ["--until", "sample"], ["--until", "pack"]):
-        line = said(carrara("build", *until, other, "--out", home / "v1.0.0", "--tokenizer", "o200k"))
+        line = error_line(carrara("build", *until, other, "--out", home / "v1.0.0", "--tokenizer", "o200k"))
         assert "is frozen as tiny 1.0.0" in line
         assert told in line
     assert builds.stamps(home / "v1.0.0") == before
 
 
 def test_no_profile_is_built_into_what_is_frozen(home: Path) -> None:
-    line = said(carrara("build", home / "tiny.toml", "--out", home / "v1.0.0", "--tokenizer", "qwen2.5"))
+    line = error_line(carrara("build", home / "tiny.toml", "--out", home / "v1.0.0", "--tokenizer", "qwen2.5"))
     assert "profile qwen2.5 is not part of it" in line
     assert not (home / "v1.0.0" / "qwen2.5").exists()
 
@@ -108,7 +108,7 @@ def test_a_raised_task_leaves_what_is_frozen_in_peace(home: Path, monkeypatch: p
     monkeypatch.setattr(type(task), "version", version + 1)
     before = builds.stamps(home / "v1.0.0")
     for words in (["verify", home / "v1.0.0"], ["build", home / "tiny.toml", "--out", home / "v1.0.0"]):
-        line = said(carrara(*words, "--tokenizer", "o200k"))
+        line = error_line(carrara(*words, "--tokenizer", "o200k"))
         assert f"task bio.standard changed (version {version} to {version + 1})" in line
     assert builds.stamps(home / "v1.0.0") == before
 
@@ -117,11 +117,11 @@ def test_a_broken_shard_of_a_frozen_folder_is_made_again_to_the_byte(home: Path)
     whole = builds.contents(home / "v1.0.0")
     shard = home / "v1.0.0" / "o200k" / "data" / f"{SHARD}.parquet"
     builds.flip(shard, shard.stat().st_size // 3)
-    assert str(shard) in said(carrara("verify", home / "v1.0.0"))
-    went(carrara("build", home / "tiny.toml", "--out", home / "v1.0.0", "--tokenizer", "o200k"))
+    assert str(shard) in error_line(carrara("verify", home / "v1.0.0"))
+    succeeded(carrara("build", home / "tiny.toml", "--out", home / "v1.0.0", "--tokenizer", "o200k"))
     after = builds.contents(home / "v1.0.0")
     assert {name: after[name] for name in whole} == whole
-    assert "already frozen" in went(carrara("freeze", home / "v1.0.0"))
+    assert "already frozen" in succeeded(carrara("freeze", home / "v1.0.0"))
 
 
 def test_only_what_is_wholly_proven_is_frozen(home: Path) -> None:
@@ -131,9 +131,9 @@ def test_only_what_is_wholly_proven_is_frozen(home: Path) -> None:
     manifest = json.loads(path.read_text(encoding="ascii"))
     manifest["tiers"]["32k"]["proven"]["recounted"] -= 1
     path.write_text(json.dumps(manifest), encoding="ascii")
-    assert "rows of llama3.1 32k were counted twice: run carrara verify" in said(carrara("freeze", out))
+    assert "rows of llama3.1 32k were counted twice: run carrara verify" in error_line(carrara("freeze", out))
     path.unlink()
-    assert "llama3.1' is not sealed: in tier 32k, everything is built and proven" in said(carrara("freeze", out))
+    assert "llama3.1' is not sealed: in tier 32k, everything is built and proven" in error_line(carrara("freeze", out))
     assert not (out / LOCK_NAME).exists()
 
 
@@ -155,19 +155,19 @@ def test_a_folder_with_a_broken_file_is_not_frozen(home: Path, part: str, harm: 
         shard.write_bytes(b"")
     else:
         shard.unlink()
-    line = said(carrara("freeze", home / "v1.0.0"))
+    line = error_line(carrara("freeze", home / "v1.0.0"))
     assert str(shard) in line
     assert told in line
 
 
 def test_nothing_is_frozen_where_nothing_is_built(tmp_path: Path) -> None:
-    assert "no build in" in said(carrara("freeze", tmp_path))
+    assert "no build in" in error_line(carrara("freeze", tmp_path))
 
 
 def test_a_version_that_is_no_number_is_not_frozen(tmp_path: Path) -> None:
     recipe = written(tmp_path / "tiny.toml", cells=CELLS[:1], version="1.0-beta")
     builds.stages(recipe, tmp_path / "out").build()
-    assert "version '1.0-beta' cannot be frozen: give three numbers, such as 1.0.0" in said(
+    assert "version '1.0-beta' cannot be frozen: give three numbers, such as 1.0.0" in error_line(
         carrara("freeze", tmp_path / "out")
     )
 
@@ -192,7 +192,7 @@ def test_a_tampered_lock_is_refused(home: Path, harm: str) -> None:
         ["recut", path, "--seed", "9", "--out", home / "never.toml"],
         ["build", home / "tiny.toml", "--out", home / "v1.0.0", "--tokenizer", "o200k"],
     ):
-        assert str(path) in said(carrara(*words))
+        assert str(path) in error_line(carrara(*words))
     assert not (home / "never.toml").exists()
 
 
@@ -214,7 +214,7 @@ def test_a_version_too_low_for_what_changed_beside_it_is_refused(
     home: Path, version: str, changed: dict, told: str
 ) -> None:
     out = version_of(home, version, **changed)
-    line = said(carrara("freeze", out))
+    line = error_line(carrara("freeze", out))
     assert told in line
     assert "which calls for 2.0.0 (major)" in line
     assert not (out / LOCK_NAME).exists()
@@ -222,17 +222,17 @@ def test_a_version_too_low_for_what_changed_beside_it_is_refused(
 
 def test_the_lock_of_another_place_counts_as_the_older_one(home: Path, tmp_path: Path) -> None:
     out = version_of(tmp_path, "0.9.0")
-    line = said(carrara("freeze", out, "--lock", home / "tiny.lock.json"))
+    line = error_line(carrara("freeze", out, "--lock", home / "tiny.lock.json"))
     assert "tiny 0.9.0 is lower than 1.0.0, which is already frozen: give a higher version" in line
     out = version_of(tmp_path, "2.0.0")
-    went(carrara("freeze", out, "--lock", home / "tiny.lock.json"))
+    succeeded(carrara("freeze", out, "--lock", home / "tiny.lock.json"))
     assert read_lock(home / "tiny.lock.json").version == "2.0.0"
 
 
 def test_the_lock_of_another_release_is_not_written_over(home: Path, tmp_path: Path) -> None:
     recipe = builds.recipe_file(tmp_path / "other.toml", rows=1, release="other")
     builds.stages(recipe, tmp_path / "out").build()
-    assert "the older lock is of tiny 1.0.0, not of other" in said(
+    assert "the older lock is of tiny 1.0.0, not of other" in error_line(
         carrara("freeze", tmp_path / "out", "--lock", home / "tiny.lock.json")
     )
 
@@ -243,7 +243,7 @@ def test_freeze_needs_the_code_that_built(home: Path, monkeypatch: pytest.Monkey
     version = task.version
     monkeypatch.setattr(type(task), "version", version + 1)
     said_so = f"task bio.standard has version {version}, this Carrara has version {version + 1}"
-    assert said_so in said(carrara("freeze", home / "v1.0.0"))
+    assert said_so in error_line(carrara("freeze", home / "v1.0.0"))
 
 
 def test_a_lock_is_a_function_of_the_folder(home: Path, tmp_path: Path) -> None:
@@ -269,5 +269,5 @@ def test_a_lock_that_cannot_be_kept_freezes_nothing(where: str, home: Path) -> N
     if where == "pipe":
         os.mkfifo(path)
     before = builds.contents(out)
-    assert "is a device or a pipe" in said(carrara("freeze", out, "--lock", path))
+    assert "is a device or a pipe" in error_line(carrara("freeze", out, "--lock", path))
     assert builds.contents(out) == before

@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 
 import builds
 from fake_stores import faulty
-from frozen_releases import CELLS, carrara, said, went, written
+from frozen_releases import CELLS, carrara, error_line, succeeded, written
 from pipeline.artifacts.parquet import read_rows
 from pipeline.recipe import load_recipe, parse_recipe, recipe_text, shipped_recipes
 from pipeline.release.recut import new_seed, recut
@@ -21,20 +21,20 @@ from pipeline.verify.lock import LEVELS, next_version, parse_version
 
 def test_no_row_of_the_version_before_comes_again(tmp_path: Path) -> None:
     old, new = written(tmp_path / "tiny.toml"), tmp_path / "next.toml"
-    line = went(carrara("recut", old, "--seed", "random", "--out", new))
+    line = succeeded(carrara("recut", old, "--seed", "random", "--out", new))
     assert f"  carrara build {new}\n  carrara freeze outputs/v2.0.0" in line
     assert str(load_recipe(str(new)).seed) not in line
     assert new.stat().st_mode & 0o077 == 0, "the seed may be a secret"
     rows = []
     for recipe, out in ((old, "v1.0.0"), (new, "v2.0.0")):
         builds.stages(recipe, tmp_path / out).build()
-        went(carrara("freeze", tmp_path / out))
+        succeeded(carrara("freeze", tmp_path / out))
         rows.append([row for path in sorted((tmp_path / out).glob("o200k/data/*/*/*")) for row in read_rows(path)])
     before, after = rows
     assert len(before) == len(after) == 11
     for name in ("id", "prompt"):
         assert not {row[name] for row in before} & {row[name] for row in after}
-    went(carrara("verify", "--against", tmp_path / "v2.0.0", "--rebuild"))
+    succeeded(carrara("verify", "--against", tmp_path / "v2.0.0", "--rebuild"))
 
 
 def test_a_recipe_is_read_in_a_store_but_a_seed_is_not_put_there(tmp_path: Path) -> None:
@@ -42,14 +42,14 @@ def test_a_recipe_is_read_in_a_store_but_a_seed_is_not_put_there(tmp_path: Path)
     with faulty():
         parse_location("memory://bucket/tiny.toml").write_bytes(old.read_bytes())
         assert load_recipe("memory://bucket/tiny.toml") == load_recipe(str(old))
-    line = said(carrara("recut", old, "--seed", "random", "--out", "memory://bucket/next.toml"))
+    line = error_line(carrara("recut", old, "--seed", "random", "--out", "memory://bucket/next.toml"))
     assert "is in a store: give a path on a disk" in line
 
 
 @pytest.mark.parametrize("name", shipped_recipes())
 def test_a_shipped_recipe_changes_in_two_lines(name: str, tmp_path: Path) -> None:
     out = tmp_path / "next.toml"
-    went(carrara("recut", name, "--seed", "99", "--out", out))
+    succeeded(carrara("recut", name, "--seed", "99", "--out", out))
     old, new = load_recipe(name), load_recipe(str(out))
     assert (new.version, new.seed, new.strata, new.variant) == (
         next_version(old.version, "major"),
@@ -79,7 +79,7 @@ def test_a_text_whose_lines_mislead_is_written_anew(tmp_path: Path) -> None:
         path.read_text(encoding="ascii").replace("seed = 7\n", "").replace("release", '"seed" = 7\nrelease', 1),
         encoding="ascii",
     )
-    went(carrara("recut", path, "--seed", "99", "--out", tmp_path / "next.toml"))
+    succeeded(carrara("recut", path, "--seed", "99", "--out", tmp_path / "next.toml"))
     assert load_recipe(str(tmp_path / "next.toml")).seed == 99
 
 
@@ -91,7 +91,7 @@ def test_seeds_of_the_system_cannot_be_guessed() -> None:
 
 def test_several_recipes_get_one_seed_and_names_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    went(carrara("recut", "32k", "128k-thinking", "--seed", "random"))
+    succeeded(carrara("recut", "32k", "128k-thinking", "--seed", "random"))
     found = [load_recipe(str(path)) for path in sorted(tmp_path.glob("*.toml"))]
     assert [path.name for path in sorted(tmp_path.glob("*.toml"))] == [
         "carrara-128k-thinking-4.0.0.toml",
@@ -118,7 +118,7 @@ def test_what_cannot_be_recut_is_said_and_nothing_written(
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "tiny.toml")
     before = builds.contents(tmp_path)
-    assert told in said(carrara("recut", tmp_path / "tiny.toml", *(word.format(home=tmp_path) for word in words)))
+    assert told in error_line(carrara("recut", tmp_path / "tiny.toml", *(word.format(home=tmp_path) for word in words)))
     assert builds.contents(tmp_path) == before
 
 

@@ -13,7 +13,7 @@ from huggingface_hub import HfApi
 import builds
 import corpus_shapes
 from fake_stores import Faulty, faulty
-from frozen_releases import carrara, said, went, written
+from frozen_releases import carrara, error_line, succeeded, written
 from loopback import Hub
 from model_files import folder_of, small
 from pipeline.artifacts.holds import HOLD_NAME
@@ -21,7 +21,7 @@ from pipeline.artifacts.recipes import read_recipes
 from pipeline.corpora.importing import import_corpora
 from pipeline.corpora.reading import Source
 from pipeline.errors import BuildError
-from pipeline.executors import MARK
+from pipeline.executors import MARK_PREFIX
 from pipeline.storage import Lease, StorePath, parse_location, requests
 from pipeline.storage import lease as leases
 
@@ -85,8 +85,8 @@ def test_a_second_build_makes_nothing(store: type[Faulty], recipe: Path, local: 
     assert builds.stages(recipe, OUT).build()[0] is not None
     assert not puts(store)
     assert store.times("cat_file") < 4 * len(local)
-    assert f"{OUT / 'samples'}: 0 of 4 files" in went(carrara("build", "--until", "sample", recipe, "--out", OUT))
-    shown = went(carrara("plan", recipe, "--tokenizer", "o200k", "--out", OUT, "--json"))
+    assert f"{OUT / 'samples'}: 0 of 4 files" in succeeded(carrara("build", "--until", "sample", recipe, "--out", OUT))
+    shown = succeeded(carrara("plan", recipe, "--tokenizer", "o200k", "--out", OUT, "--json"))
     assert {(row["shards"], row["proven"]) for row in json.loads(shown)["shards"]} == {(3, 3), (1, 1)}
     assert builds.contents(OUT) == local
 
@@ -117,7 +117,7 @@ def test_a_fault_in_the_middle_is_a_line_and_costs_nothing(recipe: Path, local: 
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(store, "pipe_file", put)
-            line = said(carrara("build", recipe, "--tokenizer", "o200k", "--out", OUT))
+            line = error_line(carrara("build", recipe, "--tokenizer", "o200k", "--out", OUT))
         assert (
             "the store cannot be reached (cut): see whether 'memory://bucket' is up, and run the same command" in line
         )
@@ -128,16 +128,16 @@ def test_a_fault_in_the_middle_is_a_line_and_costs_nothing(recipe: Path, local: 
 
 
 def test_rows_are_proven_from_what_the_store_has(store: type[Faulty], recipe: Path, local: dict[str, str]) -> None:
-    assert "all exact" in went(carrara("verify", OUT))
+    assert "all exact" in succeeded(carrara("verify", OUT))
     assert len([path for called, path in store.calls if called == "cat_file" and path in str(ROW)]) == 1
     assert builds.contents(OUT) == local
     ROW.write_bytes(ROW.read_bytes()[:-100] + b"?" * 100)
-    assert f"'{ROW}' differs from the bytes that were proven: the file is moved aside; run build" in said(
+    assert f"'{ROW}' differs from the bytes that were proven: the file is moved aside; run build" in error_line(
         carrara("verify", OUT)
     )
     assert ROW.with_name(f"{ROW.name}.corrupt").exists()
     assert not (OUT / "o200k" / "manifest.json").exists()
-    went(carrara("build", recipe, "--tokenizer", "o200k", "--out", OUT))
+    succeeded(carrara("build", recipe, "--tokenizer", "o200k", "--out", OUT))
     assert builds.contents(OUT) == local
 
 
@@ -148,7 +148,7 @@ def other_release(recipe: Path, folder: Path) -> Path:
 
 
 def test_another_release_is_refused(store: type[Faulty], recipe: Path, tmp_path: Path) -> None:
-    line = said(carrara("build", other_release(recipe, tmp_path), "--tokenizer", "o200k", "--out", OUT))
+    line = error_line(carrara("build", other_release(recipe, tmp_path), "--tokenizer", "o200k", "--out", OUT))
     assert f"'{OUT}' holds tiny 1.0.0 chat, not other 1.0.0 chat: give another folder" in line
     assert not puts(store)
 
@@ -158,7 +158,7 @@ def test_recipes_are_found_without_a_listing(
 ) -> None:
     monkeypatch.setattr(store, "ls", lambda *_, **__: [])
     assert [each.tier for each in read_recipes(OUT)] == ["32k"]
-    line = said(carrara("build", other_release(recipe, tmp_path), "--tokenizer", "o200k", "--out", OUT))
+    line = error_line(carrara("build", other_release(recipe, tmp_path), "--tokenizer", "o200k", "--out", OUT))
     assert "holds tiny 1.0.0 chat, not other 1.0.0 chat" in line
 
 
@@ -177,7 +177,7 @@ def test_two_recipes_at_a_time(
             pass
     dead = Lease(OUT / f"{HOLD_NAME}00000000-32k-000000000000")
     dead.path.write_bytes(dead.content.replace(b'"started": "', b'"started": "0'))
-    client = Lease(OUT / MARK)
+    client = Lease(OUT / MARK_PREFIX)
     client.path.write_bytes(dead.path.read_bytes())
     ours.build()
     assert not dead.path.exists()
@@ -187,11 +187,11 @@ def test_two_recipes_at_a_time(
 def test_a_frozen_release_is_extended(store: type[Faulty], recipe: Path, local: dict[str, str]) -> None:
     disk = recipe.parent / "local" / "v1.0.0"
     for out in (OUT, disk):
-        went(carrara("freeze", out))
-        assert "is frozen in" in went(carrara("extend", out, "--tokenizer", "cl100k"))
+        succeeded(carrara("freeze", out))
+        assert "is frozen in" in succeeded(carrara("extend", out, "--tokenizer", "cl100k"))
     assert builds.contents(OUT.parent) == builds.contents(disk.parent)
     seeded = written(recipe.with_name("seeded.toml"), seed=8)
-    assert "is frozen as tiny 1.0.0" in said(carrara("build", seeded, "--tokenizer", "o200k", "--out", OUT))
+    assert "is frozen as tiny 1.0.0" in error_line(carrara("build", seeded, "--tokenizer", "o200k", "--out", OUT))
 
 
 def test_texts_and_models_of_ones_own_are_kept_there(tmp_path: Path) -> None:
@@ -201,11 +201,11 @@ def test_texts_and_models_of_ones_own_are_kept_there(tmp_path: Path) -> None:
     written(own, (("bio", "standard", [1], [4096], 1), ("recall", "niah_mk1", [1], [4096], 1)), seed=0xC0FFEE << 64)
     with faulty():
         for out in (OUT, tmp_path / "out"):
-            went(carrara("build", own, "--tokenizer", model, "--corpus", corpus, "--out", out))
+            succeeded(carrara("build", own, "--tokenizer", model, "--corpus", corpus, "--out", out))
         shutil.rmtree(model)
         corpus.unlink()
         for out in (OUT, tmp_path / "out"):
-            assert "all recounted by transformers" in went(carrara("verify", out))
+            assert "all recounted by transformers" in succeeded(carrara("verify", out))
         assert builds.contents(OUT) == builds.contents(tmp_path / "out")
 
 
@@ -214,15 +214,17 @@ def test_a_repo_of_the_hub_is_a_store(hub: Hub, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(requests, "_OPEN", {})
     one = written(tmp_path / "one.toml", (("bio", "standard", [1], [2048], 1),))
     out = parse_location("hf://datasets/org/rows/v1")
-    assert "no such" not in went(carrara("plan", one, "--tokenizer", "o200k", "--out", out))
-    assert "the bucket or repo does not exist" in said(carrara("build", one, "--tokenizer", "o200k", "--out", out))
+    assert "no such" not in succeeded(carrara("plan", one, "--tokenizer", "o200k", "--out", out))
+    assert "the bucket or repo does not exist" in error_line(
+        carrara("build", one, "--tokenizer", "o200k", "--out", out)
+    )
     HfApi(endpoint=hub.url).create_repo("org/rows", repo_type="dataset")
     requests._OPEN.clear()  # the client remembers which repos there are, for as long as a process lives
     for where in (out, tmp_path / "out"):
-        went(carrara("build", one, "--tokenizer", "o200k", "--out", where))
+        succeeded(carrara("build", one, "--tokenizer", "o200k", "--out", where))
     assert builds.contents(out) == builds.contents(tmp_path / "out")
 
 
 def test_what_needs_a_disk_says_so() -> None:
     for words in (("corpus", "write", "s3://b/x.jsonl"), ("profile", "add", "org/model", "--out", "s3://b/x")):
-        assert "in a store: give a path on a disk" in said(carrara(*words))
+        assert "in a store: give a path on a disk" in error_line(carrara(*words))

@@ -14,7 +14,7 @@ import pytest
 
 import builds
 from pipeline.artifacts.parquet import read_rows
-from pipeline.assemble.cutter import MARKED, in_order
+from pipeline.assemble.cutter import NEEDLE_ROLES, in_order
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.jobs import draw_sample, render_job
 from pipeline.assemble.plan import Plan, RowPlan, make_plan, row_streams
@@ -254,10 +254,10 @@ def test_depths_are_filler_tokens_before_over_all(smoke: Plan, rows: dict[str, l
             kept = [
                 (at, item)
                 for at, item in enumerate(in_order(layout.placed))
-                if any(piece.role in MARKED for piece in item.unit.pieces)
+                if any(piece.role in NEEDLE_ROLES for piece in item.unit.pieces)
             ]
             for needle, (at, item) in zip(placed, kept, strict=True):
-                last = max(place for place, piece in enumerate(item.unit.pieces) if piece.role in MARKED)
+                last = max(place for place, piece in enumerate(item.unit.pieces) if piece.role in NEEDLE_ROLES)
                 own_tokens = count("".join(piece.text for piece in item.unit.pieces[: last + 1]))
                 before = needle["token_end"] - own_tokens - head - sum(sizes[:at])
                 assert needle["depth"] * filler == pytest.approx(before)

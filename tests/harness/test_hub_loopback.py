@@ -159,9 +159,9 @@ def test_faults_strike_as_often_as_they_are_told_to(api: HfApi, hub: Hub, monkey
 def test_a_tampered_file_differs_with_and_without_the_listing_saying_so(api: HfApi, hub: Hub) -> None:
     repo = hub.repos[REPO]
     whole, told = repo.read("main", DATA), repo.contents("main")
-    repo.tamper(DATA, told=False)
+    repo.tamper(DATA, listed=False)
     bent = repo.read("main", DATA)
     assert (bent != whole, repo.contents("main") == told) == (True, True)
     repo.put(DATA, whole)
-    repo.tamper(DATA, told=True)
+    repo.tamper(DATA, listed=True)
     assert (repo.read("main", DATA) == bent, repo.contents("main") == told) == (True, False)

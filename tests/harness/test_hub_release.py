@@ -139,11 +139,11 @@ def test_a_tampered_shard_is_named(hub: Hub, folder: Path, told: bool) -> None:
     """Changed on the branch before main moves: in the listing it shows, in the bytes alone the download shows it."""
 
     def tamper(_: str) -> None:
-        hub.repos[REPO].tamper(SHARD, "release-v1.0.0", told=told)
+        hub.repos[REPO].tamper(SHARD, "release-v1.0.0", listed=told)
 
     if not told:
         release(folder, REPO, "1.0.0")
-        hub.repos[REPO].tamper(SHARD, told=False)
+        hub.repos[REPO].tamper(SHARD, listed=False)
         with pytest.raises(HubError, match=r"'data/bio/test-00001\.parquet' differs from what was published"):
             download(REPO, "v1.0.0")
         return
@@ -157,7 +157,7 @@ def test_a_tampered_shard_is_named(hub: Hub, folder: Path, told: bool) -> None:
 
 def test_main_is_compared_again_before_the_tag(hub: Hub, folder: Path) -> None:
     def tamper(_: str) -> None:
-        hub.repos[REPO].tamper("metrics.py", told=True)
+        hub.repos[REPO].tamper("metrics.py", listed=True)
 
     hub.fail("GET .*/tree/", skip=5, then=tamper)
     with pytest.raises(HubError, match=r"main does not match what was sent \(metrics.py\)"):
@@ -169,7 +169,7 @@ def test_main_is_compared_again_before_the_tag(hub: Hub, folder: Path) -> None:
 
 def test_a_tampered_shard_under_the_tag_is_named_by_the_next_publish(hub: Hub, folder: Path) -> None:
     release(folder, REPO, "1.0.0")
-    hub.repos[REPO].tamper(SHARD, told=True)
+    hub.repos[REPO].tamper(SHARD, listed=True)
     with pytest.raises(HubError, match=rf"v1.0.0 already exists with different files \({SHARD}\)"):
         release(folder, REPO, "1.0.0")
 

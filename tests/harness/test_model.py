@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from frozen_releases import carrara, went
+from frozen_releases import carrara, succeeded
 from repository import ROOT
 
 pytestmark = pytest.mark.model
@@ -57,18 +57,18 @@ def address(home: Path, weights: Path) -> Iterator[str]:
 
 def test_a_model_the_whole_way(weights: Path, address: str, tmp_path: Path) -> None:
     families = ("--family", "recall", "--family", "bio", "--only")
-    went(carrara("build", "smoke", "--tokenizer", weights, *families, "--out", tmp_path / "out", "--quiet"))
+    succeeded(carrara("build", "smoke", "--tokenizer", weights, *families, "--out", tmp_path / "out", "--quiet"))
     (split,) = (path.parent for path in (tmp_path / "out").glob("*/manifest.json"))
     asked = ("--base-url", f"{address}/v1", "--model", "smollm2", "--length", 2048)
-    told = went(carrara("check-server", split, *asked, "--rows", 2))
+    told = succeeded(carrara("check-server", split, *asked, "--rows", 2))
     verdicts = [line.split()[-1] for line in told.splitlines()[1:7]]
     assert verdicts == ["right"] * 6, told
     out = tmp_path / "smollm2.jsonl"
-    said = went(carrara("run", split, *asked, "--limit", 1, "--max-concurrency", 1, "--out", out))
+    said = succeeded(carrara("run", split, *asked, "--limit", 1, "--max-concurrency", 1, "--out", out))
     assert "differs from the split's" not in said
     rows = [json.loads(line) for line in out.read_text(encoding="ascii").splitlines()]
     assert all(row["prediction"] and row["prompt_tokens"] <= CONTEXT for row in rows)
-    scored = json.loads(went(carrara("score", split, out, "--json")))
+    scored = json.loads(succeeded(carrara("score", split, out, "--json")))
     assert scored["counts"]["answered"] == len(rows)
-    went(carrara("report", split, out, "--out", tmp_path / "page.html"))
+    succeeded(carrara("report", split, out, "--out", tmp_path / "page.html"))
     assert "smollm2" in (tmp_path / "page.html").read_text(encoding="utf-8")

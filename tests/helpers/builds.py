@@ -55,9 +55,9 @@ rows = {rows}
 
 def retold(split: Split, change: Callable[[dict[str, Any]], object]) -> Split:
     """Return a split with a changed manifest."""
-    told = msgspec.to_builtins(split.manifest)
-    change(told)
-    return replace(split, manifest=msgspec.convert(told, Manifest))
+    manifest = msgspec.to_builtins(split.manifest)
+    change(manifest)
+    return replace(split, manifest=msgspec.convert(manifest, Manifest))
 
 
 def recipe_file(path: Path, *, rows: int = 6, families: Iterable[str] = ("bio",), **changed: str | int) -> Path:
@@ -116,9 +116,9 @@ def with_every_task(recipe: Recipe) -> Recipe:
     return replace(recipe, strata=(*recipe.strata, *(replace(cell, tier=recipe.tier) for cell in more)))
 
 
-def altered(kind: type[Task], **given: object) -> Task:
+def altered(kind: type[Task], **attributes: object) -> Task:
     """Return a task of a class with some attributes changed."""
-    return type("Altered", (kind,), {"__slots__": (), **given})()
+    return type("Altered", (kind,), {"__slots__": (), **attributes})()
 
 
 def forget() -> None:
@@ -142,9 +142,9 @@ def stamps(out: Path) -> dict[str, tuple[int, int]]:
     return {str(path.relative_to(out)): (path.stat().st_mtime_ns, path.stat().st_ino) for path in files(out)}
 
 
-def below(found: Mapping[str, Any], *folders: str) -> dict[str, Any]:
+def below(files: Mapping[str, Any], *folders: str) -> dict[str, Any]:
     """Keep the files below some folders, such as ``samples`` or ``o200k/data``."""
-    return {name: value for name, value in found.items() if name.startswith(tuple(f"{folder}/" for folder in folders))}
+    return {name: value for name, value in files.items() if name.startswith(tuple(f"{folder}/" for folder in folders))}
 
 
 def halves(out: Path) -> list[Path]:
@@ -188,11 +188,11 @@ class Running:
     def when(self, happened: Callable[[], object], seconds: float = 120) -> Any:
         """Wait until a function returns something true while the command runs, and return it."""
         end = time.monotonic() + seconds
-        while not (found := happened()):
+        while not (result := happened()):
             assert self.process.poll() is None, f"ended with {self.process.returncode}: {self.process.stderr.read()}"
             assert time.monotonic() < end, "it never happened"
             time.sleep(0.002)
-        return found
+        return result
 
     def ended(self, seconds: float = 120) -> tuple[int, str]:
         """Wait for the end of the command; return its exit code and stderr."""
@@ -228,10 +228,10 @@ def spawned(leader: int) -> list[int]:
 def wait_for(happened: Callable[[], object], seconds: float = 30) -> Any:
     """Wait until a function returns something true, and return it."""
     end = time.monotonic() + seconds
-    while not (found := happened()):
+    while not (result := happened()):
         assert time.monotonic() < end, "it never happened"
         time.sleep(0.002)
-    return found
+    return result
 
 
 def _processes() -> Iterable[tuple[int, str, int]]:

@@ -78,8 +78,8 @@ def serve() -> None:
             if args[0] == "plan":
                 with suppress(CarraraError):  # the recipe may be invalid
                     _warm(args, cwd)
-            said = [Path(place) / name for name in ("stdout", "stderr")]
-            sys.stdout.write(json.dumps(_forked(args, cwd, said)) + "\n")
+            outputs = [Path(place) / name for name in ("stdout", "stderr")]
+            sys.stdout.write(json.dumps(_forked(args, cwd, outputs)) + "\n")
             sys.stdout.flush()
 
 
@@ -95,19 +95,19 @@ def _warm(args: Sequence[str], cwd: str) -> None:
         pool_of(plan, spec)
 
 
-def _forked(args: Sequence[str], cwd: str, said: Sequence[Path]) -> list[Any]:
+def _forked(args: Sequence[str], cwd: str, outputs: Sequence[Path]) -> list[Any]:
     pid = os.fork()
     if not pid:
-        _run(args, cwd, said)
+        _run(args, cwd, outputs)
     _, status, used = os.wait4(pid, 0)
-    told = [path.read_bytes().decode(errors="replace") for path in said]
-    return [os.waitstatus_to_exitcode(status), *told, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]
+    texts = [path.read_bytes().decode(errors="replace") for path in outputs]
+    return [os.waitstatus_to_exitcode(status), *texts, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]
 
 
-def _run(args: Sequence[str], cwd: str, said: Sequence[Path]) -> None:
+def _run(args: Sequence[str], cwd: str, outputs: Sequence[Path]) -> None:
     code = TRACEBACK
     try:
-        for number, path in enumerate(said, 1):
+        for number, path in enumerate(outputs, 1):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.chdir(cwd)

@@ -48,13 +48,13 @@ class Land:
 
     def asked(self, number: int, others: int, golds: int = 1, words: int = 60) -> tuple[Record, list[Record]]:
         """Return a question and its passages, needed ones first."""
-        told = [self.passage(f"It has a sister town, number {number}.", words) for _ in range(golds - 1)]
-        told.append(self.passage(f"The town of the {number}th charter was founded by {founder(number)}.", words))
+        passages = [self.passage(f"It has a sister town, number {number}.", words) for _ in range(golds - 1)]
+        passages.append(self.passage(f"The town of the {number}th charter was founded by {founder(number)}.", words))
         record = {
             "question": f"Who founded the town of the {number}th charter?",
             "answers": [founder(number), founder(number).upper()],
         }
-        return record, told + [self.passage(words=words) for _ in range(others)]
+        return record, passages + [self.passage(words=words) for _ in range(others)]
 
 
 def kilt(
@@ -67,7 +67,7 @@ def kilt(
     first: int = 0,
     words: int = 60,
     depths: int = 6,
-    told: bool = True,
+    with_needed: bool = True,
 ) -> Path:
     """Write a file of HELMET: a row for each question and each place of its needed passages."""
     land, rows, depths = Land(first + k), [], depths if golds == 1 else 3
@@ -77,7 +77,7 @@ def kilt(
         for depth in range(depths):
             at = round(depth / (depths - 1) * len(others))
             mixed = Random(depth).sample(ctxs, k) if golds > 1 else [*others[:at], *needed, *others[at:]]
-            rows.append({**record, "ctxs": mixed, "positive_ctxs": needed if golds > 1 and told else []})
+            rows.append({**record, "ctxs": mixed, "positive_ctxs": needed if golds > 1 and with_needed else []})
     return lines(root / "kilt" / name, rows)
 
 
@@ -161,8 +161,15 @@ def dpr(root: Path, questions: int = 8, others: int = 30) -> Path:
     land, test, train = Land(4), [], []
     for number in range(questions):
         record, ctxs = land.asked(number, others)
-        told = [{"title": one["title"], "text": one["text"], "passage_id": one["id"]} for one in ctxs]
-        test.append({**record, "positive_ctxs": told[:1], "hard_negative_ctxs": told[1:9], "negative_ctxs": told[9:]})
+        passages = [{"title": one["title"], "text": one["text"], "passage_id": one["id"]} for one in ctxs]
+        test.append(
+            {
+                **record,
+                "positive_ctxs": passages[:1],
+                "hard_negative_ctxs": passages[1:9],
+                "negative_ctxs": passages[9:],
+            }
+        )
     for number in range(90, 95):
         record, ctxs = land.asked(number, 4)
         train.append({**record, "ctxs": ctxs[1:] + ctxs[:1]})
@@ -176,9 +183,11 @@ def documents(root: Path, count: int = 12, *, questions: bool = True) -> Path:
     land, asked = Land(5), []
     root.mkdir(parents=True, exist_ok=True)
     for number in range(count):
-        told = [land.prose(30 + number) for _ in range(40)]
-        told.insert(7 + number, f"{land.prose(12)} The {number}th charter was signed by {founder(number)} in June.")
-        (root / f"annals {number}.txt").write_text("\r\n\r\n".join(told) + "\r\n", encoding="utf-8")
+        paragraphs = [land.prose(30 + number) for _ in range(40)]
+        paragraphs.insert(
+            7 + number, f"{land.prose(12)} The {number}th charter was signed by {founder(number)} in June."
+        )
+        (root / f"annals {number}.txt").write_text("\r\n\r\n".join(paragraphs) + "\r\n", encoding="utf-8")
         asked.append({"question": f"Who signed the {number}th charter?", "answers": founder(number)})
     if questions:
         lines(root / "questions.jsonl", asked)
@@ -190,10 +199,10 @@ def labelled(root: Path, labels: int = 6, texts: int = 240) -> Path:
     land = Land(6)
     names = [f"{WORDS[n % len(WORDS)]}_{WORDS[n // len(WORDS)]}" for n in range(labels)]
     for part, count in (("train", texts), ("test", labels * 2)):
-        told = (names[min(n % labels, land.rng.randrange(labels))] if n >= labels else names[n] for n in range(count))
+        chosen = (names[min(n % labels, land.rng.randrange(labels))] if n >= labels else names[n] for n in range(count))
         lines(
             root / f"{part}.jsonl",
-            ({"text": f"{land.prose(12)} {part} {n}?", "label": name} for n, name in enumerate(told)),
+            ({"text": f"{land.prose(12)} {part} {n}?", "label": name} for n, name in enumerate(chosen)),
         )
     return root
 

@@ -36,24 +36,24 @@ class Block:
     heading: str
     file: str = ""
 
-    def filled(self, given: Mapping[str, str]) -> str:
+    def filled(self, values: Mapping[str, str]) -> str:
         """Return the text with placeholders replaced."""
         text = self.text
-        for name in sorted(given, key=len, reverse=True):
+        for name in sorted(values, key=len, reverse=True):
             assert name in GIVEN, name
-            text = text.replace(name, given[name])
+            text = text.replace(name, values[name])
         return text
 
 
 def blocks(page: str) -> list[Block]:
     """Return the fenced blocks of a page, in order."""
-    found = []
+    fenced = []
     for fence in FENCE.finditer(page):
         before = page[: fence.start()]
         headings = HEADING.findall(FENCE.sub("", before))
         file = NAMED.search(before)
-        found.append(Block(fence["kind"], fence["text"], headings[-1] if headings else "", file[1] if file else ""))
-    return found
+        fenced.append(Block(fence["kind"], fence["text"], headings[-1] if headings else "", file[1] if file else ""))
+    return fenced
 
 
 def prose(page: str) -> str:

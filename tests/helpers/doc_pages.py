@@ -68,5 +68,5 @@ def run(block: str, folder: Path, env: Mapping[str, str]) -> subprocess.Complete
     finally:
         for pid in builds.group_of(shell.pid):
             builds.signalled(pid, signal.SIGKILL)
-    said = [(folder / name).read_text() for name in ("stdout", "stderr")]
-    return subprocess.CompletedProcess(block, shell.returncode, *said)
+    outputs = [(folder / name).read_text() for name in ("stdout", "stderr")]
+    return subprocess.CompletedProcess(block, shell.returncode, *outputs)

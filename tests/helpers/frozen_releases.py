@@ -50,7 +50,7 @@ def carrara(*words: str | Path | int) -> Result:
     return CliRunner().invoke(cli, [*map(str, words), *engine])
 
 
-def said(done: Result) -> str:
+def error_line(done: Result) -> str:
     """Return the single line of an error."""
     assert done.exit_code == 1, done.output
     (line,) = done.stderr.splitlines()
@@ -58,7 +58,7 @@ def said(done: Result) -> str:
     return line
 
 
-def went(done: Result) -> str:
+def succeeded(done: Result) -> str:
     """Return the output of a command that succeeded."""
     assert done.exit_code == 0, done.output
     return done.stdout

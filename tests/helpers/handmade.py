@@ -23,13 +23,13 @@ PROVEN = {"rows": 0, "exact": 0, "solved": 0, "recounted": 0, "counter": [], "se
 Row = dict[str, Any]
 
 
-def row(number: int, *, tag: str = TAG, form: str = "", depth: float | None = 0.5, **given: Any) -> Row:
-    """Return a row of bio.standard at 2,048 tokens, with the given columns changed."""
+def row(number: int, *, tag: str = TAG, form: str = "", depth: float | None = 0.5, **columns: Any) -> Row:
+    """Return a row of bio.standard at 2,048 tokens, with some columns changed."""
     made: Row = {"family": "bio", "subtask": "standard", "tier": "32k", "tokenizer": "o200k", "frame": "chat"}
     made |= {"scorer": "exact", "length": 2048, "complexity": 1, "prompt_tokens": 100, "template_tokens": 7}
     made |= {"max_new_tokens": 64, "shots": 0, "task_version": 1, "question": "Where does Ann Bee work?"}
     made |= {"choices": None, "answer_prefix": "", "random_string_to_prepend": None, "question_start": 0}
-    made |= {"target": f"Town{number}", "messages": None, "prompt": f"Prompt {number}?", **given}
+    made |= {"target": f"Town{number}", "messages": None, "prompt": f"Prompt {number}?", **columns}
     made["context_tokens"] = made["length"]
     made["bucket"] = next(tier for tier, most in TIERS.items() if made["length"] <= most)
     made["id"] = "-".join(
@@ -38,31 +38,31 @@ def row(number: int, *, tag: str = TAG, form: str = "", depth: float | None = 0.
     made.setdefault("answers", [made["target"]])
     needle = {"role": "relevant", "char_start": 0, "char_end": 1, "token_start": 0, "token_end": 1, "depth": depth}
     made["needles"] = [] if depth is None else [needle]
-    made["metadata"] = json.dumps({"latent": {"asked": ""}, "baselines": given.get("baselines", {"uniform": 0.1})})
+    made["metadata"] = json.dumps({"latent": {"asked": ""}, "baselines": columns.get("baselines", {"uniform": 0.1})})
     return made
 
 
-def pair(number: int, **given: Any) -> list[Row]:
+def pair(number: int, **columns: Any) -> list[Row]:
     """Return both rows of a pair of bio.idk."""
-    both = {"subtask": "idk", "scorer": "idk_pair", **given}
+    both = {"subtask": "idk", "scorer": "idk_pair", **columns}
     stated = row(number, form="a", complexity=1, baselines={"uniform": 0.1, "refusal": 0.0}, **both)
     unstated = {"target": "Not stated", "baselines": {"uniform": 0.0, "refusal": 1.0}}
     return [stated, row(number, form="b", complexity=0, **both, **unstated)]
 
 
-def split(folder: Path, rows: Iterable[Row], tag: str = TAG, **manifest: Any) -> Path:
+def split(folder: Path, rows: Iterable[Row], tag: str = TAG, **fields: Any) -> Path:
     """Write a sealed split of rows; return its folder."""
     tiers: dict[str, list[Row]] = {}
     for each in rows:
         tiers.setdefault(each["tier"], []).append(each)
     made = {name: _tier(folder, name, some, tag) for name, some in tiers.items()}
-    (folder / "manifest.json").write_text(json.dumps(whole(made, **manifest)), encoding="ascii")
+    (folder / "manifest.json").write_text(json.dumps(manifest(made, **fields)), encoding="ascii")
     return folder
 
 
-def whole(tiers: Row, **given: Any) -> Row:
+def manifest(tiers: Row, **fields: Any) -> Row:
     """Return a manifest of tiers."""
-    top = {"release": "made", "version": "1.0.0", "variant": "", "frame": "chat", "carrara": "2.0.0", **given}
+    top = {"release": "made", "version": "1.0.0", "variant": "", "frame": "chat", "carrara": "2.0.0", **fields}
     return {**top, "schema_version": 1, "canary": "made", "tokenizer": TOKENIZER, "totals": NOTHING, "tiers": tiers}
 
 
@@ -71,8 +71,8 @@ def shard(name: str, rows: int = 1) -> Row:
     return {"shard": name, "rows": rows, **counts, "data_sha256": DIGEST}
 
 
-def tier(strata: Sequence[Row], shards: Sequence[Row], **given: Any) -> Row:
-    made = {"tag": TAG, "reserve": None, "longest": max(cell["length"] for cell in strata), **given}
+def tier(strata: Sequence[Row], shards: Sequence[Row], **fields: Any) -> Row:
+    made = {"tag": TAG, "reserve": None, "longest": max(cell["length"] for cell in strata), **fields}
     return {**made, "strata": strata, "proven": PROVEN, "totals": NOTHING, "shards": shards}
 
 
@@ -95,8 +95,8 @@ def _plain(rows: Iterable[Row], names: Sequence[str]) -> list[Row]:
     return [{name: each[name] for name in names} for each in rows]
 
 
-def lines(path: Path, said: Iterable[object]) -> Path:
-    path.write_text("".join(json.dumps(each) + "\n" for each in said), encoding="utf-8")
+def lines(path: Path, records: Iterable[object]) -> Path:
+    path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
     return path
 
 

@@ -1,4 +1,4 @@
-"""Untrusted input: splits, locks and recipes, harmful values, and checks of the command's behavior on them."""
+"""Untrusted input: splits, locks and recipes, harmful values, and checks of the command's behaviour on them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def lock(path: Path, rows: int = 6, **changed: Any) -> Path:
     return path
 
 
-def told(folder: Path, change: Callable[[Any], Any]) -> None:
+def change_manifest(folder: Path, change: Callable[[Any], Any]) -> None:
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text(encoding="ascii"))
     path.write_text(json.dumps(change(manifest) or manifest), encoding="ascii")

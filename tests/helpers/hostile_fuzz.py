@@ -1,4 +1,4 @@
-"""Fuzzed untrusted input, and checks of the command's behavior on it in confined runs."""
+"""Fuzzed untrusted input, and checks of the command's behaviour on it in confined runs."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ SHOWN = 35
 def faults(text: str, topic: Topic | None = None) -> Iterator[tuple[str, str]]:
     """Yield each fault of a text: the rule's name, and the words around it."""
     rules = (*COMPILED.items(), *(_about(topic) if topic else ()))
-    yield from ((name, _around(text, found)) for name, rule in rules for found in rule.finditer(text))
+    yield from ((name, _around(text, match)) for name, rule in rules for match in rule.finditer(text))
     if text.count('"') % 2:
         yield "a quotation mark without its partner", text[:60]
     plain = MARKS.sub("", text)
@@ -99,12 +99,12 @@ def faults(text: str, topic: Topic | None = None) -> Iterator[tuple[str, str]]:
 def world_faults(text: str) -> Iterator[tuple[str, str]]:
     """Yield each fault of a text of the worlds other than `writing`, by the rules OF_WORLDS."""
     yield from (
-        (name, _around(text, found)) for name, rule in COMPILED_OF_WORLDS.items() for found in rule.finditer(text)
+        (name, _around(text, match)) for name, rule in COMPILED_OF_WORLDS.items() for match in rule.finditer(text)
     )
 
 
-def _around(text: str, found: re.Match[str]) -> str:
-    return text[max(0, found.start() - SHOWN) : found.end() + SHOWN].replace("\n", " / ")
+def _around(text: str, match: re.Match[str]) -> str:
+    return text[max(0, match.start() - SHOWN) : match.end() + SHOWN].replace("\n", " / ")
 
 
 @cache

@@ -25,22 +25,22 @@ def class_features(sample: Sample) -> list[float]:
     words = WORD.findall(story.lower())
     asked = noun_positions(story, sample.latent["noun"])
     choices = [positions(story, choice) for choice in (sample.key.choices or ())[:3]]
-    found = [place for places in choices for place in places]
+    stated = [place for places in choices for place in places]
     counted = [float(words.count(word)) for word in JOINERS]
     marks = [float(story.count(mark)) for mark in ".,;:'-"]
     sizes = [len(story) / 100, len(words) / 10, len(asked), *(float(bool(places)) for places in choices)]
-    places = [asked[0] / len(words), asked[-1] / len(words), min(found) / len(words), max(found) / len(words)]
+    places = [asked[0] / len(words), asked[-1] / len(words), min(stated) / len(words), max(stated) / len(words)]
     overlap = len(set(WORD.findall(sample.question.lower())) & set(words)) / 10
     return [
-        *counted, *marks, *sizes, *places, overlap, len(found),
-        *_gaps(asked, found), *_sentence(story, sample), *_choice_gaps(asked, choices),
+        *counted, *marks, *sizes, *places, overlap, len(stated),
+        *_gaps(asked, stated), *_sentence(story, sample), *_choice_gaps(asked, choices),
     ]  # fmt: skip
 
 
-def _gaps(asked: Sequence[int], found: Sequence[int]) -> list[float]:
+def _gaps(asked: Sequence[int], stated: Sequence[int]) -> list[float]:
     """Mark the signed distances in words, all and the nearest, between the asked thing and stated choices."""
-    gaps = {max(-FAR, min(FAR, place - noun)) for place in found for noun in asked}
-    nearest = min((place - noun for place in found for noun in asked), key=abs)
+    gaps = {max(-FAR, min(FAR, place - noun)) for place in stated for noun in asked}
+    nearest = min((place - noun for place in stated for noun in asked), key=abs)
     marked = [float(gap in gaps) for gap in range(-FAR, FAR + 1)]
     return [*marked, *(float(max(-FAR, min(FAR, nearest)) == gap) for gap in range(-FAR, FAR + 1))]
 
@@ -55,18 +55,18 @@ def _sentence(story: str, sample: Sample) -> list[float]:
     """Return features of the sentences that mention the asked thing."""
     noun = sample.latent["noun"].removeprefix("the ")
     sentences = story.rstrip(".\n").split(". ")
-    parts = [re.split(rf"\b{noun}\b", said, flags=re.IGNORECASE) for said in sentences]
+    parts = [re.split(rf"\b{noun}\b", sentence, flags=re.IGNORECASE) for sentence in sentences]
     own = [number for number, around in enumerate(parts) if len(around) > 1]
-    said = [sentences[number] for number in own]
+    naming = [sentences[number] for number in own]
     starts = [len(parts[number][0].split()) for number in own]
     ends = [len(parts[number][-1].split()) for number in own]
-    commas = [text.count(",") for text in said]
+    commas = [text.count(",") for text in naming]
     return [
         len(sentences), own[0], own[-1], own[-1] - own[0], min(starts), max(starts), min(ends), max(ends),
-        sum(commas), max(commas), min(len(text) for text in said) / 10, max(len(text) for text in said) / 10,
+        sum(commas), max(commas), min(len(text) for text in naming) / 10, max(len(text) for text in naming) / 10,
         *(float(start == place) for place in range(8) for start in (min(starts),)),
         *(float(end == place) for place in range(8) for end in (min(ends),)),
-        *(float(re.search(rf"{noun}{mark}", said[0], re.IGNORECASE) is not None) for mark in (",", r"\b[^,]*,")),
+        *(float(re.search(rf"{noun}{mark}", naming[0], re.IGNORECASE) is not None) for mark in (",", r"\b[^,]*,")),
     ]  # fmt: skip
 
 

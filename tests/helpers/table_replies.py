@@ -31,18 +31,18 @@ def table_and_reply(number: int) -> tuple[str, str]:
     head = rng.sample(("name", "builder", "year", "cost", "The kind"), width)
     rows = [[_cell(rng) for _ in head] for _ in range(height)]
     target = "\n".join("\t".join(cells) for cells in (head, *rows))
-    given = [list(cells) for cells in rows]
+    replied = [list(cells) for cells in rows]
     for change in rng.sample(CHANGES, rng.choice((0, 0, 1, 1, 2, 3))):
-        given = change(rng, given) or given
-    shown = [head, *given]
+        replied = change(rng, replied) or replied
+    shown = [head, *replied]
     if rng.random() < 0.2:
         shown = rng.choice(
             (
-                [*given],
-                [[*head[:-1], "other"], *given],
-                [head, head, *given],
-                [head * 2, *given],
-                [["x"] * width, *given],
+                [*replied],
+                [[*head[:-1], "other"], *replied],
+                [head, head, *replied],
+                [head * 2, *replied],
+                [["x"] * width, *replied],
             )
         )
     lines = ["\t".join(cells) for cells in shown]

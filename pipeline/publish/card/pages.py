@@ -51,7 +51,7 @@ def lists_of(facts: Facts) -> str:
         *("long-context", "benchmark", "evaluation", "synthetic", facts.manifest.release, facts.split.tokenizer),
         *(name.replace("_", "-") for name in facts.all_families),
     )
-    told = (
+    configs = (
         {
             "config_name": config.name,
             **({"default": True} if config.default else {}),
@@ -59,11 +59,11 @@ def lists_of(facts: Facts) -> str:
         }
         for config in facts.configs
     )
-    return f"tags: {json.dumps(tags)}\nconfigs:\n" + "".join(f"- {json.dumps(config)}\n" for config in told)
+    return f"tags: {json.dumps(tags)}\nconfigs:\n" + "".join(f"- {json.dumps(config)}\n" for config in configs)
 
 
 def _slug(licence: str) -> str:
-    """Return a license as a name for the Hub's `license_name`."""
+    """Return a licence as a name for the Hub's `license_name`."""
     return re.sub(r"[^a-z0-9.]+", "-", licence.lower()).strip("-.") or "see-card"
 
 
@@ -99,12 +99,12 @@ class Example:
 
 def examples_of(facts: Facts) -> dict[str, Example]:
     """Return the first row of each family, from the shortest tier that has it."""
-    found: dict[str, Example] = {}
+    examples: dict[str, Example] = {}
     for path in facts.split.shards("data"):
         family = path.parts[-3]
-        if family not in found:
-            found[family] = _example(path, withheld=facts.withheld)
-    return {family: found[family] for family in facts.all_families}
+        if family not in examples:
+            examples[family] = _example(path, withheld=facts.withheld)
+    return {family: examples[family] for family in facts.all_families}
 
 
 def _example(path: Path, *, withheld: bool) -> Example:
@@ -226,10 +226,10 @@ def card_of(facts: Facts) -> str:
 
 def pages_of(facts: Facts) -> dict[str, str]:
     """Return the card of a published split and its other pages, by file name."""
-    said = _said(facts)
-    pages = {name: _page(template, facts, **said) for name, template in PAGES.items()}
+    values = _values_of(facts)
+    pages = {name: _page(template, facts, **values) for name, template in PAGES.items()}
     if facts.notes.text:
-        pages["CHANGES.md"] = _page("changes.md.jinja", facts, **said)
+        pages["CHANGES.md"] = _page("changes.md.jinja", facts, **values)
     return pages
 
 
@@ -255,7 +255,7 @@ def _page(name: str, facts: Facts, **more: Any) -> str:
     return "".join([*parts, BLANK.sub("\n\n", text[at:])])
 
 
-def _said(facts: Facts) -> dict[str, Any]:
+def _values_of(facts: Facts) -> dict[str, Any]:
     """Return the variables of the card's template, besides `facts` and `tables`."""
     plain = plain_config(facts)
     names = dict.fromkeys((cell.family, cell.subtask) for cell in facts.split.strata)

@@ -66,17 +66,17 @@ PAPERS = (
 def papers_of(families: Iterable[str]) -> list[Paper]:
     """Return the papers that some families follow, each with only those families."""
     known = set(families)
-    found = [replace(paper, families=tuple(name for name in paper.families if name in known)) for paper in PAPERS]
-    return [paper for paper in found if paper.families]
+    papers = [replace(paper, families=tuple(name for name in paper.families if name in known)) for paper in PAPERS]
+    return [paper for paper in papers if paper.families]
 
 
 def license_text() -> str:
-    """Return the text of the license."""
+    """Return the text of the licence."""
     return _text("LICENSE")
 
 
 def sources_text() -> str:
-    """Return the sources of the word pools, with their licenses."""
+    """Return the sources of the word pools, with their licences."""
     return (resources.files("pipeline") / "worlds" / "pools" / "SOURCES.md").read_text(encoding="utf-8")
 
 
@@ -107,10 +107,10 @@ def notes_of(version: str, file: Path | None = None) -> Notes:
         StageError: if the file cannot be read, or has entries but none of this version.
     """
     if file is None:
-        own = {found[1]: _date(found[2]) for found in ENTRY.finditer(_text("CHANGELOG.md"))}
+        own = {match[1]: _date(match[2]) for match in ENTRY.finditer(_text("CHANGELOG.md"))}
         return Notes(date=own.get(version, ""))
     text = _read(file)
-    entries = {found[1]: Notes(found[3].strip(), _date(found[2])) for found in ENTRY.finditer(text)}
+    entries = {match[1]: Notes(match[3].strip(), _date(match[2])) for match in ENTRY.finditer(text)}
     if version in entries:
         return entries[version]
     if not entries:
@@ -119,8 +119,8 @@ def notes_of(version: str, file: Path | None = None) -> Notes:
 
 
 def _date(heading: str) -> str:
-    found = DATE.search(heading)
-    return found[0] if found else ""
+    match = DATE.search(heading)
+    return match[0] if match else ""
 
 
 def _read(file: Path) -> str:
@@ -145,7 +145,7 @@ SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_
 """The Hub's size categories, by their upper limit in rows."""
 
 
-def _told(column: Column) -> Column:
+def _public_column(column: Column) -> Column:
     """Return a column as described if keys are withheld."""
     return replace(column, note="JSON object: prompt sha256, canary") if column.name == "metadata" else column
 
@@ -252,7 +252,7 @@ class Facts:
         """The columns of the rows."""
         gone, own = self.manifest.withheld or (), schema_of(self.manifest.schema_version)
         shown = [replace(one, type=own.field(one.name).type) for one in COLUMNS if one.name not in gone]
-        return [_told(column) for column in shown] if self.withheld else shown
+        return [_public_column(column) for column in shown] if self.withheld else shown
 
     @property
     def size(self) -> str:
@@ -262,7 +262,7 @@ class Facts:
 
     @property
     def own_corpus(self) -> bool:
-        """Whether the rows contain texts of the maintainer's own, whose license Carrara does not know."""
+        """Whether the rows contain texts of the maintainer's own, whose licence Carrara does not know."""
         return bool(self.own_families)
 
     @property

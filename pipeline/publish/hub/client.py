@@ -104,8 +104,8 @@ class Difference:
 
     def __str__(self) -> str:
         """Return the first few paths."""
-        said = [*self.lacking, *(f"{path} (not in the folder)" for path in self.spare)]
-        return ", ".join(said[:3]) + (f" and {len(said) - 3} more" if len(said) > 3 else "")
+        paths = [*self.lacking, *(f"{path} (not in the folder)" for path in self.spare)]
+        return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
 def read_folder(folder: Path) -> dict[str, LocalFile]:
@@ -210,13 +210,13 @@ class HubRepo:
     def visibility(self) -> str:
         """Return ``public`` or ``private``, or "" if there is no such repo; not retried, since nothing is lost yet."""
         try:
-            found = self._called(lambda: self.api.repo_info(self.name, repo_type="dataset"))
+            info = self._called(lambda: self.api.repo_info(self.name, repo_type="dataset"))
         except HubError as fault:
             # Without a token, the Hub answers 401 for repos that do not exist.
             if fault.status == 404 or (fault.status == 401 and not self.speaker.token):
                 return ""
             raise
-        return "private" if found.private else "public"
+        return "private" if info.private else "public"
 
     def create(self, *, private: bool) -> None:
         """Create the repo, unless it exists."""
@@ -224,8 +224,8 @@ class HubRepo:
 
     def refs(self) -> Refs:
         """Return its branches and tags."""
-        found = self._retried(lambda: self.api.list_repo_refs(self.name, repo_type="dataset"))
-        named = ({ref.name: ref.target_commit for ref in refs} for refs in (found.branches, found.tags))
+        listed = self._retried(lambda: self.api.list_repo_refs(self.name, repo_type="dataset"))
+        named = ({ref.name: ref.target_commit for ref in refs} for refs in (listed.branches, listed.tags))
         return Refs(*named)
 
     def files(self, revision: str) -> dict[str, HubFile]:

@@ -42,9 +42,9 @@ class Speaker:
     def error(self, fault: BaseException, repo: str) -> HubError | None:
         """Return the error for an exception of the client; None if the exception is a bug in the program."""
         for each in chain(fault):
-            said = self._card(each) or self._reply(each) or self._silence(each) or self._local(each)
-            if said:
-                return HubError(self.hidden(f"{repo}: {said}"), status=status(each))
+            message = self._card(each) or self._reply(each) or self._silence(each) or self._local(each)
+            if message:
+                return HubError(self.hidden(f"{repo}: {message}"), status=status(each))
         return None
 
     def hidden(self, text: str) -> str:
@@ -57,7 +57,7 @@ class Speaker:
         return bool(self.token) and any(str(self.token) in f"{each} {each!r}" for each in chain(fault))
 
     def _reply(self, fault: BaseException) -> str:
-        number, detail = status(fault), self._short(said_by_server(fault))
+        number, detail = status(fault), self._short(server_message(fault))
         if number in (402, 413, 507) or (number == 403 and any(word in detail.lower() for word in FULL)):
             return f"no storage left on the Hub ({detail}): free some or upgrade the plan, then {AGAIN}"
         if number == 401:
@@ -139,14 +139,14 @@ def status(fault: BaseException) -> int:
     """Return the HTTP status of an exception's reply; 0 if there was none."""
     response: Any = getattr(fault, "response", None)
     number = int(getattr(response, "status_code", 0) or 0)
-    told = IN_WORDS.search(str(fault))
-    return number or (int(told[1]) if told else 0)
+    match = IN_WORDS.search(str(fault))
+    return number or (int(match[1]) if match else 0)
 
 
-def said_by_server(fault: BaseException) -> str:
+def server_message(fault: BaseException) -> str:
     """Return the server's own message."""
-    said = getattr(fault, "server_message", None) or next(iter(str(fault).strip().splitlines()), "")
-    return str(said).strip() or "it gives no reason"
+    message = getattr(fault, "server_message", None) or next(iter(str(fault).strip().splitlines()), "")
+    return str(message).strip() or "it gives no reason"
 
 
 def wait_asked(fault: BaseException) -> float:
@@ -157,8 +157,8 @@ def wait_asked(fault: BaseException) -> float:
     headers: Any = getattr(getattr(fault, "response", None), "headers", {})
     after = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*", headers.get("Retry-After", ""))
     limit = re.search(r";\s*r=0\s*;\s*t=(\d+)", headers.get("RateLimit", ""))
-    found = after or (limit if status(fault) == 429 else None)
-    return float(found[1]) if found else 0.0
+    match = after or (limit if status(fault) == 429 else None)
+    return float(match[1]) if match else 0.0
 
 
 def is_passing(fault: BaseException) -> bool:

@@ -99,13 +99,13 @@ def download(
     """
     check_name(repo)
     hub = connect(repo, write=False)
-    commit = found(hub, revision)
+    commit = commit_of(hub, revision)
     folder = hub.fetch(commit, patterns, cache)
     check_files(hub, folder, commit)
     return folder
 
 
-def found(hub: HubRepo, revision: str | None) -> str:
+def commit_of(hub: HubRepo, revision: str | None) -> str:
     """Return the commit of a tag; a commit's id is returned as it is.
 
     Raises:
@@ -244,11 +244,11 @@ class _Release:
 
     def _open(self) -> None:
         """Create the repo, or check that an existing one is private if it must be."""
-        found = self.hub.visibility()
-        if not found:
+        visibility = self.hub.visibility()
+        if not visibility:
             self.hub.create(private=self.private)
             self.say(f"{self.hub.name}: created")
-        elif self.private and found != "private":
+        elif self.private and visibility != "private":
             raise HubError(f"{self.hub.name} is public, but these files must stay private: make the repo private first")
 
     def _there(self, refs: Refs) -> Released:

@@ -17,8 +17,8 @@ def role(hub: Hub, request: Request) -> str:
     Raises:
         RefusedError: if the token is unknown.
     """
-    given = next((value for name, value in request.headers.items() if name.lower() == "authorization"), "")
-    token = given.removeprefix("Bearer ")
+    header = next((value for name, value in request.headers.items() if name.lower() == "authorization"), "")
+    token = header.removeprefix("Bearer ")
     if token and token not in hub.roles:
         raise RefusedError(401, "Invalid credentials in Authorization header")
     return hub.roles.get(token, "")
@@ -52,7 +52,7 @@ def may_write(hub: Hub, request: Request) -> None:
         raise RefusedError(403, "You don't have the rights to create or write under the namespace org")
 
 
-def found(repo: Repo, revision: str) -> Commit:
+def commit_at(repo: Repo, revision: str) -> Commit:
     commit = repo.at(revision)
     if commit is None:
         raise RefusedError(404, f"Invalid rev id: {revision}", "RevisionNotFound")

@@ -116,8 +116,8 @@ class Buckets:
 
     def unfinished(self, bucket: str) -> list[str]:
         """Return the keys of multipart uploads that were neither completed nor aborted."""
-        found = self.client.list_multipart_uploads(Bucket=bucket).get("Uploads", ())
-        return [each["Key"] for each in found]
+        uploads = self.client.list_multipart_uploads(Bucket=bucket).get("Uploads", ())
+        return [each["Key"] for each in uploads]
 
 
 def _client(url: str) -> Any:

@@ -55,8 +55,8 @@ def whole_environment(hub: Hub, home: Path, token: str = WRITER) -> dict[str, st
     """Return the whole environment for a process, without a token if `token` is empty."""
     kept = {name: value for name, value in os.environ.items() if name not in PROXIES and not name.startswith("HF_")}
     tests = Path(__file__).parent.parent
-    given = {**environment(hub, home, token), "PYTHONPATH": os.pathsep.join([str(tests.parents[1]), str(tests)])}
-    return {**kept, **{name: value for name, value in given.items() if value}}
+    own = {**environment(hub, home, token), "PYTHONPATH": os.pathsep.join([str(tests.parents[1]), str(tests)])}
+    return {**kept, **{name: value for name, value in own.items() if value}}
 
 
 CLIENTS_OWN = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")

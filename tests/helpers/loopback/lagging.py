@@ -30,9 +30,9 @@ class History:
 
     def at(self, moment: float) -> dict[str, Listed]:
         """Return the objects at a moment."""
-        found: dict[str, Listed | None] = dict(self._first)
-        found |= {key: listed for when, key, listed in list(self._changes) if when <= moment}
-        return {key: found[key] for key in sorted(found) if found[key] is not None}
+        objects: dict[str, Listed | None] = dict(self._first)
+        objects |= {key: listed for when, key, listed in list(self._changes) if when <= moment}
+        return {key: objects[key] for key in sorted(objects) if objects[key] is not None}
 
 
 def listing(objects: Mapping[str, Listed], bucket: str, request: Request) -> Reply:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode
 
 import yaml
 
-from loopback.access import found, seen
+from loopback.access import commit_at, seen
 from loopback.http import RefusedError, Reply, Request, says
 from loopback.repos import MODELS, Commit, File, Repo, git_sha1, pointer
 
@@ -22,7 +22,7 @@ DATE = "2030-01-01T00:00:00.000Z"
 def info(hub: Hub, request: Request, repo: str, revision: str = "main") -> Reply:
     """GET /api/datasets/{repo}[/revision/{revision}]: info on the repo."""
     found_in = seen(hub, request, repo)
-    commit = found(found_in, revision)
+    commit = commit_at(found_in, revision)
     card = card_data(found_in, commit)
     return says(
         {
@@ -70,17 +70,17 @@ def _tags(card: Mapping[str, Any]) -> list[str]:
 def _sibling(path: str, file: File, request: Request) -> dict[str, Any]:
     if not request.wants("blobs"):
         return {"rfilename": path}
-    told = entry(path, file)
+    listed = entry(path, file)
     large = {"lfs": {"sha256": file.sha256, "size": file.size, "pointerSize": 0}} if file.lfs else {}
-    return {"rfilename": path, "size": file.size, "blobId": told["oid"], **large}
+    return {"rfilename": path, "size": file.size, "blobId": listed["oid"], **large}
 
 
 def entry(path: str, file: File) -> dict[str, Any]:
     """Return a file's entry in a listing."""
-    told: dict[str, Any] = {"type": "file", "oid": file.oid, "size": file.size, "path": path}
+    fields: dict[str, Any] = {"type": "file", "oid": file.oid, "size": file.size, "path": path}
     if file.lfs:
-        told["lfs"] = {"oid": file.sha256, "size": file.size, "pointerSize": len(pointer(file.sha256, file.size))}
-    return told
+        fields["lfs"] = {"oid": file.sha256, "size": file.size, "pointerSize": len(pointer(file.sha256, file.size))}
+    return fields
 
 
 def listing(commit: Commit, under: str, *, recursive: bool) -> list[dict[str, Any]]:
@@ -93,14 +93,14 @@ def listing(commit: Commit, under: str, *, recursive: bool) -> list[dict[str, An
     inside = {path: file for path, file in commit.files.items() if path.startswith(start)}
     if not inside and under:
         raise RefusedError(404, f"{under} does not exist on {commit.oid}", "EntryNotFound")
-    told: dict[str, dict[str, Any]] = {}
+    entries: dict[str, dict[str, Any]] = {}
     for path, file in inside.items():
         names = path.removeprefix(start).split("/")
         for depth in range(1, len(names)) if recursive else range(1, min(2, len(names))):
-            told.setdefault(folder := start + "/".join(names[:depth]), _folder(commit, folder))
+            entries.setdefault(folder := start + "/".join(names[:depth]), _folder(commit, folder))
         if recursive or len(names) == 1:
-            told[path] = entry(path, file)
-    return [told[path] for path in sorted(told)]
+            entries[path] = entry(path, file)
+    return [entries[path] for path in sorted(entries)]
 
 
 def _folder(commit: Commit, path: str) -> dict[str, Any]:
@@ -110,16 +110,16 @@ def _folder(commit: Commit, path: str) -> dict[str, Any]:
 
 def tree(hub: Hub, request: Request, repo: str, revision: str, path: str = "") -> Reply:
     """GET .../tree/{revision}[/{path}]: a listing, page by page."""
-    commit = found(seen(hub, request, repo), revision)
-    told = listing(commit, path.strip("/"), recursive=request.wants("recursive"))
+    commit = commit_at(seen(hub, request, repo), revision)
+    entries = listing(commit, path.strip("/"), recursive=request.wants("recursive"))
     if request.wants("expand"):
-        told = [{**each, "lastCommit": _last(commit), "securityFileStatus": None} for each in told]
+        entries = [{**each, "lastCommit": _last(commit), "securityFileStatus": None} for each in entries]
     start, size = int(request.asks("cursor") or 0), min(hub.page, int(request.asks("limit") or hub.page))
     headers = {}
-    if start + size < len(told):
+    if start + size < len(entries):
         query = {**{name: values[0] for name, values in parse_qs(request.query).items()}, "cursor": str(start + size)}
         headers["Link"] = f'<{request.host}{request.path}?{urlencode(query)}>; rel="next"'
-    return says(told[start : start + size], headers=headers)
+    return says(entries[start : start + size], headers=headers)
 
 
 def _last(commit: Commit) -> dict[str, Any]:
@@ -128,42 +128,44 @@ def _last(commit: Commit) -> dict[str, Any]:
 
 def paths_info(hub: Hub, request: Request, repo: str, revision: str) -> Reply:
     """POST .../paths-info/{revision}: the entries of some paths; missing ones are left out."""
-    commit = found(seen(hub, request, repo), revision)
+    commit = commit_at(seen(hub, request, repo), revision)
     sent = request.bytes().decode()
     paths = request.json()["paths"] if sent.startswith("{") else parse_qs(sent).get("paths", [])
-    told = []
+    entries = []
     for path in [paths] if isinstance(paths, str) else paths:
         if path in commit.files:
-            told.append(entry(path, commit.files[path]))
+            entries.append(entry(path, commit.files[path]))
         elif any(name.startswith(f"{path}/") for name in commit.files):
-            told.append(_folder(commit, path))
-    return says(told)
+            entries.append(_folder(commit, path))
+    return says(entries)
 
 
 def refs(hub: Hub, request: Request, repo: str) -> Reply:
     """GET .../refs: branches and tags."""
     named = seen(hub, request, repo)
 
-    def told(kind: str, refs: Mapping[str, Commit]) -> list[dict[str, str]]:
+    def entries_of(kind: str, refs: Mapping[str, Commit]) -> list[dict[str, str]]:
         return [{"name": name, "ref": f"refs/{kind}/{name}", "targetCommit": at.oid} for name, at in refs.items()]
 
-    return says({"branches": told("heads", named.branches), "tags": told("tags", named.tags), "converts": []})
+    return says(
+        {"branches": entries_of("heads", named.branches), "tags": entries_of("tags", named.tags), "converts": []}
+    )
 
 
 def commits(hub: Hub, request: Request, repo: str, revision: str) -> Reply:
     """GET .../commits/{revision}: a commit and its ancestors."""
-    commit = found(seen(hub, request, repo), revision)
+    commit = commit_at(seen(hub, request, repo), revision)
     authors = [{"user": "writer"}]
-    told = (
+    entries = (
         {"id": c.oid, "title": c.summary, "message": "", "date": DATE, "authors": authors} for c in commit.history()
     )
-    return says(list(told))
+    return says(list(entries))
 
 
 def resolve(hub: Hub, request: Request, repo: str, revision: str, path: str) -> Reply:
     """HEAD or GET /datasets/{repo}/resolve/{revision}/{path}: the bytes, or a range of them."""
     named = seen(hub, request, repo)
-    commit = found(named, revision)
+    commit = commit_at(named, revision)
     file = commit.files.get(path)
     if file is None:
         raise RefusedError(404, "Entry not found", "EntryNotFound", **{"X-Repo-Commit": commit.oid})

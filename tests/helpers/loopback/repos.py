@@ -95,13 +95,13 @@ class Repo:
         """Make a new commit on a branch."""
         with self.lock:
             parent = self.branches.get(branch)
-            said = [
+            parts = [
                 self.name,
                 parent.oid if parent else "",
                 summary,
                 *(f"{p} {f.oid}" for p, f in sorted(files.items())),
             ]
-            commit = Commit(git_sha1("commit", "\n".join(said).encode()), parent, summary, dict(sorted(files.items())))
+            commit = Commit(git_sha1("commit", "\n".join(parts).encode()), parent, summary, dict(sorted(files.items())))
             self.branches[branch] = self.commits[commit.oid] = commit
             return commit
 
@@ -126,13 +126,13 @@ class Repo:
         """Commit one regular file, as another client would; for tests."""
         return self.commit(branch, f"Update {path}", {**self.branches[branch].files, path: self.kept(content)})
 
-    def tamper(self, path: str, branch: str = "main", *, told: bool) -> None:
-        """Change the last byte of a stored file without a commit; with `told`, listings show the new checksum."""
+    def tamper(self, path: str, branch: str = "main", *, listed: bool) -> None:
+        """Change the last byte of a stored file without a commit; with `listed`, listings show the new checksum."""
         commit = self.branches[branch]
         file = commit.files[path]
         bent = bytearray(self.object(file.sha256).read_bytes())
         bent[-1] ^= 1
-        if not told:
+        if not listed:
             self.object(file.sha256).write_bytes(bent)
             return
         regular = self.kept(bytes(bent))

@@ -18,7 +18,7 @@ STRANGER = "hf_loopbackStranger01234567"
 
 
 class Hub(Served):
-    """A Hub with the organization ``org``, where WRITER may write, READER may read, and STRANGER may do neither."""
+    """A Hub with the organisation ``org``, where WRITER may write, READER may read, and STRANGER may do neither."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
         self.repos: dict[str, Repo] = {}

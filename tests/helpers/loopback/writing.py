@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from loopback.access import found, may_write, writable
+from loopback.access import commit_at, may_write, writable
 from loopback.http import RefusedError, Reply, Request, says
 from loopback.reading import front_matter
 from loopback.repos import Commit, File, Repo
@@ -61,16 +61,16 @@ def validate_yaml(hub: Hub, request: Request) -> Reply:
 def preupload(hub: Hub, request: Request, repo: str, revision: str) -> Reply:
     """POST .../preupload/{revision}: which files are large, and the ids of existing files with their names."""
     named = writable(hub, request, repo)
-    commit = found(named, revision)
+    commit = commit_at(named, revision)
     files = [_mode(named, commit, asked) for asked in request.json()["files"]]
     return says({"files": files, "commitOid": commit.oid})
 
 
 def _mode(repo: Repo, commit: Commit, asked: dict[str, Any]) -> dict[str, Any]:
     large = is_large(repo, commit, asked["path"], asked["size"], base64.b64decode(asked["sample"]))
-    told = {"path": asked["path"], "uploadMode": "lfs" if large else "regular", "shouldIgnore": False}
+    fields = {"path": asked["path"], "uploadMode": "lfs" if large else "regular", "shouldIgnore": False}
     there = commit.files.get(asked["path"])
-    return told | ({"oid": there.sha256 if there.lfs else there.oid} if there else {})
+    return fields | ({"oid": there.sha256 if there.lfs else there.oid} if there else {})
 
 
 def is_large(repo: Repo, commit: Commit, path: str, size: int, sample: bytes) -> bool:
@@ -86,11 +86,11 @@ def lfs_batch(hub: Hub, request: Request, repo: str) -> Reply:
     named = writable(hub, request, repo)
     objects = []
     for asked in request.json()["objects"]:
-        told = {"oid": asked["oid"], "size": asked["size"]}
+        fields = {"oid": asked["oid"], "size": asked["size"]}
         if not named.object(asked["oid"]).exists():
             put = {"href": f"{request.host}/_lfs/{repo}/{asked['oid']}"}
-            told["actions"] = {"upload": put, "verify": {"href": f"{request.host}/_lfs_verify/{repo}"}}
-        objects.append(told)
+            fields["actions"] = {"upload": put, "verify": {"href": f"{request.host}/_lfs_verify/{repo}"}}
+        objects.append(fields)
     return says({"transfer": "basic", "objects": objects}, headers=LFS)
 
 
@@ -181,7 +181,7 @@ def branch(hub: Hub, request: Request, repo: str, name: str) -> Reply:
             return says({})
         if name in named.branches:
             raise RefusedError(409, f"Reference already exists: {name}")
-        named.branches[name] = found(named, request.json().get("startingPoint", "main"))
+        named.branches[name] = commit_at(named, request.json().get("startingPoint", "main"))
     return says({})
 
 
@@ -196,5 +196,5 @@ def tag(hub: Hub, request: Request, repo: str, revision: str) -> Reply:
         name = request.json()["tag"]
         if name in named.tags:
             raise RefusedError(409, f"Tag reference exists already: {name}")
-        named.tags[name] = found(named, revision)
+        named.tags[name] = commit_at(named, revision)
     return says({})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from loopback.access import found, writable
+from loopback.access import commit_at, writable
 from loopback.http import RefusedError, Reply, Request, says
 from loopback.writing import keep
 
@@ -45,10 +45,10 @@ class Segment:
 
 def write_token(hub: Hub, request: Request, repo: str, revision: str) -> Reply:
     """GET .../xet-write-token/{revision}: where to put chunks, and a token that identifies the repo."""
-    found(writable(hub, request, repo), revision)
-    told = {"casUrl": f"{request.host}/_cas", "accessToken": repo.encode().hex(), "exp": FOREVER}
-    headers = {"Cas-Url": told["casUrl"], "Access-Token": told["accessToken"], "Token-Expiration": told["exp"]}
-    return says(told, headers={f"X-Xet-{name}": str(value) for name, value in headers.items()})
+    commit_at(writable(hub, request, repo), revision)
+    fields = {"casUrl": f"{request.host}/_cas", "accessToken": repo.encode().hex(), "exp": FOREVER}
+    headers = {"Cas-Url": fields["casUrl"], "Access-Token": fields["accessToken"], "Token-Expiration": fields["exp"]}
+    return says(fields, headers={f"X-Xet-{name}": str(value) for name, value in headers.items()})
 
 
 def chunk(hub: Hub, request: Request, name: str) -> Reply:

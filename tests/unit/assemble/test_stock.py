@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.assemble.pools import BATCH, SAID, UNIT_SCHEMA, Pool, PoolCache
+from pipeline.assemble.pools import BATCH, UNIT_SCHEMA, UNIT_TEXT, Pool, PoolCache
 from pipeline.tasks.base import Piece, Plain, Unit, unit
 from pipeline.tasks.solving import READING_CHARACTERS, LineCache, PromptCache
 
@@ -42,7 +42,7 @@ def test_units_come_back_as_they_were_made(name: str) -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_facts_are_read_when_they_are_asked_for(name: str) -> None:
     units, whole, asked = EVERY[name], Pool.of(EVERY[name]).table, []
-    pool = Pool(whole.select(SAID), lambda: asked.append(1) or whole.select(["facts"]))  # type: ignore[func-returns-value]
+    pool = Pool(whole.select(UNIT_TEXT), lambda: asked.append(1) or whole.select(["facts"]))  # type: ignore[func-returns-value]
     said = [Unit(each.pieces) for each in units]
     before = pool.size
     assert [*chain.from_iterable(pool.batches(facts=False))] == pool.take(np.arange(len(units)), facts=False) == said

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import builds
-from frozen_releases import CELLS, carrara, said, went, written
+from frozen_releases import CELLS, carrara, error_line, succeeded, written
 from pipeline.artifacts.split import open_split
 from pipeline.cli import cli
 from pipeline.cli.options import api_key
@@ -26,14 +26,14 @@ def open_to_others(folder: Path) -> list[str]:
 def test_what_tells_a_secret_seed_or_its_keys_is_for_its_owner_alone(tmp_path: Path) -> None:
     out = tmp_path / "v1.0.0"
     builds.stages(written(tmp_path / "tiny.toml", CELLS[1:2], seed=SECRET), out).build()
-    went(carrara("freeze", out, "--lock", tmp_path / "tiny.lock.json"))
+    succeeded(carrara("freeze", out, "--lock", tmp_path / "tiny.lock.json"))
     assert not [name for name in open_to_others(out) if name.startswith(TELLING)]
     assert (tmp_path / "tiny.lock.json").stat().st_mode & 0o077 == 0
     made = stage(open_split(out), tmp_path / "public", keys="withhold", repo="org/tiny")
     assert made.keys
     assert made.keys.stat().st_mode & 0o077 == 0
     assert open_to_others(made.keys) == []
-    went(carrara("extend", out, "--tokenizer", "cl100k"))
+    succeeded(carrara("extend", out, "--tokenizer", "cl100k"))
     assert not [name for name in open_to_others(tmp_path / "v1.1.0") if name.startswith(TELLING)]
 
 
@@ -45,7 +45,7 @@ def test_what_anyone_could_make_is_for_anyone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["run", "corpus write"])
 def test_an_api_key_is_not_taken_from_the_command_line(command: str, tmp_path: Path) -> None:
     """`ps` shows it to every user of the machine."""
-    line = said(CliRunner().invoke(cli, [*command.split(), str(tmp_path), "--key", "sk-0123456789abcdef"]))
+    line = error_line(CliRunner().invoke(cli, [*command.split(), str(tmp_path), "--key", "sk-0123456789abcdef"]))
     assert "--key" in line
     assert "sk-" not in line
 

@@ -262,7 +262,7 @@ FAULTS: list[tuple[str, Change, str]] = [
     ),
     (
         "helmet",
-        lambda r: corpus_shapes.kilt(r, HOTPOT, 2, 20, golds=2, first=300, told=False),
+        lambda r: corpus_shapes.kilt(r, HOTPOT, 2, 20, golds=2, first=300, with_needed=False),
         f"kilt/{HOTPOT} line 1: nothing tells which passages answer 'Who founded the town of the 300th charter?'",
     ),
     ("beir", lambda r: first_line(r / "corpus.jsonl", _id="d2"), "corpus.jsonl line 2: the id 'd2' stands twice"),

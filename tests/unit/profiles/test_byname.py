@@ -14,7 +14,7 @@ import pytest
 
 import builds
 import test_transformers
-from frozen_releases import carrara, said, went, written
+from frozen_releases import carrara, error_line, succeeded, written
 from loopback import Hub
 from loopback.client import hurried
 from model_files import CODE, DATED, TEMPLATE, folder_of, saved, small, with_code
@@ -45,7 +45,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("byname")
     folder_of(small(), home / "small")
     recipe = written(home / "tiny.toml", CELLS)
-    went(carrara("build", recipe, "--tokenizer", home / "small", "--out", home / "v1.0.0", "--quiet"))
+    succeeded(carrara("build", recipe, "--tokenizer", home / "small", "--out", home / "v1.0.0", "--quiet"))
     shutil.rmtree(home / "small")
     return home
 
@@ -74,7 +74,7 @@ def test_a_model_is_built_by_its_name_then_without_a_network(
 ) -> None:
     commit = hub.model(NAME, small())
     out = tmp_path / "out"
-    done = went(carrara("build", recipe, "--tokenizer", NAME, "--out", out, "--quiet"))
+    done = succeeded(carrara("build", recipe, "--tokenizer", NAME, "--out", out, "--quiet"))
     assert f"{KEPT}/data: 3 rows" in done
     assert "recounted by transformers" in done
     assert not [line for line in hub.lines() if "safetensors" in line or ".py" in line]
@@ -87,24 +87,24 @@ def test_a_model_is_built_by_its_name_then_without_a_network(
     hub.model(NAME, small(size=500))  # the branch moves on, and then the Hub is gone
     gone(hub)
     shutil.rmtree(tmp_path / "cache")
-    again = went(carrara("build", recipe, "--tokenizer", NAME, "--out", out, "--quiet"))
+    again = succeeded(carrara("build", recipe, "--tokenizer", NAME, "--out", out, "--quiet"))
     assert again.split(";")[0] == done.split(";")[0]
-    assert "all recounted by transformers" in went(carrara("verify", out, "--quiet"))
+    assert "all recounted by transformers" in succeeded(carrara("verify", out, "--quiet"))
     (row, *_) = read_rows(next((out / KEPT / "data").glob("*/*/*.parquet")))
     assert row["tokenizer"] == KEPT
-    assert row["id"] in went(carrara("show", out, "--tokenizer", NAME))
+    assert row["id"] in succeeded(carrara("show", out, "--tokenizer", NAME))
 
 
 def test_a_warm_cache_is_enough(recipe: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.model(NAME, small())
-    went(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "first"))
+    succeeded(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "first"))
     seen = len(hub.log)
     offline(monkeypatch)
-    went(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "second"))
+    succeeded(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "second"))
     assert len(hub.log) == seen
     texts = [(tmp_path / name / KEPT / "tokenizer" / "profile.toml").read_bytes() for name in ("first", "second")]
     assert texts[0] == texts[1]
-    line = said(carrara("plan", recipe, "--tokenizer", "org/other", "--out", tmp_path / "third"))
+    line = error_line(carrara("plan", recipe, "--tokenizer", "org/other", "--out", tmp_path / "third"))
     assert "org/other is not in the cache, and HF_HUB_OFFLINE is set: unset it, fetch it once" in line
     assert "hf download org/other" in line
     assert not (tmp_path / "third").exists()
@@ -115,10 +115,10 @@ def test_without_a_network_the_error_says_what_to_do(
 ) -> None:
     hub.model(NAME, small())
     hurried(monkeypatch)
-    went(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "out"))
+    succeeded(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "out"))
     gone(hub)
-    went(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "again"))  # the cache will do
-    line = said(carrara("plan", recipe, "--tokenizer", "org/other", "--out", tmp_path / "other"))
+    succeeded(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "again"))  # the cache will do
+    line = error_line(carrara("plan", recipe, "--tokenizer", "org/other", "--out", tmp_path / "other"))
     assert f"org/other is not in the cache, and {hub.url} cannot be reached: check the network" in line
     assert "or give a local folder" in line
 
@@ -136,7 +136,7 @@ def test_names_that_the_hub_does_not_have(
         "./nowhere": "there is no profile file 'nowhere'",
     }
     for given, told in cases.items():
-        assert told in said(carrara("plan", recipe, "--tokenizer", given, "--out", tmp_path / "out"))
+        assert told in error_line(carrara("plan", recipe, "--tokenizer", given, "--out", tmp_path / "out"))
 
 
 def test_a_file_that_the_hub_fails_to_give_is_not_taken_for_missing(
@@ -146,7 +146,7 @@ def test_a_file_that_the_hub_fails_to_give_is_not_taken_for_missing(
     hub.model(NAME, small())
     hurried(monkeypatch)
     hub.fail("chat_template.jinja", 500, times=99)
-    line = said(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "out"))
+    line = error_line(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "out"))
     assert f"cannot be fetched from {hub.url}: Server error '500" in line
     assert not (tmp_path / "out").exists()
 
@@ -157,9 +157,9 @@ def test_a_cache_is_enough_if_the_hub_fails(
     """What the repo does not have was noted in the cache when it was asked for first."""
     hub.model(NAME, small())
     hurried(monkeypatch)
-    went(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "first"))
+    succeeded(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "first"))
     hub.fail("", 500, times=999)
-    went(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "second"))
+    succeeded(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "second"))
 
 
 def test_parts_that_are_started_at_once_make_one_profile(tmp_path: Path) -> None:
@@ -179,28 +179,28 @@ def test_parts_that_are_started_at_once_make_one_profile(tmp_path: Path) -> None
 def test_a_moved_revision_is_refused(recipe: Path, hub: Hub, tmp_path: Path) -> None:
     first = hub.model(NAME, small(), "v1")
     out = tmp_path / "out"
-    went(carrara("plan", recipe, "--tokenizer", f"{NAME}@v1", "--out", out))
-    went(carrara("plan", recipe, "--tokenizer", f"{NAME}@{first}", "--out", out))
+    succeeded(carrara("plan", recipe, "--tokenizer", f"{NAME}@v1", "--out", out))
+    succeeded(carrara("plan", recipe, "--tokenizer", f"{NAME}@{first}", "--out", out))
     second = hub.model(NAME, small(size=500), "v1")
-    line = said(carrara("plan", recipe, "--tokenizer", f"{NAME}@v1", "--out", out))
+    line = error_line(carrara("plan", recipe, "--tokenizer", f"{NAME}@v1", "--out", out))
     assert f"has rows for {NAME}@{first[:12]}, but {NAME}@v1 is {NAME}@{second[:12]}" in line
     folder = tmp_path / "added"
-    went(carrara("profile", "add", f"{NAME}@{first}", "--out", folder))
-    line = said(carrara("profile", "add", f"{NAME}@v1", "--out", folder))
+    succeeded(carrara("profile", "add", f"{NAME}@{first}", "--out", folder))
+    line = error_line(carrara("profile", "add", f"{NAME}@v1", "--out", folder))
     assert f"is pinned to {NAME}@{first}, but {NAME}@v1 is now {NAME}@{second}" in line
 
 
 def test_code_of_a_model_is_never_run(recipe: Path, hub: Hub, tmp_path: Path) -> None:
     hub.model("org/code", with_code())
-    line = said(carrara("plan", recipe, "--tokenizer", "org/code", "--out", tmp_path / "out"))
+    line = error_line(carrara("plan", recipe, "--tokenizer", "org/code", "--out", tmp_path / "out"))
     assert "org/code makes its tokenizer by code of its own (auto_map in tokenizer_config.json), which is never" in line
     assert not [each for each in hub.lines() if ".py" in each]
     files = with_code()
     del files["tokenizer.json"]  # nothing is left that could be read without it
     local = folder_of(files, tmp_path / "local")
-    assert "code of its own" in said(carrara("profile", "add", local))
+    assert "code of its own" in error_line(carrara("profile", "add", local))
     hidden = small() | {"config.json": json.dumps(CODE).encode()}
-    assert "auto_map in config.json" in said(carrara("profile", "add", folder_of(hidden, tmp_path / "hidden")))
+    assert "auto_map in config.json" in error_line(carrara("profile", "add", folder_of(hidden, tmp_path / "hidden")))
 
 
 def test_an_edited_vocabulary_is_refused(built: Path, tmp_path: Path) -> None:
@@ -209,19 +209,19 @@ def test_an_edited_vocabulary_is_refused(built: Path, tmp_path: Path) -> None:
     path = out / "small" / "tokenizer" / "tokenizer.json"
     told = load_profile(str(path.with_name("profile.toml"))).vocabulary.sha256
     path.write_text(path.read_text() + "\n")
-    line = said(carrara("verify", out, "--quiet"))
+    line = error_line(carrara("verify", out, "--quiet"))
     assert "its sha256 is" in line
     assert f"but the profile says {told}" in line
     toml = path.with_name("profile.toml")
     shutil.copyfile(built / "v1.0.0" / "small" / "tokenizer" / "tokenizer.json", path)
     toml.write_text(toml.read_text().replace("<|turn|>assistant", "<|turn|>model"))
-    assert "says tokenizer.digest is" in said(carrara("verify", out, "--quiet"))
+    assert "says tokenizer.digest is" in error_line(carrara("verify", out, "--quiet"))
 
 
 def test_another_folder_of_that_name_is_refused(built: Path, tmp_path: Path) -> None:
     shutil.copytree(built, tmp_path / "home")
     other = folder_of(small(size=500), tmp_path / "small")
-    line = said(
+    line = error_line(
         carrara("plan", built / "tiny.toml", "--tokenizer", other, "--out", tmp_path / "home" / "v1.0.0", "--json")
     )
     assert "has rows for sha256:" in line
@@ -231,47 +231,49 @@ def test_a_refused_build_leaves_nothing_behind(recipe: Path, tmp_path: Path) -> 
     model, out = folder_of(small(), tmp_path / "small"), tmp_path / "out"
     other = written(tmp_path / "other.toml")
     other.write_text(other.read_text(encoding="ascii").replace('"tiny"', '"other"'), encoding="ascii")
-    went(carrara("build", "--until", "sample", other, "--out", out))
+    succeeded(carrara("build", "--until", "sample", other, "--out", out))
     before = builds.contents(out)
-    assert "holds other 1.0.0 chat, not tiny" in said(carrara("build", recipe, "--tokenizer", model, "--out", out))
+    assert "holds other 1.0.0 chat, not tiny" in error_line(
+        carrara("build", recipe, "--tokenizer", model, "--out", out)
+    )
     assert builds.contents(out) == before
     assert not (out / "small").exists()
     (model / "tokenizer.json").write_text("{}", encoding="ascii")
-    said(carrara("build", recipe, "--tokenizer", model, "--out", tmp_path / "new" / "v1"))
+    error_line(carrara("build", recipe, "--tokenizer", model, "--out", tmp_path / "new" / "v1"))
     assert not (tmp_path / "new").exists()
 
 
 def test_a_folder_is_kept_with_its_rows(built: Path, tmp_path: Path) -> None:
     """The folder is gone; all that reads splits goes on, and a released copy is verified with what is kept."""
     out = built / "v1.0.0"
-    assert "all recounted by transformers" in went(carrara("verify", out, "--quiet"))
-    assert "small" in went(carrara("plan", built / "tiny.toml", "--tokenizer", "small", "--out", out))
+    assert "all recounted by transformers" in succeeded(carrara("verify", out, "--quiet"))
+    assert "small" in succeeded(carrara("plan", built / "tiny.toml", "--tokenizer", "small", "--out", out))
     rows = [row for path in sorted((out / "small" / "data").rglob("*.parquet")) for row in read_rows(path)]
-    assert rows[0]["id"] in went(carrara("show", out))
-    went(carrara("export", "openai-batch", out / "small", "--out", tmp_path / "exported"))
+    assert rows[0]["id"] in succeeded(carrara("show", out))
+    succeeded(carrara("export", "openai-batch", out / "small", "--out", tmp_path / "exported"))
     (tmp_path / "said.jsonl").write_text(
         "".join(json.dumps({"id": row["id"], "prediction": f"<think>?</think>{row['target']}"}) + "\n" for row in rows)
     )
-    scores = json.loads(went(carrara("score", out / "small", tmp_path / "said.jsonl", "--json")))
+    scores = json.loads(succeeded(carrara("score", out / "small", tmp_path / "said.jsonl", "--json")))
     assert scores["overall"]["mean"] == 1
-    assert "small" in went(carrara("verify", "--against", out, "--quiet"))
+    assert "small" in succeeded(carrara("verify", "--against", out, "--quiet"))
 
 
 def test_a_frozen_release_takes_a_model(built: Path, hub: Hub, tmp_path: Path) -> None:
     """Ids, questions and keys stay; the cost is told first; what was cut for a folder goes on without that folder."""
     shutil.copytree(built, tmp_path / "home")
     frozen = tmp_path / "home" / "v1.0.0"
-    went(carrara("verify", frozen, "--quiet"))
-    went(carrara("freeze", frozen))
+    succeeded(carrara("verify", frozen, "--quiet"))
+    succeeded(carrara("freeze", frozen))
     hub.model(NAME, small(size=700))
-    assert "is frozen as tiny 1.0.0, without org/small" in said(
+    assert "is frozen as tiny 1.0.0, without org/small" in error_line(
         carrara("build", built / "tiny.toml", "--tokenizer", NAME, "--out", frozen, "--quiet")
     )
-    cost = went(carrara("extend", frozen, "--tokenizer", NAME, "--dry-run", "--quiet"))
+    cost = succeeded(carrara("extend", frozen, "--tokenizer", NAME, "--dry-run", "--quiet"))
     head, line = cost.splitlines()
     assert head.split() == ["profile", "tier", "rows", "tokens", "on", "disk", "about"]
     assert line.split()[:4] == [KEPT, "32k", "3", "24,576"]
-    done = went(carrara("extend", frozen, "--tokenizer", NAME, "--quiet"))
+    done = succeeded(carrara("extend", frozen, "--tokenizer", NAME, "--quiet"))
     assert done.startswith(head)
     made = tmp_path / "home" / "v1.1.0"
     assert f"profiles {KEPT}, small" in done
@@ -282,26 +284,26 @@ def test_a_frozen_release_takes_a_model(built: Path, hub: Hub, tmp_path: Path) -
     for old, new in zip(*rows, strict=True):
         assert [old[name] for name in SAME] == [new[name] for name in SAME]
     gone(hub)
-    assert went(carrara("verify", made, "--quiet")).count("all recounted by transformers") == 2
-    assert went(carrara("verify", "--against", made, "--quiet")).count("every byte as in the lock") == 2
+    assert succeeded(carrara("verify", made, "--quiet")).count("all recounted by transformers") == 2
+    assert succeeded(carrara("verify", "--against", made, "--quiet")).count("every byte as in the lock") == 2
 
 
 def test_what_is_published_says_where_its_tokenizer_is(built: Path, hub: Hub, tmp_path: Path) -> None:
     """A copy comes with the TOML alone: the vocabulary is the model owner's, and is fetched at its commit."""
     hub.model(NAME, small())
     out = tmp_path / "out"
-    went(carrara("build", built / "tiny.toml", "--tokenizer", NAME, "--out", out, "--quiet"))
-    went(carrara("verify", out, "--quiet"))
+    succeeded(carrara("build", built / "tiny.toml", "--tokenizer", NAME, "--out", out, "--quiet"))
+    succeeded(carrara("verify", out, "--quiet"))
     copy = stage(open_split(out / KEPT), tmp_path / KEPT, repo=NAME).folder
     assert [path.name for path in (copy / "tokenizer").iterdir()] == ["profile.toml"]
     hub.model(NAME, small(size=500))
-    assert "tiny 1.0.0" in went(carrara("verify", "--against", copy, "--quiet"))
+    assert "tiny 1.0.0" in succeeded(carrara("verify", "--against", copy, "--quiet"))
 
 
 def test_profile_add_says_what_it_found(tmp_path: Path) -> None:
     folder = folder_of(small(DATED), tmp_path / "small")
     out = tmp_path / "mine"
-    done = went(
+    done = succeeded(
         carrara(
             "profile", "add", folder, "--out", out, "--name", "mine", "--set", "enable_thinking=false",
             "--date", "2025-05-31", "--reserve", 900,
@@ -324,13 +326,13 @@ def test_profile_add_says_what_it_found(tmp_path: Path) -> None:
     assert sent.startswith("Today is 31 May 2025.\n<s><|turn|>user\nIs it 7?<|end|>")
     assert sent.endswith("<think>\n\n</think>\n\n")
     recipe = written(tmp_path / "tiny.toml", CELLS)
-    went(carrara("build", recipe, "--tokenizer", out, "--out", tmp_path / "v1.0.0", "--quiet"))
+    succeeded(carrara("build", recipe, "--tokenizer", out, "--out", tmp_path / "v1.0.0", "--quiet"))
     rows = [row for path in sorted((tmp_path / "v1.0.0").glob("mine/data/*/*/*")) for row in read_rows(path)]
     assert {row["max_new_tokens"] for row in rows} == {900}
     assert {row["prompt_tokens"] + row["template_tokens"] + 900 - row["context_tokens"] for row in rows} == {0}
     manifest = json.loads((tmp_path / "v1.0.0" / "mine" / "manifest.json").read_text())
     assert manifest["tiers"]["32k"]["reserve"] == 900
-    opened = went(carrara("profile", "add", folder, "--out", tmp_path / "thinks", "--name", "thinks"))
+    opened = succeeded(carrara("profile", "add", folder, "--out", tmp_path / "thinks", "--name", "thinks"))
     assert "thinking: a reply begins inside the reasoning, which needs room: give it a reserve" in opened
 
 
@@ -346,7 +348,7 @@ def test_profile_add_says_what_it_found(tmp_path: Path) -> None:
 )
 def test_what_profile_add_refuses(tmp_path: Path, words: list[str], told: str) -> None:
     folder = folder_of(small(), tmp_path / "small")
-    assert told in said(carrara("profile", "add", folder, "--out", tmp_path / "made", *words))
+    assert told in error_line(carrara("profile", "add", folder, "--out", tmp_path / "made", *words))
     assert not (tmp_path / "made").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["small"]
 
@@ -372,14 +374,14 @@ def test_templates_are_held_to_transformers(tmp_path: Path, text: str, told: str
     folder = folder_of(small() | {"chat_template.jinja": text.encode()}, tmp_path / "small")
     done = carrara("profile", "add", folder, "--out", tmp_path / "made")
     if told:
-        assert re.search(told, said(done)), said(done)
+        assert re.search(told, error_line(done)), error_line(done)
     else:
-        went(done)
+        succeeded(done)
 
 
 def test_a_model_without_a_template_is_for_raw_frames(tmp_path: Path) -> None:
     files = {name: content for name, content in small().items() if name != "chat_template.jinja"}
-    done = went(carrara("profile", "add", folder_of(files, tmp_path / "base"), "--out", tmp_path / "made"))
+    done = succeeded(carrara("profile", "add", folder_of(files, tmp_path / "base"), "--out", tmp_path / "made"))
     assert 'template: none: only recipes with frame = "raw" can be built' in done
 
 
@@ -418,13 +420,13 @@ def test_the_template_is_the_small_models() -> None:
 def test_a_slow_counter_is_told_and_a_copy_is_left_as_it_is(built: Path, tmp_path: Path) -> None:
     out = tmp_path / "home" / "v1.0.0"
     shutil.copytree(built, tmp_path / "home")
-    done = went(carrara("plan", built / "tiny.toml", "--tokenizer", "small", "--out", out))
+    done = succeeded(carrara("plan", built / "tiny.toml", "--tokenizer", "small", "--out", out))
     assert "small: transformers counts again, slowly (0.3 to 1 Mtok/s): a sample of the rows in `build`" in done
     model = folder_of(small(), tmp_path / "small")
     shutil.rmtree(out / "small" / "tokenizer")
     before = builds.stamps(out)
-    assert "tiny 1.0.0 small" in went(carrara("verify", "--against", out, "--tokenizer", model, "--quiet"))
-    assert "is not a shipped one: give its TOML" in said(carrara("verify", "--against", out, "--quiet"))
+    assert "tiny 1.0.0 small" in succeeded(carrara("verify", "--against", out, "--tokenizer", model, "--quiet"))
+    assert "is not a shipped one: give its TOML" in error_line(carrara("verify", "--against", out, "--quiet"))
     assert builds.stamps(out) == before
 
 
@@ -434,8 +436,8 @@ def test_a_folder_of_the_clients_cache_is_the_model(hub: Hub, tmp_path: Path, re
     huggingface_hub.hf_hub_download(NAME, "tokenizer_config.json")
     huggingface_hub.hf_hub_download(NAME, "chat_template.jinja")
     for _ in range(2):
-        went(carrara("plan", recipe, "--tokenizer", folder, "--out", tmp_path / "out"))
-    went(carrara("plan", recipe, "--tokenizer", f"{NAME}@{commit}", "--out", tmp_path / "out"))
+        succeeded(carrara("plan", recipe, "--tokenizer", folder, "--out", tmp_path / "out"))
+    succeeded(carrara("plan", recipe, "--tokenizer", f"{NAME}@{commit}", "--out", tmp_path / "out"))
 
 
 @pytest.mark.parametrize("module", ["transformers", "huggingface_hub"])
@@ -444,6 +446,6 @@ def test_what_is_not_installed_is_named(
 ) -> None:
     hub.model(NAME, small())
     monkeypatch.setitem(sys.modules, module, None)
-    line = said(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "out"))
+    line = error_line(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "out"))
     assert f"{module} is not installed: make extras EXTRAS=" in line
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())

@@ -9,7 +9,7 @@ import pytest
 import tokenizers
 
 import gguf_files
-from frozen_releases import carrara, said, went, written
+from frozen_releases import carrara, error_line, succeeded, written
 from model_files import TEMPLATE, small, trained
 from pipeline.errors import ProfileError
 from pipeline.profiles import load_profile
@@ -78,17 +78,17 @@ def test_pieces_merge_by_their_scores(tmp_path: Path) -> None:
 
 
 def test_a_profile_and_a_build_by_a_gguf_file(weights: Path, tmp_path: Path) -> None:
-    told = went(carrara("profile", "add", weights, "--name", "own", "--out", tmp_path / "own"))
+    told = succeeded(carrara("profile", "add", weights, "--name", "own", "--out", tmp_path / "own"))
     assert "window: 8,192 tokens" in told
     assert load_profile(str(tmp_path / "own" / "profile.toml")).template.text == TEMPLATE
     recipe = written(tmp_path / "tiny.toml", (("bio", "standard", [1], [4096], 2),))
-    done = went(carrara("build", recipe, "--tokenizer", weights, "--out", tmp_path / "out", "--quiet"))
+    done = succeeded(carrara("build", recipe, "--tokenizer", weights, "--out", tmp_path / "out", "--quiet"))
     assert "weights/data: 2 rows" in done
     assert "all exact" in done
 
 
 def test_what_cannot_be_read_is_said(weights: Path, tmp_path: Path) -> None:
-    assert "does not exist" in said(carrara("profile", "add", tmp_path / "none.gguf"))
+    assert "does not exist" in error_line(carrara("profile", "add", tmp_path / "none.gguf"))
     for name, value, words in (
         ("tokenizer.ggml.pre", "mine", "no pattern is known here (known: codeshell, command-r"),
         ("tokenizer.ggml.model", "bert", "a vocabulary of kind 'bert', which is not read from GGUF"),

@@ -39,7 +39,7 @@ def manifest(depths: bool = True, budgets: Sequence[dict[str, Any]] = ()) -> Man
         tier: handmade.tier(cells, [handmade.shard(f"bio/{tier}/test-00000-of-00001")], **told, budgets=spent)
         for tier, cells, spent in zip(("32k", "128k"), (first, last), budgets or (None, None), strict=True)
     }
-    return msgspec.convert(handmade.whole(tiers), Manifest)
+    return msgspec.convert(handmade.manifest(tiers), Manifest)
 
 
 def curve(*labels: str, name: str = "curve") -> style.Picture:

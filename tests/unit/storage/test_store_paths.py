@@ -578,6 +578,6 @@ def test_a_lease_is_renewed(store: type[Faulty], monkeypatch: pytest.MonkeyPatch
     path = StorePath("memory://bucket/out/.building")
     with Lease(path) as own:
         elsewhere = own.path.with_name("other")
-        own.path, own._said = elsewhere, own.content.replace(b'"space": "', b'"space": "elsewhere ')
+        own.path, own._content = elsewhere, own.content.replace(b'"space": "', b'"space": "elsewhere ')
         own.path.write_bytes(own.content)
         assert holder_of(elsewhere, 5) != ""

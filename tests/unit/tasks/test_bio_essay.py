@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from builds import SWEPT
-from pipeline.assemble.cutter import MARKED, in_order
+from pipeline.assemble.cutter import NEEDLE_ROLES, in_order
 from pipeline.profiles import load_profile
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
@@ -72,7 +72,7 @@ def published(cell: Stratum, index: int, paragraphs: int = 60, extra: Sequence[s
         start, (piece,) = stop, item.unit.pieces
         at = sum(map(len, parts))
         parts.append(piece.text)
-        if piece.role in MARKED:
+        if piece.role in NEEDLE_ROLES:
             needles.append(Needle(piece.role, at, at + len(piece.text), item.depth))
     text = "".join([*parts, *told[start:], layout.tail[0].text])
     return Published(cell, (("user", text),), text, sample.question, tuple(needles), sample.key)

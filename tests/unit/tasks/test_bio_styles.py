@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pipeline.assemble.cutter import MARKED, in_order
+from pipeline.assemble.cutter import NEEDLE_ROLES, in_order
 from pipeline.assemble.packing import subset_of_sum
 from pipeline.assemble.plan import make_plan
 from pipeline.cli import cli
@@ -65,7 +65,7 @@ def published(task: Task, cell: Stratum, index: int, others: int = 25) -> Publis
         start, (piece,) = stop, item.unit.pieces
         at = sum(map(len, parts))
         parts.append(piece.text)
-        if piece.role in MARKED:
+        if piece.role in NEEDLE_ROLES:
             needles.append(Needle(piece.role, at, at + len(piece.text), item.depth))
     text = "".join([*parts, *filler[start:], layout.tail[0].text])
     return Published(cell, (("user", text),), text, sample.question, tuple(needles), sample.key)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builds import SWEPT
-from pipeline.assemble.cutter import Stock, cutter
+from pipeline.assemble.cutter import Stock, cutter_for
 from pipeline.profiles import base_profiles, load_profile
 from pipeline.recipe import Stratum
 from pipeline.rows import Row
@@ -83,7 +83,7 @@ def streams(index: int, length: int) -> Streams:
 def stock_of(kind: str, tier: str, profile: str) -> Stock:
     (spec,) = Found(kind).pools(Stratum("any", "found", tier, 2048, 1, 1))
     pool = pool_of(SEED, spec)
-    counted = cutter(load_profile(profile), "chat").unit_tokens(list(pool))
+    counted = cutter_for(load_profile(profile), "chat").unit_tokens(list(pool))
     return Stock(pool, counted)
 
 
@@ -92,7 +92,7 @@ def cut(kind: str, length: int, index: int, profile: str) -> Row:
     task, cell, own = Found(kind), Stratum("any", "found", tier_of(length), length, 1, 100), streams(index, length)
     sample = task.sample(cell, index, own, own)
     stock = stock_of(kind, cell.tier, profile)
-    return cutter(load_profile(profile), "chat").cut(
+    return cutter_for(load_profile(profile), "chat").cut(
         task, sample, task.layout(sample, own, own), stock, own.of("packing"), None
     )
 

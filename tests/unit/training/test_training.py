@@ -95,7 +95,7 @@ def test_every_piece_has_an_id_and_the_evidence_is_what_is_needed(hopping: Row) 
     body = hopping["prompt"][: hopping["question_start"]]
     heading = body.index("Biographies:\n") + len("Biographies:\n")
     lines = [line for line in body[heading:].splitlines() if not line.startswith("This is the end")]
-    ids = [found[1] for line in lines if (found := evidence.MARK.match(line))]
+    ids = [found[1] for line in lines if (found := evidence.ID_MARK.match(line))]
     assert len({*ids}) == len(ids) >= len(lines) - 2
     assert len(hopping["evidence"]) == 5
     assert {*hopping["evidence"]} <= {*ids}
@@ -103,7 +103,7 @@ def test_every_piece_has_an_id_and_the_evidence_is_what_is_needed(hopping: Row) 
 
 
 def test_planted_faults_of_evidence_are_found(hopping: Row) -> None:
-    first, second = evidence.MARK.findall(hopping["prompt"])[:2]
+    first, second = evidence.ID_MARK.findall(hopping["prompt"])[:2]
     twice = {**hopping, "prompt": hopping["prompt"].replace(f"[{second}]", f"[{first}]")}
     assert any("stands twice" in fault for fault in evidence.evidence_faults(twice, "ids"))
     other = {**hopping, "evidence": [second, *hopping["evidence"][1:]]}
@@ -178,7 +178,7 @@ def test_what_is_kept_for_evaluation_or_takes_no_ids_is_refused_by_name() -> Non
 
 def test_hacks_earn_what_the_page_says(hopping: Row) -> None:
     good, answer = hopping["evidence"], hopping["target"]
-    every = evidence.MARK.findall(hopping["prompt"])
+    every = evidence.ID_MARK.findall(hopping["prompt"])
     right = reply(good, answer)
 
     def earned(said: str, mode: str | None = None) -> float:
@@ -321,7 +321,7 @@ def test_what_an_evaluation_has_is_found_in_a_row(tmp_path: Path) -> None:
     keyed = replace(known, digests={**known.digests, "key": apart.hashed(["6419d58e-e96b-4de1-a54d-b68d80914b01"])})
     assert keyed.touched({**row, "target": "6419d58e-e96b-4de1-a54d-b68d80914b01"}) == "key"
 
-    asked = apart.hashed([apart.asked(row["question"], row["target"])])
+    asked = apart.hashed([apart.question_key(row["question"], row["target"])])
     planted = replace(known, digests={**known.digests, "question": asked})
     taken = iter(rows_of(known=planted))
     assert next(taken)["id"] == rows_of()[1]["id"]
