@@ -22,7 +22,7 @@ from pipeline.tasks.annals.solve import (
     history,
     valid_sales,
 )
-from pipeline.tasks.summ.solve import Question, parse_question, person_and_year, points, read, told_of
+from pipeline.tasks.summ.solve import Question, events_of, parse_question, person_and_year, points, read
 from pipeline.tasks.summ.text import accepted
 
 ASKED = re.compile(r"the [A-Z]\w+ [A-Z]\w+")
@@ -58,25 +58,25 @@ class Annals(PromptView):
         """Return entries, or sessions with their replies."""
         if not self.chat:
             return super().units()
-        said = [content for _, content in self.turns[START:-1]]
-        return [f"{one}\n{reply}\n" for one, reply in zip(said[::2], said[1::2], strict=True)]
+        contents = [content for _, content in self.turns[START:-1]]
+        return [f"{one}\n{reply}\n" for one, reply in zip(contents[::2], contents[1::2], strict=True)]
 
     def answer(self, seen: Sequence[Passage]) -> str:
         """Return the answer of the task's solution from some passages."""
         if not self.chat:
             return super().answer(seen)
-        told = [turn for one in seen for turn in _turns(one.text)]
+        turns = [turn for one in seen for turn in _turns(one.text)]
         try:
-            return self.task.solve([*self.turns[:START], *told, self.turns[-1]])[0]
+            return self.task.solve([*self.turns[:START], *turns, self.turns[-1]])[0]
         except ValueError:
             return self.missed(seen)
 
     def missed(self, seen: Sequence[Passage]) -> str:
         """Return the year of the last passage about what is asked, or a name in it, depending on the subtask."""
-        own = [one for one in seen if self.asked in one.text]
-        if self.subtask == "when" and own and (dated := DAY.match(own[-1].text)):
+        about = [one for one in seen if self.asked in one.text]
+        if self.subtask == "when" and about and (dated := DAY.match(about[-1].text)):
             return dated[3]
-        names = [name for one in own for name in re.findall(NAME, one.text) if name not in self.question]
+        names = [name for one in about for name in re.findall(NAME, one.text) if name not in self.question]
         return names[-1] if self.subtask == "kin" and names else self.guess()
 
     def guess(self) -> str:
@@ -86,23 +86,23 @@ class Annals(PromptView):
     @cached_property
     def asked(self) -> str:
         """The name asked about, without an article."""
-        if self.subtask == "kin" and (found := PHRASE.fullmatch(self.question)):
-            return found[1].rpartition(" of ")[2]
-        found = ASKED.search(self.question)
-        return found[0].removeprefix("the ") if found else self.question
+        if self.subtask == "kin" and (match := PHRASE.fullmatch(self.question)):
+            return match[1].rpartition(" of ")[2]
+        match = ASKED.search(self.question)
+        return match[0].removeprefix("the ") if match else self.question
 
     def half_known(self, end: End) -> Sequence[Passage]:
         """Return the first or last entry about what is asked; for an owner, of a sale up to the day."""
-        found = [one for one in self.passages if self.asked in one.text]
+        about = [one for one in self.passages if self.asked in one.text]
         if self.subtask in ("kin", "when"):
-            return found[-1:] if end == LAST else found[:1]
-        sold = [one for one in found if self.sells(one) and self.counts(one)]
+            return about[-1:] if end == LAST else about[:1]
+        sold = [one for one in about if self.sells(one) and self.counts(one)]
         return [replace(one, text=DAY.sub(LONG_AGO, one.text)) for one in (sold[-1:] if end == LAST else sold[:1])]
 
     def sells(self, passage: Passage) -> bool:
         """Return whether a passage has a sale of what is asked about."""
-        said = [Line(0, 0, 0, one.partition(". ")[2]) for one in passage.text.splitlines() if DAY.match(one)]
-        return any(event.kind in SALES for event in history(said, f"the {self.asked}"))
+        lines = [Line(0, 0, 0, one.partition(". ")[2]) for one in passage.text.splitlines() if DAY.match(one)]
+        return any(event.kind in SALES for event in history(lines, f"the {self.asked}"))
 
     def counts(self, passage: Passage) -> bool:
         """Return whether a passage is not later than the day asked about."""
@@ -111,8 +111,8 @@ class Annals(PromptView):
 
 
 def _turns(session: str) -> list[tuple[str, str]]:
-    said, _, reply = session.rstrip("\n").rpartition("\n")
-    return [("user", said), ("assistant", reply)]
+    entries, _, reply = session.rstrip("\n").rpartition("\n")
+    return [("user", entries), ("assistant", reply)]
 
 
 class Summaries(PromptView):
@@ -134,20 +134,20 @@ class Summaries(PromptView):
         if not seen:
             return self.guess()
         annals = read("".join([self.text[:start], *(one.text for one in seen), self.text[end:]]))
-        right = points(list(_possible(told_of(annals.found, self.asked.prop))), self.asked)
-        told = {one: [annals.numbers[event.line.start]] for event in right if (one := person_and_year(event))}
-        return accepted(told, [])[0] if told else self.guess()
+        right = points(list(_possible(events_of(annals.lines, self.asked.prop))), self.asked)
+        key_points = {one: [annals.numbers[event.line.start]] for event in right if (one := person_and_year(event))}
+        return accepted(key_points, [])[0] if key_points else self.guess()
 
     def half_known(self, end: End) -> Sequence[Passage]:
         """Return the first or last entry about the property."""
-        found = [one for one in self.passages if self.asked.prop.removeprefix("the ") in one.text]
-        return found[-1:] if end == LAST else found[:1]
+        about = [one for one in self.passages if self.asked.prop.removeprefix("the ") in one.text]
+        return about[-1:] if end == LAST else about[:1]
 
 
-def _possible(told: Sequence[Event]) -> Iterator[Event]:
+def _possible(events: Sequence[Event]) -> Iterator[Event]:
     """Yield events without those that set aside or restore unseen sales."""
     sales = list[Event]()
-    for event in told:
+    for event in events:
         try:
             valid_sales([*sales, *([event] if event.kind in OWNERSHIP_KINDS else [])])
         except ValueError:

@@ -68,11 +68,11 @@ class PromptView:
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
         """All passages of the body, in order: here its lines."""
-        start, found = self.body[0], []
-        for number, said in enumerate(self.units()):
-            found.append(Passage(number, said, start, start + len(said)))
-            start += len(said)
-        return tuple(found)
+        start, passages = self.body[0], []
+        for number, unit in enumerate(self.units()):
+            passages.append(Passage(number, unit, start, start + len(unit)))
+            start += len(unit)
+        return tuple(passages)
 
     def units(self) -> Sequence[str]:
         """Return the body cut into passages."""
@@ -128,8 +128,8 @@ def _most_common(wanted: set[str], bags: Sequence[set[str]]) -> int:
 
 def names_in(text: str, words: int) -> Iterator[str]:
     """Yield every run of `words` capitalized words; runs may overlap."""
-    for found in re.finditer(rf"(?=\b({' '.join(['[A-Z][A-Za-z]+'] * words)})\b)", text):
-        yield found[1]
+    for match in re.finditer(rf"(?=\b({' '.join(['[A-Z][A-Za-z]+'] * words)})\b)", text):
+        yield match[1]
 
 
 def half_name(text: str, name: str) -> str | None:
@@ -141,9 +141,9 @@ def half_name(text: str, name: str) -> str | None:
     parts = name.split(" ")
     if sum(part in text for part in parts) * 2 < len(parts):
         return None
-    for found in names_in(text, len(parts)):
-        if 2 * sum(one == other for one, other in zip(found.split(" "), parts, strict=True)) >= len(parts):
-            return found
+    for candidate in names_in(text, len(parts)):
+        if 2 * sum(one == other for one, other in zip(candidate.split(" "), parts, strict=True)) >= len(parts):
+            return candidate
     return None
 
 

@@ -47,7 +47,7 @@ class Biographies(PromptView):
         if self.subtask != "icl":
             return super().units()
         start, end = self.body
-        marks = [found.start() for found in EXAMPLE.finditer(self.text, start, end)]
+        marks = [match.start() for match in EXAMPLE.finditer(self.text, start, end)]
         return [self.text[one:other] for one, other in zip(marks, [*marks[1:], end], strict=True)]
 
     def questions(self) -> Sequence[str]:
@@ -68,7 +68,7 @@ class Biographies(PromptView):
             return "Not stated"
         if self.question.startswith("Rank"):
             return "; ".join(names_in(self.question, 3))
-        guesses = (next((said for key, said in GUESSES.items() if key in asked), "") for asked in self.questions())
+        guesses = (next((value for key, value in GUESSES.items() if key in asked), "") for asked in self.questions())
         source = " [1]" if self.subtask == "citation" else ""
         return "; ".join(f"{guess}{source}" for guess in guesses)
 
@@ -77,20 +77,20 @@ class Biographies(PromptView):
         wanted = deque(names_in(self.question, 3))
         if self.subtask == "icl" or not wanted:
             return None
-        found: dict[str, Passage] = {}
+        by_name: dict[str, Passage] = {}
         while wanted:
             name = wanted.popleft()
-            passage = None if name in found else self._taken_for(name, end)
+            passage = None if name in by_name else self._taken_for(name, end)
             if passage:
-                found[name] = passage
+                by_name[name] = passage
                 wanted.extend(LINK.findall(passage.text))
-        return sorted(found.values(), key=lambda one: one.start)
+        return sorted(by_name.values(), key=lambda one: one.start)
 
     def _taken_for(self, name: str, end: End) -> Passage | None:
         """Return the first or last paragraph of somebody with half of a name, as if it were about that name."""
         for passage in reversed(self.passages) if end == LAST else self.passages:
-            if found := half_name(LINK.sub("", passage.text), name):
-                return replace(passage, text=passage.text.replace(found, name))
+            if other_name := half_name(LINK.sub("", passage.text), name):
+                return replace(passage, text=passage.text.replace(other_name, name))
         return None
 
     def last_match(self) -> Sequence[Passage] | None:

@@ -45,12 +45,14 @@ class Documents(PromptView):
         it. If the question names things, it is the value of the right shape in the sentence that shares most words, in
         documents with those titles. If it describes one, it is what the passage that shares most words says.
         """
-        said = described_values(self.question)
+        described = described_values(self.question)
         if self.subtask == "list":
-            found = [one for facts in said for (form, _), value in facts.items() for one in self.holding(form, value)]
-            return ", ".join(sorted({one.name for one in found})) or self.guess()
-        own = [] if said else self.titled()
-        return surface.value(own, self.question) or super().by_words()
+            holders = [
+                one for facts in described for (form, _), value in facts.items() for one in self.holding(form, value)
+            ]
+            return ", ".join(sorted({one.name for one in holders})) or self.guess()
+        candidates = [] if described else self.titled()
+        return surface.value(candidates, self.question) or super().by_words()
 
     def holding(self, form: str, value: str) -> list[Entry]:
         """Return the documents of a form that have a value near words of the question."""
@@ -63,15 +65,15 @@ class Documents(PromptView):
         asked = [name for name in asked if not any(name in other and name != other for other in asked)]
         if not asked or self.subtask in ("described", "list"):
             return None
-        found = [list(self._alike(names, name)) for name in asked]
-        return [one for some in found for one in (some[-1:] if end == LAST else some[:1])]
+        alike = [list(self._alike(names, name)) for name in asked]
+        return [one for documents in alike for one in (documents[-1:] if end == LAST else documents[:1])]
 
     def _alike(self, names: Sequence[str], asked: str) -> Iterator[Passage]:
         """Yield the documents of other things whose names share a word with one, renamed to it."""
         words = set(asked.split(" "))
-        for one, name in zip(self.passages, names, strict=True):
+        for passage, name in zip(self.passages, names, strict=True):
             if name != asked and not words.isdisjoint(name.split(" ")):
-                yield replace(one, text=one.text.replace(name, asked))
+                yield replace(passage, text=passage.text.replace(name, asked))
 
 
 class CitedDocuments(Documents):
@@ -79,28 +81,28 @@ class CitedDocuments(Documents):
 
     def answer(self, seen: Sequence[Passage]) -> str:
         """Return all that the documents seen say about what is asked."""
-        found = list(entries("".join(one.text for one in seen)))
-        told = {fact.value: sorted(fact.ids) for fact in known(found, self.question)}
+        documents = list(entries("".join(one.text for one in seen)))
+        facts = {fact.value: sorted(fact.ids) for fact in known(documents, self.question)}
         as_asked = text.as_items if self.subtask == "listing" else text.as_sentences
-        return as_asked(told)[0] if told else self.missed(seen)
+        return as_asked(facts)[0] if facts else self.missed(seen)
 
     def by_words(self) -> str:
         """For a list, return all that have the value; else for each clause the sentence that shares most words."""
         if self.subtask == "listing":
-            found = [one for (form, _), value in listed_in(self.question) for one in self.holding(form, value)]
-            return ", ".join(f"{one.name} [{one.id}]" for one in dict.fromkeys(found)) or self.guess()
-        told = []
+            holders = [one for (form, _), value in listed_in(self.question) for one in self.holding(form, value)]
+            return ", ".join(f"{one.name} [{one.id}]" for one in dict.fromkeys(holders)) or self.guess()
+        sentences = []
         for clause in re.split(r", (?:and )?", self.question):
             asked = stems(clause)
             common = [
-                (len((asked - stems(one.name)) & stems(said)), one.id, said)
+                (len((asked - stems(one.name)) & stems(sentence)), one.id, sentence)
                 for one in self.titled()
-                for said in surface.sentences(one)
+                for sentence in surface.sentences(one)
             ]
             if common:
-                _, number, said = max(common)
-                told.append(f"{said.removesuffix('.')} [{number}].")
-        return " ".join(told) or self.guess()
+                _, number, sentence = max(common)
+                sentences.append(f"{sentence.removesuffix('.')} [{number}].")
+        return " ".join(sentences) or self.guess()
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
         """Return documents of another thing that shares a word with the named one; a list names none."""
@@ -133,9 +135,9 @@ class Rankings(Documents):
     def half_known(self, end: End) -> Sequence[Passage]:
         """Return the first or last ten documents that name all that is asked, in any role."""
         named = [re.compile(rf"(?<!\w){re.escape(value)}(?!\w)") for value in self.wanted.values.values()]
-        found = [one for one in self.passages if all(each.search(one.text) for each in named)]
-        found = found[:PLACES] if end == FIRST else found[: -PLACES - 1 : -1]
-        return [Taken(*(getattr(one, field.name) for field in fields(one))) for one in found]
+        naming = [one for one in self.passages if all(each.search(one.text) for each in named)]
+        naming = naming[:PLACES] if end == FIRST else naming[: -PLACES - 1 : -1]
+        return [Taken(*(getattr(one, field.name) for field in fields(one))) for one in naming]
 
     def by_words(self) -> str:
         """Rank documents of the kind by how many values are in sentences that share a word with the question.
@@ -144,13 +146,13 @@ class Rankings(Documents):
         """
         asked, what, rng = self.question, self.wanted, stream("readers", self.row_id)
         parts = re.split(r", and |, ", asked)
-        found = []
-        for one in self.entries:
-            if one.form.kind == forms()[what.form].kind:
+        ranked = []
+        for entry in self.entries:
+            if entry.form.kind == forms()[what.form].kind:
                 phrases = {
                     value: next((part for part in parts if value in part), asked) for value in what.values.values()
                 }
-                met = sum(surface.spoken_of(one, value, phrase) for value, phrase in phrases.items())
-                size = what.sign * surface.number_in(one, what.form, what.scale) if what.scale else 0
-                found += [(-met, size, rng.random(), one.id)] if met else []
-        return " > ".join(number for *_, number in sorted(found)[:PLACES]) or self.guess()
+                met = sum(surface.spoken_of(entry, value, phrase) for value, phrase in phrases.items())
+                size = what.sign * surface.number_in(entry, what.form, what.scale) if what.scale else 0
+                ranked += [(-met, size, rng.random(), entry.id)] if met else []
+        return " > ".join(number for *_, number in sorted(ranked)[:PLACES]) or self.guess()

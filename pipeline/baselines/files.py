@@ -82,8 +82,8 @@ def write_readings(
             name: stack.enter_context(stack.enter_context(atomic_write(one.path)).open("w", encoding="utf-8"))
             for name, one in written.items()
         }
-        for row, task, said in (row for number in sorted(done) for row in done[number].rows):
-            for name, reply in zip(readers, said, strict=True):
+        for row, task, texts in (row for number in sorted(done) for row in done[number].rows):
+            for name, reply in zip(readers, texts, strict=True):
                 if reply is None:
                     written[name].left_out[task] += 1
                     continue
@@ -103,16 +103,16 @@ def run_read(job: ReadJob) -> Replies:
         try:
             metadata = json.loads(row["metadata"])
             solved = metadata.get("proof", "solved") == "solved"
-            said = _said(row, job.readers) if solved else (None,) * len(job.readers)
+            texts = _replies(row, job.readers) if solved else (None,) * len(job.readers)
         except ValueError as fault:
             raise CorruptError(f"{row['id']} is not what its task writes: {fault}") from fault
         named = {"id": row["id"], **{name: metadata[name] for name in ("prompt_sha256",) if name in metadata}}
-        rows.append((named, f"{row['family']}.{row['subtask']}", said))
+        rows.append((named, f"{row['family']}.{row['subtask']}", texts))
         tokens += row["prompt_tokens"]
     return Replies(job.number, tokens, tuple(rows))
 
 
-def _said(row: Row, readers: Sequence[str]) -> tuple[str | None, ...]:
+def _replies(row: Row, readers: Sequence[str]) -> tuple[str | None, ...]:
     reading = open_reading(row)
     return tuple(READERS[name].replies(reading) for name in readers)
 
@@ -150,15 +150,15 @@ def curve_of(
     """
     selection = Selection(limit=limit)
     keys = {row["id"]: row for row in split.key_rows(selection=selection)}
-    found: dict[tuple[str, int, str], list[float]] = defaultdict(list)
+    by_cell: dict[tuple[str, int, str], list[float]] = defaultdict(list)
     for replies in run(run_read, list(jobs_of(split, selection, tuple(readers))), open_executor):
         on_done(replies)
-        for named, _, said in replies.rows:
+        for named, _, texts in replies.rows:
             key = keys[named["id"]]
-            for name, reply in zip(readers, said, strict=True):
+            for name, reply in zip(readers, texts, strict=True):
                 if reply is not None:
-                    found[name, key["length"], key["family"]].append(score(key, reply))
+                    by_cell[name, key["length"], key["family"]].append(score(key, reply))
     means: dict[str, dict[int, list[float]]] = {name: defaultdict(list) for name in readers}
-    for (name, length, _), scores in sorted(found.items()):
+    for (name, length, _), scores in sorted(by_cell.items()):
         means[name][length].append(fmean(scores))
-    return {name: {length: fmean(each) for length, each in own.items()} for name, own in means.items()}
+    return {name: {length: fmean(each) for length, each in by_length.items()} for name, by_length in means.items()}

@@ -66,13 +66,15 @@ class Examples(PromptView):
         Every message counts for all acts and things that it mentions: what naive Bayes learns of words in the end.
         """
         seen, sizes = dict[str, Counter[str]](), Counter[str]()
-        for one in self.passages:
-            seen.setdefault(label := _label(one), Counter()).update(self._mentioned(one.text.partition("\n")[0]))
+        for passage in self.passages:
+            seen.setdefault(label := _label(passage), Counter()).update(
+                self._mentioned(passage.text.partition("\n")[0])
+            )
             sizes[label] += 1
         wanted = self._mentioned(self.question)
         fits = {
-            label: sum(log((found[word] + RARE) / (sizes[label] + 2 * RARE)) for word in wanted)
-            for label, found in seen.items()
+            label: sum(log((counts[word] + RARE) / (sizes[label] + 2 * RARE)) for word in wanted)
+            for label, counts in seen.items()
         }
         likeliest = max(fits, key=lambda label: fits[label])
         return [next(one for one in self.passages if _label(one) == likeliest)]
@@ -84,8 +86,8 @@ class Examples(PromptView):
         return [next(one for one, (other, about) in pairs if other == act or about == thing)]
 
     def _mentioned(self, message: str) -> set[str]:
-        said = read(message)
-        return {*said.acts, *said.things}
+        meaning = read(message)
+        return {*meaning.acts, *meaning.things}
 
     def guess(self) -> str:
         """Return one of the labels if they are numbers, else that it is not known."""
@@ -134,14 +136,14 @@ class Lines(PromptView):
             return [self._saying(one, kind) for one in self.passages for kind in kinds if self._mentions(one, kind)]
         (kind,) = self.asked.kinds
         last = ((one, self._meaning(one)) for one in self._mine())
-        return [self._saying(one, kind) for one, said in last if (said.acts[-1], said.things[-1]) == kind]
+        return [self._saying(one, kind) for one, meaning in last if (meaning.acts[-1], meaning.things[-1]) == kind]
 
     def _mine(self) -> list[Passage]:
         return [one for one in self.passages if f" clerk {self.asked.named['clerk']} " in one.text]
 
     def _mentions(self, passage: Passage, kind: Intent) -> bool:
-        said = self._meaning(passage)
-        return kind[0] in said.acts and kind[1] in said.things
+        meaning = self._meaning(passage)
+        return kind[0] in meaning.acts and kind[1] in meaning.things
 
     def _meaning(self, passage: Passage) -> Meaning:
         return read(self._entry(passage).message.rstrip())
@@ -156,5 +158,5 @@ class Lines(PromptView):
         """Return a line with its message replaced by one of an intent."""
         known, entry = domain("request"), self._entry(passage)
         clause, thing = known.clauses[intent[0]]["company"][0][0], known.things[intent[1]][0][0]
-        said = f"Please {clause.replace('{it}', thing)}."
-        return replace(passage, text=passage.text.replace(entry.message.rstrip(), said))
+        message = f"Please {clause.replace('{it}', thing)}."
+        return replace(passage, text=passage.text.replace(entry.message.rstrip(), message))

@@ -67,14 +67,14 @@ class Talk(PromptView):
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
         """All exchanges, placed in the text by their own lengths."""
-        said = [f"{reply.request}\n{reply.text}\n" for reply in self.conversation.replies]
+        texts = [f"{reply.request}\n{reply.text}\n" for reply in self.conversation.replies]
         end = len(self.text)
-        found: list[Passage] = []
-        for number in reversed(range(len(said))):
-            start = max(end - len(said[number]), 0)
-            found.append(Passage(number, said[number], start, end))
+        passages: list[Passage] = []
+        for number in reversed(range(len(texts))):
+            start = max(end - len(texts[number]), 0)
+            passages.append(Passage(number, texts[number], start, end))
             end = start
-        return tuple(reversed(found))
+        return tuple(reversed(passages))
 
     def questions(self) -> Sequence[str]:
         """Return what is asked for, without the words that all prompts share."""
@@ -100,8 +100,8 @@ class Talk(PromptView):
 
     def half_known(self, end: End) -> Sequence[Passage]:
         """Return the first or last exchange whose request has the format or the topic of the asked one."""
-        found = [passage for passage in self.passages if self._resembles(self.conversation.replies[passage.number])]
-        return found[-1:] if end == LAST else found[:1]
+        alike = [passage for passage in self.passages if self._resembles(self.conversation.replies[passage.number])]
+        return alike[-1:] if end == LAST else alike[:1]
 
     def last_match(self) -> Sequence[Passage]:
         """Return the last exchange with the asked request."""
@@ -132,8 +132,8 @@ class Stories(PromptView):
         """Return the first or last story of somebody who shares one of the two names, as if it were the asked one."""
         name = read_question(self.text).name
         for passage in reversed(self.passages) if end == LAST else self.passages:
-            if found := half_name(passage.text, name):
-                return [replace(passage, text=_renamed(passage.text, found, name))]
+            if other_name := half_name(passage.text, name):
+                return [replace(passage, text=_renamed(passage.text, other_name, name))]
         return []
 
 

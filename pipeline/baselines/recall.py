@@ -24,19 +24,19 @@ class Recall(PromptView):
     @cached_property
     def body(self) -> tuple[int, int]:
         """The span between the heading and the line that ends the text."""
-        headings = [found.end() for found in HEADING.finditer(self.text)]
+        headings = [match.end() for match in HEADING.finditer(self.text)]
         return (headings[0], max(map(self.text.rfind, ENDS)) + 1) if headings else (0, 0)
 
     def answer(self, seen: Sequence[Passage]) -> str:
         """Return what the lines seen say, or that it is not known."""
-        found = self._said("".join(passage.text for passage in seen))
-        return ", ".join(found) or self.guess()
+        answers = self._answers("".join(passage.text for passage in seen))
+        return ", ".join(answers) or self.guess()
 
-    def _said(self, text: str) -> list[str]:
+    def _answers(self, text: str) -> list[str]:
         """Return every answer in some lines."""
         if self.subtask == "json_kv":
-            side, one = json_kv.question(self.text)
-            return [pair[1 - side] for pair in PAIR.findall(text) if pair[side] == one]
+            side, sought = json_kv.question(self.text)
+            return [pair[1 - side] for pair in PAIR.findall(text) if pair[side] == sought]
         if self.subtask == "vt":
             return _holders(text, vt_solve.parse_question(self.text))
         if self.subtask in ("cwe", "fwe"):
@@ -62,7 +62,7 @@ class Recall(PromptView):
         keys = self.keys or [json_kv.question(self.text)[1]]
         lines = [one for one in self.passages if niah_solve.STATED.match(one.text) or PAIR.match(one.text)]
         lines = lines[::-1] if end == LAST else lines
-        return [found for key in keys for found in [_taken_for(key, lines)] if found]
+        return [taken for key in keys for taken in [_taken_for(key, lines)] if taken]
 
     def last_match(self) -> Sequence[Passage] | None:
         """Return the last line that answers if several do, else the last that matches half."""
@@ -84,11 +84,11 @@ def _holders(text: str, number: int) -> list[str]:
 
 def _taken_for(key: str, lines: Sequence[Passage]) -> Passage | None:
     """Return the first of some lines that has half of a key, as if it had all of it."""
-    one, _, other = key.partition(" ")
-    half = re.compile(rf"(?:{one} [a-z]+|[a-z]+ {other})(?= is )" if other else rf"{key[:8]}-[0-9a-f-]+")
+    first, _, last = key.partition(" ")
+    half = re.compile(rf"(?:{first} [a-z]+|[a-z]+ {last})(?= is )" if last else rf"{key[:8]}-[0-9a-f-]+")
     for line in lines:
-        if found := half.search(line.text):
-            return replace(line, text=line.text.replace(found[0], key))
+        if match := half.search(line.text):
+            return replace(line, text=line.text.replace(match[0], key))
     return None
 
 
@@ -109,23 +109,23 @@ class Edges(PromptView):
         """Return the answer from the edges seen; a route that ends early is given as far as it goes."""
         edges = [edge_of(passage.text) for passage in seen]
         if self.subtask == "route":
-            return ", ".join(self._way(edges)) or self.guess()
+            return ", ".join(self._route(edges)) or self.guess()
         try:
-            said = replace(self.listed, edges=edges).answer
-            return EMPTY_LIST if self.named and said == NO_MEMBERS else said
+            answer = replace(self.listed, edges=edges).answer
+            return EMPTY_LIST if self.named and answer == NO_MEMBERS else answer
         except ValueError:
             return self.guess()
 
-    def _way(self, edges: Iterable[Edge]) -> list[str]:
+    def _route(self, edges: Iterable[Edge]) -> list[str]:
         """Follow the edges from node to node, always along the first that leads to a new node."""
         children, asked = gathered(edges), self.listed.asked
-        found = {asked.node: None}
-        while len(found) <= asked.count:
-            on = [child for child in children.get(next(reversed(found)), ()) if child not in found]
+        route = {asked.node: None}
+        while len(route) <= asked.count:
+            on = [child for child in children.get(next(reversed(route)), ()) if child not in route]
             if not on:
                 break
-            found[on[0]] = None
-        return list(found)[1:]
+            route[on[0]] = None
+        return list(route)[1:]
 
     def half_known(self, end: End) -> Sequence[Passage]:
         """Return every edge in both directions, the first or the last ones first: half of it matches either node."""

@@ -34,8 +34,8 @@ class Register(PromptView):
         if self.subtask == "json_kv":
             pair = PAIR.match(passage.text)
             return (pair[1], pair[2]) if pair else None
-        found = register_solve.entry(passage.text.rstrip("\n"))
-        return (found[1], found[2]) if found and found[0] == self._asked[0] else None
+        parts = register_solve.entry(passage.text.rstrip("\n"))
+        return (parts[1], parts[2]) if parts and parts[0] == self._asked[0] else None
 
     def answer(self, seen: Sequence[Passage]) -> str:
         """Return the values that the passages seen give for the keys, or that they are not known."""
@@ -46,8 +46,8 @@ class Register(PromptView):
     def half_known(self, end: End) -> Sequence[Passage]:
         """Return the first or last passage whose key shares a half with each asked one, as if it were that."""
         passages = self.passages if end == FIRST else self.passages[::-1]
-        found = [next((one for each in passages if (one := self._taken_for(key, each))), None) for key in self.keys]
-        return [one for one in found if one]
+        taken = [next((one for each in passages if (one := self._taken_for(key, each))), None) for key in self.keys]
+        return [one for one in taken if one]
 
     def _taken_for(self, key: str, passage: Passage) -> Passage | None:
         stated = self._stated(passage)

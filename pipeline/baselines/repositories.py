@@ -22,8 +22,8 @@ class Repositories(PromptView):
     @cached_property
     def asked(self) -> str:
         """The short name of what is asked about; empty if it is only described."""
-        found = ABOUT.search(self.question)
-        return (found[2] or found[3]) if found else ""
+        match = ABOUT.search(self.question)
+        return (match[2] or match[3]) if match else ""
 
     @cached_property
     def body(self) -> tuple[int, int]:
@@ -42,8 +42,8 @@ class Repositories(PromptView):
         if self.subtask == "changed":
             return CODE.findall(named[-1].text)[-1] if named else self.guess()
         if self.subtask == "callers":
-            found = [name for one in named for name in self._naming(one.text)]
-            return ", ".join(found) or self.guess()
+            names = [name for one in named for name in self._naming(one.text)]
+            return ", ".join(names) or self.guess()
         if self.subtask == "find" and seen:
             return next(iter(DEFINED.findall(seen[0].text)), self.guess())
         return self.guess()
@@ -52,15 +52,15 @@ class Repositories(PromptView):
         """Return passages with the short name, or with all numbers asked for; for callers, all files that name it."""
         if self.subtask == "find":
             wanted = {*NUMBER.findall(self.question)}
-            found = [one for one in self.passages if wanted <= {*NUMBER.findall(one.text)}]
+            passages = [one for one in self.passages if wanted <= {*NUMBER.findall(one.text)}]
         elif self.subtask == "callers":
             return [one for one in self.passages if self.asked in one.text and f"def {self.asked}(" not in one.text]
         else:
             name = self.asked if self.subtask == "changed" else f"def {self.asked}("
-            found = [one for one in self.passages if name in one.text]
-        return found[-1:] if end == LAST else found[:1]
+            passages = [one for one in self.passages if name in one.text]
+        return passages[-1:] if end == LAST else passages[:1]
 
     def _naming(self, text: str) -> Sequence[str]:
         """Return the functions of a file whose code names what is asked about."""
         parts = re.split(r"(?m)^(?=def )", text)[1:]
-        return [found[1] for part in parts if (found := DEFINED.match(part)) and self.asked in part[len(found[0]) :]]
+        return [match[1] for part in parts if (match := DEFINED.match(part)) and self.asked in part[len(match[0]) :]]

@@ -51,7 +51,7 @@ def shape_of(question: str) -> str:
 
 @cache
 def _words() -> tuple[str, ...]:
-    return tuple(sorted({word for some in words_of().values() for word in some}, key=len, reverse=True))
+    return tuple(sorted({word for group in words_of().values() for word in group}, key=len, reverse=True))
 
 
 def values_in(sentence: str, shape: str) -> Iterator[str]:
@@ -66,30 +66,30 @@ def values_in(sentence: str, shape: str) -> Iterator[str]:
 def value(entries: Sequence[Entry], question: str) -> str | None:
     """Return the value of the right shape in the sentence that shares most words with a question, or the first such."""
     shape, asked = shape_of(question), stems(question)
-    found = [
-        (len((asked - stems(one.name)) & stems(said)), -place, value)
+    candidates = [
+        (len((asked - stems(one.name)) & stems(sentence)), -place, value)
         for one in entries
-        for place, said in enumerate(sentences(one))
-        for value in values_in(said.replace(one.name, ""), shape)
+        for place, sentence in enumerate(sentences(one))
+        for value in values_in(sentence.replace(one.name, ""), shape)
     ]
-    return max(found)[2] if found else None
+    return max(candidates)[2] if candidates else None
 
 
 def holding(entries: Sequence[Entry], form: str, wanted: str, question: str) -> list[Entry]:
     """Return all documents of a form that have a value in a sentence that shares a word, or in any if none does."""
-    found = [one for one in entries if one.form.name == form and holds(one.text, wanted)]
-    return [one for one in found if spoken_of(one, wanted, question)] or found
+    holders = [one for one in entries if one.form.name == form and holds(one.text, wanted)]
+    return [one for one in holders if spoken_of(one, wanted, question)] or holders
 
 
 def spoken_of(entry: Entry, wanted: str, phrase: str) -> bool:
     """Return whether a value is in a sentence that shares a word with a phrase."""
     asked = stems(phrase) - stems(wanted)
-    return any(holds(said, wanted) and not asked.isdisjoint(stems(said)) for said in sentences(entry))
+    return any(holds(sentence, wanted) and not asked.isdisjoint(stems(sentence)) for sentence in sentences(entry))
 
 
 def number_in(entry: Entry, form: str, relation: str) -> int:
     """Return the first number of a document with the shape of a relation's numbers, or 0."""
     years = forms()[form].relation(relation).type == "year"
     text = " ".join(sentences(entry))
-    found = [one for one in NUMBER.findall(text) if bool(FOUND["year"].fullmatch(one)) == years]
-    return int(found[0].replace(",", "")) if found else 0
+    numbers = [one for one in NUMBER.findall(text) if bool(FOUND["year"].fullmatch(one)) == years]
+    return int(numbers[0].replace(",", "")) if numbers else 0

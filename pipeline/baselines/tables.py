@@ -28,23 +28,23 @@ class Tables(PromptView):
 
     def half_known(self, end: End) -> Sequence[Passage]:
         """Return all buildings of the kind, or lines of similar hosts, as if asked for; of these the last, by `end`."""
-        found = self._of_kind() if self.subtask != "rewrite" else self._alike()
-        return found[-1:] if end == LAST else found
+        taken = self._of_kind() if self.subtask != "rewrite" else self._alike()
+        return taken[-1:] if end == LAST else taken
 
     def _of_kind(self) -> list[Passage]:
         asked = solve.asked_of_notes(self.text)
-        told = ((one, solve.read_note(one.text.rstrip("\n"))) for one in self.passages)
+        notes = ((one, solve.read_note(one.text.rstrip("\n"))) for one in self.passages)
         return [
-            replace(one, text=one.text.replace(said.region, asked.region))
-            for one, said in told
-            if said.kind == asked.kind
+            replace(one, text=one.text.replace(note.region, asked.region))
+            for one, note in notes
+            if note.kind == asked.kind
         ]
 
     def _alike(self) -> list[Passage]:
         host = solve.host_asked(self.text)
-        told = ((one, solve.read_line(one.text.rstrip("\n"))) for one in self.passages)
+        lines = ((one, solve.read_line(one.text.rstrip("\n"))) for one in self.passages)
         return [
-            replace(one, text=one.text.replace(said.host, host)) for one, said in told if differ(said.host, host) < 2
+            replace(one, text=one.text.replace(line.host, host)) for one, line in lines if differ(line.host, host) < 2
         ]
 
 
@@ -63,10 +63,10 @@ class Entries(PromptView):
     def half_known(self, end: End) -> Sequence[Passage]:
         """Return all entries of the label as if they had the district; of these the last, by `end`."""
         label, district = registers.place_asked(self.text)
-        told = zip(self.passages, registers.entry([one.text.rstrip("\n") for one in self.passages]), strict=True)
-        found = [
-            replace(one, text=one.text.replace(f" {said[2]}", f" {district}", 1))
-            for one, said in told
-            if said and said[0] == label
+        entries = zip(self.passages, registers.entry([one.text.rstrip("\n") for one in self.passages]), strict=True)
+        taken = [
+            replace(one, text=one.text.replace(f" {entry[2]}", f" {district}", 1))
+            for one, entry in entries
+            if entry and entry[0] == label
         ]
-        return found[-1:] if end == LAST else found
+        return taken[-1:] if end == LAST else taken

@@ -48,18 +48,18 @@ class Traces(PromptView):
 
     def missed(self, seen: Sequence[Passage]) -> str:
         """Return a value from the last call seen about what is asked: a person, a number, or the call's own code."""
-        own = [self.log.calls[one.number] for one in seen if self._names(one)]
-        return self._value(own[-1]) if own else self.guess()
+        calls = [self.log.calls[one.number] for one in seen if self._names(one)]
+        return self._value(calls[-1]) if calls else self.guess()
 
     def guess(self) -> str:
         """Return all claims if there is a report, else that it is not known."""
-        claims = [found[1] for line in self.log.report if (found := CLAIM.fullmatch(line))]
+        claims = [match[1] for line in self.log.report if (match := CLAIM.fullmatch(line))]
         return ", ".join(claims) or super().guess()
 
     def half_known(self, end: End) -> Sequence[Passage]:
         """Return the first or last call that names what is asked, whatever its outcome; with a report, nothing."""
-        found = [one for one in self.passages if self._names(one)]
-        return found[-1:] if end == LAST else found[:1]
+        naming = [one for one in self.passages if self._names(one)]
+        return naming[-1:] if end == LAST else naming[:1]
 
     def _names(self, passage: Passage) -> bool:
         return any(name in passage.text for name in self.asked.names)
@@ -68,6 +68,6 @@ class Traces(PromptView):
         if self.subtask == "which_call":
             return call.ref
         if self.subtask == "constraint":
-            some = [name for name in NAME.findall(call.before or call.result) if name not in self.question]
-            return some[-1] if some else self.guess()
+            names = [name for name in NAME.findall(call.before or call.result) if name not in self.question]
+            return names[-1] if names else self.guess()
         return str(call.args.get("to") or call.args.get("qty") or call.args.get("host") or self.guess())

@@ -40,11 +40,11 @@ def paragraphs() -> Sequence[str]:
 @cache
 def addresses() -> Sequence[Address]:
     """Return all addresses in the order of their paragraphs, by year."""
-    found, start = list[Address](), 0
+    listed, start = list[Address](), 0
     for title, *lines in _blocks():
-        found.append(Address(title.decode("ascii"), start, tuple(map(_size, lines))))
+        listed.append(Address(title.decode("ascii"), start, tuple(map(_size, lines))))
         start += len(lines)
-    return tuple(found)
+    return tuple(listed)
 
 
 @cache

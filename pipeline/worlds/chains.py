@@ -45,15 +45,15 @@ SINGLES = 1024
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An assignment: a variable, the text that it is given, and the number that it then holds."""
+    """An assignment: a variable, the expression that it is given, and the number that it then holds."""
 
     name: str
-    given: str
+    expression: str
     value: int
 
     def __str__(self) -> str:
         """Return the line as programs have it."""
-        return f"VAR {self.name} = {self.given}"
+        return f"VAR {self.name} = {self.expression}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,11 +77,11 @@ def _essays(world: Streams, paragraphs: int) -> Sequence[Essay]:
         for place, topic in enumerate(rng.sample(range(len(subjects())), len(subjects()))):
             counts.append((topic, rng.randint(*MIDDLES) + 2 if place % NOTES else 1))
             left -= counts[-1][1]
-    found, start = list[Essay](), 0
+    essays, start = list[Essay](), 0
     for topic, count in sorted(counts, key=lambda pair: pair[0]):
-        found.append(Essay(topic, start, count))
+        essays.append(Essay(topic, start, count))
         start += count
-    return tuple(found)
+    return tuple(essays)
 
 
 def paragraphs(streams: Streams, tier: str) -> Iterator[str]:
@@ -146,12 +146,12 @@ def holds_value(text: str) -> bool:
 @cache
 def _values() -> Mapping[str, Sequence[list[str]]]:
     """Return the words of all values that biographies may state, by their last word."""
-    found: dict[str, list[list[str]]] = {}
+    by_last_word: dict[str, list[list[str]]] = {}
     for name in POOLS:
         for value in pool(name):
             words = VALUE_WORD.findall(value)
-            found.setdefault(words[-1], []).append(words)
-    return found
+            by_last_word.setdefault(words[-1], []).append(words)
+    return by_last_word
 
 
 @cache
@@ -168,12 +168,12 @@ def subjects() -> tuple[Topic, ...]:
 
 
 def _without_telling(topic: Topic) -> Topic | None:
-    given = {name: getattr(topic, name) for name in ATTRIBUTES}
-    single = [topic.name, *(value for value in given.values() if isinstance(value, str))]
+    attributes = {name: getattr(topic, name) for name in ATTRIBUTES}
+    single = [topic.name, *(value for value in attributes.values() if isinstance(value, str))]
     kept: dict[str, Any] = {
-        name: tuple(filter(_is_fit, values)) for name, values in given.items() if not isinstance(values, str)
+        name: tuple(filter(_is_fit, values)) for name, values in attributes.items() if not isinstance(values, str)
     }
-    forms = [forms for forms in zip(*(given[name] for name in VERBS), strict=True) if all(map(_is_fit, forms))]
+    forms = [forms for forms in zip(*(attributes[name] for name in VERBS), strict=True) if all(map(_is_fit, forms))]
     kept.update(zip(VERBS, zip(*forms, strict=True), strict=True) if forms else {})
     if not all(map(_is_fit, single)) or min(map(len, kept.values())) < FEWEST:
         return None

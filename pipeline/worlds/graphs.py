@@ -84,14 +84,14 @@ class Graph:
 
     @cached_property
     def _places(self) -> list[int]:
-        found: list[int] = self.starts.tolist()
-        return found
+        places: list[int] = self.starts.tolist()
+        return places
 
     @cached_property
     def ends(self) -> list[int]:
         """The far end of every edge."""
-        found: list[int] = self.far.tolist()
-        return found
+        ends: list[int] = self.far.tolist()
+        return ends
 
     @cached_property
     def _into(self) -> tuple[Indices, Indices]:
@@ -109,8 +109,8 @@ class Graph:
     def entering(self, node: int) -> list[int]:
         """Return the edges whose far end is a node."""
         order, starts = self._into
-        found: list[int] = order[starts[node] : starts[node + 1]].tolist()
-        return found
+        edges: list[int] = order[starts[node] : starts[node + 1]].tolist()
+        return edges
 
     def text(self, edge: int) -> str:
         """Return an edge as a line."""
@@ -204,9 +204,9 @@ def _bad(near: Indices, far: Indices) -> Indices:
 
 def _names(rng: Random, count: int) -> tuple[str, ...]:
     """Draw distinct names, each with a digit and a letter, so that none can be taken for a number or a word."""
-    found: dict[str, None] = {}
-    while len(found) < count:
-        drawn = np.frombuffer(rng.randbytes(8 * (count - len(found))), dtype="<u8") >> (64 - 4 * DIGITS)
+    distinct: dict[str, None] = {}
+    while len(distinct) < count:
+        drawn = np.frombuffer(rng.randbytes(8 * (count - len(distinct))), dtype="<u8") >> (64 - 4 * DIGITS)
         names = (f"{number:0{DIGITS}x}" for number in drawn.tolist())
-        found.update(dict.fromkeys(name for name in names if not name.isdigit() and not name.isalpha()))
-    return tuple(found)
+        distinct.update(dict.fromkeys(name for name in names if not name.isdigit() and not name.isalpha()))
+    return tuple(distinct)

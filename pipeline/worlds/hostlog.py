@@ -93,9 +93,9 @@ def quoting(rng: Random, time: int, host: str, quoted: Event) -> Event:
     return Event(time, host, RELAY, rng.choice(levels()), message, None)
 
 
-def differ(one: str, other: str) -> int:
+def differ(first: str, second: str) -> int:
     """Return in how many letters two host names differ."""
-    return sum(mine != yours for mine, yours in zip(one, other, strict=True))
+    return sum(mine != yours for mine, yours in zip(first, second, strict=True))
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def for_training(known: tuple[str, ...]) -> tuple[str, ...]:
     Raises:
         ValueError: if the list is too short to make as many words.
     """
-    parted = [found.groups() for word in known if (found := PARTED.fullmatch(word))]
+    parted = [match.groups() for word in known if (match := PARTED.fullmatch(word))]
     heads, tails = (sorted({*parts}) for parts in zip(*parted, strict=True))
     order = Permutation(stream("train/words", *known), len(heads) * len(tails))
     longest, made, begun = max(map(len, known)), dict[str, None](), set[str]()
@@ -68,7 +68,7 @@ def every_word() -> frozenset[str]:
 
 
 def _files(folder: Traversable) -> list[Traversable]:
-    found = list[Traversable]()
+    files = list[Traversable]()
     for item in folder.iterdir():
-        found += _files(item) if item.is_dir() else [item] if item.name.endswith(".txt") else []
-    return found
+        files += _files(item) if item.is_dir() else [item] if item.name.endswith(".txt") else []
+    return files

@@ -18,12 +18,12 @@ def numbers(rng: Random, count: int) -> tuple[str, ...]:
 
 def fresh(rng: Random, taken: Sequence[str], count: int) -> list[str]:
     """Draw distinct ids that are not in `taken`, for what is written for a row."""
-    gone, found = _set(tuple(taken)), list[str]()
-    while len(found) < count:
-        one = str(rng.randint(FIRST, LAST))
-        if one not in gone and one not in found:
-            found.append(one)
-    return found
+    gone, ids = _set(tuple(taken)), list[str]()
+    while len(ids) < count:
+        number = str(rng.randint(FIRST, LAST))
+        if number not in gone and number not in ids:
+            ids.append(number)
+    return ids
 
 
 @lru_cache(maxsize=2)

@@ -44,15 +44,15 @@ class Ledger(NamedTuple):
 
     def with_either(self, label: int, district: int) -> Sequence[int]:
         """Return which entries of the pool have a label or a district, by number."""
-        found: list[int] = np.flatnonzero((self.labels == label) | (self.districts == district)).tolist()
-        return found
+        numbers: list[int] = np.flatnonzero((self.labels == label) | (self.districts == district)).tolist()
+        return numbers
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries of the pool."""
         rng = self.streams.of("values")
         coded = pooled(self.streams, len(self.labels), coded=True)
-        told = zip(self.labels.tolist(), coded, self.districts.tolist(), strict=True)
-        for label, (code, _), district in told:
+        rows = zip(self.labels.tolist(), coded, self.districts.tolist(), strict=True)
+        for label, (code, _), district in rows:
             yield Entry(label, code, district, rng.choice(YEARS), rng.choice(AMOUNTS))
 
 

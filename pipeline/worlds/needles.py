@@ -72,8 +72,8 @@ def pooled_days(streams: Streams, count: int) -> Iterator[tuple[int, date]]:
 def asked_key(streams: Streams, *cell: str | int, number: int) -> Key:
     """Return the key of question `number` of a cell; no key recurs until all have been used."""
     count = len(pool(ADJECTIVES)) * len(pool(NOUNS))
-    turn, place = divmod(number, count)
-    return _key(Permutation(streams.world("asked keys", *cell, turn).of("order"), count)[place])
+    cycle, place = divmod(number, count)
+    return _key(Permutation(streams.world("asked keys", *cell, cycle).of("order"), count)[place])
 
 
 def draw_grid(
@@ -91,9 +91,9 @@ def draw_grid(
     Returns:
         `degree` lists of `size` keys each, no two keys of a list sharing a word; and the keys that share nothing.
     """
-    given = (first.adjective, first.noun) if first else (None, None)
+    fixed = (first.adjective, first.noun) if first else (None, None)
     adjectives, nouns = (
-        _words(rng, len(pool(name)), size + unlike, word) for name, word in zip((ADJECTIVES, NOUNS), given, strict=True)
+        _words(rng, len(pool(name)), size + unlike, word) for name, word in zip((ADJECTIVES, NOUNS), fixed, strict=True)
     )
     grid = [[Key(adjectives[row], nouns[(row + step) % size]) for row in range(size)] for step in range(degree)]
     return grid, [*map(Key, adjectives[size:], nouns[size:])]
@@ -109,10 +109,10 @@ def _words(rng: Random, known: int, count: int, first: int | None) -> list[int]:
 
 def places(streams: Streams, keys: Iterable[str], *, coded: bool = False) -> frozenset[int]:
     """Return the places of keys in the order in which pools use them."""
-    words = {word: place for some in _spelling(streams, coded=coded) for place, word in enumerate(some)}
+    words = {word: place for spelled in _spelling(streams, coded=coded) for place, word in enumerate(spelled)}
     held = _places(streams.world(WORLD))
     split = (key.split("-" if coded else " ") for key in keys)
-    return frozenset(held[words[one] * len(pool(NOUNS)) + words[other]] for one, other in split)
+    return frozenset(held[words[adjective] * len(pool(NOUNS)) + words[noun]] for adjective, noun in split)
 
 
 def draw_values(streams: Streams, rng: Random, count: int) -> list[str]:
@@ -149,10 +149,10 @@ def _spelling(streams: Streams, *, coded: bool) -> tuple[Sequence[str], Sequence
 def _letters(*, training: bool) -> Sequence[str]:
     """Return two to four letters for each adjective, all distinct; training has others."""
     rng, count = stream("needles", "letters"), len(pool(ADJECTIVES))
-    found = dict[str, None]()
-    while len(found) < 2 * count:
-        found["".join(rng.sample(CONSONANTS, 2 + len(found) % 3))] = None
-    return [*found][training * count :][:count]
+    letters = dict[str, None]()
+    while len(letters) < 2 * count:
+        letters["".join(rng.sample(CONSONANTS, 2 + len(letters) % 3))] = None
+    return [*letters][training * count :][:count]
 
 
 @lru_cache(maxsize=2)
@@ -166,10 +166,10 @@ def _order(world: Streams) -> Sequence[int]:
 @lru_cache(maxsize=2)
 def _places(world: Streams) -> Sequence[int]:
     """Return the place of every key, by number, in the order of the world."""
-    found = [0] * len(_order(world))
+    places = [0] * len(_order(world))
     for place, number in enumerate(_order(world)):
-        found[number] = place
-    return found
+        places[number] = place
+    return places
 
 
 def _values(streams: Streams) -> Permutation:

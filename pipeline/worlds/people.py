@@ -110,11 +110,11 @@ def _people(world: Streams, count: int) -> Sequence[Person]:
 
 def draw_people(world: Streams, count: int) -> list[Person]:
     """Draw `count` people, clan by clan."""
-    rng, found = world.of("attributes"), []
+    rng, people = world.of("attributes"), []
     for sets in _clans(world, -(-count // CLAN)):
         values = _values(rng)
-        found += [Person(*names, *next(values)) for names in product(*sets)]
-    return found[:count]
+        people += [Person(*names, *next(values)) for names in product(*sets)]
+    return people[:count]
 
 
 def _clans(world: Streams, count: int) -> Iterator[tuple[Sequence[str], ...]]:
@@ -157,7 +157,7 @@ def namesakes(number: int) -> tuple[tuple[int, ...], ...]:
 ROUNDS = SIDE**2
 
 
-def apart(turn: int, clans: int) -> Indices:
+def apart(number: int, clans: int) -> Indices:
     """Return the people of one of `ROUNDS` rounds: four of each clan, no two of whom share a name.
 
     So nobody shares two names with two people of a round. All rounds together have everybody once.
@@ -165,10 +165,10 @@ def apart(turn: int, clans: int) -> Indices:
     >>> apart(0, 1).tolist(), apart(1, 1).tolist()
     ([0, 21, 42, 63], [1, 22, 43, 60])
     """
-    middle, last = divmod(turn, SIDE)
+    middle, last = divmod(number, SIDE)
     first = np.arange(SIDE)
-    own = first * STEPS[0] + (first + middle) % SIDE * STEPS[1] + (first + last) % SIDE
-    return np.asarray((np.arange(clans)[:, None] * CLAN + own).reshape(-1), dtype=np.int64)
+    of_clan = first * STEPS[0] + (first + middle) % SIDE * STEPS[1] + (first + last) % SIDE
+    return np.asarray((np.arange(clans)[:, None] * CLAN + of_clan).reshape(-1), dtype=np.int64)
 
 
 WORDING_WORLD = "wordings@1"
@@ -191,11 +191,12 @@ def chooser(streams: Streams, tier: str, style: str) -> Callable[[int], dict[str
     `streams` are any below the same seed.
     """
     numbers = _numbers(streams.world(WORDING_WORLD, style, tier), TIERS[tier] // TOKENS_PER_PERSON, style)
-    every = wordings(style)
+    sentences = wordings(style)
 
     def chosen(person: int) -> dict[str, str]:
         return {
-            kind: told[number] for (kind, told), number in zip(every.items(), numbers[person].tolist(), strict=True)
+            kind: options[number]
+            for (kind, options), number in zip(sentences.items(), numbers[person].tolist(), strict=True)
         }
 
     return chosen
@@ -204,7 +205,7 @@ def chooser(streams: Streams, tier: str, style: str) -> Callable[[int], dict[str
 @lru_cache(maxsize=4)
 def _numbers(world: Streams, people: int, style: str) -> Indices:
     """Draw which sentence each person has for each thing, independently."""
-    counts = np.array([len(told) for told in wordings(style).values()], dtype=np.int64)
+    counts = np.array([len(options) for options in wordings(style).values()], dtype=np.int64)
     drawn = words(world.of("sentences"), people * len(counts)).astype(np.int64)
     return np.remainder(drawn.reshape(people, len(counts)), counts)
 
@@ -249,12 +250,12 @@ def telling() -> dict[str, tuple[str, ...]]:
     >>> telling()["Norway"], "Mexico City" in telling()["Mexico"], "Valencia" in telling()["Venezuela"]
     (('Bergen', 'Oslo'), False, False)
     """
-    found = defaultdict[str, list[str]](list)
+    by_country = defaultdict[str, list[str]](list)
     for city, country in _countries().items():
         unclear = max(_elsewhere().get(city, {"": 0}).values()) >= WELL_KNOWN or city in DISPUTED
         if country not in UNASKED and not unclear and not {*city.split()} & {*country.split()}:
-            found[country].append(city)
-    return {country: tuple(cities) for country, cities in found.items()}
+            by_country[country].append(city)
+    return {country: tuple(cities) for country, cities in by_country.items()}
 
 
 @cache
@@ -285,11 +286,11 @@ def _countries() -> dict[str, str]:
 @cache
 def _elsewhere() -> dict[str, dict[str, int]]:
     """Return, for each city, the population of the largest place with its name in each other country."""
-    found = defaultdict[str, dict[str, int]](dict)
+    largest = defaultdict[str, dict[str, int]](dict)
     for line in pool("elsewhere"):
         city, country, people = line.split(", ")
-        found[city][country] = int(people)
-    return dict(found)
+        largest[city][country] = int(people)
+    return dict(largest)
 
 
 AGES = "ages@2"
@@ -323,9 +324,9 @@ def _recurring(world: Streams) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4)
 def _few_ages(world: Streams, count: int) -> Indices:
-    every, first = np.array(_recurring(world), dtype=np.int64), _dealt(world, "first", count, FEW)
+    ages, first = np.array(_recurring(world), dtype=np.int64), _dealt(world, "first", count, FEW)
     second = (first + 1 + _dealt(world, "second", count, FEW - 1)) % FEW
-    return np.stack([every[first], every[second]])
+    return np.stack([ages[first], ages[second]])
 
 
 @lru_cache(maxsize=4)

@@ -176,37 +176,37 @@ def draw_block(rng: Random, steps: str) -> Block:
 def _walk(rng: Random, steps: str) -> Block | None:
     """Draw a walk that cancels on a long list, or None if it strays; only `cancels` proves it for all lists."""
     items: list[Any] = [Hole() for _ in range(APART)]
-    own: list[int] = []
+    values: list[int] = []
     block: list[Operation] = []
     for step in steps:
         operation = REVERSE
         if step == "a":
-            operation = _addition(rng, len(own), own)
-            own.append(operation.args[-1])
+            operation = _addition(rng, len(values), values)
+            values.append(operation.args[-1])
         elif step == "t":
             forms = _removals(items)
             if not forms:
                 return None
             value, operation = rng.choice(forms)
-            own.remove(value)
+            values.remove(value)
         operation.run(items)
         block.append(operation)
     return tuple(block)
 
 
-def _addition(rng: Random, live: int, own: Sequence[int]) -> Operation:
-    value = _value(rng, own)
+def _addition(rng: Random, live: int, values: Sequence[int]) -> Operation:
+    value = _value(rng, values)
     if rng.random() < 0.55:
         return Operation("append", (value,))
     guarded = [at for at in INSERT_AT if abs(at) <= live]
     return Operation("insert", (rng.choices(guarded, [1 + 3 * abs(at) for at in guarded])[0], value))
 
 
-def _value(rng: Random, own: Sequence[int]) -> int:
+def _value(rng: Random, values: Sequence[int]) -> int:
     """Draw a value that the block does not have; sometimes one that the list starts with."""
     while True:
         value = rng.choice(START) if rng.random() < 0.25 else number(rng)
-        if value not in own:
+        if value not in values:
             return value
 
 

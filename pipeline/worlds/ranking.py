@@ -68,9 +68,9 @@ class Index:
         self._numbers: dict[str, int] = {}
         flat, lengths = list[int](), list[int]()
         for text in texts:
-            found = terms(text)
-            lengths.append(len(found))
-            flat += [self._numbers.setdefault(term, len(self._numbers)) for term in found]
+            text_terms = terms(text)
+            lengths.append(len(text_terms))
+            flat += [self._numbers.setdefault(term, len(self._numbers)) for term in text_terms]
         self._lengths = np.array(lengths, dtype=np.int64)
         self._total = int(self._lengths.sum())
         self._post(np.array(flat, dtype=np.int64))
@@ -88,15 +88,15 @@ class Index:
 
     def scores(self, query: str) -> Indices:
         """Return the score of every passage; a term that occurs twice in the query counts twice."""
-        found = np.zeros(len(self), dtype=np.int64)
+        scores = np.zeros(len(self), dtype=np.int64)
         for term, times in Counter(terms(query)).items():
             number = self._numbers.get(term)
             if number is not None:
                 span = slice(self._starts[number], self._starts[number + 1])
                 places = self._places[span]
                 weight = idf(len(self), len(places)) * times
-                found[places] += weight * self._share(self._times[span].astype(np.int64), self._lengths[places])
-        return found
+                scores[places] += weight * self._share(self._times[span].astype(np.int64), self._lengths[places])
+        return scores
 
     def score(self, query: str, text: str) -> int:
         """Return the score of a text that is not in the index, with the weights of the index."""

@@ -77,13 +77,13 @@ def _plots_of(kind: str) -> list[Plot]:
 
 
 def _plot(kind: str, block: str) -> Plot:
-    said: dict[str, list[str]] = {}
+    lines: dict[str, list[str]] = {}
     for line in block.splitlines():
         name, _, rest = line.partition(": ")
-        said.setdefault(name, []).append(rest)
-    (title,), (values,), (ask,) = said["plot"], said["values"], said["ask"]
-    openings, closings, pairs = (tuple(said[name]) for name in ("open", "close", "pair"))
-    return Plot(title, kind, values, ask, openings, closings, tuple(map(_slot, said["slot"])), pairs)
+        lines.setdefault(name, []).append(rest)
+    (title,), (values,), (ask,) = lines["plot"], lines["values"], lines["ask"]
+    openings, closings, pairs = (tuple(lines[name]) for name in ("open", "close", "pair"))
+    return Plot(title, kind, values, ask, openings, closings, tuple(map(_slot, lines["slot"])), pairs)
 
 
 def _slot(line: str) -> Slot:
@@ -211,17 +211,17 @@ def draw_story(
     forms = _forms(rng, plot)
     values = drawn(rng, plot.values, PAIRS, (first, *details.values()))
     coins = [rng.randrange(2) for _ in range(PAIRS)]
-    told, sentences = [], []
+    pairs, sentences = [], []
     for number, form in enumerate(forms):
         both = slots[2 * number], slots[2 * number + 1]
         pair = Pair((both[0].noun, both[1].noun), owners.get(number, coins[number]), values[number])
         for side, noun in enumerate(pair.nouns):
             pair = replace(pair, owner=side, value=details[noun]) if noun in details else pair
-        told.append(pair)
+        pairs.append(pair)
         sentences += _around(rng, worded(form, pair, first), both, first)
     minor = {kind: drawn(rng, kind, 1, (first,))[0] for kind in MINOR} | {"name": name, "first": first}
     opening, closing = (filled(rng.choice(texts), minor) for texts in (plot.openings, plot.closings))
-    return Story(name, plot, " ".join([opening, *sentences, closing]) + "\n", tuple(told))
+    return Story(name, plot, " ".join([opening, *sentences, closing]) + "\n", tuple(pairs))
 
 
 def _forms(rng: Random, plot: Plot) -> list[str]:
@@ -233,13 +233,13 @@ def _forms(rng: Random, plot: Plot) -> list[str]:
 
 def drawn(rng: Random, kind: str, count: int, without: Sequence[str]) -> list[str]:
     """Draw distinct values of a kind, none of them in `without`."""
-    found: list[str] = []
+    chosen: list[str] = []
     values = values_of(kind)
-    while len(found) < count:
+    while len(chosen) < count:
         value = rng.choice(values)
-        if value not in found and value not in without:
-            found.append(value)
-    return found
+        if value not in chosen and value not in without:
+            chosen.append(value)
+    return chosen
 
 
 def worded(form: str, pair: Pair, first: str) -> str:
@@ -250,10 +250,10 @@ def worded(form: str, pair: Pair, first: str) -> str:
 
 def _around(rng: Random, stating: str, both: tuple[Slot, Slot], first: str) -> list[str]:
     """Put what else is said about the things of a pair before or after the sentence about both."""
-    said = [filled(rng.choice(both[side].clauses), {"first": first}) for side in rng.choice(ASIDES)]
-    joined, behind = rng.random() < 0.5, rng.random() < 0.5
-    asides = [_sentence(text) for text in ([", and ".join(said)] if said and joined else said)]
-    return [stating, *asides] if behind else [*asides, stating]
+    remarks = [filled(rng.choice(both[side].clauses), {"first": first}) for side in rng.choice(ASIDES)]
+    joined, after = rng.random() < 0.5, rng.random() < 0.5
+    asides = [_sentence(text) for text in ([", and ".join(remarks)] if remarks and joined else remarks)]
+    return [stating, *asides] if after else [*asides, stating]
 
 
 def _sentence(text: str) -> str:

@@ -84,7 +84,7 @@ class Survey:
         return Permutation(self.streams.of("names"), (len(self.first_words) - OF_ROWS) * len(wordings()["ending"]))
 
     @cached_property
-    def told(self) -> tuple[Indices, Indices, Indices, Indices]:
+    def stated(self) -> tuple[Indices, Indices, Indices, Indices]:
         """The numbers of each pool note's kind and region, and of those that it may also mention."""
         drawn = (words(self.streams.of(purpose), self.size) for purpose in ("kinds", "regions", "others", "elsewhere"))
         kind, region, other_kind, other_region = (one.astype(np.int64) for one in drawn)
@@ -101,15 +101,20 @@ class Survey:
 
     def of_pool(self, kind: str, region: str) -> Indices:
         """Return the notes of the pool that state a kind or a region, or may mention it."""
-        own, other = [*kinds()].index(kind), self.regions.index(region)
-        by_kind, by_region, beside_kind, beside_region = self.told
-        return np.flatnonzero((by_kind == own) | (beside_kind == own) | (by_region == other) | (beside_region == other))
+        kind_number, region_number = [*kinds()].index(kind), self.regions.index(region)
+        by_kind, by_region, mentioned_kind, mentioned_region = self.stated
+        return np.flatnonzero(
+            (by_kind == kind_number)
+            | (mentioned_kind == kind_number)
+            | (by_region == region_number)
+            | (mentioned_region == region_number)
+        )
 
     def texts(self) -> Iterator[str]:
         """Yield every note of the pool."""
         rng, endings, known = self.streams.of("texts"), len(wordings()["ending"]), [*kinds()]
-        for number, told in enumerate(zip(*(one.tolist() for one in self.told), strict=True)):
-            kind, region, other_kind, other_region = told
+        for number, stated in enumerate(zip(*(one.tolist() for one in self.stated), strict=True)):
+            kind, region, other_kind, other_region = stated
             word, ending = divmod(self.names[number], endings)
             name, cost = self.name(OF_ROWS + word, ending), rng.choice(COSTS)
             building = self.building(rng, name, known[kind], self.regions[region], cost)
@@ -148,10 +153,10 @@ def note(rng: Random, building: Building, mention: Mention, other: str) -> str:
     frames = wordings()["named"] if before else (*wordings()["named"], *wordings()["free"])
     cost = in_words(building.cost) if rng.random() < SPELLED else str(building.cost)
     values = {"builder": building.builder, "year": str(building.year), "cost": cost}
-    said = [_filled(rng.choice(wordings()[name]), values) for name in rng.sample([*values], len(values))]
-    told = dict(zip(("one", "two", "three"), said, strict=True))
+    predicates = [_filled(rng.choice(wordings()[name]), values) for name in rng.sample([*values], len(values))]
+    by_slot = dict(zip(("one", "two", "three"), predicates, strict=True))
     of_kind = {"kind": building.kind, "kinds": kinds()[building.kind]}
-    text = _filled(rng.choice(frames), {"name": building.name, "region": building.region, **of_kind, **told})
+    text = _filled(rng.choice(frames), {"name": building.name, "region": building.region, **of_kind, **by_slot})
     if before:
         text = f"{_filled(rng.choice(wordings()[f'{mention}_before']), {'other': other})} {text}"
     elif mention:

@@ -97,8 +97,8 @@ class Domain:
     def intents(self) -> tuple[Intent, ...]:
         """All pairs of an act and a thing, ordered so that any prefix has acts and things about equally often."""
         acts, things = self.acts, self.objects
-        turn = lcm(len(acts), len(things))
-        places = ((at % len(acts), (at % turn + at // turn) % len(things)) for at in range(len(acts) * len(things)))
+        cycle = lcm(len(acts), len(things))
+        places = ((at % len(acts), (at % cycle + at // cycle) % len(things)) for at in range(len(acts) * len(things)))
         return tuple(Intent(acts[act], things[thing]) for act, thing in places)
 
 
@@ -200,7 +200,7 @@ class Words:
     other_things: Sequence[str]
 
 
-def write(of: Domain, intent: Intent, rng: Random, count: int, near: Intent | None = None) -> list[str]:
+def write(of: Domain, intent: Intent, rng: Random, count: int, mentioned: Intent | None = None) -> list[str]:
     """Write distinct messages of an intent.
 
     Args:
@@ -208,38 +208,40 @@ def write(of: Domain, intent: Intent, rng: Random, count: int, near: Intent | No
         intent: what the messages are for.
         rng: the stream to draw from.
         count: how many.
-        near: an intent with the same act or thing; every message then says that its act is not wanted, or that its
+        mentioned: an intent with the same act or thing; every message then says that its act is not wanted, or that its
             thing is not meant.
     """
-    return list(_written(of, intent, rng, count, near))
+    return list(_written(of, intent, rng, count, mentioned))
 
 
 def _written(
-    of: Domain, intent: Intent, rng: Random, count: int, near: Intent | None = None, first: int | None = None
+    of: Domain, intent: Intent, rng: Random, count: int, mentioned: Intent | None = None, first: int | None = None
 ) -> dict[str, str]:
     """Write distinct messages, each with the act that it denies or ""; `first` is the number of the first one."""
-    found: dict[str, str] = {}
-    every, needed = words_of(of, intent), ""
-    if near is not None:
-        needed, own = ("denied" if near.thing == intent.thing else "not meant"), every[0]
-        acts, things = ((near.act,), own.other_things) if needed == "denied" else (own.denied, (near.thing,))
-        every = (Words(own.acts, own.things, acts, things),)
+    messages: dict[str, str] = {}
+    choices, needed = words_of(of, intent), ""
+    if mentioned is not None:
+        needed, usual = ("denied" if mentioned.thing == intent.thing else "not meant"), choices[0]
+        acts, things = (
+            ((mentioned.act,), usual.other_things) if needed == "denied" else (usual.denied, (mentioned.thing,))
+        )
+        choices = (Words(usual.acts, usual.things, acts, things),)
     number = rng.getrandbits(32) if first is None else first
-    while len(found) < count:
-        for drawn in words(rng, DRAWS * (count - len(found))).reshape(-1, DRAWS).tolist():
+    while len(messages) < count:
+        for drawn in words(rng, DRAWS * (count - len(messages))).reshape(-1, DRAWS).tolist():
             message = _Message(of, drawn, number := number + 1)
-            denied = message.write(every[drawn[0] * len(every) >> 32], needed)
-            found[" ".join(_tagged_once(message.said))] = denied
-    return found
+            denied = message.write(choices[drawn[0] * len(choices) >> 32], needed)
+            messages[" ".join(_tagged_once(message.sentences))] = denied
+    return messages
 
 
-def _tagged_once(said: Sequence[str]) -> Iterator[str]:
+def _tagged_once(sentences: Sequence[str]) -> Iterator[str]:
     """Yield the sentences of a message, without tags that an earlier one has too."""
-    found = set[str]()
-    for sentence in said:
+    tags = set[str]()
+    for sentence in sentences:
         rest, _, tag = sentence[:-1].rpartition(", ")
-        yield f"{rest}{sentence[-1]}" if tag in found else sentence
-        found.update(each for each in TAGS if each == tag or sentence.startswith(each[0].upper() + each[1:]))
+        yield f"{rest}{sentence[-1]}" if tag in tags else sentence
+        tags.update(each for each in TAGS if each == tag or sentence.startswith(each[0].upper() + each[1:]))
 
 
 @lru_cache(maxsize=256)
@@ -255,54 +257,54 @@ def words_of(of: Domain, intent: Intent) -> tuple[Words, ...]:
 class _Message:
     """A message being written: its sentences so far, its number, and the numbers that decide the rest."""
 
-    __slots__ = ("_number", "_of", "_take", "_writer", "said")
+    __slots__ = ("_number", "_of", "_take", "_writer", "sentences")
 
     def __init__(self, of: Domain, drawn: Sequence[int], number: int) -> None:
         self._of, self._take, self._writer, self._number = of, iter(drawn[2:]).__next__, drawn[1], number
-        self.said: list[str] = []
+        self.sentences: list[str] = []
 
-    def write(self, own: Words, needed: str) -> str:
+    def write(self, words: Words, needed: str) -> str:
         """Write all sentences, and return the act that is denied, or ""."""
-        of, said, take = self._of, self.said, self._take
-        greeted, told, named, turn = take(), take(), take(), take()
-        aside, which = (self._number * turn % WORD for turn in TURNS)
+        of, sentences, take = self._of, self.sentences, self._take
+        greeted, detail, named, order = take(), take(), take(), take()
+        aside, which = (self._number * factor % WORD for factor in TURNS)
         plain, after = named < PLAIN, named >= BEFORE
-        asked, it = self._one(own.acts), self._thing(own.things)
-        denied = own.denied[which * len(own.denied) >> 32] if aside < BOTH or needed == "denied" else ""
+        asked, it = self._option(words.acts), self._thing(words.things)
+        denied = words.denied[which * len(words.denied) >> 32] if aside < BOTH or needed == "denied" else ""
         while denied == asked:  # possible where any act may be denied, as for `OTHER`
-            denied = self._one(own.denied)
+            denied = self._option(words.denied)
         strange = ""
         if DENIED <= aside < NOT_MEANT or needed == "not meant":
-            strange = self._filled(of.not_meant, self._thing(own.other_things))
-        leads, early = denied != "" and turn & 1 == 1, turn & 2 == 2 and not after
+            strange = self._filled(of.not_meant, self._thing(words.other_things))
+        leads, early = denied != "" and order & 1 == 1, order & 2 == 2 and not after
         if greeted < GREETED:
-            said.append(self._filled(loose("greetings")))
+            sentences.append(self._filled(loose("greetings")))
         if strange and early:
-            said.append(strange)
+            sentences.append(strange)
         if not plain and not after:
-            said.append(self._filled(of.before, it))
+            sentences.append(self._filled(of.before, it))
         if leads:
-            said.append(self._framed(of.denied, denied, it if plain else PRONOUN))
-        said.append(self._framed(of.asked, asked, it if plain and not leads else PRONOUN))
+            sentences.append(self._framed(of.denied, denied, it if plain else PRONOUN))
+        sentences.append(self._framed(of.asked, asked, it if plain and not leads else PRONOUN))
         if after:
-            said.append(self._filled(of.after, it))
+            sentences.append(self._filled(of.after, it))
         if denied and not leads:
-            said.append(self._framed(of.denied, denied, PRONOUN))
+            sentences.append(self._framed(of.denied, denied, PRONOUN))
         if strange and not early:
-            said.append(strange)
-        if told < TOLD:
-            said.append(self._filled(loose("details")))
+            sentences.append(strange)
+        if detail < TOLD:
+            sentences.append(self._filled(loose("details")))
         return denied
 
-    def _one(self, some: Sequence[str]) -> str:
-        return some[self._take() * len(some) >> 32]
+    def _option(self, options: Sequence[str]) -> str:
+        return options[self._take() * len(options) >> 32]
 
     def _thing(self, things: Sequence[str]) -> str:
-        return self._filled(self._of.things[self._one(things)])
+        return self._filled(self._of.things[self._option(things)])
 
     def _framed(self, frames: Mapping[str, Wordings], act: str, it: str) -> str:
         """Return a sentence that asks for an act or denies it."""
-        voice = self._one(tuple(frames))
+        voice = self._option(tuple(frames))
         frame = _pick(frames[voice], self._take())
         clause = _pick(self._of.clauses[act][voice], self._take())
         return self._slots(frame.replace("{do}", clause).replace("{it}", it))
@@ -345,14 +347,19 @@ def texts(streams: Streams, tier: str, name: str) -> Mapping[Intent, Sequence[st
         tier: decides how many there are.
         name: the domain.
     """
-    return {intent: tuple(said) for intent, said in _texts(streams.world(WORLD, tier, name), tier, name).items()}
+    return {
+        intent: tuple(messages) for intent, messages in _texts(streams.world(WORLD, tier, name), tier, name).items()
+    }
 
 
 def denials(streams: Streams, tier: str, name: str) -> Mapping[Intent, NDArray[np.int64]]:
     """Return the number of the act that each utterance denies, or -1, in the order of `texts`."""
-    every = _texts(streams.world(WORLD, tier, name), tier, name)
+    by_intent = _texts(streams.world(WORLD, tier, name), tier, name)
     numbers = {"": -1, **{act: number for number, act in enumerate(domain(name).acts)}}
-    return {intent: np.array([numbers[act] for act in said.values()], dtype=np.int64) for intent, said in every.items()}
+    return {
+        intent: np.array([numbers[act] for act in messages.values()], dtype=np.int64)
+        for intent, messages in by_intent.items()
+    }
 
 
 def fresh(streams: Streams, tier: str, name: str, intent: Intent, rng: Random) -> str:
@@ -366,10 +373,12 @@ def fresh(streams: Streams, tier: str, name: str, intent: Intent, rng: Random) -
 @lru_cache(maxsize=4)
 def _texts(row_streams: Streams, tier: str, name: str) -> Mapping[Intent, Mapping[str, str]]:
     of, count = domain(name), times(tier, name)
-    every = (*of.intents, *([OTHER] if name == "request" else []))
-    turns = {thing: turn * count for turn, thing in enumerate((*of.objects, OTHER.thing))}
+    intents = (*of.intents, *([OTHER] if name == "request" else []))
+    firsts = {thing: number * count for number, thing in enumerate((*of.objects, OTHER.thing))}
     # Numbers go on from thing to thing, so that the messages of an act deny every other act equally often.
-    return {intent: _written(of, intent, row_streams.of(*intent), count, first=turns[intent.thing]) for intent in every}
+    return {
+        intent: _written(of, intent, row_streams.of(*intent), count, first=firsts[intent.thing]) for intent in intents
+    }
 
 
 def chosen(streams: Streams, tier: str, name: str, which: int, count: int) -> tuple[Intent, ...]:
@@ -380,5 +389,5 @@ def chosen(streams: Streams, tier: str, name: str, which: int, count: int) -> tu
     """
     rng, of = streams.world(WORLD, tier, name).of("labels", count, which), domain(name)
     acts, things = (dict(zip(names, rng.sample(names, len(names)), strict=True)) for names in (of.acts, of.objects))
-    found = [Intent(acts[act], things[thing]) for act, thing in of.intents[:count]]
-    return tuple(rng.sample([*found, OTHER][:count], count))
+    intents = [Intent(acts[act], things[thing]) for act, thing in of.intents[:count]]
+    return tuple(rng.sample([*intents, OTHER][:count], count))

@@ -117,10 +117,10 @@ def _leaf(token: re.Match[str], syntax: Syntax) -> str | Slot:
         return token[token.lastgroup or 0]
     if syntax is SENTENCES:
         return Slot(token[0][1:-1])
-    found = NAMED.fullmatch(token[0])
-    if not found:
+    match = NAMED.fullmatch(token[0])
+    if not match:
         raise ValueError(f"{token[0]} is not a reference")
-    return Slot(found["name"], found["form"] or "", found["bind"] or "")
+    return Slot(match["name"], match["form"] or "", match["bind"] or "")
 
 
 def leaves(phrase: Phrase) -> Iterator[str | Slot]:
@@ -156,15 +156,15 @@ def variants(text: str) -> tuple[str, ...]:
 
 
 def _variants(phrase: Phrase) -> list[str]:
-    found = [""]
+    texts = [""]
     for part in phrase:
         if isinstance(part, Choice):
-            ends = [said for option in part.options for said in _variants(option)]
+            ends = [variant for option in part.options for variant in _variants(option)]
         else:
             assert not isinstance(part, Toned)
             ends = [part if isinstance(part, str) else f"{{{part.name}}}"]
-        found = [before + behind for before in found for behind in ends]
-    return found
+        texts = [before + after for before in texts for after in ends]
+    return texts
 
 
 def core(phrase: Phrase) -> str:
@@ -201,23 +201,23 @@ def write(
         pick: settles alternatives; needed where there are some.
         vowel: whether a text begins with a vowel; if given, ``a`` before such a slot value becomes ``an``.
     """
-    said: list[str] = []
+    texts: list[str] = []
     for part in phrase:
         if isinstance(part, str):
-            said.append(part)
+            texts.append(part)
         elif isinstance(part, Slot):
             value = fill(part)
-            if vowel and said and said[-1].endswith((" a ", "A ")) and vowel(value):
-                said[-1] = said[-1][:-1] + "n "
-            said.append(value)
+            if vowel and texts and texts[-1].endswith((" a ", "A ")) and vowel(value):
+                texts[-1] = texts[-1][:-1] + "n "
+            texts.append(value)
         else:
             assert pick
             inner = pick(part.options) if isinstance(part, Choice) else part.phrase
             if len(inner) == 1 and isinstance(plain := inner[0], str):  # as most alternatives are
-                said.append(plain)
+                texts.append(plain)
             elif inner:
-                said.append(write(inner, fill, pick, vowel))
-    return "".join(said)
+                texts.append(write(inner, fill, pick, vowel))
+    return "".join(texts)
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
@@ -297,12 +297,12 @@ SECTION = re.compile(r"\[(\w+)\]")
 @cache
 def sections(name: str) -> Mapping[str, tuple[str, ...]]:
     """Return the lines of a pool by section; a section begins with a line that has its name in brackets."""
-    found: dict[str, tuple[str, ...]] = {}
+    by_name: dict[str, tuple[str, ...]] = {}
     kind = ""
     for line in filter(None, pool(name)):
         if section := SECTION.fullmatch(line):
             kind = section[1]
-            found[kind] = ()
+            by_name[kind] = ()
         else:
-            found[kind] = (*found.get(kind, ()), line)
-    return found
+            by_name[kind] = (*by_name.get(kind, ()), line)
+    return by_name

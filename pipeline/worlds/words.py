@@ -31,5 +31,5 @@ def pool_text(name: str) -> str:
 @cache
 def pools_in(folder: str) -> tuple[str, ...]:
     """Return the names of the pools in a folder, in order."""
-    found = (resources.files("pipeline.worlds") / "pools" / folder).iterdir()
-    return tuple(sorted(f"{folder}/{item.name[:-4]}" for item in found if item.name.endswith(".txt")))
+    items = (resources.files("pipeline.worlds") / "pools" / folder).iterdir()
+    return tuple(sorted(f"{folder}/{item.name[:-4]}" for item in items if item.name.endswith(".txt")))

@@ -116,7 +116,7 @@ class Cite(Task):
             "depths": [spread(stratum_streams.of("depth", at), stratum.rows, index) for at in range(len(numbers))],
             "golds": numbers,
             "anchors": list(drawn.anchors),
-            **self.searched(row_streams, stratum, drawn),
+            **self.search_stats(row_streams, stratum, drawn),
         }
         relevant = tuple(text.numbered(one, number) for one, number in zip(drawn.golds, numbers, strict=True))
         ranking = haystack.ranking(row_streams, stratum, drawn.question)
@@ -127,7 +127,7 @@ class Cite(Task):
         """Return ids for a row's own documents: relevant ones, decoys, and those of demonstrations."""
         return fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), FRESH_IDS)
 
-    def searched(self, row_streams: Streams, stratum: Stratum, drawn: Drawn) -> dict[str, Any]:
+    def search_stats(self, row_streams: Streams, stratum: Stratum, drawn: Drawn) -> dict[str, Any]:
         """Return whether a search's first hit is relevant, and how many passages score at least a quarter as much."""
         found = haystack.index(row_streams, stratum.tier)
         scores = found.scores(drawn.question)
@@ -338,7 +338,7 @@ class Listing(Cite):
         golds, _ = listed(world, rng, asked, rng.choice(LISTED_IN_EXAMPLES), 0)
         own = [(one, next(numbers)) for one in golds]
         facts = {passage.thing.name: [number] for passage, number in own}
-        ((relation, value),) = asked.given
+        ((relation, value),) = asked.conditions
         others = self.others(world, rng, known, 2 * DOCUMENTS_SHOWN)
         others = [one for one in others if one[1].facts.get(relation) != value][: DOCUMENTS_SHOWN - len(own)]
         return self.example_of(rng, asked.question, own, others, self.keyed(facts)[0], facts)
@@ -355,7 +355,7 @@ def _question(world: Gazetteer, rng: Random, place: Place) -> Question:
 
 def _holders(world: Gazetteer, asked: Question) -> Iterator[int]:
     """Yield the world's passages that state the value of a list."""
-    ((relation, value),) = asked.given
+    ((relation, value),) = asked.conditions
     for number in world.holding[value]:
         passage = world.passages[number]
         if passage.form == asked.form and passage.facts.get(relation) == value:

@@ -20,7 +20,7 @@ from pipeline.worlds.forge import (
     Called,
     IntFunction,
     Module,
-    beside,
+    among_others,
     finish,
     import_one,
     initial_of,
@@ -106,7 +106,7 @@ def chain(rng: Random, size: int) -> list[list[Link]]:
             module = started(*packages.new(namer.domain))
             below = levels[0][0 if not number else rng.randrange(FUNCTIONS_PER_NAME)] if levels else None
             link = Link(module, name, rng.random() < RE_EXPORTED_SHARE)
-            beside(module, partial(_write, link, below), most=1)
+            among_others(module, partial(_write, link, below), most=1)
             finish(module)
             level.append(link)
         levels.insert(0, level)

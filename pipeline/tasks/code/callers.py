@@ -18,8 +18,8 @@ from pipeline.worlds.forge import (
     NONE,
     Called,
     Module,
+    among_others,
     any_function,
-    beside,
     commented,
     finish,
     import_one,
@@ -127,7 +127,7 @@ def same_named(packages: Packages) -> list[Target]:
     name, found = namer.function(), list[Target]()
     for root in range(FUNCTIONS_PER_NAME):
         module = started(*packages.new(namer.domain))
-        beside(module, partial(scalar_function, module, name), most=1)
+        among_others(module, partial(scalar_function, module, name), most=1)
         found.append(Target(module, name, root, packages.rng.random() < RE_EXPORTED_SHARE))
     return found
 

@@ -16,13 +16,13 @@ from pipeline.tasks.solving import ReadError
 from pipeline.worlds.forge import (
     DOCS,
     Step,
-    beside,
+    among_others,
     draw_steps,
     finish,
+    in_words,
     list_function,
     near_misses,
     started,
-    told,
     told_in_doc,
 )
 
@@ -56,7 +56,7 @@ class Find(FilesTask):
             module = started(*packages.new())
             name = module.namer.function()
             doc = told_in_doc(module.namer.rng, some, docs)
-            beside(module, partial(list_function, module, name, some, doc))
+            among_others(module, partial(list_function, module, name, some, doc))
             finish(module)
             files.append(Written(module.text, "decoy" if at else "relevant"))
             names.append(name)
@@ -67,7 +67,7 @@ class Find(FilesTask):
             "dealt": dealer.dealt,
             "guesses": {"uniform": 0.0, "any_like_it": 1 / len(names)},
         }
-        question = text.FOUND.format(steps=told(dealer.rng("wording"), steps))
+        question = text.FOUND.format(steps=in_words(dealer.rng("wording"), steps))
         return Drawn(question, Key.accepting(names[0]), files, shown)
 
     def solved(self, repository: Repository) -> tuple[str, ...]:

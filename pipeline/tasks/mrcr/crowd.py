@@ -148,8 +148,8 @@ def filler(row_streams: Streams, stratum: Stratum, everybody: Crowd, key: Label)
     """
     kinds = everybody.hard_and_easy(key)
     doubles, topical, formal, easy = (
-        _shuffled(row_streams, name, found)
-        for name, found in zip(("tone", "topic", "format", "easy"), kinds, strict=True)
+        _shuffled(row_streams, name, texts)
+        for name, texts in zip(("tone", "topic", "format", "easy"), kinds, strict=True)
     )
     placed, turns = twins(everybody, stratum), everybody.turns(stratum)
     topical, cap = _by_format(row_streams, topical, everybody), cap_of(stratum) - placed
@@ -168,14 +168,14 @@ def filler(row_streams: Streams, stratum: Stratum, everybody: Crowd, key: Label)
     return Filler(PoolShape.of(stratum).pool(stratum.tier).name, Given(order), spares, "ranked", ranks)
 
 
-def _by_format(row_streams: Streams, found: Indices, everybody: Crowd) -> Indices:
+def _by_format(row_streams: Streams, texts: Indices, everybody: Crowd) -> Indices:
     """Return texts of one topic grouped by request, with the requests in random order."""
-    turns = words(row_streams.of("filler", "requests"), len(everybody.numbers))
-    return found[np.argsort(turns[everybody.keys[found, 0]], kind="stable")]
+    ranks = words(row_streams.of("filler", "requests"), len(everybody.numbers))
+    return texts[np.argsort(ranks[everybody.keys[texts, 0]], kind="stable")]
 
 
-def _shuffled(row_streams: Streams, name: str, found: Indices) -> Indices:
-    return found[np.argsort(words(row_streams.of("filler", name), len(found)), kind="stable")]
+def _shuffled(row_streams: Streams, name: str, texts: Indices) -> Indices:
+    return texts[np.argsort(words(row_streams.of("filler", name), len(texts)), kind="stable")]
 
 
 def _alternating(first: Indices, second: Indices) -> Indices:
@@ -188,8 +188,8 @@ def _alternating(first: Indices, second: Indices) -> Indices:
 @lru_cache(maxsize=4)
 def shown_cells(library: Library) -> tuple[tuple[int, ...], ...]:
     """Return the indices of the texts kept for demonstrations, grouped by label."""
-    found: dict[Label, list[int]] = {}
+    cells: dict[Label, list[int]] = {}
     for index, entry in enumerate(library.entries):
         if entry.shown:
-            found.setdefault(entry.label, []).append(index)
-    return tuple(map(tuple, found.values()))
+            cells.setdefault(entry.label, []).append(index)
+    return tuple(map(tuple, cells.values()))

@@ -76,37 +76,37 @@ def _read_transcript(text: str) -> Conversation:
     start = text.rfind(START) + len(START)
     if start < len(START):
         raise ReadError("the prompt has no conversation")
-    before, *told = SPEAKER.split(text[start - 1 : -len("\nModel:")])
-    labels, said = told[::2], told[1::2]
+    before, *pieces = SPEAKER.split(text[start - 1 : -len("\nModel:")])
+    labels, texts = pieces[::2], pieces[1::2]
     if not text.endswith("\nModel:") or labels != ["User", "Model"] * (len(labels) // 2) + ["User"]:
         raise ReadError("labels of user and model do not alternate up to the last reply")
-    sizes = (len("\n: ") + len(label) + len(each) for label, each in zip(labels, said, strict=True))
+    sizes = (len("\n: ") + len(label) + len(each) for label, each in zip(labels, texts, strict=True))
     edges = list(accumulate(sizes, initial=start + len(before)))
-    asked = said[:-1:2]
-    replies = map(Reply, asked, map(_requested, asked), said[1::2], edges[1::2], edges[2::2])
-    return Conversation(tuple(replies), _understood(said[-1]))
+    asked = texts[:-1:2]
+    replies = map(Reply, asked, map(_requested, asked), texts[1::2], edges[1::2], edges[2::2])
+    return Conversation(tuple(replies), _understood(texts[-1]))
 
 
 @lru_cache(maxsize=1 << 16)
-def _requested(said: str) -> str:
-    found = REQUEST.fullmatch(said)
-    if not found:
-        raise ReadError(f"no request: {said[:80]!r}")
-    return found["key"]
+def _requested(request: str) -> str:
+    match = REQUEST.fullmatch(request)
+    if not match:
+        raise ReadError(f"no request: {request[:80]!r}")
+    return match["key"]
 
 
-def _understood(said: str) -> Question:
-    found = ASKED.fullmatch(said)
-    if not found or found["ordinal"] not in PLACES:
-        raise ReadError(f"no question: {said[:80]!r}")
-    return Question(found["key"], PLACES.index(found["ordinal"]) + 1, found["code"])
+def _understood(question: str) -> Question:
+    match = ASKED.fullmatch(question)
+    if not match or match["ordinal"] not in PLACES:
+        raise ReadError(f"no question: {question[:80]!r}")
+    return Question(match["key"], PLACES.index(match["ordinal"]) + 1, match["code"])
 
 
 @lru_cache(maxsize=1 << 16)
 def parts(key: str) -> tuple[str, str, str]:
     """Return format, topic and tone of what is requested; the tone is empty if there is none."""
-    found = TONE.fullmatch(key)
-    rest, tone = (found["rest"], found["tone"]) if found else (key, "")
+    match = TONE.fullmatch(key)
+    rest, tone = (match["rest"], match["tone"]) if match else (key, "")
     form, _, topic = rest.partition(" about ")
     return form, topic, tone
 
@@ -139,9 +139,9 @@ LABEL_USER, LABEL_MODEL = "User: ", "Model: "
 def faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row."""
     conversation = read_conversation(tuple(row.turns))
-    found, asked = conversation.matching(), conversation.asked
-    if len(found) != row.stratum.complexity:
-        yield f"expected {row.stratum.complexity} replies that match {asked.key!r}, found {len(found)}"
+    matching, asked = conversation.matching(), conversation.asked
+    if len(matching) != row.stratum.complexity:
+        yield f"expected {row.stratum.complexity} replies that match {asked.key!r}, found {len(matching)}"
     if asked.code != row.key.random_string_to_prepend or row.prompt.count(asked.code) != 1:
         yield f"the code {asked.code} is not the key's, or stands {row.prompt.count(asked.code)} times"
     if row.question not in row.turns[-1][1]:
@@ -213,7 +213,7 @@ def _copy_faults(row: Published) -> Iterator[str]:
     held = Counter(
         reply
         for at in range(0, PROBES * step, step)
-        for reply in {row.prompt.rfind("\nModel: ", 0, found) for found in _places(row.prompt, text[at : at + WIDTH])}
+        for reply in {row.prompt.rfind("\nModel: ", 0, copy) for copy in _places(row.prompt, text[at : at + WIDTH])}
     )
     copies = sum(count > MOST * PROBES for count in held.values()) - 1
     if copies:
@@ -241,12 +241,12 @@ def _crowd_faults(row: Published, conversation: Conversation) -> Iterator[str]:
 
 def _example_faults(row: Published, conversation: Conversation) -> Iterator[str]:
     """Check that demonstrations give the right reply, about topics that the conversation does not have."""
-    told = {parts(reply.key)[1] for reply in conversation.replies}
+    topics = {parts(reply.key)[1] for reply in conversation.replies}
     for example in row.marked("demo"):
         inside, _, reply = EXAMPLE.sub("", example).strip("\n").rpartition("\nModel: ")
         shown = read_conversation((("user", f"\n======== CONVERSATION ========\n{inside}\nModel:"),))
-        found, asked = shown.matching(), shown.asked
-        if not found or reply != asked.code + found[asked.place - 1].text:
+        matching, asked = shown.matching(), shown.asked
+        if not matching or reply != asked.code + matching[asked.place - 1].text:
             yield "a demonstration gives a wrong reply"
-        if told & {parts(each.key)[1] for each in shown.replies}:
+        if topics & {parts(each.key)[1] for each in shown.replies}:
             yield "a demonstration is about a topic of the conversation"

@@ -90,19 +90,19 @@ class Mrcr(Task):
             PoolError: if no format and topic of the library has enough texts.
         """
         everybody = _crowd(row_streams, stratum, self.corpora)
-        found = _asked(everybody, stratum, index, row_streams, stratum_streams)
+        requested = _asked(everybody, stratum, index, row_streams, stratum_streams)
         place, places = depths(stratum, index, row_streams, stratum_streams)
         code = _code(row_streams.of("code"))
         latent = {
-            "key": [found.label.format, found.label.topic, found.label.tone],
+            "key": [requested.label.format, requested.label.topic, requested.label.tone],
             "place": place + 1,
-            "ahead": place + sum(depth < places[place] for depth in _twin_depths(row_streams, len(found.twins))),
+            "ahead": place + sum(depth < places[place] for depth in _twin_depths(row_streams, len(requested.twins))),
             "shown": [list(shown) for shown in _shown(everybody, stratum, self.shots_of(stratum), row_streams)],
-            **_guesses(everybody, stratum, found, place, row_streams),
+            **_guesses(everybody, stratum, requested, place, row_streams),
         }
-        target = code + found.texts[place]
+        target = code + requested.texts[place]
         key = Key(target, (target,), None, code)
-        return Sample("", stratum, index, latent, found.texts, text.question(found.label, place + 1, code), key)
+        return Sample("", stratum, index, latent, requested.texts, text.question(requested.label, place + 1, code), key)
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked reply at its depth, and the other matching ones at random depths before and after it."""
@@ -115,8 +115,8 @@ class Mrcr(Task):
         ]
         if twins(everybody, stratum):
             others = _asked(everybody, stratum, sample.index, row_streams, stratum_streams).twins
-            found = zip(others, _twin_depths(row_streams, len(others)), strict=True)
-            placed += [Placed(self._exchange(*twin, "filler"), depth) for twin, depth in found]
+            placings = zip(others, _twin_depths(row_streams, len(others)), strict=True)
+            placed += [Placed(self._exchange(*twin, "filler"), depth) for twin, depth in placings]
         ordered = sorted(placed, key=lambda item: item.depth)
         ranked = tuple(replace(item, rank=rank) for rank, item in enumerate(ordered))
         head, tail = self._frame(sample, everybody, row_streams)
@@ -133,15 +133,15 @@ class Mrcr(Task):
         if self.subtask == "chat":
             return (), (Piece(sample.question, "question", "user"),)
         library, codes = everybody.library, row_streams.of("shown codes")
-        shown = [[(library.entries[i].label, library.text(i)) for i in told] for told in sample.latent["shown"]]
+        shown = [[(library.entries[i].label, library.text(i)) for i in indices] for indices in sample.latent["shown"]]
         demos = [
             Piece(
                 text.example(
-                    number, tuple(told), row_streams.of("shown asked", number).randrange(len(told)), _code(codes)
+                    number, tuple(texts), row_streams.of("shown asked", number).randrange(len(texts)), _code(codes)
                 ),
                 "demo",
             )
-            for number, told in enumerate(shown, start=1)
+            for number, texts in enumerate(shown, start=1)
         ]
         head = (Piece(text.LEADS[len(demos)], "instruction"), *demos, Piece(text.CONVERSATION, "instruction"))
         return head, (Piece(f"User: {sample.question}\nModel:", "question"),)
@@ -152,10 +152,10 @@ class Mrcr(Task):
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         conversation = read_conversation(tuple(turns))
-        found, asked = conversation.matching(), conversation.asked
-        if len(found) < asked.place:
-            raise ValueError(f"reply {asked.place} to {asked.key!r} is asked for, there are {len(found)}")
-        return (asked.code + found[asked.place - 1].text,)
+        matching, asked = conversation.matching(), conversation.asked
+        if len(matching) < asked.place:
+            raise ValueError(f"reply {asked.place} to {asked.key!r} is asked for, there are {len(matching)}")
+        return (asked.code + matching[asked.place - 1].text,)
 
     def faults(self, row: Published) -> Iterable[str]:
         return proof.faults(row)
@@ -183,10 +183,10 @@ def _crowd(row_streams: Streams, stratum: Stratum, corpora: str) -> Crowd:
 def _asked(
     everybody: Crowd, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
 ) -> RequestedText:
-    short, others = PoolShape.of(stratum).short, twins(everybody, stratum)
+    short, twin_count = PoolShape.of(stratum).short, twins(everybody, stratum)
     try:
         return everybody.library.asked(
-            TextPlan(stratum.rows, index, stratum.complexity, others, short, row_streams, stratum_streams)
+            TextPlan(stratum.rows, index, stratum.complexity, twin_count, short, row_streams, stratum_streams)
         )
     except PoolError as fault:
         raise PoolError(f"{stratum}: {fault}") from None
@@ -218,7 +218,7 @@ def _shown(everybody: Crowd, stratum: Stratum, shots: int, row_streams: Streams)
     if not pairs:
         pairs = [tuple(texts[0] for texts in (others if len(others) > 1 else singles)[:2])]
     chosen = [[texts[rng.randrange(len(texts))] for texts in singles], rng.sample(pairs[rng.randrange(len(pairs))], 2)]
-    return [(told[0], told[1]) for told in chosen[:shots]]
+    return [(pair[0], pair[1]) for pair in chosen[:shots]]
 
 
 def _guesses(
@@ -227,14 +227,14 @@ def _guesses(
     doubles, topical, formal, easy = everybody.hard_and_easy(asked.label)
     rng, library, turns = row_streams.of("guesses"), everybody.library, int(everybody.turns(stratum))
 
-    def some(found: Any, count: int) -> list[str]:
-        drawn = rng.sample(found.tolist(), min(count, len(found)))
+    def sample_texts(indices: Any, count: int) -> list[str]:
+        drawn = rng.sample(indices.tolist(), min(count, len(indices)))
         return [library.text(int(everybody.members[one])) for one in drawn]
 
-    near = [said for _, said in asked.twins[:1]] or some(doubles, 1) or some(topical, 1)
-    one = rng.choice([other for other in range(len(asked.texts)) if other != place])
-    hard, cap = near + some(formal, 1), min(cap_of(stratum), turns // 2)
-    return guesses(asked.texts, place, one, hard, some(easy, DRAWN), turns, cap)
+    nearest = [reply for _, reply in asked.twins[:1]] or sample_texts(doubles, 1) or sample_texts(topical, 1)
+    sampled = rng.choice([other for other in range(len(asked.texts)) if other != place])
+    hard, cap = nearest + sample_texts(formal, 1), min(cap_of(stratum), turns // 2)
+    return guesses(asked.texts, place, sampled, hard, sample_texts(easy, DRAWN), turns, cap)
 
 
 TASKS = (

@@ -56,10 +56,10 @@ def exchange(label: Label, text: str) -> str:
     return f"User: {request(label)}\nModel: {text}\n"
 
 
-def example(number: int, told: tuple[tuple[Label, str], ...], asked: int, code: str) -> str:
+def example(number: int, exchanges: tuple[tuple[Label, str], ...], asked: int, code: str) -> str:
     """Return a demonstration: a conversation of a few exchanges that asks for the `asked`-th of them (from 0)."""
-    label, text = told[asked]
-    before = [earlier for earlier, _ in told[: asked + 1]]
-    said = question(label, before.count(label), code)
-    body = "".join(exchange(*each) for each in told)
-    return f"{EXAMPLE.format(number=number)}{body}User: {said}\nModel: {code}{text}\n"
+    label, text = exchanges[asked]
+    before = [earlier for earlier, _ in exchanges[: asked + 1]]
+    request = question(label, before.count(label), code)
+    body = "".join(exchange(*each) for each in exchanges)
+    return f"{EXAMPLE.format(number=number)}{body}User: {request}\nModel: {code}{text}\n"

@@ -52,41 +52,41 @@ class Table:
             self._values[value] = [entry for entry in self._entries if value in entry.facts.values()]
         return self._but_out(self._values[value])
 
-    def without(self, one: Entry) -> Table:
+    def without(self, entry: Entry) -> Table:
         """Return the table without one document; both share their lookups."""
-        less = Table(self._entries, one)
+        less = Table(self._entries, entry)
         self.named("")
         less._names, less._values = self._names, self._values
         return less
 
-    def _but_out(self, some: Sequence[Entry]) -> Sequence[Entry]:
-        return some if self._out is None else [entry for entry in some if entry is not self._out]
+    def _but_out(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        return entries if self._out is None else [entry for entry in entries if entry is not self._out]
 
 
 def answers(table: Table, question: str) -> list[Answer]:
     """Return every answer to a question, each with the documents that it needs; a list is one answer."""
-    found = dict[str, Answer]()
+    by_answer = dict[str, Answer]()
     if pair := PAIR.fullmatch(question):
         question = ONE.sub(f"{OF_TWO}{pair[1]} ", pair[2])
     for form, relation, mark, named in _readings(question):
         for answer in _MARKS[mark](table, form, relation, named):
-            found.setdefault(answer[0], answer)
-    return list(found.values())
+            by_answer.setdefault(answer[0], answer)
+    return list(by_answer.values())
 
 
-def _asked_value(table: Table, form: Form, relation: Relation, said: str) -> Iterator[Answer]:
-    for name, needed in things(table, said):
+def _asked_value(table: Table, form: Form, relation: Relation, phrase: str) -> Iterator[Answer]:
+    for name, needed in things(table, phrase):
         for entry in table.named(name):
             if entry.form.kind == form.kind and relation.name in entry.facts:
                 used = needed if entry in needed else (*needed, entry)
                 yield entry.facts[relation.name], used
 
 
-def _members(table: Table, form: Form, relation: Relation, said: str) -> Iterator[Answer]:
-    value = plain(said)
-    some = [one for one in table.stating(value) if one.form is form and one.facts.get(relation.name) == value]
-    if some:
-        yield ", ".join(sorted(one.name for one in some)), tuple(some)
+def _members(table: Table, form: Form, relation: Relation, phrase: str) -> Iterator[Answer]:
+    value = plain(phrase)
+    members = [one for one in table.stating(value) if one.form is form and one.facts.get(relation.name) == value]
+    if members:
+        yield ", ".join(sorted(one.name for one in members)), tuple(members)
 
 
 _MARKS = {"?": _asked_value, "*": _members}
@@ -96,31 +96,31 @@ def things(table: Table, phrase: str) -> list[tuple[str, tuple[Entry, ...]]]:
     """Return the things that a phrase may mean, each with the documents that establish it."""
     if table.named(plain(phrase)):
         return [(plain(phrase), ())]
-    found = []
+    meant = []
     for form, relation, named in _meanings(phrase):
         for name, needed in things(table, named):
             for entry in table.named(name):
                 if entry.form is form and relation.name in entry.facts:
-                    found.append((entry.facts[relation.name], (*needed, entry)))
+                    meant.append((entry.facts[relation.name], (*needed, entry)))
     if phrase.startswith(OF_TWO):
-        found += _of_two(table, phrase.removeprefix(OF_TWO))
-    for form, first, second, one, other in _described(phrase):
-        for entry in table.stating(one):
-            if entry.form is form and (entry.facts.get(first), entry.facts.get(second)) == (one, other):
-                found.append((entry.name, (entry,)))
-    return list(dict.fromkeys(found))
+        meant += _of_two(table, phrase.removeprefix(OF_TWO))
+    for form, first, second, first_value, second_value in _described(phrase):
+        for entry in table.stating(first_value):
+            if entry.form is form and (entry.facts.get(first), entry.facts.get(second)) == (first_value, second_value):
+                meant.append((entry.name, (entry,)))
+    return list(dict.fromkeys(meant))
 
 
 def described_values(question: str) -> list[dict[tuple[str, str], str]]:
     """Return, for every reading, the values that a question gives of unnamed things, by form and relation."""
-    found = []
+    readings = []
     for form, relation, mark, named in _readings(question):
         if mark == "*":
-            found.append({(form.name, relation.name): plain(named)})
+            readings.append({(form.name, relation.name): plain(named)})
         if mark == "?":
-            for described, first, second, one, other in _described(named):
-                found.append({(described.name, first): one, (described.name, second): other})
-    return found
+            for described, first, second, first_value, second_value in _described(named):
+                readings.append({(described.name, first): first_value, (described.name, second): second_value})
+    return readings
 
 
 @lru_cache(maxsize=KEPT)
@@ -155,10 +155,10 @@ def _described(phrase: str) -> list[tuple[Form, str, str, str, str]]:
 
 def _of_two(table: Table, phrase: str) -> Iterator[tuple[str, tuple[Entry, ...]]]:
     """Yield whichever of two things has the smaller or larger number, with the documents of both."""
-    for form, relation, larger, said in _comparisons():
-        if not phrase.endswith(said):
+    for form, relation, larger, wording in _comparisons():
+        if not phrase.endswith(wording):
             continue
-        named = phrase.removesuffix(said)
+        named = phrase.removesuffix(wording)
         for joint in re.finditer(" and ", named):
             pair = [
                 [one for one in table.named(plain(name)) if one.form is form and relation.name in one.facts]
@@ -175,11 +175,11 @@ def _of_two(table: Table, phrase: str) -> Iterator[tuple[str, tuple[Entry, ...]]
 def _comparisons() -> list[tuple[Form, Relation, bool, str]]:
     """Return what can be said of one of two things: form, relation, whether the larger is meant, and the words."""
     return [
-        (form, relation, mark == ">", re.sub(rf"^(?:Who|Which)(?: {form.noun})?|, [^,]+$", "", said))
+        (form, relation, mark == ">", re.sub(rf"^(?:Who|Which)(?: {form.noun})?|, [^,]+$", "", wording))
         for form in forms().values()
         for relation in form.relations
         for mark in "<>"
-        for said in relation.lines[mark]
+        for wording in relation.lines[mark]
     ]
 
 
@@ -187,11 +187,11 @@ def _comparisons() -> list[tuple[Form, Relation, bool, str]]:
 def _questions() -> list[tuple[Form, Relation, str, re.Pattern[str]]]:
     """Return every wording of a question as a pattern."""
     return [
-        (form, relation, mark, reader(said))
+        (form, relation, mark, reader(wording))
         for form in forms().values()
         for relation in form.relations
         for mark in _MARKS
-        for said in relation.lines[mark]
+        for wording in relation.lines[mark]
     ]
 
 
@@ -199,25 +199,25 @@ def _questions() -> list[tuple[Form, Relation, str, re.Pattern[str]]]:
 def _phrases() -> list[tuple[Form, Relation, re.Pattern[str]]]:
     """Return every phrase for the value of a relation."""
     return [
-        (form, relation, reader(said))
+        (form, relation, reader(wording))
         for form in forms().values()
         for relation in form.relations
-        for said in relation.lines["="]
+        for wording in relation.lines["="]
     ]
 
 
 @cache
 def _descriptions() -> list[tuple[Form, str, str, re.Pattern[str]]]:
     """Return every pair of attributes that can describe a thing, as a pattern."""
-    found = []
+    patterns = []
     for form in forms().values():
-        known = [(one.name, said) for one in form.relations for said in one.lines["~"]]
-        for (first, one), (second, other) in permutations(known, 2):
+        known = [(one.name, wording) for one in form.relations for wording in one.lines["~"]]
+        for (first, before), (second, after) in permutations(known, 2):
             if first != second:
-                said = f"the {form.noun} {'who' if form.kind == 'person' else 'that'} "
-                pattern = said + one.replace("{value}", "{one}") + " and " + other.replace("{value}", "{other}")
-                found.append((form, first, second, reader(pattern)))
-    return found
+                opening = f"the {form.noun} {'who' if form.kind == 'person' else 'that'} "
+                pattern = opening + before.replace("{value}", "{one}") + " and " + after.replace("{value}", "{other}")
+                patterns.append((form, first, second, reader(pattern)))
+    return patterns
 
 
 @PROMPT.cached
@@ -228,10 +228,10 @@ def table_of(text: str) -> Table:
 
 def answered(table: Table, asked: str) -> Answer:
     """Return the one answer to a question."""
-    given = answers(table, asked)
-    if len(given) != 1:
-        raise ReadError(f"the documents give {len(given)} answers to {asked!r}: {[one for one, _ in given][:3]}")
-    return given[0]
+    possible = answers(table, asked)
+    if len(possible) != 1:
+        raise ReadError(f"the documents give {len(possible)} answers to {asked!r}: {[one for one, _ in possible][:3]}")
+    return possible[0]
 
 
 def solved(text: str) -> Answer:
@@ -241,30 +241,30 @@ def solved(text: str) -> Answer:
 
 def faults(row: Published, decoys: int) -> Iterator[str]:
     """Yield what is wrong with a row that should have `decoys` decoys."""
-    found, table, asked = read(row.text), table_of(row.text), question(row.text)
+    entries, table, asked = read(row.text), table_of(row.text), question(row.text)
     answer, needed = answered(table, asked)
-    yield from _double_faults(found)
+    yield from _double_faults(entries)
     if asked != row.question:
         yield f"the prompt asks {asked!r}"
     if len(needed) != row.stratum.complexity:
         yield f"the answer needs {len(needed)} documents, expected {row.stratum.complexity}"
     yield from _mark_faults(row, "relevant", needed)
-    for one in needed:
-        if [each for each, _ in answers(table.without(one), asked)] == [answer]:
-            yield f"the answer is the same without the document about {one.name}"
-    yield from _near_faults(row, found, needed, asked, decoys)
-    yield from _elsewhere_faults(row, found, needed, answer, asked)
+    for entry in needed:
+        if [each for each, _ in answers(table.without(entry), asked)] == [answer]:
+            yield f"the answer is the same without the document about {entry.name}"
+    yield from _decoy_faults(row, entries, needed, asked, decoys)
+    yield from _elsewhere_faults(row, entries, needed, answer, asked)
     yield from _example_faults(row)
 
 
-def _double_faults(found: Sequence[Entry]) -> Iterator[str]:
+def _double_faults(entries: Sequence[Entry]) -> Iterator[str]:
     """Check that no two documents of one form share a name, and no name belongs to things of two kinds."""
-    twice = [key for key, times in Counter((one.form.name, one.name) for one in found).items() if times > 1]
+    twice = [key for key, times in Counter((one.form.name, one.name) for one in entries).items() if times > 1]
     if twice:
         yield f"two documents are about {twice[0][1]!r}"
     kinds: dict[str, set[str]] = {}
-    for one in found:
-        kinds.setdefault(one.name, set()).add(one.form.kind)
+    for entry in entries:
+        kinds.setdefault(entry.name, set()).add(entry.form.kind)
     if mixed := [name for name, each in kinds.items() if len(each) > 1]:
         yield f"{mixed[0]!r} is the name of two things"
 
@@ -275,39 +275,41 @@ def _mark_faults(row: Published, role: str, wanted: Sequence[Entry]) -> Iterator
         yield f"the marks of role {role} are not its documents"
 
 
-def _near_faults(
-    row: Published, found: Sequence[Entry], needed: Sequence[Entry], asked: str, decoys: int
+def _decoy_faults(
+    row: Published, entries: Sequence[Entry], needed: Sequence[Entry], asked: str, decoys: int
 ) -> Iterator[str]:
     """Check the number of decoys, and that each shares with the question what it should."""
     starts = {start for start, _ in row.spans("decoy")}
-    near = [one for one in found if one.start in starts]
-    if len(near) != decoys or len(starts) != decoys:
-        yield f"{len(near)} decoys, expected {decoys}"
+    marked = [one for one in entries if one.start in starts]
+    if len(marked) != decoys or len(starts) != decoys:
+        yield f"{len(marked)} decoys, expected {decoys}"
     named, facts = [one for one in needed if one.name in asked], described_values(asked)
-    for one in near:
-        if one.form.name not in {each.form.name for each in needed}:
-            yield f"the decoy {one.name!r} is of another kind than what is asked about"
-        if facts and not any(_half(one, each) for each in facts):
-            yield f"the decoy {one.name!r} does not share half of what is asked"
-        if not facts and max(one.text.count(each.name) for each in named) < MENTIONS:
-            yield f"the decoy {one.name!r} does not name twice what is asked about"
+    for decoy in marked:
+        if decoy.form.name not in {each.form.name for each in needed}:
+            yield f"the decoy {decoy.name!r} is of another kind than what is asked about"
+        if facts and not any(_half(decoy, each) for each in facts):
+            yield f"the decoy {decoy.name!r} does not share half of what is asked"
+        if not facts and max(decoy.text.count(each.name) for each in named) < MENTIONS:
+            yield f"the decoy {decoy.name!r} does not name twice what is asked about"
 
 
-def _half(one: Entry, facts: Mapping[tuple[str, str], str]) -> bool:
+def _half(entry: Entry, facts: Mapping[tuple[str, str], str]) -> bool:
     """Return whether a document states all but one of some facts, and mentions the value of the remaining one."""
-    wrong = [value for (form, name), value in facts.items() if one.form.name != form or one.facts.get(name) != value]
-    return len(wrong) == 1 and contains_words(wrong[0], one.text)
+    wrong = [
+        value for (form, name), value in facts.items() if entry.form.name != form or entry.facts.get(name) != value
+    ]
+    return len(wrong) == 1 and contains_words(wrong[0], entry.text)
 
 
 def _elsewhere_faults(
-    row: Published, found: Sequence[Entry], needed: Sequence[Entry], answer: str, asked: str
+    row: Published, entries: Sequence[Entry], needed: Sequence[Entry], answer: str, asked: str
 ) -> Iterator[str]:
     """Check that the answer occurs in other documents, or in none, as the knob says."""
     if row.stratum.subtask == "list":
         return
-    others = any(contains_words(answer, one.text) for one in found if one not in needed)
-    if others != bool(row.stratum.knob("answer_elsewhere", True)):
-        yield f"the answer {answer!r} stands {'too' if others else 'nowhere'} in other documents"
+    is_elsewhere = any(contains_words(answer, one.text) for one in entries if one not in needed)
+    if is_elsewhere != bool(row.stratum.knob("answer_elsewhere", True)):
+        yield f"the answer {answer!r} stands {'too' if is_elsewhere else 'nowhere'} in other documents"
 
 
 def _example_faults(row: Published) -> Iterator[str]:

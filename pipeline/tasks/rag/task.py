@@ -96,13 +96,15 @@ class Rag(Task):
         def draw(rng: Random, complexity: int, first: int = 0) -> Question:
             while True:
                 asked = ask(world, rng, self.subtask, known[kind], complexity, first)
-                if asked.answer in (*asked.about, "") or _others(world, asked):
+                if asked.answer in (*asked.about, "") or _elsewhere(world, asked):
                     return asked
 
-        _, found = unlike(stratum, self.complexities, stratum_streams, (kind, turn), draw, lambda asked: asked.question)
-        asked = draw(found.of("draw"), stratum.complexity, first)
+        _, streams = unlike(
+            stratum, self.complexities, stratum_streams, (kind, turn), draw, lambda asked: asked.question
+        )
+        asked = draw(streams.of("draw"), stratum.complexity, first)
         wanted = stratum.knob("answer_elsewhere", ELSEWHERE[0]) and asked.answer not in (*asked.about, "")
-        return asked, row_streams.of("elsewhere").choice(_others(world, asked)) if wanted else None
+        return asked, row_streams.of("elsewhere").choice(_elsewhere(world, asked)) if wanted else None
 
     def golds(self, world: Gazetteer, asked: Question, row_streams: Streams, stratum: Stratum) -> list[Passage]:
         """Write the passages that a question needs."""
@@ -135,14 +137,16 @@ class Rag(Task):
         ranked = ranking(row_streams, stratum, asked.question)
         return Sample("", stratum, index, latent, relevant, asked.question, self.keyed(asked, golds), ranked)
 
-    def near(self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> list[Passage]:
+    def decoy_passages(
+        self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]
+    ) -> list[Passage]:
         """Return the decoys of a row; with the knob ``answer_elsewhere`` off, none of them names the answer."""
         world, wanted = gazetteer(row_streams, stratum.tier), self.decoys(stratum)
         for turn in count():
-            found = list(near_misses(world, row_streams.of("decoys", turn), asked, wanted))
+            decoys = list(near_misses(world, row_streams.of("decoys", turn), asked, wanted))
             free = stratum.knob("answer_elsewhere", ELSEWHERE[0]) or asked.answer in (*asked.about, "")
-            if free or not any(_names(one, asked.answer) for one in found):
-                return found
+            if free or not any(_names(one, asked.answer) for one in decoys):
+                return decoys
         raise AssertionError
 
     def answering_passages(self, world: Gazetteer, asked: Question) -> set[int]:
@@ -186,15 +190,16 @@ class Rag(Task):
         That is whether its first hit is a document that the answer needs, how many passages rank before each of these
         (`ranks`), and how many of the world score at least a quarter of the best (`close`).
         """
-        found, question = index(row_streams, stratum.tier), asked.question
-        scores = found.scores(question)
+        search, question = index(row_streams, stratum.tier), asked.question
+        scores = search.scores(question)
         scores[sorted(self.answering_passages(gazetteer(row_streams, stratum.tier), asked))] = -1
-        near = [
-            found.score(question, f"{one.title} {one.text}") for one in self.near(row_streams, stratum, asked, golds)
+        decoy_scores = [
+            search.score(question, f"{one.title} {one.text}")
+            for one in self.decoy_passages(row_streams, stratum, asked, golds)
         ]
-        needed = [found.score(question, f"{one.title} {one.text}") for one in golds]
-        before = [int((scores >= one).sum()) + sum(other >= one for other in near) for one in needed]
-        best = max(*needed, *near, int(scores.max()))
+        needed = [search.score(question, f"{one.title} {one.text}") for one in golds]
+        before = [int((scores >= one).sum()) + sum(other >= one for other in decoy_scores) for one in needed]
+        best = max(*needed, *decoy_scores, int(scores.max()))
         return {"first_hit": min(before) == 0, "ranks": before, "close": int((4 * scores >= best).sum())}
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -203,11 +208,12 @@ class Rag(Task):
         row_streams, number = self.drawing(stratum, sample.index, row_streams, stratum_streams)
         world, with_title, rng = gazetteer(row_streams, stratum.tier), has_titles(stratum), row_streams.of("scatter")
         asked, elsewhere = self.drawn(stratum, number, row_streams, stratum_streams)
-        near = self.near(row_streams, stratum, asked, self.golds(world, asked, row_streams, stratum))
+        decoys = self.decoy_passages(row_streams, stratum, asked, self.golds(world, asked, row_streams, stratum))
         placed = [
-            Placed.line(said, "relevant", depth) for depth, said in zip(latent["depths"], sample.relevant, strict=True)
+            Placed.line(document_text, "relevant", depth)
+            for depth, document_text in zip(latent["depths"], sample.relevant, strict=True)
         ]
-        placed += [Placed.line(document(one, titled=with_title), "decoy", rng.random()) for one in near]
+        placed += [Placed.line(document(one, titled=with_title), "decoy", rng.random()) for one in decoys]
         out = self.answering_passages(world, asked)
         if elsewhere is not None:
             out.add(elsewhere)
@@ -251,7 +257,7 @@ class Rag(Task):
         return {"relation": (sample.latent["asked"], len(asking_places(self.subtask)))}
 
 
-def _others(world: Gazetteer, asked: Question) -> list[int]:
+def _elsewhere(world: Gazetteer, asked: Question) -> list[int]:
     """Return the passages of a world that contain the answer to a question but are not needed."""
     return [one for one in world.holding.get(asked.answer, ()) if one not in asked.golds]
 
@@ -323,7 +329,9 @@ class Listed(Rag):
         """Write the documents of the things that share the value."""
         return listed(world, row_streams.of("golds"), asked, stratum.complexity, self.decoys(stratum))[0]
 
-    def near(self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> list[Passage]:
+    def decoy_passages(
+        self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]
+    ) -> list[Passage]:
         """Write the decoys, which are drawn together with the things."""
         world = gazetteer(row_streams, stratum.tier)
         return listed(world, row_streams.of("golds"), asked, stratum.complexity, self.decoys(stratum))[1]
@@ -352,12 +360,12 @@ class Listed(Rag):
 @lru_cache(maxsize=2)
 def _together(world: Gazetteer) -> Sequence[tuple[Place, str, tuple[int, ...]]]:
     """Return the values that only two or three things of a world share, with their passages."""
-    found: dict[tuple[Place, str], list[int]] = {}
+    together: dict[tuple[Place, str], list[int]] = {}
     for number, passage in enumerate(world.passages):
         for relation, value in passage.facts.items():
             if (passage.form, relation) in asking_places("list"):
-                found.setdefault(((passage.form, relation), value), []).append(number)
-    return [(place, value, tuple(some)) for (place, value), some in found.items() if len(some) in TOGETHER]
+                together.setdefault(((passage.form, relation), value), []).append(number)
+    return [(place, value, tuple(numbers)) for (place, value), numbers in together.items() if len(numbers) in TOGETHER]
 
 
 class Single(Rag):

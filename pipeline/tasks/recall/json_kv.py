@@ -66,7 +66,7 @@ class JsonKV(Task):
         asked = _draw(rng)
         latent = {
             "depth": grid.depth(stratum, index, stratum_streams),
-            "near": [list(pair) for pair in _near(stratum, asked[side], row_streams.of("near"))],
+            "near": [list(pair) for pair in _near_pairs(stratum, asked[side], row_streams.of("near"))],
             "examples": [list(_draw(rng)) for _ in range(self.shots_of(stratum))],
             "last": list(_draw(rng)),
         }
@@ -88,8 +88,8 @@ class JsonKV(Task):
             tail=(Piece(self._tail(side, sample.question), "question"),),
         )
 
-    def _question(self, side: int, one: str) -> str:
-        return QUESTION.format(**_names(side), one=one)
+    def _question(self, side: int, shown: str) -> str:
+        return QUESTION.format(**_names(side), one=shown)
 
     def _head(self, side: int, examples: Sequence[Sequence[str]]) -> Iterator[Piece]:
         """Yield what precedes the pairs."""
@@ -106,14 +106,14 @@ class JsonKV(Task):
         return (answer(read(text), *question(text)),)
 
     def faults(self, row: Published) -> Iterable[str]:
-        shown = {found.groups() for found in whole_lines(SHOWN, "Example: ", row.text)}
+        shown = {match.groups() for match in whole_lines(SHOWN, "Example: ", row.text)}
         return faults(row, read(row.text), question(row.text), shown)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess, of one among the pairs that begin alike, and of the first line."""
-        near = len(sample.latent["near"])
+        alike = len(sample.latent["near"])
         first = grid.first_line(sample.latent["depth"])
-        return {"uniform": 0.0, "any_near": 1 / (1 + near) if near else 0.0, "first_line": first}
+        return {"uniform": 0.0, "any_near": 1 / (1 + alike) if alike else 0.0, "first_line": first}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         return grid.dealt(sample.latent["depth"], sample.stratum)
@@ -136,7 +136,7 @@ def _draw(rng: Random) -> Pair:
     return draw_uuid(rng), draw_uuid(rng)
 
 
-def _near(stratum: Stratum, shown: str, rng: Random) -> Iterator[Pair]:
+def _near_pairs(stratum: Stratum, shown: str, rng: Random) -> Iterator[Pair]:
     """Yield pairs that begin like the asked one on the side that the question shows."""
     digits = _digits(stratum)
     for _ in range(NEAR if digits else 0):
@@ -154,45 +154,45 @@ def read(text: str) -> Sequence[Pair]:
     body = next(whole_lines(BODY, "JSON object:\n", text), None)
     if not body:
         raise ReadError("the prompt holds no JSON object")
-    found: list[Pair] = json.loads(body[1], object_pairs_hook=list)
-    return found
+    pairs: list[Pair] = json.loads(body[1], object_pairs_hook=list)
+    return pairs
 
 
 def question(text: str) -> tuple[int, str]:
     """Return the side that is asked about (0 for a key, 1 for a value), and the key or value."""
-    asked = [found.groups() for found in whole_lines(ASKED, "Question: ", text)]
+    asked = [match.groups() for match in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
         raise ReadError(f"{len(asked)} questions are asked")
     return SIDES.index(asked[0][0]), asked[0][1]
 
 
-def answer(pairs: Sequence[Pair], side: int, one: str) -> str:
+def answer(pairs: Sequence[Pair], side: int, sought: str) -> str:
     """Return what belongs to a key (side 0) or to a value (side 1).
 
     Raises:
         ReadError: if not exactly one pair has it.
     """
-    answers = [pair[1 - side] for pair in pairs if pair[side] == one]
+    answers = [pair[1 - side] for pair in pairs if pair[side] == sought]
     if len(answers) != 1:
-        raise ReadError(f"{len(answers)} pairs hold {one}")
+        raise ReadError(f"{len(answers)} pairs hold {sought}")
     return answers[0]
 
 
 def faults(
-    row: Published, found: Sequence[Pair], asked: tuple[int, str], examples: AbstractSet[tuple[str | Any, ...]]
+    row: Published, pairs: Sequence[Pair], asked: tuple[int, str], examples: AbstractSet[tuple[str | Any, ...]]
 ) -> Iterator[str]:
     """Yield what is wrong with a row, given its pairs, its question and its examples as read."""
-    (side, one), digits = asked, _digits(row.stratum)
-    if len({*chain.from_iterable(found)}) != 2 * len(found):
+    (side, sought), digits = asked, _digits(row.stratum)
+    if len({*chain.from_iterable(pairs)}) != 2 * len(pairs):
         yield "two keys or values are the same"
     marked = {role: {*row.marked(role)} for role in ROLES}
-    if marked["relevant"] != {_line(pair) for pair in found if pair[side] == one}:
+    if marked["relevant"] != {_line(pair) for pair in pairs if pair[side] == sought}:
         yield "the marked pair is not the asked one"
-    first = [pair for pair in found if pair[side].startswith(one[: min(digits, FIRST)]) and pair[side] != one]
-    alike = [pair for pair in first if stem_of(pair[side], digits) == stem_of(one, digits)]
+    first = [pair for pair in pairs if pair[side].startswith(sought[: min(digits, FIRST)]) and pair[side] != sought]
+    alike = [pair for pair in first if stem_of(pair[side], digits) == stem_of(sought, digits)]
     if digits and (len(alike) < NEAR or not marked["decoy"] <= {*map(_line, alike)}):
         yield f"{len(alike)} pairs begin as the asked one does, but {NEAR} are promised"
     anchors = marked["anchor"]
-    shown = {(pair[side], pair[1 - side]) for pair in found if f'"{pair[0]}": "{pair[1]}",\n' in anchors}
+    shown = {(pair[side], pair[1 - side]) for pair in pairs if f'"{pair[0]}": "{pair[1]}",\n' in anchors}
     if shown != examples:
         yield "the examples are not marked pairs of the object"

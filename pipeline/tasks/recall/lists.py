@@ -66,19 +66,19 @@ def read_list(text: str) -> list[str]:
 
 def parse_question(text: str) -> int:
     """Return how many words are asked for."""
-    asked = [found[1] for found in whole_lines(ASKED, "Question: ", text)]
+    asked = [match[1] for match in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
         raise ReadError(f"{len(asked)} questions are asked")
-    return next(count for count, said in COUNTS.items() if said == asked[0])
+    return next(count for count, word in COUNTS.items() if word == asked[0])
 
 
 def most_frequent(lines: Counter[str], count: int) -> tuple[list[str], int, int]:
     """Return the most frequent words in alphabetical order, and the counts of the last of them and of the next one."""
-    found = lines.most_common(count + 1)
-    last, following = (*(times for _, times in found[count - 1 :]), 0, 0)[:2]
+    most_common = lines.most_common(count + 1)
+    last, following = (*(times for _, times in most_common[count - 1 :]), 0, 0)[:2]
     if last == following:
         raise ReadError(f"no {count} words come more often than all others")
-    return sorted(word for word, _ in found[:count]), last, following
+    return sorted(word for word, _ in most_common[:count]), last, following
 
 
 MOST = 1.25
@@ -135,16 +135,16 @@ class Listed(Task):
 
     def places(self, stratum: Stratum, part: float = 1, *, least: bool = False) -> int:
         """Return how many words a list of a stratum, or a part of one, has in most profiles, or at least."""
-        return int(part * self._room(stratum.length) / self.tokens_per_word[least])
+        return int(part * self._list_tokens(stratum.length) / self.tokens_per_word[least])
 
-    def _room(self, length: int) -> int:
+    def _list_tokens(self, length: int) -> int:
         """Return about how many tokens a list has in prompts of a length, with room for the reply."""
         return length - self.max_new_tokens - self.fixed
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the words that come most often."""
-        every = self.words(row_streams)
-        asked = sorted(every[place] for place in self._places(stratum, row_streams)[: self.count].tolist())
+        vocabulary = self.words(row_streams)
+        asked = sorted(vocabulary[place] for place in self._places(stratum, row_streams)[: self.count].tolist())
         answer = ", ".join(asked)
         question = QUESTION.format(count=COUNTS[self.count])
         relevant = tuple(f"{word}\n" for word in asked)
@@ -162,7 +162,7 @@ class Listed(Task):
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Deal the list, with words that come once as spares."""
         stratum, places = sample.stratum, self._places(sample.stratum, row_streams)
-        spares, others = np.split(places[len(self.weights(stratum)) + self.bursts(stratum).count :], [SPARES])
+        spares, example_places = np.split(places[len(self.weights(stratum)) + self.bursts(stratum).count :], [SPARES])
         usual = self._dealt(stratum, row_streams, places)
 
         def dealt(part: float) -> Indices:
@@ -175,7 +175,7 @@ class Listed(Task):
             Placed.line(line, "relevant", spread(stratum_streams.of("depth", number), stratum.rows, sample.index))
             for number, line in enumerate(sample.relevant)
         ]
-        shown = [self.words(row_streams)[place] for place in others.tolist()]
+        shown = [self.words(row_streams)[place] for place in example_places.tolist()]
         return Layout(
             head=tuple(self._head(stratum, row_streams, shown)),
             placed=tuple(placed),
@@ -184,7 +184,7 @@ class Listed(Task):
                 Given(usual),
                 spares,
                 fitted=fitted,
-                least=int(KEPT * self._room(self.shortest) / self.tokens_per_word[True]),
+                least=int(KEPT * self._list_tokens(self.shortest) / self.tokens_per_word[True]),
             ),
             tail=(Piece(TAIL.format(question=sample.question), "question"),),
         )
@@ -205,9 +205,9 @@ class Listed(Task):
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess, and in longer prompts the score of counting the last 4K tokens alone."""
-        found = super().baselines(sample, key)
+        scores = super().baselines(sample, key)
         cell = replace(sample.stratum, rows=1, blocks=1, full=1, shots=None)
-        return {**found, "last_4k": _last_4k(self, cell)} if cell.length > END_TOKENS else found
+        return {**scores, "last_4k": _last_4k(self, cell)} if cell.length > END_TOKENS else scores
 
     def answers(self, text: str) -> tuple[str, ...]:
         lines = count_words(text)
@@ -223,8 +223,8 @@ class Listed(Task):
             yield "the marked lines are not one of each asked word"
         if not all(map(WORD.fullmatch, lines)):
             yield "a line of the list is not a word"
-        for found in whole_lines(SHOWN, "Example:\n", row.text):
-            shown, answer = found.groups()
+        for match in whole_lines(SHOWN, "Example:\n", row.text):
+            shown, answer = match.groups()
             if answer.split(", ") != most_frequent(Counter(shown.splitlines()), self.count)[0]:
                 yield "the answer of an example is wrong"
 
@@ -297,8 +297,8 @@ class CommonWords(Listed):
         """Return the ratio for each asked word, then one for each other word: as many as come often enough."""
         ratio = int(stratum.knob("ratio", RATIO["ratio"][0]))
         asked = int(ratio * (self.count + BURST * _bursts(stratum, RATIO)))
-        others = self.places(stratum, part, least=True) // LEAST[ratio] - asked
-        return [ratio] * self.count + [1] * min(self.others, others)
+        unasked = self.places(stratum, part, least=True) // LEAST[ratio] - asked
+        return [ratio] * self.count + [1] * min(self.others, unasked)
 
     def bursts(self, stratum: Stratum, part: float = 1) -> Bursts:
         """Return words less than two thirds as frequent as the asked ones, but more frequent in their stretch."""
@@ -353,10 +353,10 @@ def _bursts(stratum: Stratum, knobs: Mapping[str, Sequence[Any]]) -> int:
 @lru_cache(maxsize=2)
 def _coded(world: Streams, size: int, letters: int) -> Sequence[str]:
     rng = world.of("words")
-    found: dict[str, None] = {}
-    while len(found) < size:
-        found["".join(rng.choices(ascii_lowercase, k=letters))] = None
-    return tuple(found)
+    words: dict[str, None] = {}
+    while len(words) < size:
+        words["".join(rng.choices(ascii_lowercase, k=letters))] = None
+    return tuple(words)
 
 
 def make_common(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:

@@ -75,14 +75,14 @@ def draw(
         coded: whether keys are spelled as codes.
     """
     rng, size, degree = streams.of("keys"), grid_size(asked, near), near // 2 + 1
-    grid, others = needles.draw_grid(rng, size, degree, unlike, first)
+    grid, unrelated = needles.draw_grid(rng, size, degree, unlike, first)
     if first is None:
         rng.shuffle(grid)
     rows = rng.sample(range(size), asked) if first is None else [0]
-    found = [grid[0][row] for row in rows]
-    like = [key for step in grid for key in step if key not in found]
+    asked_keys = [grid[0][row] for row in rows]
+    like = [key for step in grid for key in step if key not in asked_keys]
     rng.shuffle(like)
-    return Keys(*([key.spelled(streams, coded=coded) for key in some] for some in (found, like, others)))
+    return Keys(*([key.spelled(streams, coded=coded) for key in group] for group in (asked_keys, like, unrelated)))
 
 
 def draw_uuids(rng: Random, near: int) -> Keys:
@@ -103,8 +103,8 @@ def counts(keys: Keys, values: int) -> list[int]:
 
     Some other keys have as many, and more have half as many.
     """
-    found = [values] * FULL + [max(1, values // 2)] * len(keys.like)
-    return found[: len(keys.all)]
+    sizes = [values] * FULL + [max(1, values // 2)] * len(keys.like)
+    return sizes[: len(keys.all)]
 
 
 def alike(asked: int, near: int, unlike: int, *, uuids: bool, several: bool) -> int:
@@ -194,7 +194,7 @@ class Niah(Task):
     def knobs(self) -> Mapping[str, tuple[Any, ...]]:  # type: ignore[override]
         """The knobs that the form and the haystack leave open."""
         several = {"near": self.near, "distractors": self.distractors, "haystack": self.haystacks}
-        own: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
+        by_form: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
             "one": {**grid.DEPTH, **grid.CROSSED},
             "values": ORDER,
             "keys": {},
@@ -202,7 +202,7 @@ class Niah(Task):
         return {
             **{name: values for name, values in several.items() if len(values) > 1},
             **({"haystack_order": HAYSTACK_ORDER} if self.haystacks[0] in PROSE else {}),
-            **own[self.form],
+            **by_form[self.form],
         }
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
@@ -216,8 +216,8 @@ class Niah(Task):
         each = counts(keys, stratum.complexity) if several else [1] * len(keys.all)
         code, rest = self._things()
         filed = [(code, key) for key, count in zip(keys.all, each, strict=True) for _ in range(count)]
-        others = row_streams.of("others").sample(rest, self._number("distractors", stratum))
-        filed += [(thing, key) for thing in others for key in keys.all]
+        distractors = row_streams.of("others").sample(rest, self._number("distractors", stratum))
+        filed += [(thing, key) for thing in distractors for key in keys.all]
         values = self._values(len(filed), row_streams)
         lines = [self._line(thing, key, value) for (thing, key), value in zip(filed, values, strict=True)]
         answer = ", ".join(self._in_order(values[: stratum.complexity], stratum, index, stratum_streams))

@@ -61,26 +61,26 @@ class Needles:
 
 def read_needles(text: str) -> list[Needle]:
     """Return every needle of a text, in order."""
-    found = columns(text)
-    edges = zip(*map(found.span, range(len(found))), strict=True) if len(found) else ((), ())
-    return list(map(Needle, found.things, found.keys, found.values, *edges))
+    needles = columns(text)
+    edges = zip(*map(needles.span, range(len(needles))), strict=True) if len(needles) else ((), ())
+    return list(map(Needle, needles.things, needles.keys, needles.values, *edges))
 
 
 @PROMPT.cached
 def columns(text: str) -> Needles:
     """Return the needles of a prompt."""
     lines = Lines(text)
-    said = _said(lines.texts)
-    if not any(said):
+    stated = _stated(lines.texts)
+    if not any(stated):
         return Needles(lines)
-    return Needles(lines, list(compress(count(), said)), *zip(*filter(None, said), strict=True))
+    return Needles(lines, list(compress(count(), stated)), *zip(*filter(None, stated), strict=True))
 
 
 @LINES.cached_map
-def _said(line: str) -> tuple[str, ...]:
+def _stated(line: str) -> tuple[str, ...]:
     """Return the thing, key and value that a line without its newline states; empty if it is not a needle."""
-    found = STATED.match(f"{line}\n")
-    return found.groups() if found else ()
+    match = STATED.match(f"{line}\n")
+    return match.groups() if match else ()
 
 
 def parse_question(text: str) -> list[str]:
@@ -95,7 +95,7 @@ def is_ordered(text: str) -> bool:
 
 @PROMPT.cached
 def _asked(text: str) -> tuple[str, str]:
-    asked = [found.groups("") for found in whole_lines(ASKED, "Question: ", text)]
+    asked = [match.groups("") for match in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
         raise ReadError(f"{len(asked)} questions are asked")
     keys, ordered = asked[0]
@@ -132,13 +132,13 @@ class Keys:
     lasts: Counter[str]
 
     @classmethod
-    def of(cls, found: Needles, half: int) -> Keys:
+    def of(cls, needles: Needles, half: int) -> Keys:
         """Return the keys of some needles."""
         values, things = Counter[str](), dict[str, list[str]]()
-        if found.things.count(CODE) == len(found):
-            values.update(found.keys)
+        if needles.things.count(CODE) == len(needles):
+            values.update(needles.keys)
         else:
-            for thing, key in zip(found.things, found.keys, strict=True):
+            for thing, key in zip(needles.things, needles.keys, strict=True):
                 if thing == CODE:
                     values[key] += 1
                 else:
@@ -170,18 +170,20 @@ def solve(text: str, form: str) -> str:
     return answer(columns(text), parse_question(text), form, ordered=is_ordered(text))
 
 
-def answer(found: Needles, asked: Sequence[str], form: str, *, ordered: bool) -> str:
+def answer(needles: Needles, asked: Sequence[str], form: str, *, ordered: bool) -> str:
     """Return the values of some keys as an answer key states them.
 
     Raises:
         ReadError: if a key has no value, or several where one is asked for.
     """
-    values = [[found.values[place] for place in found.places([key])] for key in asked]
-    wrong = [key for key, some in zip(asked, values, strict=True) if not some or (form != "values" and len(some) > 1)]
+    values = [[needles.values[place] for place in needles.places([key])] for key in asked]
+    wrong = [
+        key for key, stated in zip(asked, values, strict=True) if not stated or (form != "values" and len(stated) > 1)
+    ]
     if wrong or (form != "keys" and len(asked) != 1):
         raise ReadError(f"the text does not state what is asked for just once: {wrong or asked}")
     if form != "values":
-        return ", ".join(some[0] for some in values)
+        return ", ".join(stated[0] for stated in values)
     return ", ".join(values[0] if ordered else sorted(values[0]))
 
 
@@ -196,55 +198,55 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
         distractors: how many other things are filed under it.
         alike: how many keys have the form of an asked one.
     """
-    found, asked = columns(row.text), parse_question(row.text)
+    needles, asked = columns(row.text), parse_question(row.text)
     if is_ordered(row.text) != (form == "ordered"):
         yield "the question and the knob do not agree on whether the order of the text counts"
-    yield from needle_faults(row, found, asked, form, near=near, distractors=distractors, alike=alike)
-    yield from _haystack(row, haystack, found)
+    yield from needle_faults(row, needles, asked, form, near=near, distractors=distractors, alike=alike)
+    yield from _haystack(row, haystack, needles)
 
 
 def needle_faults(
-    row: Published, found: Needles, asked: Sequence[str], form: str, *, near: int, distractors: int, alike: int
+    row: Published, needles: Needles, asked: Sequence[str], form: str, *, near: int, distractors: int, alike: int
 ) -> Iterator[str]:
     """Yield what is wrong with a row's needles, given them and its question as read; the rest is as in `faults`."""
-    mine = found.places(asked)
-    yield from _marks(row, found, mine)
-    yield from _uniqueness(found, form, row.text, mine)
+    mine = needles.places(asked)
+    yield from _marks(row, needles, mine)
+    yield from _uniqueness(needles, form, row.text, mine)
     if len(mine) != row.stratum.complexity:
         yield f"{len(mine)} lines answer the question, but {row.stratum.complexity} are promised"
-    keys = Keys.of(found, near // 2)
+    keys = Keys.of(needles, near // 2)
     for key in asked:
-        own = keys.form(key)
-        if len(own.things) != distractors:
-            yield f"{len(own.things)} other things are filed under {key}, but {distractors} are promised"
-        if own.near < near // 2 * 2:
-            yield f"{own.near} keys are near to {key}, but {near} are promised"
-        rivals = sum(1 for _ in islice((one for one in keys.values if keys.form(one) == own), alike))
+        key_form = keys.form(key)
+        if len(key_form.things) != distractors:
+            yield f"{len(key_form.things)} other things are filed under {key}, but {distractors} are promised"
+        if key_form.near < near // 2 * 2:
+            yield f"{key_form.near} keys are near to {key}, but {near} are promised"
+        rivals = sum(1 for _ in islice((one for one in keys.values if keys.form(one) == key_form), alike))
         if rivals < alike:
             yield f"{rivals} keys have the form of {key}, but {alike} are promised"
 
 
-def _marks(row: Published, found: Needles, mine: Sequence[int]) -> Iterator[str]:
+def _marks(row: Published, needles: Needles, mine: Sequence[int]) -> Iterator[str]:
     marked = {role: {*row.spans(role)} for role in ("relevant", "decoy")}
-    if marked["relevant"] != {found.span(place) for place in mine}:
+    if marked["relevant"] != {needles.span(place) for place in mine}:
         yield "the marked lines are not those that answer"
-    numbers = {found.lines.number_of(span) for span in marked["decoy"] - marked["relevant"]}
-    if marked["decoy"] & marked["relevant"] or not numbers.issubset(found.numbers):
+    numbers = {needles.lines.number_of(span) for span in marked["decoy"] - marked["relevant"]}
+    if marked["decoy"] & marked["relevant"] or not numbers.issubset(needles.numbers):
         yield "a marked decoy is not a needle"
 
 
-def _uniqueness(found: Needles, form: str, text: str, mine: Sequence[int]) -> Iterator[str]:
-    if len({*found.values}) != len(found) or any(text.count(found.values[place]) != 1 for place in mine):
+def _uniqueness(needles: Needles, form: str, text: str, mine: Sequence[int]) -> Iterator[str]:
+    if len({*needles.values}) != len(needles) or any(text.count(needles.values[place]) != 1 for place in mine):
         yield "a value stands in two places"
-    keys = {*zip(found.things, found.keys, strict=True)} if {*found.things} != {CODE} else {*found.keys}
-    if form not in ("values", "ordered") and len(keys) != len(found):
+    keys = {*zip(needles.things, needles.keys, strict=True)} if {*needles.things} != {CODE} else {*needles.keys}
+    if form not in ("values", "ordered") and len(keys) != len(needles):
         yield "two lines have the same key"
 
 
-def _haystack(row: Published, haystack: str, found: Needles) -> Iterator[str]:
+def _haystack(row: Published, haystack: str, needles: Needles) -> Iterator[str]:
     start, stop = row.text.find(f"\n{START}") + 1 + len(START), row.text.rfind(f"\n{END}") + 1
     if haystack in ("words", "uuids"):
-        if sum(len(found.lines.texts[number]) + 1 for number in found.numbers) != stop - start:
+        if sum(len(needles.lines.texts[number]) + 1 for number in needles.numbers) != stop - start:
             yield "a line of the list states no access code"
-    elif {*foreign_spans(row.text, start, stop, haystack)} != {found.span(place) for place in range(len(found))}:
+    elif {*foreign_spans(row.text, start, stop, haystack)} != {needles.span(place) for place in range(len(needles))}:
         yield "a line is neither of the haystack nor a needle"

@@ -147,14 +147,14 @@ class InRegister(Niah):
 
 def in_register(plain: Niah) -> Callable[[str, str], InRegister]:
     """Return a factory of the task in the languages of text and question: among needles as it is, or in a register."""
-    given = {each.name: getattr(plain, each.name) for each in fields(Niah)}
-    given["haystacks"] = plain.haystacks[:1] if plain.haystacks[0] in AMONG_NEEDLES else ("register",)
-    given["scorer"] = "plain" if plain.scorer == "exact" else plain.scorer
+    values = {each.name: getattr(plain, each.name) for each in fields(Niah)}
+    values["haystacks"] = plain.haystacks[:1] if plain.haystacks[0] in AMONG_NEEDLES else ("register",)
+    values["scorer"] = "plain" if plain.scorer == "exact" else plain.scorer
 
     def form(text: str, asked: str) -> InRegister:
         (subtask,) = forms_of(plain.subtask, (text,), (asked,))
         changes = sum(language(code).version - 1 for code in {text, asked})
-        return InRegister(**{**given, "subtask": subtask}, text=text, asked=asked, version=Niah.version + changes)
+        return InRegister(**{**values, "subtask": subtask}, text=text, asked=asked, version=Niah.version + changes)
 
     return form
 
@@ -187,8 +187,8 @@ class PairsIn(JsonKV):
         asked = 0, register_solve.asked_key(text)
         return faults(row, register_solve.pairs(text), asked, register_solve.examples(text))
 
-    def _question(self, side: int, one: str) -> str:
-        return self._language.said("asks_pair", key=one)
+    def _question(self, side: int, shown: str) -> str:
+        return self._language.said("asks_pair", key=shown)
 
     def _head(self, side: int, examples: Sequence[Sequence[str]]) -> Iterator[Piece]:
         yield Piece(self._language.said("pairs") + "\n", "instruction")

@@ -35,21 +35,21 @@ def asked(text: str) -> tuple[str, tuple[str, ...]]:
 def columns(text: str) -> Needles:
     """Return the entries of a prompt that have a key; the asked label is called a code, as in English."""
     lines, (label, _) = Lines(text), asked(text)
-    said = _said(lines.texts)
-    if not any(said):
+    stated = _stated(lines.texts)
+    if not any(stated):
         return Needles(lines)
-    labels, keys, values = zip(*filter(None, said), strict=True)
+    labels, keys, values = zip(*filter(None, stated), strict=True)
     things = [CODE if each == label else each for each in labels]
-    return Needles(lines, list(compress(count(), said)), things, keys, values)
+    return Needles(lines, list(compress(count(), stated)), things, keys, values)
 
 
 def entry(line: str) -> tuple[str, ...]:
     """Return the label, key and value of a line; empty if it is not an entry."""
-    found = ENTRY.fullmatch(line)
-    return (found[1], _spelled(found[2]), found[3]) if found else ()
+    match = ENTRY.fullmatch(line)
+    return (match[1], _spelled(match[2]), match[3]) if match else ()
 
 
-_said = LINES.cached_map(entry)
+_stated = LINES.cached_map(entry)
 """`entry` for many lines."""
 
 
@@ -70,18 +70,18 @@ def solve(text: str, form: str) -> str:
 
 def faults(row: Published, haystack: str, form: str, *, near: int, distractors: int, alike: int) -> Iterator[str]:
     """Yield what is wrong with a row, judged by its text and its marks alone; arguments are those of `niah_solve`."""
-    found, (_, keys) = columns(row.text), asked(row.text)
-    yield from needle_faults(row, found, keys, form, near=near, distractors=distractors, alike=alike)
-    dated = list(compress(count(), _is_dated(found.lines.texts)))
-    filler = [found.lines.texts[number] for number in dated]
-    body = sorted([*found.numbers, *dated])
+    needles, (_, keys) = columns(row.text), asked(row.text)
+    yield from needle_faults(row, needles, keys, form, near=near, distractors=distractors, alike=alike)
+    dated = list(compress(count(), _is_dated(needles.lines.texts)))
+    filler = [needles.lines.texts[number] for number in dated]
+    body = sorted([*needles.numbers, *dated])
     if body != list(range(body[0], body[0] + len(body))):
         yield "a line of the register is no entry"
     if len({VALUE.sub("", line) for line in filler}) != len(filler):
         yield "two entries have the same label and day"
     if (haystack == "register") != bool(filler):
         yield "the haystack is not the one that is promised"
-    if not filler and {*found.things} != {CODE}:
+    if not filler and {*needles.things} != {CODE}:
         yield "a line of the list is not of the asked kind"
 
 
@@ -90,7 +90,7 @@ def body_of(text: str) -> tuple[int, int]:
     if body := BODY.search(text):
         return body.start() + len("{\n"), body.end() - len("}\n")
     lines = Lines(text)
-    held = [bool(said) or dated for said, dated in zip(_said(lines.texts), _is_dated(lines.texts), strict=True)]
+    held = [bool(stated) or dated for stated, dated in zip(_stated(lines.texts), _is_dated(lines.texts), strict=True)]
     places = list(compress(count(), held))
     return (lines.span(places[0])[0], lines.span(places[-1])[1]) if places else (0, 0)
 
@@ -105,21 +105,21 @@ def pairs(text: str) -> Sequence[tuple[str, str]]:
     body = BODY.search(text)
     if not body:
         raise ReadError("the prompt holds no JSON object")
-    found: list[tuple[str, str]] = json.loads(body[0], object_pairs_hook=list)
-    return found
+    listed: list[tuple[str, str]] = json.loads(body[0], object_pairs_hook=list)
+    return listed
 
 
 def asked_key(text: str) -> str:
     """Return the key that is asked about."""
-    found = quoted(text)
-    if len(found) != 1 or not re.fullmatch(UUID, found[0]):
-        raise ReadError(f"the question is about {found}, not about one key")
-    return found[0]
+    keys = quoted(text)
+    if len(keys) != 1 or not re.fullmatch(UUID, keys[0]):
+        raise ReadError(f"the question is about {keys}, not about one key")
+    return keys[0]
 
 
 def examples(text: str) -> set[tuple[str, ...]]:
     """Return the example pairs that precede the object."""
     body = BODY.search(text)
     lines = text[: body.start() if body else 0].split("\n")
-    found = (tuple(QUOTED.findall(line)) for line in lines)
-    return {pair for pair in found if len(pair) == 2 and all(re.fullmatch(UUID, each) for each in pair)}
+    quotes = (tuple(QUOTED.findall(line)) for line in lines)
+    return {pair for pair in quotes if len(pair) == 2 and all(re.fullmatch(UUID, each) for each in pair)}

@@ -61,7 +61,7 @@ def draw(row_streams: Streams, complexity: int, operations: str, twins: int) -> 
     holders = [line.name for line in asked if line.value == number]
     needed = _needed(asked, number)
     if rng.random() < 1 / 2:
-        asked, needed = restarted(rng, asked, _other(rng, number)), [place + 1 for place in needed]
+        asked, needed = restarted(rng, asked, _other_number(rng, number)), [place + 1 for place in needed]
     broken = [_twin(rng, variables, operations, number) for variables in take[1 : 1 + twins]]
     others = [_apart(rng, variables, operations, number) for variables in take[1 + twins :]]
     return Drawn(number, [asked, *broken, *others], needed, holders)
@@ -96,7 +96,7 @@ def _needed(chain: Sequence[Line], number: int) -> list[int]:
     for place in range(len(chain) - 1, -1, -1):
         if chain[place].value == number or chain[place].name in wanted:
             needed.append(place)
-            wanted.add(chain[place].given.removeprefix("VAR ").split(" ")[0])
+            wanted.add(chain[place].expression.removeprefix("VAR ").split(" ")[0])
     return needed[::-1]
 
 
@@ -113,7 +113,7 @@ def _apart(rng: Random, variables: Sequence[str], operations: str, number: int) 
             return chain
 
 
-def _other(rng: Random, number: int) -> int:
+def _other_number(rng: Random, number: int) -> int:
     return rng.choice([one for one in rng.sample(NUMBERS, 2) if one != number])
 
 
@@ -258,12 +258,12 @@ def _knob(stratum: Stratum, name: str) -> str | int:
 def _between(rng: Random, size: int, needed: Sequence[int], wanted: Sequence[float]) -> list[float]:
     """Return depths of all lines of the asked chain, in order: as wanted for those needed, in between for the rest."""
     edges = [0.0, *wanted, 1.0]
-    found: list[float] = []
+    line_depths: list[float] = []
     for number, (stop, begin) in enumerate(zip([*needed, size], [-1, *needed], strict=True)):
         low, high = edges[number], edges[number + 1]
-        found += sorted(rng.uniform(low, high) for _ in range(stop - begin - 1))
-        found += wanted[number : number + 1]
-    return found
+        line_depths += sorted(rng.uniform(low, high) for _ in range(stop - begin - 1))
+        line_depths += wanted[number : number + 1]
+    return line_depths
 
 
 def _placed(chain: Sequence[str], depths: Sequence[float], needed: Sequence[int]) -> Iterator[Placed]:
@@ -286,11 +286,11 @@ def _example(row_streams: Streams, shot: int, operations: str) -> str:
     rng = row_streams.of("example", shot)
     sizes = [rng.choice(SHOWN), rng.choice(SHOWN)]
     variables = names(row_streams, row_streams.of("example names", shot), sum(sizes))
-    one = draw_chain(rng, variables[: sizes[0]], operations)
-    other = draw_chain(rng, variables[sizes[0] :], operations)
-    number = rng.choice(one).value
+    first = draw_chain(rng, variables[: sizes[0]], operations)
+    second = draw_chain(rng, variables[sizes[0] :], operations)
+    number = rng.choice(first).value
     order = sorted(rng.sample(range(sum(sizes)), sizes[0]))
-    lines = list(map(iter, (one, other)))
+    lines = list(map(iter, (first, second)))
     text_lines = [f"{next(lines[place not in order])}\n" for place in range(sum(sizes))]
     answer = ", ".join(vt_solve.holders(vt_solve.read_steps("".join(text_lines)), number))
     return text.EXAMPLE.format(lines="".join(text_lines), question=text.QUESTION.format(number=number), answer=answer)

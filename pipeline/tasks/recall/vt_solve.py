@@ -65,8 +65,8 @@ def read_steps(text: str) -> list[Step]:
 @LINES.cached_map
 def _steps(line: str) -> Step | Literal[False]:
     """Return the step that a line states, or False."""
-    one = LINE.match(f"{line}\n")
-    return Step(one[1], one[3] or "", int(one[2] or f"{one[4] or ''}{one[5] or 0}")) if one else False
+    match = LINE.match(f"{line}\n")
+    return Step(match[1], match[3] or "", int(match[2] or f"{match[4] or ''}{match[5] or 0}")) if match else False
 
 
 def run(steps: Iterable[Step]) -> dict[str, int]:
@@ -89,7 +89,7 @@ def holders(steps: Iterable[Step], number: int) -> list[str]:
 
 def parse_question(text: str) -> int:
     """Return the number that is asked for."""
-    asked = [found[1] for found in whole_lines(ASKED, "Question: ", text)]
+    asked = [match[1] for match in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
         raise ReadError(f"{len(asked)} questions are asked")
     return int(asked[0])
@@ -97,10 +97,10 @@ def parse_question(text: str) -> int:
 
 def solve(text: str) -> str:
     """Return the variables that hold the asked number at the end, in the order in which they were last set."""
-    found = _answer(text)
-    if not found:
+    names = _answer(text)
+    if not names:
         raise ReadError(f"no variable holds {parse_question(text)}")
-    return ", ".join(found)
+    return ", ".join(names)
 
 
 @PROMPT.cached
@@ -131,8 +131,8 @@ def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
     hay = {*foreign_spans(row.text, *body(row.text), "noise")} if noise else {*range(len(program.lines.texts))}
     if hay != ({*map(program.span, range(len(steps)))} if noise else {*program.numbers}):
         yield "a line is neither of the program nor of the haystack"
-    for lines, asked, said in (found.groups() for found in whole_lines(SHOWN, "Example:", row.text)):
-        if said.split(", ") != holders(read_steps(lines), int(asked)):
+    for lines, asked, stated in (match.groups() for match in whole_lines(SHOWN, "Example:", row.text)):
+        if stated.split(", ") != holders(read_steps(lines), int(asked)):
             yield "the answer of an example is wrong"
 
 
@@ -151,8 +151,8 @@ def _component(steps: Sequence[Step], answer: Sequence[str]) -> list[int]:
 def _matters(chain: Sequence[Step], step: Step, number: int) -> bool:
     """Return whether the answer changes without a line, and without those that can then not run."""
     known, without = set[str](), list[Step]()
-    for one in chain:
-        if one is not step and (not one.source or one.source in known):
-            without.append(one)
-            known.add(one.name)
+    for each in chain:
+        if each is not step and (not each.source or each.source in known):
+            without.append(each)
+            known.add(each.name)
     return {*holders(without, number)} != {*holders(chain, number)}

@@ -36,15 +36,15 @@ def search_hits(
     out: Iterable[int],
 ) -> Mapping[str, Any]:
     """Return the documents that a search for the question ranks first (`hits`; those of the world are ``0``)."""
-    found = haystack.index(row_streams, stratum.tier)
-    scores = found.scores(asked.question)
+    search = haystack.index(row_streams, stratum.tier)
+    scores = search.scores(asked.question)
     scores[sorted(out)] = -1
-    others = [(int(score), OTHER) for score in np.sort(scores)[::-1][:CUT]]
-    own_scores = [
-        (found.score(asked.question, f"{one.title} {one.text}"), number)
+    world_scores = [(int(score), OTHER) for score in np.sort(scores)[::-1][:CUT]]
+    document_scores = [
+        (search.score(asked.question, f"{one.title} {one.text}"), number)
         for (one, _), number in zip(graded, numbers, strict=False)
     ]
-    return {"hits": [number for _, number in sorted([*others, *own_scores], reverse=True)[:CUT]]}
+    return {"hits": [number for _, number in sorted([*world_scores, *document_scores], reverse=True)[:CUT]]}
 
 
 def baselines(sample: Sample, key: Key) -> dict[str, float]:
@@ -52,13 +52,13 @@ def baselines(sample: Sample, key: Key) -> dict[str, float]:
     worth, places, ideal = _gains(key)
     known = guesses(key, sample.stratum.length)
     bm25 = ndcg(_row(key), " > ".join(one.rjust(5, OTHER) for one in sample.latent["hits"])) or 0.0
-    found = {"uniform": known["uniform"], "bm25": bm25, "unordered": known["unordered"]}
+    scores = {"uniform": known["uniform"], "bm25": bm25, "unordered": known["unordered"]}
     if not sample.latent["scale"]:
         meeting = sum(worth) / CONDITIONS
         mean = sum(gain * gain for gain in worth) / CONDITIONS / meeting
         full = min(CUT, round(meeting))
-        found["one_condition"] = mean * fsum(places[:full]) / ideal
-    return {name: round(value, 6) for name, value in found.items()}
+        scores["one_condition"] = mean * fsum(places[:full]) / ideal
+    return {name: round(value, 6) for name, value in scores.items()}
 
 
 def guesses(key: Key, length: int) -> dict[str, float]:

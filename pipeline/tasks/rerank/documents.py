@@ -162,18 +162,18 @@ class DocumentWriter:
         """Yield the spots in which a document of a form can name a value."""
         slot, coloured = slot_of(form, relation), sum(spot == COLOUR + slot_of(form, relation) for spot in taken)
         stated, same_form = [one for one in form.relations if one.name in gone], form.name == self._asked.form
-        if self._room(form, slot, stated) > coloured and self._alive(form, era, value):
+        if self._usable(form, slot, stated) > coloured and self._alive(form, era, value):
             yield COLOUR + slot
-        for one in form.relations:
-            same = same_form and one.name == relation.name
-            if one.type != relation.type or one.type == "year" or one.of or one.name in gone or same:
+        for role in form.relations:
+            same = same_form and role.name == relation.name
+            if role.type != relation.type or role.type == "year" or role.of or role.name in gone or same:
                 continue
-            if one.name == "heir" and same_form and relation.name in gone:  # nobody succeeds themselves
+            if role.name == "heir" and same_form and relation.name in gone:  # nobody succeeds themselves
                 continue
-            once = f"{form.name}.{one.name}" in ONCE and self._used[form.name, one.name, value]
-            soonest, latest = bounds(self._world, form, one, value) or (era, era)
-            if not once and soonest <= era <= latest and self._room(form, slot, [*stated, one]) >= coloured:
-                yield one.name
+            once = f"{form.name}.{role.name}" in ONCE and self._used[form.name, role.name, value]
+            soonest, latest = bounds(self._world, form, role, value) or (era, era)
+            if not once and soonest <= era <= latest and self._usable(form, slot, [*stated, role]) >= coloured:
+                yield role.name
 
     def _alive(self, form: Form, era: int, value: str) -> bool:
         """Return whether what a value names existed when a thing of a form and a year did; words always do."""
@@ -182,7 +182,7 @@ class DocumentWriter:
         return not thing or soonest <= era - thing.era <= latest
 
     @staticmethod
-    def _room(form: Form, slot: str, stated: Sequence[Relation]) -> int:
-        """Return how many sentences of color name what fills a slot and contradict nothing that is stated."""
-        asides = {said for one in stated for said in one.asides}
-        return sum(said not in asides for said in naming(form.name, slot))
+    def _usable(form: Form, slot: str, stated: Sequence[Relation]) -> int:
+        """Return how many sentences of colour name what fills a slot and contradict nothing that is stated."""
+        asides = {aside for one in stated for aside in one.asides}
+        return sum(sentence not in asides for sentence in naming(form.name, slot))

@@ -19,7 +19,7 @@ WINDOW = 30
 LEAST, LEAST_IN_ORDER = 8, 24
 """A question whose conditions leave fewer years is redrawn: things in an order may each need a year of their own."""
 SENTENCES, KINDS = 2, 4
-"""The fewest sentences of color, and other forms of documents, that can name a value."""
+"""The fewest sentences of colour, and other forms of documents, that can name a value."""
 TRIES = 2000
 REST = {4: "three", 10: "nine"}
 """How many come after the first, by how many are asked for."""
@@ -57,12 +57,12 @@ Scale = tuple[str, str, str]
 @cache
 def scales() -> dict[Scale, str]:
     """Return what things can be put in order by, with the words for the first one."""
-    found = {}
+    wordings = {}
     for line in pool("rerank/orders"):
-        place, mark, said = line.split(" ", 2)
+        place, mark, wording = line.split(" ", 2)
         form, _, relation = place.partition(".")
-        found[form, relation, mark] = said
-    return found
+        wordings[form, relation, mark] = wording
+    return wordings
 
 
 @cache
@@ -74,13 +74,13 @@ def conditions(form: str) -> tuple[str, ...]:
     return tuple(one.name for one in forms()[form].relations if _shared(forms()[form], one))
 
 
-def _shared(form: Form, one: Relation) -> bool:
-    out = f"{form.name}.{one.name}" in ONCE | LOOSE or one.type == "number"
-    if out or one.of or one.later or one is form.lead or not one.lines["~"]:
+def _shared(form: Form, relation: Relation) -> bool:
+    out = f"{form.name}.{relation.name}" in ONCE | LOOSE or relation.type == "number"
+    if out or relation.of or relation.later or relation is form.lead or not relation.lines["~"]:
         return False
-    titled = one.type == "town" and form.kind in QUALIFIED
-    others = sum(bool(naming(other.name, one.type)) for other in forms().values() if other.kind != form.kind)
-    return not titled and len(naming(form.name, slot_of(form, one))) >= SENTENCES and others >= KINDS
+    titled = relation.type == "town" and form.kind in QUALIFIED
+    other_kinds = sum(bool(naming(other.name, relation.type)) for other in forms().values() if other.kind != form.kind)
+    return not titled and len(naming(form.name, slot_of(form, relation))) >= SENTENCES and other_kinds >= KINDS
 
 
 @cache
@@ -98,12 +98,12 @@ def ask_conditions(world: Gazetteer, rng: Random, form: str) -> Question:
             value = world.cast.value(rng, thing, forms()[form].relation(name), facts) if name not in facts else None
             facts.update({name: value} if value else {})
         if all(name in facts for name in names):
-            given = tuple((name, facts[name]) for name in rng.sample(names, CONDITIONS))
-            years = _years(world, forms()[form], thing, given, LEAST)
-            if years and _apart([value for _, value in given]):
-                one, two, three = (_predicate(rng, forms()[form], *each) for each in given)
+            chosen = tuple((name, facts[name]) for name in rng.sample(names, CONDITIONS))
+            years = _years(world, forms()[form], thing, chosen, LEAST)
+            if years and _apart([value for _, value in chosen]):
+                one, two, three = (_predicate(rng, forms()[form], *each) for each in chosen)
                 question = f"{_which(forms()[form])} {one}, {two}, and {three}?"
-                return Question(question, form, given, years)
+                return Question(question, form, chosen, years)
     raise ValueError(f"the world holds no question about {form}")
 
 
@@ -115,14 +115,14 @@ def ask_order(world: Gazetteer, rng: Random, scale: Scale, count: int) -> Questi
     for thing, facts in _things(world, rng, name):
         condition = rng.choice(known)
         if condition in facts:
-            given = ((condition, facts[condition]),)
-            years = _years(world, form, thing, given, LEAST_IN_ORDER)
+            chosen = ((condition, facts[condition]),)
+            years = _years(world, form, thing, chosen, LEAST_IN_ORDER)
             if years:
-                said = _predicate(rng, form, *given[0])
+                predicate = _predicate(rng, form, *chosen[0])
                 that = "who" if form.kind == "person" else "that"
-                first = f"Which {form.noun} {that} {said} {scales()[scale]}"
+                first = f"Which {form.noun} {that} {predicate} {scales()[scale]}"
                 question = f"{first}, and which {REST[count]} come next in that order?"
-                return Question(question, name, given, years, relation, mark == ">")
+                return Question(question, name, chosen, years, relation, mark == ">")
     raise ValueError(f"the world holds no question about {name}.{relation}")
 
 
@@ -146,7 +146,7 @@ def _apart(values: Sequence[str]) -> bool:
 
 
 def _years(
-    world: Gazetteer, form: Form, thing: Thing, given: Sequence[tuple[str, str]], least: int
+    world: Gazetteer, form: Form, thing: Thing, conditions: Sequence[tuple[str, str]], least: int
 ) -> tuple[int, int] | None:
     """Return the years between which things can meet conditions as one does, or None if they are too few.
 
@@ -157,7 +157,7 @@ def _years(
     era = era_of(form)
     if era and era.span:
         first, last = max(first, era.span[0]), min(last, era.span[1])
-    for name, value in given:
+    for name, value in conditions:
         relation = form.relation(name)
         if relation is era:
             soonest, latest = since(form)
@@ -165,7 +165,7 @@ def _years(
         elif known := bounds(world, form, relation, value):
             begun, (soonest, latest) = world.thing(value).era, together(form.kind, relation.type)
             first, last = max(first, known[0], begun + soonest), min(last, known[1], begun + latest)
-    return (first, last) if last - first >= least and _of_one_time(world, [value for _, value in given]) else None
+    return (first, last) if last - first >= least and _of_one_time(world, [value for _, value in conditions]) else None
 
 
 WORK = "mill"

@@ -50,10 +50,10 @@ class Wanted:
 
 def wanted(asked: str) -> Wanted:
     """Return what a question asks."""
-    found = list(_ordered(asked)) or list(_graded(asked))
-    if len(found) != 1:
-        raise ReadError(f"{len(found)} readings of the question {asked!r}")
-    return found[0]
+    readings = list(_ordered(asked)) or list(_graded(asked))
+    if len(readings) != 1:
+        raise ReadError(f"{len(readings)} readings of the question {asked!r}")
+    return readings[0]
 
 
 def _graded(asked: str) -> Iterator[Wanted]:
@@ -68,17 +68,17 @@ def _graded(asked: str) -> Iterator[Wanted]:
 
 def _ordered(asked: str) -> Iterator[Wanted]:
     match = ORDERED.fullmatch(asked)
-    for form, relation, mark, said in LINE.findall(pool_text("rerank/orders")) if match else ():
-        if match and forms()[form].noun == match["noun"] and match["said"].endswith(f" {said}"):
-            for one in _meanings(form, match["said"][: -len(said) - 1]):
-                yield Wanted(form, dict([one]), relation, 1 if mark == "<" else -1, NUMBERS[match["more"]] + 1)
+    for form, relation, mark, wording in LINE.findall(pool_text("rerank/orders")) if match else ():
+        if match and forms()[form].noun == match["noun"] and match["said"].endswith(f" {wording}"):
+            for meaning in _meanings(form, match["said"][: -len(wording) - 1]):
+                yield Wanted(form, dict([meaning]), relation, 1 if mark == "<" else -1, NUMBERS[match["more"]] + 1)
 
 
 def _meanings(form: str, phrase: str) -> Iterator[tuple[str, str]]:
     """Yield what a phrase says of a thing of a form: a relation and its value."""
     for relation, pattern in _phrases(form):
-        if found := pattern.fullmatch(phrase):
-            yield relation, plain(found["value"])
+        if match := pattern.fullmatch(phrase):
+            yield relation, plain(match["value"])
 
 
 @cache
@@ -88,7 +88,7 @@ def _nouns() -> list[tuple[str, str]]:
 
 @cache
 def _phrases(form: str) -> list[tuple[str, re.Pattern[str]]]:
-    return [(relation.name, reader(said)) for relation in forms()[form].relations for said in relation.lines["~"]]
+    return [(relation.name, reader(wording)) for relation in forms()[form].relations for wording in relation.lines["~"]]
 
 
 def worths(entries: Sequence[Entry], what: Wanted) -> dict[str, int]:
@@ -132,27 +132,30 @@ BELOW = 4
 
 def faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row."""
-    found, asked = read(row.text), question(row.text)
+    entries, asked = read(row.text), question(row.text)
     what = wanted(asked)
-    worth = worths(found, what)
+    worth = worths(entries, what)
     if asked != row.question:
         yield f"the prompt asks {asked!r}"
-    yield from _double_faults(found)
+    yield from _double_faults(entries)
     yield from _grade_faults(row, what, worth)
-    yield from _mark_faults(row, found, worth)
-    yield from _needed_faults(found, what, worth)
+    yield from _mark_faults(row, entries, worth)
+    yield from _needed_faults(entries, what, worth)
     if row.stratum.knob("decoys", True):
-        yield from _decoy_faults(found, what)
+        yield from _decoy_faults(entries, what)
     yield from _example_faults(row)
 
 
-def _double_faults(found: Sequence[Entry]) -> Iterator[str]:
+def _double_faults(entries: Sequence[Entry]) -> Iterator[str]:
     """Check that no two documents share form and name, and that each has its own number."""
-    for what, keys in (("name", [(one.form.name, one.name) for one in found]), ("number", [one.id for one in found])):
+    for what, keys in (
+        ("name", [(one.form.name, one.name) for one in entries]),
+        ("number", [one.id for one in entries]),
+    ):
         twice = [key for key, times in Counter(keys).items() if times > 1]
         if twice:
             yield f"two documents have the {what} {twice[0]!r}"
-    if not all(one.id for one in found):
+    if not all(one.id for one in entries):
         yield "a document has no number"
 
 
@@ -165,41 +168,41 @@ def _grade_faults(row: Published, what: Wanted, worth: dict[str, int]) -> Iterat
         yield f"{dict(times)} documents of each worth, of {size}"
 
 
-def _mark_faults(row: Published, found: Sequence[Entry], worth: dict[str, int]) -> Iterator[str]:
+def _mark_faults(row: Published, entries: Sequence[Entry], worth: dict[str, int]) -> Iterator[str]:
     """Check that documents marked as relevant are those worth something, and that decoys are others."""
-    places = {one.start: one for one in found}
+    places = {one.start: one for one in entries}
     marked: dict[str, set[str]] = {"relevant": set(), "decoy": set()}
     for needle in row.needles:
-        one = places.get(needle.char_start)
-        if needle.role in marked and (one is None or one.end != needle.char_end):
+        entry = places.get(needle.char_start)
+        if needle.role in marked and (entry is None or entry.end != needle.char_end):
             yield f"the mark at character {needle.char_start} is not a document"
-        elif needle.role in marked and one is not None:
-            marked[needle.role].add(one.id)
+        elif needle.role in marked and entry is not None:
+            marked[needle.role].add(entry.id)
     if marked["relevant"] != {*worth}:
         yield "the documents marked as relevant are not those that are worth something"
     if marked["decoy"] & {*worth}:
         yield "a document marked as a decoy is worth something"
 
 
-def _needed_faults(found: Sequence[Entry], what: Wanted, worth: dict[str, int]) -> Iterator[str]:
+def _needed_faults(entries: Sequence[Entry], what: Wanted, worth: dict[str, int]) -> Iterator[str]:
     """Check that every condition matters, and that the documents that matter are those worth something."""
-    found = [one for one in found if one.form.name == what.form]
+    entries = [one for one in entries if one.form.name == what.form]
     for name in what.values:
         fewer = {one: value for one, value in what.values.items() if one != name}
-        if fewer and worths(found, replace(what, values=fewer)) == worth:
+        if fewer and worths(entries, replace(what, values=fewer)) == worth:
             yield f"the ranking is the same without the condition on the {name}"
-    met, right = meeting(found, what), ranked(worth)
-    for one, _ in met:
-        same = ranked(graded([each for each in met if each[0] is not one], what)) == right
-        if same == (one.id in worth):
-            yield f"document {one.id} {'does not matter' if same else 'matters'}"
+    met, right = meeting(entries, what), ranked(worth)
+    for entry, _ in met:
+        same = ranked(graded([each for each in met if each[0] is not entry], what)) == right
+        if same == (entry.id in worth):
+            yield f"document {entry.id} {'does not matter' if same else 'matters'}"
     if what.scale and len(met) != len(worth) + BELOW:
         yield f"{len(met) - len(worth)} documents meet the condition below the first ten"
 
 
-def _decoy_faults(found: Sequence[Entry], what: Wanted) -> Iterator[str]:
+def _decoy_faults(entries: Sequence[Entry], what: Wanted) -> Iterator[str]:
     """Check that enough documents have each value in other roles, for those in which it meets its condition."""
-    texts = [(one, one.text.lower()) for one in found]
+    texts = [(one, one.text.lower()) for one in entries]
     for name, value in what.values.items():
         sought = value.lower()
         holding = [one for one, text in texts if sought in text and contains_words(value, one.text)]

@@ -86,11 +86,11 @@ class Rerank(Task):
         examples = [
             self.shown(world, row_streams.of("shown", number), asked, taken) for number in range(self.shots_of(stratum))
         ]
-        every = [*graded, *(one for _, some in examples for one in some)]
-        numbers = fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), len(every))
+        all_documents = [*graded, *(one for _, group in examples for one in group)]
+        numbers = fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), len(all_documents))
         worth = dict(zip(numbers, (value for _, value in graded), strict=False))
         key = text.key_of(worth)
-        shown = list(_told(examples, numbers[len(graded) :]))
+        shown = list(_demonstrations(examples, numbers[len(graded) :]))
         latent = {
             "asked": asked.form,
             "conditions": [list(each) for each in asked.conditions],
@@ -100,7 +100,7 @@ class Rerank(Task):
             "shown": shown,
             **chance.search_hits(row_streams, stratum, asked, graded, numbers, meeting_passages(world, asked)),
         }
-        texts = tuple(numbered(one, number) for (one, _), number in zip(every, numbers, strict=True))
+        texts = tuple(numbered(one, number) for (one, _), number in zip(all_documents, numbers, strict=True))
         return Sample(
             "",
             stratum,
@@ -116,13 +116,14 @@ class Rerank(Task):
         """Put the documents worth something at their depths, and others anywhere."""
         stratum, latent, rng = sample.stratum, sample.latent, row_streams.of("scatter")
         world, size = gazetteer(row_streams, stratum.tier), stratum.complexity
-        given = tuple((name, value) for name, value in latent["conditions"])
-        asked = Question(sample.question, latent["asked"], given, (0, 0))
+        conditions = tuple((name, value) for name, value in latent["conditions"])
+        asked = Question(sample.question, latent["asked"], conditions, (0, 0))
         written = sample.relevant[: latent["documents"]]
         placed = [
-            Placed.line(said, "relevant", depth) for said, depth in zip(written[:size], latent["depths"], strict=True)
+            Placed.line(document, "relevant", depth)
+            for document, depth in zip(written[:size], latent["depths"], strict=True)
         ]
-        placed += [Placed.line(said, "decoy", rng.random()) for said in written[size:]]
+        placed += [Placed.line(document, "decoy", rng.random()) for document in written[size:]]
         pool = haystack.numbered_spec(stratum.tier).name
         gone = meeting_passages(world, asked)
         filler = haystack.filler(row_streams, stratum, sample.ranking, gone, shuffled=True, pool=pool)
@@ -164,12 +165,14 @@ def meeting_passages(world: Gazetteer, asked: Question) -> set[int]:
     }
 
 
-def _told(examples: Sequence[tuple[str, Sequence[Graded]]], numbers: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _demonstrations(
+    examples: Sequence[tuple[str, Sequence[Graded]]], numbers: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     """Yield the questions of demonstrations with their answers and how many documents they have."""
     left = iter(numbers)
-    for question, some in examples:
-        worth = {next(left): value for _, value in some}
-        yield {"question": question, "answer": text.key_of(worth).target, "documents": len(some)}
+    for question, documents in examples:
+        worth = {next(left): value for _, value in documents}
+        yield {"question": question, "answer": text.key_of(worth).target, "documents": len(documents)}
 
 
 DECOYS = {10: (10, 8), 30: (18, 18)}
@@ -218,28 +221,28 @@ class Conditions(Rerank):
     def written(self, writer: DocumentWriter, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
         """Write equally many documents of each grade, with conditions missed in turn, and decoys."""
         wanted, decoys = stratum.complexity, bool(stratum.knob("decoys", True))
-        names, found = [name for name, _ in asked.conditions], list[Graded]()
+        names, graded = [name for name, _ in asked.conditions], list[Graded]()
         for number in range(wanted):
             grade, turn = CONDITIONS - number % CONDITIONS, number // CONDITIONS
             first = turn if grade > 1 else turn + 2
             met = [names[(first + place) % CONDITIONS] for place in range(grade)]
-            found.append((writer.same_kind(met, named=decoys), grade))
+            graded.append((writer.same_kind(met, named=decoys), grade))
         alike, others = DECOYS[wanted] if decoys else (0, 0)
-        found += [(writer.same_kind([]), 0) for _ in range(alike)]
-        found += [(writer.other_kind(), 0) for _ in range(others)]
-        while decoys and not _named_otherwise(asked, found):
-            found.append((writer.other_kind(), 0))
-        return found
+        graded += [(writer.same_kind([]), 0) for _ in range(alike)]
+        graded += [(writer.other_kind(), 0) for _ in range(others)]
+        while decoys and not _named_otherwise(asked, graded):
+            graded.append((writer.other_kind(), 0))
+        return graded
 
     def shown(self, world: Gazetteer, rng: Random, asked: Question, taken: set[str]) -> tuple[str, list[Graded]]:
         """Draw three conditions on things of another form, and write six documents."""
         form = rng.choice([one for one in asked_forms() if forms()[one].kind != forms()[asked.form].kind])
         other = ask_conditions(world, rng, form)
         writer, names = DocumentWriter(world, rng, other, taken), [name for name, _ in other.conditions]
-        found = [(writer.same_kind(rng.sample(names, grade)), grade) for grade in SHOWN]
-        found += [(writer.same_kind([]), 0), (writer.other_kind(), 0)]
-        rng.shuffle(found)
-        return other.question, found
+        graded = [(writer.same_kind(rng.sample(names, grade)), grade) for grade in SHOWN]
+        graded += [(writer.same_kind([]), 0), (writer.other_kind(), 0)]
+        rng.shuffle(graded)
+        return other.question, graded
 
     def golden_stratum(self, complexity: int) -> Stratum:
         """Return a stratum of one row, at the shortest length that fits the documents written for it."""
@@ -250,10 +253,10 @@ class Conditions(Rerank):
         return {"form": (sample.latent["asked"], len(asked_forms()))}
 
 
-def _named_otherwise(asked: Question, found: Sequence[Graded]) -> bool:
+def _named_otherwise(asked: Question, graded: Sequence[Graded]) -> bool:
     """Return whether each value occurs in other roles in twice as many documents as where it meets its condition."""
     for name, value in asked.conditions:
-        holding = [one for one, _ in found if contains_words(value, one.text)]
+        holding = [one for one, _ in graded if contains_words(value, one.text)]
         meeting = sum(one.form == asked.form and one.facts.get(name) == value for one in holding)
         if len(holding) < 3 * meeting:
             return False
@@ -290,12 +293,12 @@ class Order(Rerank):
         """Write the first ten, others that meet the condition, and decoys with numbers better than most."""
         numbers = _numbers(rng, asked, FIRST + BELOW)
         ((name, _),) = asked.conditions
-        found = [(writer.same_kind([name], number=number), max(0, FIRST - at)) for at, number in enumerate(numbers)]
+        graded = [(writer.same_kind([name], number=number), max(0, FIRST - at)) for at, number in enumerate(numbers)]
         if not stratum.knob("decoys", True):
-            return found
+            return graded
         good = sorted((numbers[GOOD - 1], _span(asked)[asked.largest]))
-        found += [(writer.same_kind([], number=rng.randint(*good)), 0) for _ in range(DECOYS_IN_ORDER[0])]
-        return found + [(writer.other_kind(), 0) for _ in range(DECOYS_IN_ORDER[1])]
+        graded += [(writer.same_kind([], number=rng.randint(*good)), 0) for _ in range(DECOYS_IN_ORDER[0])]
+        return graded + [(writer.other_kind(), 0) for _ in range(DECOYS_IN_ORDER[1])]
 
     def shown(self, world: Gazetteer, rng: Random, asked: Question, taken: set[str]) -> tuple[str, list[Graded]]:
         """Draw an order of things of another form, and write six documents."""
@@ -303,10 +306,10 @@ class Order(Rerank):
         other = ask_order(world, rng, scale, SHOWN_IN_ORDER)
         writer, ((name, _),) = DocumentWriter(world, rng, other, taken), other.conditions
         numbers = _numbers(rng, other, SHOWN_IN_ORDER)
-        found = [(writer.same_kind([name], number=number), SHOWN_IN_ORDER - at) for at, number in enumerate(numbers)]
-        found += [(writer.same_kind([], number=rng.choice(numbers)), 0), (writer.other_kind(), 0)]
-        rng.shuffle(found)
-        return other.question, found
+        graded = [(writer.same_kind([name], number=number), SHOWN_IN_ORDER - at) for at, number in enumerate(numbers)]
+        graded += [(writer.same_kind([], number=rng.choice(numbers)), 0), (writer.other_kind(), 0)]
+        rng.shuffle(graded)
+        return other.question, graded
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the form of the documents asked for, and what puts them in order."""

@@ -51,7 +51,7 @@ class Question:
 class Annals:
     """Entries as read, and the number of each by its start."""
 
-    found: Sequence[Line]
+    lines: Sequence[Line]
     numbers: dict[int, str]
 
 
@@ -62,49 +62,51 @@ def read(text: str) -> Annals:
     if start < len(BODY) or end <= start:
         raise ReadError("the prompt has no annals")
     lines = Lines(text, start, end)
-    found = [(number, Line(*lines.span(at), day, said)) for at, (number, day, said) in enumerate(_entries(lines.texts))]
-    return Annals([line for _, line in found], {line.start: number for number, line in found})
+    numbered = [
+        (number, Line(*lines.span(at), day, entry)) for at, (number, day, entry) in enumerate(_entries(lines.texts))
+    ]
+    return Annals([line for _, line in numbered], {line.start: number for number, line in numbered})
 
 
 @LINES.cached_map
 def _entries(line: str) -> tuple[str, int, str]:
     """Return the number of an entry, its day, and the text after the date."""
-    found = LINE.fullmatch(line)
-    if not found:
+    match = LINE.fullmatch(line)
+    if not match:
         raise ReadError(f"no entry: {line[:80]!r}")
-    return found[1], day_of(found[2], found[3], found[4]), found[5]
+    return match[1], day_of(match[2], match[3], match[4]), match[5]
 
 
 def question_of(text: str) -> str:
     """Return the question at the end of a prompt."""
-    found = QUESTION.search(text, max(0, text.rfind("\nQuestion: ")))
-    if not found:
+    match = QUESTION.search(text, max(0, text.rfind("\nQuestion: ")))
+    if not match:
         raise ReadError("the prompt does not end in a question")
-    return found[1]
+    return match[1]
 
 
 def parse_question(question: str) -> Question:
     """Return what a question asks for."""
-    found = ASKED.fullmatch(question)
-    if not found or not set(found.groups()[2:]) <= set(PHRASES):
+    match = ASKED.fullmatch(question)
+    if not match or not set(match.groups()[2:]) <= set(PHRASES):
         raise ReadError(f"no question about a property: {question!r}")
-    return Question(found[1], day_of("31", "December", found[2]), frozenset(PHRASES[one] for one in found.groups()[2:]))
+    return Question(match[1], day_of("31", "December", match[2]), frozenset(PHRASES[one] for one in match.groups()[2:]))
 
 
 @PROMPT.cached
-def told_in(text: str, prop: str) -> list[Event]:
+def events_in(text: str, prop: str) -> list[Event]:
     """Return all that a prompt states about a property; the last prompt and property are cached."""
-    return told_of(read(text).found, prop)
+    return events_of(read(text).lines, prop)
 
 
-def told_of(found: Sequence[Line], prop: str) -> list[Event]:
+def events_of(lines: Sequence[Line], prop: str) -> list[Event]:
     """Return all that is stated about a property."""
-    return history(found, prop)
+    return history(lines, prop)
 
 
-def points(told: Sequence[Event], what: Question) -> list[Event]:
+def points(events: Sequence[Event], what: Question) -> list[Event]:
     """Return the events that belong in a summary, in order."""
-    before = [event for event in told if event.line.day <= what.last]
+    before = [event for event in events if event.line.day <= what.last]
     left = valid_sales([event for event in before if event.kind in OWNERSHIP_KINDS])
     deeds = [event for event in before if event.kind in what.kinds and event.kind not in OWNERSHIP_KINDS]
     return sorted([*left, *deeds], key=lambda event: event.line.start)
@@ -119,13 +121,13 @@ def person_and_year(event: Event) -> tuple[str, int] | None:
 def summed_up(text: str) -> tuple[dict[Named, list[str]], list[Named]]:
     """Return the key points of a prompt with the numbers of their entries, and the other people named."""
     annals, what = read(text), parse_question(question_of(text))
-    told = told_in(text, what.prop)
-    right = points(told, what)
-    found = {one: [annals.numbers[event.line.start]] for event in right if (one := person_and_year(event))}
-    if not found:
+    events = events_in(text, what.prop)
+    right = points(events, what)
+    key_points = {one: [annals.numbers[event.line.start]] for event in right if (one := person_and_year(event))}
+    if not key_points:
         raise ReadError(f"nothing of {what.prop} belongs in a summary")
-    others = [one for event in told if event not in right and (one := person_and_year(event))]
-    return found, others
+    others = [one for event in events if event not in right and (one := person_and_year(event))]
+    return key_points, others
 
 
 VAIN = ("bid", "plea")
@@ -136,31 +138,31 @@ NEAR = {5: (5, 1, 1), 10: (10, 2, 2), 20: (20, 4, 4)}
 def faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row."""
     annals, what = read(row.text), parse_question(row.question)
-    told = told_in(row.text, what.prop)
-    right = points(told, what)
+    events = events_in(row.text, what.prop)
+    right = points(events, what)
     yield from _body_faults(row, annals)
     if len(right) != row.stratum.complexity:
         yield f"{len(right)} key points, not {row.stratum.complexity}"
     if {event.kind for event in right} != what.kinds:
         yield "the key points are not of all kinds that are asked for"
-    needed = [event for at, event in enumerate(told) if _matters(told, at, what, right)]
+    needed = [event for at, event in enumerate(events) if _matters(events, at, what, right)]
     if row.spans("relevant") != spans([event.line for event in needed]):
         yield "the entries marked as relevant are not those that decide what belongs in the summary"
-    yield from _near_faults(row, told, right, what)
-    near = told_of(annals.found, twin := str(row.metadata["latent"]["twin"]))
+    yield from _left_out_faults(row, events, right, what)
+    twin_events = events_of(annals.lines, twin := str(row.metadata["latent"]["twin"]))
     if not set(what.prop.split(" ")[1:]) & set(twin.split(" ")[1:]):
         yield f"{twin} shares no word with {what.prop}"
-    if _sorts(near, what) != _sorts(told, what):
-        yield f"{twin} has other entries than {what.prop}: {_sorts(near, what)}, {_sorts(told, what)}"
-    if row.spans("relevant", "decoy") != spans([event.line for event in (*told, *near)]):
+    if _sorts(twin_events, what) != _sorts(events, what):
+        yield f"{twin} has other entries than {what.prop}: {_sorts(twin_events, what)}, {_sorts(events, what)}"
+    if row.spans("relevant", "decoy") != spans([event.line for event in (*events, *twin_events)]):
         yield "the marks are not the entries about the two properties"
 
 
 def _body_faults(row: Published, annals: Annals) -> Iterator[str]:
     """Check that entries are in order of date and all different, each with its own number."""
-    if any(one.day > other.day for one, other in pairwise(annals.found)):
+    if any(one.day > other.day for one, other in pairwise(annals.lines)):
         yield "the entries are not in order of date"
-    if len({(one.day, one.text) for one in annals.found}) != len(annals.found):
+    if len({(one.day, one.text) for one in annals.lines}) != len(annals.lines):
         yield "two entries are equal"
     if len(set(annals.numbers.values())) != len(annals.numbers):
         yield "two entries have one number"
@@ -168,35 +170,35 @@ def _body_faults(row: Published, annals: Annals) -> Iterator[str]:
         yield f"the prompt asks {question_of(row.text)!r}"
 
 
-def _matters(told: Sequence[Event], without: int, what: Question, right: Sequence[Event]) -> bool:
+def _matters(events: Sequence[Event], without: int, what: Question, right: Sequence[Event]) -> bool:
     """Return whether other events belong in the summary without one of them, or a later one becomes impossible."""
     try:
-        return points([*told[:without], *told[without + 1 :]], what) != right
+        return points([*events[:without], *events[without + 1 :]], what) != right
     except ValueError:
         return True
 
 
-def _near_faults(row: Published, told: Sequence[Event], right: Sequence[Event], what: Question) -> Iterator[str]:
+def _left_out_faults(row: Published, events: Sequence[Event], right: Sequence[Event], what: Question) -> Iterator[str]:
     """Check that what is left out of the summary has the promised numbers of each sort, and nobody is named twice."""
-    late = [event for event in told if event.line.day > what.last]
-    before = [event for event in told if event.line.day <= what.last and event not in right]
+    late = [event for event in events if event.line.day > what.last]
+    before = [event for event in events if event.line.day <= what.last and event not in right]
     undone = [event for event in before if event.kind == "sale"]
     vain = [event for event in before if event.kind in VAIN]
-    other = [event for event in before if event.kind not in (*OWNERSHIP_KINDS, *VAIN)]
+    unasked = [event for event in before if event.kind not in (*OWNERSHIP_KINDS, *VAIN)]
     if any(event.kind not in what.kinds for event in late):
         yield "something that is not asked for befell the property too late"
-    sorts = tuple(map(len, (undone, other, vain)))
+    sorts = tuple(map(len, (undone, unasked, vain)))
     if sorts != NEAR[row.stratum.complexity]:
         yield f"{sorts} are set aside, not asked for and in vain, not {NEAR[row.stratum.complexity]}"
     if not late:
         yield "nothing befell the property too late"
-    people = Counter(one[0] for event in told if (one := person_and_year(event)))
+    people = Counter(one[0] for event in events if (one := person_and_year(event)))
     yield from (f"{name} is named twice beside {what.prop}" for name, times in people.items() if times > 1)
 
 
-def _sorts(told: Sequence[Event], what: Question) -> tuple[int, int, int]:
+def _sorts(events: Sequence[Event], what: Question) -> tuple[int, int, int]:
     """Return how many people are named with a property: for what is asked, for other things, and in vain."""
-    kinds = [event.kind for event in told if person_and_year(event)]
+    kinds = [event.kind for event in events if person_and_year(event)]
     vain = sum(kind in VAIN for kind in kinds)
     meant = sum(kind in what.kinds for kind in kinds)
     return meant, len(kinds) - meant - vain, vain

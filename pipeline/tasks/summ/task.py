@@ -108,10 +108,10 @@ def unrestored(steps: Sequence[Step]) -> list[str]:
     return left
 
 
-def f1(told: Sequence[str], right: Sequence[str], more: int) -> float:
+def f1(buyers: Sequence[str], right: Sequence[str], more: int) -> float:
     """Return the score of a summary with some buyers and `more` other points that are right."""
-    hits = len(set(told) & set(right)) + more
-    return 2 * hits / (len(told) + len(right) + 2 * more)
+    hits = len(set(buyers) & set(right)) + more
+    return 2 * hits / (len(buyers) + len(right) + 2 * more)
 
 
 def _walk(rng: Random, sales: int, undone: int) -> list[Step]:
@@ -158,16 +158,16 @@ class Event(PlannedEntry):
         return self.about.get("buyer") or self.about.get("person", ""), year(self.day)
 
 
-def named_in(told: Sequence[Event]) -> list[Named]:
+def named_in(events: Sequence[Event]) -> list[Named]:
     """Return who is named in some entries, with the years."""
-    return [one.named for one in told if one.named[0]]
+    return [one.named for one in events if one.named[0]]
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
     """What befell a property, by date, the years at whose end it can be asked about, and the steps of its title."""
 
-    told: Sequence[Event]
+    events: Sequence[Event]
     years: range
     steps: Sequence[str]
 
@@ -205,9 +205,9 @@ def history(
             break
     days += sorted(rng.randrange(after, LAST_DAY + 1) for _ in range(late))
     drafts += [Draft(1.0, kind, "decoy") for kind in rng.choices((SALE, *theme), k=late)]
-    told = [_told(world, rng, prop, one, day, taken) for one, day in zip(drafts, days, strict=True)]
+    events = [_event(world, rng, prop, one, day, taken) for one, day in zip(drafts, days, strict=True)]
     years = range(year(days[-1 - late]), year(days[-late]))
-    return Past(told, years, [one.kind for one in drafts if one.kind in WEIGHTS and one.role == "relevant"])
+    return Past(events, years, [one.kind for one in drafts if one.kind in WEIGHTS and one.role == "relevant"])
 
 
 def _drafts(
@@ -220,18 +220,18 @@ def _drafts(
     order = rng.sample([True] * len(steps) + [False] * len(deeds), len(steps) + len(deeds))
     rng.shuffle(deeds)
     left = set(standing(steps))
-    said = iter([(kind, buyer in left) for kind, buyer in steps])
-    needed = [next(said) if one else (deeds.pop(), True) for one in order]
+    sales = iter([(kind, buyer in left) for kind, buyer in steps])
+    needed = [next(sales) if one else (deeds.pop(), True) for one in order]
     share = 1 / (len(needed) + late)
-    found = [Draft((at + place(at)) * share, kind, "relevant", point) for at, (kind, point) in enumerate(needed)]
-    end = found[-1].depth
-    others = [one for one in OTHERS if one not in theme]
-    some = [*rng.choices(others, k=mixture.other), *rng.choices(VAIN, k=mixture.vain)]
-    found += [Draft(rng.random() * end, kind, "decoy") for kind in some]
-    return sorted(found, key=lambda one: one.depth)
+    drafts = [Draft((at + place(at)) * share, kind, "relevant", point) for at, (kind, point) in enumerate(needed)]
+    end = drafts[-1].depth
+    other_deeds = [one for one in OTHERS if one not in theme]
+    unasked = [*rng.choices(other_deeds, k=mixture.other), *rng.choices(VAIN, k=mixture.vain)]
+    drafts += [Draft(rng.random() * end, kind, "decoy") for kind in unasked]
+    return sorted(drafts, key=lambda one: one.depth)
 
 
-def _told(world: Chronicle, rng: Random, prop: str, draft: Draft, day: int, taken: set[str]) -> Event:
+def _event(world: Chronicle, rng: Random, prop: str, draft: Draft, day: int, taken: set[str]) -> Event:
     about = {"prop": prop}
     if draft.kind == SALE:
         about["buyer"] = _somebody(rng, world.able(day), taken) or _somebody(rng, world.living(day), taken)
@@ -244,10 +244,10 @@ def _somebody(rng: Random, people: Sequence[str], taken: set[str]) -> str:
     """Draw somebody not taken, with a new surname if possible, and add the name to `taken`; empty if all are taken."""
     surnames = {one.rpartition(" ")[2] for one in taken}
     free = [one for one in people if one not in taken]
-    others = [one for one in free if one.rpartition(" ")[2] not in surnames] or free
-    if not others:
+    preferred = [one for one in free if one.rpartition(" ")[2] not in surnames] or free
+    if not preferred:
         return ""
-    name = rng.choice(others)
+    name = rng.choice(preferred)
     taken.add(name)
     return name
 
@@ -267,15 +267,15 @@ class Drawn:
     theme: tuple[str, str]
     late: int
     steps: Sequence[str]
-    own: Sequence[Event]
-    near: Sequence[Event]
+    events: Sequence[Event]
+    twin_events: Sequence[Event]
 
 
 def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Return every entry of a tier with its number, in order of date."""
     world = chronicle(streams, spec.tier)
-    for one, number in zip(world.entries, ids(streams, spec.tier), strict=True):
-        yield unit(text.NUMBERED.format(number=number, entry=one.text), "filler", one.facts)
+    for entry, number in zip(world.entries, ids(streams, spec.tier), strict=True):
+        yield unit(text.NUMBERED.format(number=number, entry=entry.text), "filler", entry.facts)
 
 
 def spec(tier: str) -> PoolSpec:
@@ -318,7 +318,7 @@ class Points(Task):
         theme = THEMES[deal(stratum_streams.of("theme"), stratum.rows, index, len(THEMES))]
         mixture, rng, taken = MIXTURES[stratum.complexity], row_streams.of("told"), set[str]()
         late = mixture.late[deal(stratum_streams.of("late"), stratum.rows, index, len(mixture.late))]
-        found = history(
+        past = history(
             world,
             rng,
             mixture,
@@ -328,19 +328,19 @@ class Points(Task):
             taken,
             lambda at: spread(stratum_streams.of("depth", at), stratum.rows, index),
         )
-        near = history(world, rng, mixture, late, twin, theme, taken, lambda at: rng.random())
+        twin_past = history(world, rng, mixture, late, twin, theme, taken, lambda at: rng.random())
         kinds = rng.sample((SALE, *theme), 1 + len(theme))
-        asked = text.question(rng.choice(text.QUESTIONS), prop, rng.choice(found.years), kinds)
-        others = [replace(one, role="decoy", point=False) for one in near.told]
-        return Drawn(asked, (prop, twin), theme, late, found.steps, found.told, others)
+        asked = text.question(rng.choice(text.QUESTIONS), prop, rng.choice(past.years), kinds)
+        twin_events = [replace(one, role="decoy", point=False) for one in twin_past.events]
+        return Drawn(asked, (prop, twin), theme, late, past.steps, past.events, twin_events)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw what is asked, and write the entries that its answer needs."""
         drawn, written = planned(self, stratum, index, row_streams, stratum_streams)
         points = {one.named: [number] for one, number, _ in written if one.point}
-        others = named_in([one for one in drawn.own if not one.point])
+        others = named_in([one for one in drawn.events if not one.point])
         answers = text.accepted(points, others)
-        relevant = tuple(said for one, _, said in written if one.role == "relevant")
+        relevant = tuple(line for one, _, line in written if one.role == "relevant")
         latent: dict[str, Any] = {
             "property": drawn.props[0],
             "twin": drawn.props[1],
@@ -359,7 +359,7 @@ class Points(Task):
         drawn, written = planned(self, stratum, sample.index, row_streams, stratum_streams)
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
-            placed=tuple(dated(world, one, said) for one, _, said in written),
+            placed=tuple(dated(world, one, line) for one, _, line in written),
             filler=filler(world, spec(stratum.tier).name, row_streams, drawn.props),
             tail=(Piece(text.TAIL.format(question=sample.question), "question"),),
         )
@@ -410,10 +410,13 @@ def planned(
     """Return what a row asks, and its entries with their numbers and texts."""
     world = chronicle(row_streams, stratum.tier)
     drawn = task.drawn(world, stratum, index, row_streams, stratum_streams)
-    every = [*drawn.own, *drawn.near]
-    free = fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), len(every))
-    texts = [world.write(row_streams.of("text", at), one.day, one.kind, one.about).text for at, one in enumerate(every)]
+    events = [*drawn.events, *drawn.twin_events]
+    free = fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), len(events))
+    texts = [
+        world.write(row_streams.of("text", at), event.day, event.kind, event.about).text
+        for at, event in enumerate(events)
+    ]
     return drawn, [
-        (one, number, text.NUMBERED.format(number=number, entry=said))
-        for one, number, said in zip(every, free, texts, strict=True)
+        (event, number, text.NUMBERED.format(number=number, entry=entry))
+        for event, number, entry in zip(events, free, texts, strict=True)
     ]

@@ -57,8 +57,8 @@ def accepted(points: Mapping[Named, Iterable[str]], others: Iterable[Named]) -> 
     >>> accepted({("Ann Tuck", 1749): ["24404"]}, [("Job Fry", 1760)])
     ('Ann Tuck, 1749 [24404].', 'Ann Tuck, 1749 [24404]. Left out: Job Fry, 1760.')
     """
-    told = " ".join(
+    summary = " ".join(
         f"{name}, {year} {''.join(f'[{number}]' for number in numbers)}." for (name, year), numbers in points.items()
     )
     left = "; ".join(f"{name}, {year}" for name, year in others)
-    return told, f"{told} {LEFT_OUT}{left}."
+    return summary, f"{summary} {LEFT_OUT}{left}."

@@ -106,6 +106,6 @@ def plan_row(task: TabulateTask, stratum: Stratum, index: int, row_streams: Stre
     return task.drawn(Dealer(stratum, index, row_streams, stratum_streams), sorted(wanted))
 
 
-def overlap(right: int, wanted: int, given: int) -> float:
-    """Return the F1 of a table of `given` rows, `right` of them right."""
-    return round(2 * right / (wanted + given), 6)
+def overlap(right: int, wanted: int, size: int) -> float:
+    """Return the F1 of a table of `size` rows, `right` of them right."""
+    return round(2 * right / (wanted + size), 6)

@@ -61,27 +61,33 @@ class NotesTask(TabulateTask):
 
         Of three names that begin with one word, one is asked for, and the others belong to decoys.
         """
-        world, rng, said = survey(dealer.row_streams, dealer.stratum.tier), dealer.rng("buildings"), dealer.rng("notes")
+        world, rng, note_rng = (
+            survey(dealer.row_streams, dealer.stratum.tier),
+            dealer.rng("buildings"),
+            dealer.rng("notes"),
+        )
         places = [(kind, region) for kind in kinds() for region in self.regions(world, dealer.stratum)]
         kind, region = dealer.deal("place", places)
-        kinds_beside = [one for one in kinds() if one != kind]
-        regions_beside = [one for one in world.regions if one != region]
+        other_kinds = [one for one in kinds() if one != kind]
+        other_regions = [one for one in world.regions if one != region]
         endings = range(len(wordings()["ending"]))
-        near = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
+        decoys = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
         costs = rng.sample(COSTS, len(wanted))
         asked, lines = list[Building](), list[Line]()
-        told, elsewhere, beside = (_speaking(rng, count) for count in (len(wanted), near, near))
+        asked_speak, elsewhere_speak, other_kind_speak = (
+            _speaking(rng, count) for count in (len(wanted), decoys, decoys)
+        )
         for place, word in enumerate(rng.sample(range(OF_ROWS), len(wanted))):
-            own, *others = (world.name(word, ending) for ending in rng.sample(endings, 3))
-            asked.append(world.building(rng, own, kind, region, costs[place]))
-            text_of = note(said, asked[-1], "region" if told[place] else "", rng.choice(regions_beside))
+            name, *decoy_names = (world.name(word, ending) for ending in rng.sample(endings, 3))
+            asked.append(world.building(rng, name, kind, region, costs[place]))
+            text_of = note(note_rng, asked[-1], "region" if asked_speak[place] else "", rng.choice(other_regions))
             lines.append(Line(text_of, "relevant", wanted[place]))
-            if place < near:
-                one = world.building(rng, others[0], kind, rng.choice(regions_beside), rng.choice(COSTS))
-                text_of = note(said, one, "region" if elsewhere[place] else "", region)
+            if place < decoys:
+                decoy = world.building(rng, decoy_names[0], kind, rng.choice(other_regions), rng.choice(COSTS))
+                text_of = note(note_rng, decoy, "region" if elsewhere_speak[place] else "", region)
                 lines.append(Line(text_of, "decoy", rng.random()))
-                one = world.building(rng, others[1], rng.choice(kinds_beside), region, rng.choice(COSTS))
-                text_of = note(said, one, "kind" if beside[place] else "", kind)
+                decoy = world.building(rng, decoy_names[1], rng.choice(other_kinds), region, rng.choice(COSTS))
+                text_of = note(note_rng, decoy, "kind" if other_kind_speak[place] else "", kind)
                 lines.append(Line(text_of, "decoy", rng.random()))
         lines.sort(key=lambda line: line.depth or 0.0)
         table, question = [_row(one) for one in asked], text.LISTED.format(kinds=kinds()[kind], region=region)
@@ -94,7 +100,9 @@ class NotesTask(TabulateTask):
             "asked": kind,
             "region": region,
             "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
-            "guesses": self.guesses(table, [_row(one) for one in asked], near, sum(elsewhere + beside)),
+            "guesses": self.guesses(
+                table, [_row(one) for one in asked], decoys, sum(elsewhere_speak + other_kind_speak)
+            ),
         }
         head = "\t".join(text.HEAD)
         return Drawn(text.NOTES_INTRODUCTION, text.NOTES_TAIL, question, (head, *table), lines, shown)
@@ -104,7 +112,7 @@ class NotesTask(TabulateTask):
         return world.regions[self.complexities.index(stratum.complexity) :: len(self.complexities)]
 
     def guesses(
-        self, table: Sequence[str], as_told: Sequence[str], near: int, confused: int | None = None
+        self, table: Sequence[str], in_text_order: Sequence[str], decoys: int, confused: int | None = None
     ) -> dict[str, float]:
         """Return the scores of naive readers.
 
@@ -112,16 +120,16 @@ class NotesTask(TabulateTask):
         stop after some rows. If rows are sorted, one gives them in the order of the text.
         """
         count = len(table)
-        scores = {"all_of_the_kind": (count, count + near)} if near else {}
-        if near and confused is not None:
+        scores = {"all_of_the_kind": (count, count + decoys)} if decoys else {}
+        if decoys and confused is not None:
             scores["names_both"] = (count, count + confused)
         if count > STOPS_AT:
             scores["first_64"] = (STOPS_AT, STOPS_AT)
         if not self.by_cost:
-            return {"uniform": 0.0, **{name: overlap(right, count, given) for name, (right, given) in scores.items()}}
-        kept = common_rows([*map(cells_of, table)], [*map(cells_of, as_told)])
-        found = {name: round(right / max(count, given), 6) for name, (right, given) in scores.items()}
-        return {"uniform": 0.0, **found, "text_order": round(kept / count, 6)}
+            return {"uniform": 0.0, **{name: overlap(right, count, size) for name, (right, size) in scores.items()}}
+        kept = common_rows([*map(cells_of, table)], [*map(cells_of, in_text_order)])
+        rounded = {name: round(right / max(count, size), 6) for name, (right, size) in scores.items()}
+        return {"uniform": 0.0, **rounded, "text_order": round(kept / count, 6)}
 
     def answers(self, text: str) -> tuple[str, ...]:
         return (solve.table_of_notes(text),)
@@ -136,8 +144,8 @@ def _speaking(rng: Random, count: int) -> list[bool]:
     return [place in chosen for place in range(count)]
 
 
-def _row(one: Building) -> str:
-    return "\t".join((one.name, one.builder, str(one.year), str(one.cost)))
+def _row(building: Building) -> str:
+    return "\t".join((building.name, building.builder, str(building.year), str(building.cost)))
 
 
 class Extract(NotesTask):

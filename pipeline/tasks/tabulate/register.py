@@ -18,9 +18,9 @@ ORDERS = {"order_lowest": False, "order_highest": True}
 """How rows may be sorted: the name of the sentence that says so, and whether amounts fall."""
 
 
-def row_of(one: Entry) -> str:
+def row_of(entry: Entry) -> str:
     """Return the row of an entry."""
-    return f"{one.code}\t{one.year}\t{one.amount}"
+    return f"{entry.code}\t{entry.year}\t{entry.amount}"
 
 
 class InRegister(OfLedger, NotesTask):
@@ -38,20 +38,20 @@ class InRegister(OfLedger, NotesTask):
         Of three codes with the same letters, one is asked for, and the others belong to decoys.
         """
         rng, (label, district) = dealer.rng("entries"), deal_place(dealer, self.complexities)
-        labels_beside = [one for one in range(LABELS) if one != label]
-        districts_beside = [one for one in DISTRICTS if one != district]
-        near = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
+        other_labels = [one for one in range(LABELS) if one != label]
+        other_districts = [one for one in DISTRICTS if one != district]
+        decoys = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
         asked, lines, codes = list[Entry](), list[Line](), list[str]()
         amounts = rng.sample(AMOUNTS, len(wanted))
-        for place, (code, *others) in enumerate(draw_codes(dealer.row_streams, rng, len(wanted))):
+        for place, (code, *decoy_codes) in enumerate(draw_codes(dealer.row_streams, rng, len(wanted))):
             asked.append(Entry(label, code, district, rng.choice(YEARS), amounts[place]))
             lines.append(Line(line(self._text, asked[-1]), "relevant", wanted[place]))
             codes.append(code)
-            beside = (label, rng.choice(districts_beside)), (rng.choice(labels_beside), district)
-            for (its_label, its_district), other in zip(beside, others, strict=True) if place < near else ():
-                one = Entry(its_label, other, its_district, rng.choice(YEARS), rng.choice(AMOUNTS))
-                lines.append(Line(line(self._text, one), "decoy", rng.random()))
-                codes.append(other)
+            misses = (label, rng.choice(other_districts)), (rng.choice(other_labels), district)
+            for (its_label, its_district), its_code in zip(misses, decoy_codes, strict=True) if place < decoys else ():
+                decoy = Entry(its_label, its_code, its_district, rng.choice(YEARS), rng.choice(AMOUNTS))
+                lines.append(Line(line(self._text, decoy), "decoy", rng.random()))
+                codes.append(its_code)
         lines.sort(key=lambda each: each.depth or 0.0)
         order = dealer.deal("first", [*ORDERS]) if self.by_cost else "order_text"
         ranked = sorted(asked, key=lambda one: one.amount, reverse=ORDERS[order]) if self.by_cost else asked
@@ -61,7 +61,7 @@ class InRegister(OfLedger, NotesTask):
             "district": district,
             "codes": codes,
             "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
-            "guesses": self.guesses(table, [row_of(one) for one in asked], near),
+            "guesses": self.guesses(table, [row_of(one) for one in asked], decoys),
         }
         question = joined(self.asks("asks_entries", label, district), self._asked.said(order))
         tail = self.text_after(f"{self._asked.said('reply_table')}\n{self._head()}", "{question}")

@@ -19,31 +19,31 @@ ORDERS = ("order_text", "order_lowest", "order_highest")
 
 def order_asked(text: str) -> str:
     """Return the name of the sentence that says in which order rows are asked for."""
-    found = [name for code in CODES for name in ORDERS if text.endswith(language(code).said(name))]
-    if len(found) != 1:
+    names = [name for code in CODES for name in ORDERS if text.endswith(language(code).said(name))]
+    if len(names) != 1:
         raise ReadError("the question does not say in which order")
-    return found[0]
+    return names[0]
 
 
 def head(text: str) -> str:
     """Return the first line of the table, which precedes the question."""
-    found = text.split("\n")[-3:-2]
-    if not found or found[0].count("\t") != 2:
+    lines = text.split("\n")[-3:-2]
+    if not lines or lines[0].count("\t") != 2:
         raise ReadError("the prompt does not state the columns of the table")
-    return found[0]
+    return lines[0]
 
 
-def row_of(one: Stated) -> str:
+def row_of(entry: Stated) -> str:
     """Return the row of an entry."""
-    return f"{one.code}\t{one.year}\t{one.amount}"
+    return f"{entry.code}\t{entry.year}\t{entry.amount}"
 
 
 def table(text: str) -> str:
     """Return the table that is asked for."""
-    found, order = found_in(text), order_asked(text)
+    entries, order = found_in(text), order_asked(text)
     if order != "order_text":
-        found.sort(key=lambda one: one.amount, reverse=order == "order_highest")
-    return "\n".join([head(text), *map(row_of, found)])
+        entries.sort(key=lambda one: one.amount, reverse=order == "order_highest")
+    return "\n".join([head(text), *map(row_of, entries)])
 
 
 def faults(row: Published, decoys: float) -> Iterator[str]:
@@ -52,9 +52,9 @@ def faults(row: Published, decoys: float) -> Iterator[str]:
     both, label, district = places_of(row.text)
     if len(both) != row.stratum.complexity:
         yield f"{len(both)} entries are asked for, expected {row.stratum.complexity}"
-    for what, some in (("label", label), ("district", district)):
-        if len(some) != round(decoys * len(both)):
-            yield f"{len(some)} near misses have the {what}, expected {round(decoys * len(both))}"
+    for what, misses in (("label", label), ("district", district)):
+        if len(misses) != round(decoys * len(both)):
+            yield f"{len(misses)} near misses have the {what}, expected {round(decoys * len(both))}"
     amounts = [one.amount for one in found_in(row.text)]
     if len({*amounts}) < len(amounts):
         yield "two entries that are asked for have the same amount"

@@ -44,19 +44,19 @@ def make_lines(streams: Streams, spec: PoolSpec) -> Plain:
 class Rules(NamedTuple):
     """The rules of a row: by column, what rewrites it, the units excepted from this, and what they have instead.
 
-    `said` are the sentences that state them, three rules and two exceptions.
+    `sentences` state three rules and two exceptions.
     """
 
-    said: Sequence[str]
+    sentences: Sequence[str]
     rewritten: Mapping[str, Callable[[Event], str]]
     excepted: Mapping[str, tuple[frozenset[str], Callable[[Event], str]]]
 
-    def row(self, one: Event, columns: Sequence[str], *, strict: bool = True) -> str:
+    def row(self, event: Event, columns: Sequence[str], *, strict: bool = True) -> str:
         """Return a line in the new form; a reader that is not `strict` forgets the exceptions."""
-        cells = {"unit": one.unit}
+        cells = {"unit": event.unit}
         for column, rewrite in self.rewritten.items():
             spared, kept = self.excepted.get(column, (frozenset(), rewrite))
-            cells[column] = (kept if strict and one.unit in spared else rewrite)(one)
+            cells[column] = (kept if strict and event.unit in spared else rewrite)(event)
         return "\t".join(cells[column] for column in columns)
 
 
@@ -85,32 +85,32 @@ class Rewrite(TabulateTask):
         rules = drawn_rules(dealer)
         columns = dealer.deal("columns", [*permutations(text.COLUMNS)])
         host, *twins = world.named_alike(dealer.rng("hosts"), TWINS)
-        near = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
-        places = _places(world, [*wanted, *(rng.random() for _ in range(2 * near))])
-        own = [event(rng, _time(world, at), host) for at in sorted(places[: len(wanted)])]
+        decoys = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
+        places = _places(world, [*wanted, *(rng.random() for _ in range(2 * decoys))])
+        events = [event(rng, _time(world, at), host) for at in sorted(places[: len(wanted)])]
         lines = [
             Line(f"{one.text}\n", "relevant", at / world.size, at=at)
-            for one, at in zip(own, sorted(places[: len(wanted)]), strict=True)
+            for one, at in zip(events, sorted(places[: len(wanted)]), strict=True)
         ]
         for number, at in enumerate(places[len(wanted) :]):
             time = _time(world, at)
-            if number < near:
-                one = event(rng, time, rng.choice(twins))
+            if number < decoys:
+                decoy = event(rng, time, rng.choice(twins))
             else:
-                one = quoting(rng, time, rng.choice(world.hosts), event(rng, max(0, time - rng.randint(*LAG)), host))
-            lines.append(Line(f"{one.text}\n", "decoy", at / world.size, at=at))
+                decoy = quoting(rng, time, rng.choice(world.hosts), event(rng, max(0, time - rng.randint(*LAG)), host))
+            lines.append(Line(f"{decoy.text}\n", "decoy", at / world.size, at=at))
         lines.sort(key=lambda line: line.at or 0)
-        table = [rules.row(one, columns) for one in own]
-        careless = [rules.row(one, columns, strict=False) for one in own]
+        table = [rules.row(one, columns) for one in events]
+        careless = [rules.row(one, columns, strict=False) for one in events]
         shown = {
             "host": host,
             "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
-            "guesses": guesses(table, careless, near),
+            "guesses": guesses(table, careless, decoys),
         }
-        said = dict(zip(("time", "level", "number", "first", "second"), rules.said, strict=True))
+        sentences = dict(zip(("time", "level", "number", "first", "second"), rules.sentences, strict=True))
         named = f"{', '.join(columns[:-1])} and {columns[-1]}"
         return Drawn(
-            text.LOG_INTRODUCTION.format(**said),
+            text.LOG_INTRODUCTION.format(**sentences),
             text.LOG_TAIL.replace("{columns}", named),
             text.REWRITTEN.format(host=host),
             ("\t".join(columns), *table),
@@ -155,35 +155,35 @@ def drawn_rules(dealer: Dealer) -> Rules:
         "number": lambda one: "none",
     }
     chosen = dealer.deal("exceptions", [*combinations(spared, 2)])
-    said = (
+    sentences = (
         text.RULES[time].format(hours=HOURS[hours]),
         text.RULES[level].format(codes=f"{', '.join(listed[:-1])}, and {listed[-1]}"),
         text.RULES[number],
         *(text.RULES[column].format(units=" and ".join(spared[column])) for column in chosen),
     )
-    return Rules(said, rewritten, {column: (frozenset(spared[column]), kept[column]) for column in chosen})
+    return Rules(sentences, rewritten, {column: (frozenset(spared[column]), kept[column]) for column in chosen})
 
 
 def _places(world: HostLog, depths: Sequence[float]) -> list[int]:
     """Return the lines of the log where a row's lines go, by their depths: no two in the same place."""
-    found = dict[int, None]()
+    places = dict[int, None]()
     for depth in depths:
         place = int(depth * world.size)
-        while place in found:
+        while place in places:
             place = (place + 1) % world.size
-        found[place] = None
-    return [*found]
+        places[place] = None
+    return [*places]
 
 
 def _time(world: HostLog, place: int) -> int:
     return int(world.times[place])
 
 
-def guesses(table: Sequence[str], careless: Sequence[str], near: int) -> dict[str, float]:
+def guesses(table: Sequence[str], careless: Sequence[str], decoys: int) -> dict[str, float]:
     """Return the scores of readers that forget exceptions, take lines of similar hosts or quoted lines, or stop."""
     count = len(table)
     kept = sum(one == other for one, other in zip(table, careless, strict=True))
     scores = {"uniform": 0.0, "no_exceptions": overlap(kept, count, count)}
-    if near:
-        scores |= dict.fromkeys(("like_hosts_too", "quoted_too"), overlap(count, count, count + near))
+    if decoys:
+        scores |= dict.fromkeys(("like_hosts_too", "quoted_too"), overlap(count, count, count + decoys))
     return scores | ({"first_64": overlap(STOPS_AT, count, STOPS_AT)} if count > STOPS_AT else {})

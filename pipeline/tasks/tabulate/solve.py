@@ -66,38 +66,38 @@ def read_note(line: str) -> Note:
         ReadError: if it cannot be read, or does not state each value once.
     """
     values, text = list[str](), line
-    for said in _predicates():
-        stated = list(said.finditer(text))
+    for predicate in _predicates():
+        stated = list(predicate.finditer(text))
         if len(stated) != 1:
             raise ReadError(f"a note states a value {len(stated)} times: {line[:80]!r}")
-        values.append(_one_of(stated[0]))
+        values.append(_first_group(stated[0]))
         text = text[: stated[0].start()] + MARK + text[stated[0].end() :]
     mentioned, (before, after) = "", _mentions()
     if led := before.match(text):
-        mentioned, text = _one_of(led), text[led.end() :]
+        mentioned, text = _first_group(led), text[led.end() :]
     elif ended := after.search(text):
-        mentioned, text = _one_of(ended), text[: ended.start()]
-    frame = next((found for said in _frames() if (found := said.fullmatch(text))), None)
+        mentioned, text = _first_group(ended), text[: ended.start()]
+    frame = next((match for wording in _frames() if (match := wording.fullmatch(text))), None)
     if not frame:
         raise ReadError(f"a note that cannot be read: {line[:80]!r}")
-    told, of_plural = frame.groupdict(), {plural: one for one, plural in kinds().items()}
-    kind, (builder, year, cost) = told.get("kind") or of_plural[told["kinds"]], values
-    return Note(told["name"], kind, told["region"], builder, int(year), _number(cost), mentioned)
+    slots, of_plural = frame.groupdict(), {plural: one for one, plural in kinds().items()}
+    kind, (builder, year, cost) = slots.get("kind") or of_plural[slots["kinds"]], values
+    return Note(slots["name"], kind, slots["region"], builder, int(year), _number(cost), mentioned)
 
 
 notes_of = LINES.cached_map(read_note)
 
 
-def _one_of(found: re.Match[str]) -> str:
-    return next(value for value in found.groups() if value)
+def _first_group(match: re.Match[str]) -> str:
+    return next(value for value in match.groups() if value)
 
 
-def _number(said: str) -> int:
+def _number(text: str) -> int:
     """Return a number of three digits, given in digits or in words."""
-    if said.isdigit():
-        return int(said)
+    if text.isdigit():
+        return int(text)
     total = 0
-    for word in re.findall("[a-z]+", said):
+    for word in re.findall("[a-z]+", text):
         if word == "hundred":
             total *= 100
         elif word != "and":
@@ -111,7 +111,7 @@ def _any(name: str, slots: Mapping[str, str]) -> str:
     def takes(slot: Slot) -> str:
         return slots[slot.name]
 
-    return "|".join(f"(?:{pattern(parse(said), takes, articles=True)})" for said in wordings()[name])
+    return "|".join(f"(?:{pattern(parse(wording), takes, articles=True)})" for wording in wordings()[name])
 
 
 @cache
@@ -148,7 +148,8 @@ def _frames() -> tuple[re.Pattern[str], ...]:
         return slots.get(slot.name, MARK)
 
     return tuple(
-        re.compile(pattern(parse(said), takes, articles=True)) for said in (*wordings()["named"], *wordings()["free"])
+        re.compile(pattern(parse(wording), takes, articles=True))
+        for wording in (*wordings()["named"], *wordings()["free"])
     )
 
 
@@ -163,11 +164,11 @@ class AskedNotes(NamedTuple):
 @PROMPT.cached
 def asked_of_notes(text: str) -> AskedNotes:
     """Return what a prompt asks."""
-    found = ASKED_NOTES.search(text, max(0, text.rfind("\nQuestion: ")))
+    match = ASKED_NOTES.search(text, max(0, text.rfind("\nQuestion: ")))
     of_plural = {plural: one for one, plural in kinds().items()}
-    if not found or found[1] not in of_plural:
+    if not match or match[1] not in of_plural:
         raise ReadError("the prompt does not end in a question about buildings")
-    return AskedNotes(of_plural[found[1]], found[2], found[3])
+    return AskedNotes(of_plural[match[1]], match[2], match[3])
 
 
 @PROMPT.cached
@@ -188,12 +189,12 @@ def lines_between(text: str, opening: str, closing: str) -> Lines:
 def table_of_notes(text: str) -> str:
     """Return the table that is asked for."""
     asked, (_, notes) = asked_of_notes(text), read_notes(text)
-    found = [one for one in notes if (one.kind, one.region) == (asked.kind, asked.region)]
+    listed = [one for one in notes if (one.kind, one.region) == (asked.kind, asked.region)]
     if asked.order != "notes":
-        found.sort(key=lambda one: one.cost, reverse="highest" in asked.order)
-    if not found:
+        listed.sort(key=lambda one: one.cost, reverse="highest" in asked.order)
+    if not listed:
         raise ReadError(f"no {asked.kind} stands in {asked.region}")
-    return "\n".join(["name\tbuilder\tyear\tcost", *(one.row for one in found)])
+    return "\n".join(["name\tbuilder\tyear\tcost", *(one.row for one in listed)])
 
 
 def note_faults(row: Published, decoys: float) -> Iterator[str]:
@@ -204,17 +205,17 @@ def note_faults(row: Published, decoys: float) -> Iterator[str]:
     if len({one.name for one in notes}) < len(notes):
         yield "two notes are about one building"
     right = [at for at, one in enumerate(notes) if (one.kind, one.region) == (asked.kind, asked.region)]
-    near = [at for at, one in enumerate(notes) if (one.kind == asked.kind) != (one.region == asked.region)]
-    yield from mark_faults(row, lines, right, near)
+    misses = [at for at, one in enumerate(notes) if (one.kind == asked.kind) != (one.region == asked.region)]
+    yield from mark_faults(row, lines, right, misses)
     if len(right) != row.stratum.complexity:
         yield f"{len(right)} buildings are asked for, expected {row.stratum.complexity}"
     for sort in ("kind", "region"):
-        alike = sum(getattr(notes[at], sort) == getattr(asked, sort) for at in near)
+        alike = sum(getattr(notes[at], sort) == getattr(asked, sort) for at in misses)
         if alike != round(decoys * len(right)):
             yield f"{alike} decoys have the {sort}, expected {round(decoys * len(right))}"
-    if wrong := [at for at in near if notes[at].mentioned not in ("", asked.kind, asked.region)]:
+    if wrong := [at for at in misses if notes[at].mentioned not in ("", asked.kind, asked.region)]:
         yield f"the decoy {notes[wrong[0]].name!r} speaks of {notes[wrong[0]].mentioned}, which is not asked for"
-    known = {*right, *near}
+    known = {*right, *misses}
     idle = [at for at, one in enumerate(notes) if at not in known and one.mentioned in (asked.kind, asked.region)]
     if idle:
         yield f"the filler about {notes[idle[0]].name!r} speaks of what is asked for"
@@ -246,10 +247,10 @@ def read_line(line: str) -> Logged:
     Raises:
         ReadError: if it cannot be read.
     """
-    found = LOGGED.fullmatch(line)
-    if not found:
+    match = LOGGED.fullmatch(line)
+    if not match:
         raise ReadError(f"no line of a log: {line[:80]!r}")
-    hour, minute, second, host, unit, level, message = found.groups()
+    hour, minute, second, host, unit, level, message = match.groups()
     quoting = QUOTING.fullmatch(message)
     return Logged((hour, minute, second), host, unit, level, message, quoting[1] if quoting else "")
 
@@ -267,10 +268,10 @@ def read_log(text: str) -> tuple[Lines, list[Logged]]:
 @PROMPT.cached
 def host_asked(text: str) -> str:
     """Return the host that a prompt asks about."""
-    found = ASKED_LOG.search(text, max(0, text.rfind("\nQuestion: ")))
-    if not found:
+    match = ASKED_LOG.search(text, max(0, text.rfind("\nQuestion: ")))
+    if not match:
         raise ReadError("the prompt does not end in a question about a host")
-    return found[1]
+    return match[1]
 
 
 class Form(NamedTuple):
@@ -284,23 +285,23 @@ class Form(NamedTuple):
     level_kept: tuple[str, ...]
     number_dropped: tuple[str, ...]
 
-    def cells(self, one: Logged) -> dict[str, str]:
+    def cells(self, line: Logged) -> dict[str, str]:
         """Return the cells of a line by column."""
-        hour, minute, second = one.time
+        hour, minute, second = line.time
         time = hour + minute if self.hours is None else f"{(int(hour) + self.hours) % 24:02}:{minute}:{second}"
-        (number,) = re.findall(r"\d+", one.message)
+        (number,) = re.findall(r"\d+", line.message)
         number = str(int(number) * 2) if self.doubled else number.zfill(4)
         return {
-            "time": ":".join(one.time) if one.unit in self.time_kept else time,
-            "unit": one.unit,
-            "level": one.level if one.unit in self.level_kept else self.codes[one.level],
-            "number": "none" if one.unit in self.number_dropped else number,
+            "time": ":".join(line.time) if line.unit in self.time_kept else time,
+            "unit": line.unit,
+            "level": line.level if line.unit in self.level_kept else self.codes[line.level],
+            "number": "none" if line.unit in self.number_dropped else number,
         }
 
-    def row(self, one: Logged) -> str:
+    def row(self, line: Logged) -> str:
         """Return a line in the new form."""
-        told = self.cells(one)
-        return "\t".join(told[column] for column in self.columns)
+        cells = self.cells(line)
+        return "\t".join(cells[column] for column in self.columns)
 
 
 @PROMPT.cached
@@ -311,26 +312,26 @@ def form_of(text: str) -> Form:
         ReadError: if it does not state all of it.
     """
     end = text.find("\nHost log:\n")
-    said, columns = " ".join(rule for _, rule in RULE.findall(text[:end])), ASKED_COLUMNS.search(text, end)
-    hours = re.search(r"The time is put (\w+) hours ahead", said)
-    codes = re.findall(r"\b([A-Z]|\d) for (\w+)", said)
+    rules, columns = " ".join(rule for _, rule in RULE.findall(text[:end])), ASKED_COLUMNS.search(text, end)
+    hours = re.search(r"The time is put (\w+) hours ahead", rules)
+    codes = re.findall(r"\b([A-Z]|\d) for (\w+)", rules)
     exceptions = {
-        kept: re.search(rf"In lines of the units ([a-z ]+) the {kept} (?:stays|is left out)", said)
+        kept: re.search(rf"In lines of the units ([a-z ]+) the {kept} (?:stays|is left out)", rules)
         for kept in ("time", "level", "number")
     }
     stated = [
-        hours or "without seconds and colons" in said,
+        hours or "without seconds and colons" in rules,
         len(codes) == 4,
-        "doubled" in said or "four digits" in said,
+        "doubled" in rules or "four digits" in rules,
     ]
     if not (columns and all(stated) and sum(map(bool, exceptions.values())) == 2):
         raise ReadError("the prompt does not state three rules and two exceptions")
-    spared = [tuple(found[1].split(" and ")) if found else () for found in exceptions.values()]
+    spared = [tuple(match[1].split(" and ")) if match else () for match in exceptions.values()]
     return Form(
         columns.groups(),
         HOURS[hours[1]] if hours else None,
         {level: code for code, level in codes},
-        "doubled" in said,
+        "doubled" in rules,
         *spared,
     )
 
@@ -338,10 +339,10 @@ def form_of(text: str) -> Form:
 def table_of_log(text: str) -> str:
     """Return the table that is asked for."""
     host, (_, logged), form = host_asked(text), read_log(text), form_of(text)
-    own = [one for one in logged if one.host == host]
-    if not own:
+    of_host = [one for one in logged if one.host == host]
+    if not of_host:
         raise ReadError(f"the log has no line of host {host}")
-    return "\n".join(["\t".join(form.columns), *map(form.row, own)])
+    return "\n".join(["\t".join(form.columns), *map(form.row, of_host)])
 
 
 def log_faults(row: Published, decoys: float, twins: int) -> Iterator[str]:
@@ -351,22 +352,22 @@ def log_faults(row: Published, decoys: float, twins: int) -> Iterator[str]:
         yield "the prompt does not end in the question"
     if [one.time for one in logged] != sorted(one.time for one in logged):
         yield "the log is not in order of time"
-    own = [at for at, one in enumerate(logged) if one.host == host]
+    of_host = [at for at, one in enumerate(logged) if one.host == host]
     alike = [at for at, one in enumerate(logged) if _differ(one.host, host) == 1]
     quoting = [at for at, one in enumerate(logged) if one.quoted == host and one.host != host]
-    yield from mark_faults(row, lines, own, sorted(alike + quoting))
-    if len(own) != row.stratum.complexity:
-        yield f"{len(own)} lines are asked for, expected {row.stratum.complexity}"
-    for what, some in (("of hosts with like names", alike), ("that quote the host", quoting)):
-        if len(some) != round(decoys * len(own)):
-            yield f"{len(some)} lines {what}, expected {round(decoys * len(own))}"
+    yield from mark_faults(row, lines, of_host, sorted(alike + quoting))
+    if len(of_host) != row.stratum.complexity:
+        yield f"{len(of_host)} lines are asked for, expected {row.stratum.complexity}"
+    for what, places in (("of hosts with like names", alike), ("that quote the host", quoting)):
+        if len(places) != round(decoys * len(of_host)):
+            yield f"{len(places)} lines {what}, expected {round(decoys * len(of_host))}"
     if len({logged[at].host for at in alike}) > twins:
         yield f"more than {twins} hosts have like names"
-    if any(logged[at].quoted for at in (*own, *alike)):
+    if any(logged[at].quoted for at in (*of_host, *alike)):
         yield "a line of the host, or of one with a like name, quotes another"
     if len({*form.codes.values()}) < len(form.codes):
         yield "two levels have the same code"
 
 
-def _differ(one: str, other: str) -> int:
-    return sum(mine != yours for mine, yours in zip(one, other, strict=True)) if len(one) == len(other) else len(one)
+def _differ(left: str, right: str) -> int:
+    return sum(mine != yours for mine, yours in zip(left, right, strict=True)) if len(left) == len(right) else len(left)

@@ -91,10 +91,10 @@ def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 
 def _lines(streams: Streams, tier: str, *, stated: bool) -> Iterator[str]:
-    every, (numbers, _) = texts(streams, tier, "request"), clerks(streams)
-    whose, dates = (found.tolist() for found in placing(streams.world(), tier))
+    messages, (numbers, _) = texts(streams, tier, "request"), clerks(streams)
+    whose, dates = (column.tolist() for column in placing(streams.world(), tier))
     for number, intent in enumerate(INTENTS):
-        for at, message in enumerate(every[intent], number * each(tier)):
+        for at, message in enumerate(messages[intent], number * each(tier)):
             yield line(dates[at], numbers[whose[at]], message, intent if stated else None)
 
 
@@ -128,10 +128,10 @@ class TallyTask(Task):
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (spec_of(stratum),)
 
-    def lines(self, stratum: Stratum, some: Sequence[Line]) -> list[str]:
+    def lines(self, stratum: Stratum, lines: Sequence[Line]) -> list[str]:
         """Write lines in the form of a stratum."""
         stated = is_stated(stratum)
-        return [text.line(date, clerk, said, intent if stated else None) for date, clerk, said, intent in some]
+        return [text.line(date, clerk, message, intent if stated else None) for date, clerk, message, intent in lines]
 
     def around(
         self,
@@ -188,13 +188,13 @@ def near_misses(intent: Intent, rng: Random, count: int) -> list[tuple[Intent, s
     Of six messages, two ask about the same thing and say that the act is not wanted, two ask for the same act and say
     that the thing is not meant, one shares the thing, and one shares neither.
     """
-    found = []
+    misses = []
     for number in range(count):
         other = rng.choice(_alike(intent, SHARED[number % 6]))
-        near = intent if number % 6 < 4 else None
-        found += [(other, message) for message in write(domain("request"), other, rng, 1, near)]
-    rng.shuffle(found)
-    return found
+        mentioned = intent if number % 6 < 4 else None
+        misses += [(other, message) for message in write(domain("request"), other, rng, 1, mentioned)]
+    rng.shuffle(misses)
+    return misses
 
 
 def mentioning(intent: Intent, rng: Random, without: Intent) -> tuple[Intent, str]:

@@ -31,13 +31,13 @@ class Drawn(NamedTuple):
     label: int
     district: int
     asked: Sequence[Entry]
-    near: Sequence[Entry]
+    misses: Sequence[Entry]
     dealt: Mapping[str, tuple[int, int]]
 
     def chance(self, complexity: int) -> float:
         """Return the chance of guessing from the counts of all entries of the label and of the district."""
-        alike = sum(one.label == self.label for one in self.near)
-        sums = [len(self.asked) + each for each in (alike, len(self.near) - alike)]
+        alike = sum(one.label == self.label for one in self.misses)
+        sums = [len(self.asked) + each for each in (alike, len(self.misses) - alike)]
         return 1 / sum(all(each - count in NEAR[complexity] for each in sums) for count in COUNTS[complexity])
 
 
@@ -56,7 +56,7 @@ class CountInRegister(OfLedger):
         latent = {
             "label": drawn.label,
             "district": drawn.district,
-            "codes": [one.code for one in (*drawn.asked, *drawn.near)],
+            "codes": [one.code for one in (*drawn.asked, *drawn.misses)],
             "effective_complexity": len(drawn.asked),
             "dealt": {thing: list(dealt) for thing, dealt in drawn.dealt.items()},
             "guesses": {"uniform": 1 / len(COUNTS[stratum.complexity]), "from_sums": drawn.chance(stratum.complexity)},
@@ -70,7 +70,7 @@ class CountInRegister(OfLedger):
         drawn = draw(self, stratum, sample.index, row_streams, stratum_streams)
         wanted = depths(stratum_streams, row_streams, stratum.rows, sample.index, len(drawn.asked))
         placed = [Placed.line(one, "relevant", depth) for one, depth in zip(sample.relevant, wanted, strict=True)]
-        placed += [Placed.line(line(self._text, one), "decoy", anywhere.random()) for one in drawn.near]
+        placed += [Placed.line(line(self._text, one), "decoy", anywhere.random()) for one in drawn.misses]
         head = self.text_before() + self._asked.heading(self._asked.heads.register)
         tail = self.text_after(self._asked.said("reply_count"), sample.question)
         return Layout(
@@ -88,9 +88,9 @@ class CountInRegister(OfLedger):
         count, complexity = places_of(row.text), row.stratum.complexity
         if len(count.both) not in COUNTS[complexity]:
             yield f"{len(count.both)} entries are counted, expected a number in {COUNTS[complexity]}"
-        for what, some in (("label", count.label), ("district", count.district)):
-            if len(some) not in NEAR[complexity]:
-                yield f"{len(some)} near misses have the {what}, expected a number in {NEAR[complexity]}"
+        for what, entries in (("label", count.label), ("district", count.district)):
+            if len(entries) not in NEAR[complexity]:
+                yield f"{len(entries)} near misses have the {what}, expected a number in {NEAR[complexity]}"
 
 
 @lru_cache(maxsize=ROWS)
@@ -100,18 +100,18 @@ def draw(task: CountInRegister, stratum: Stratum, index: int, row_streams: Strea
     count = dealer.deal(f"number at {complexity}", COUNTS[complexity])
     label, district = deal_place(dealer, task.complexities)
     rng = dealer.rng("entries")
-    alike, beside = rng.choice(NEAR[complexity]), rng.choice(NEAR[complexity])
-    codes = list(draw_codes(row_streams, rng, max(count, alike, beside)))
-    labels_beside = [one for one in range(LABELS) if one != label]
-    districts_beside = [one for one in DISTRICTS if one != district]
+    same_label, same_district = rng.choice(NEAR[complexity]), rng.choice(NEAR[complexity])
+    codes = list(draw_codes(row_streams, rng, max(count, same_label, same_district)))
+    other_labels = [one for one in range(LABELS) if one != label]
+    other_districts = [one for one in DISTRICTS if one != district]
 
     def entry(code: str, its_label: int, its_district: int) -> Entry:
         return Entry(its_label, code, its_district, rng.choice(YEARS), rng.choice(AMOUNTS))
 
     asked = [entry(code, label, district) for code, _, _ in codes[:count]]
-    near = [entry(code, label, rng.choice(districts_beside)) for _, code, _ in codes[:alike]]
-    near += [entry(code, rng.choice(labels_beside), district) for _, _, code in codes[:beside]]
-    return Drawn(label, district, asked, near, dealer.dealt)
+    misses = [entry(code, label, rng.choice(other_districts)) for _, code, _ in codes[:same_label]]
+    misses += [entry(code, rng.choice(other_labels), district) for _, _, code in codes[:same_district]]
+    return Drawn(label, district, asked, misses, dealer.dealt)
 
 
 def count_in(text: str, asked: str) -> CountInRegister:

@@ -88,8 +88,8 @@ class Book:
 @cache
 def _kinds(what: str) -> list[list[str]]:
     """Return the name, word and phrase of every act, or of every thing."""
-    told = "\n".join(pool("utterances/kinds")).partition(f"[{what}]\n")[2].partition("\n[")[0]
-    return [line.split(": ") for line in told.splitlines()]
+    section = "\n".join(pool("utterances/kinds")).partition(f"[{what}]\n")[2].partition("\n[")[0]
+    return [line.split(": ") for line in section.splitlines()]
 
 
 @cache
@@ -130,19 +130,19 @@ def entries_of(body: str) -> list[Entry]:
 
 @LINES.cached_map
 def _entries(line: str) -> Entry:
-    found = LINE.fullmatch(f"{line}\n")
-    if not found:
+    match = LINE.fullmatch(f"{line}\n")
+    if not match:
         raise ReadError(f"line {line[:80]!r} is no message")
-    day, month, clerk, message, stated = found.groups("")
+    day, month, clerk, message, stated = match.groups("")
     return Entry(day, month, clerk, message, stated, intent_of(message.rstrip()), (MONTHS.index(month), int(day)))
 
 
 def question_of(question: str) -> Question:
     """Read a question."""
     for subtask, form in ASKED.items():
-        found = form.fullmatch(question)
-        if found:
-            return Question(subtask, found.groupdict())
+        match = form.fullmatch(question)
+        if match:
+            return Question(subtask, match.groupdict())
     raise ReadError(f"no question about messages: {question!r}")
 
 
@@ -157,10 +157,10 @@ def answer(entries: Sequence[Entry], asked: Question) -> str:
     if asked.subtask in ("most", "compare"):
         return " and ".join(_words()[act] for act in leading(times_of(entries), asked.options)[0])
     if asked.subtask == "users":
-        one, other = ({entry.clerk for entry in entries if entry.intent == kind} for kind in asked.kinds)
-        if not one & other:
+        first, second = ({entry.clerk for entry in entries if entry.intent == kind} for kind in asked.kinds)
+        if not first & second:
             raise ReadError("no clerk received both")
-        return ", ".join(sorted(one & other))
+        return ", ".join(sorted(first & second))
     counted = counted_of(entries, asked)
     if asked.subtask == "count":
         return str(len(counted))
@@ -223,9 +223,9 @@ def faults(row: Published) -> Iterator[str]:
 def _marked(row: Published, role: str) -> Iterator[Entry]:
     """Yield the lines of a row that are marked as a whole."""
     for needle in row.needles:
-        said = row.prompt[needle.char_start - 1 : needle.char_end]
-        if needle.role == role and said.startswith("\n") and said.find("\n", 1) == len(said) - 1:
-            yield from entries_of(said[1:])
+        marked = row.prompt[needle.char_start - 1 : needle.char_end]
+        if needle.role == role and marked.startswith("\n") and marked.find("\n", 1) == len(marked) - 1:
+            yield from entries_of(marked[1:])
 
 
 def _stated(row: Published, book: Book) -> Iterator[str]:
@@ -296,6 +296,6 @@ def _misses(row: Published, book: Book) -> Iterator[str]:
     for entry in book.entries:
         if entry.intent in asked.kinds:
             whose.setdefault(entry.clerk, []).append(entry.intent)
-    half = [clerk for clerk, found in whose.items() if len({*found}) == 1]
+    half = [clerk for clerk, intents in whose.items() if len({*intents}) == 1]
     if len(half) < 2 * size:
         yield f"{len(half)} clerks received messages of one kind alone, where {2 * size} should have"

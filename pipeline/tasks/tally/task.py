@@ -57,13 +57,13 @@ class OfOneClerk(TallyTask):
         more = self.later(sample, rng)
         mine = near_misses(intent, rng, sample.latent["own"])
         days = self.days(sample, rng)
-        more += [(date, clerk, said, what) for date, (what, said) in zip(days, mine, strict=True)]
+        more += [(date, clerk, message, what) for date, (what, message) in zip(days, mine, strict=True)]
         known, free = clerks(row_streams)
         others = sample.latent["others"]
-        near = near_numbers(clerk, free, rng, 3)
-        whose = [rng.choice(near) if rng.random() < 0.5 else rng.choice(known) for _ in range(others)]
+        similar = near_numbers(clerk, free, rng, 3)
+        whose = [rng.choice(similar) if rng.random() < 0.5 else rng.choice(known) for _ in range(others)]
         theirs = zip(dates(rng, others), whose, messages_of(intent, rng, others), strict=True)
-        more += [(date, one, said, intent) for date, one, said in theirs]
+        more += [(date, receiver, message, intent) for date, receiver, message in theirs]
         return self.around(sample, more, (intent,), row_streams, stratum_streams)
 
     def later(self, sample: Sample, rng: Random) -> list[Line]:
@@ -97,9 +97,9 @@ class Count(OfOneClerk):
         counts = COUNTS[stratum.complexity]
         count = counts[self.dealt_kind(stratum, index, stratum_streams, "count", len(counts))]
         rng = row_streams.of("relevant")
-        said = zip(dates(rng, count), messages_of(intent, rng, count), strict=True)
+        messages = zip(dates(rng, count), messages_of(intent, rng, count), strict=True)
         latent = {"kind": kind, "clerk": clerk, "effective_complexity": count, **self.numbers(stratum, row_streams)}
-        relevant = [(date, clerk, message, intent) for date, message in said]
+        relevant = [(date, clerk, message, intent) for date, message in messages]
         return self.made(stratum, index, latent, relevant, text.counting(clerk, intent), str(count))
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
@@ -140,7 +140,7 @@ class When(OfOneClerk):
         latent = {"kind": kind, "clerk": clerk, "month": month, "later": later, **self.numbers(stratum, row_streams)}
         latent["effective_complexity"] = count
         relevant = [
-            (date, clerk, said, intent) for date, said in zip(days, messages_of(intent, rng, count), strict=True)
+            (date, clerk, message, intent) for date, message in zip(days, messages_of(intent, rng, count), strict=True)
         ]
         return self.made(stratum, index, latent, relevant, text.dating(clerk, intent, count), text.MONTHS[month])
 
@@ -149,8 +149,8 @@ class When(OfOneClerk):
         latent, intent = sample.latent, INTENTS[sample.latent["kind"]]
         days = dates(rng, latent["later"], (latent["month"] + 1) * text.DAYS, YEAR) if latent["later"] else []
         return [
-            (day, latent["clerk"], said, intent)
-            for day, said in zip(days, messages_of(intent, rng, len(days)), strict=True)
+            (day, latent["clerk"], message, intent)
+            for day, message in zip(days, messages_of(intent, rng, len(days)), strict=True)
         ]
 
     def days(self, sample: Sample, rng: Random) -> list[int]:
@@ -159,10 +159,10 @@ class When(OfOneClerk):
         More of them are, if it takes more for the clerk's messages to be as frequent up to that month as after it.
         """
         latent, count = sample.latent, sample.stratum.complexity
-        own, passed = latent["own"], latent["month"] + 1
-        wanted = round((own + count + latent["later"]) * passed / MONTHS) - count
-        early = own if passed == MONTHS else min(max(wanted, -(-own // 3)), own)
-        return [*dates(rng, early, 0, passed * text.DAYS), *dates(rng, own - early, passed * text.DAYS, YEAR)]
+        misses, passed = latent["own"], latent["month"] + 1
+        wanted = round((misses + count + latent["later"]) * passed / MONTHS) - count
+        early = misses if passed == MONTHS else min(max(wanted, -(-misses // 3)), misses)
+        return [*dates(rng, early, 0, passed * text.DAYS), *dates(rng, misses - early, passed * text.DAYS, YEAR)]
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the kind, and the month that is the answer."""
@@ -193,9 +193,9 @@ class Users(TallyTask):
         kind = self.dealt_kind(stratum, index, stratum_streams, "kind", len(INTENTS))
         intent, rng = INTENTS[kind], row_streams.of("clerks")
         other = INTENTS[rng.choice(self.partners(kind, stratum.complexity))]
-        some = rng.sample(clerks(row_streams)[0], 4 * stratum.complexity)
-        both = some[: stratum.complexity]
-        latent = {"kind": kind, "other": INTENTS.index(other), "clerks": some}
+        chosen = rng.sample(clerks(row_streams)[0], 4 * stratum.complexity)
+        both = chosen[: stratum.complexity]
+        latent = {"kind": kind, "other": INTENTS.index(other), "clerks": chosen}
         latent["effective_complexity"] = 2 * stratum.complexity
         relevant = [*_once(row_streams, "first", intent, both), *_once(row_streams, "second", other, both)]
         return self.made(stratum, index, latent, relevant, text.pairing(intent, other), ", ".join(sorted(both)))
@@ -205,12 +205,12 @@ class Users(TallyTask):
 
         Each pair belongs to one complexity and has one order, so that no two rows of a length ask the same question.
         """
-        turn, one = self.complexities.index(complexity), INTENTS[kind]
+        at, intent = self.complexities.index(complexity), INTENTS[kind]
         return [
             number
             for number, other in enumerate(INTENTS)
-            if (one.act == other.act) != (one.thing == other.thing)
-            and (kind + number) % len(self.complexities) == turn
+            if (intent.act == other.act) != (intent.thing == other.thing)
+            and (kind + number) % len(self.complexities) == at
             and 0 < (number - kind) % len(INTENTS) < len(INTENTS) // 2
         ]
 
@@ -226,8 +226,8 @@ class Users(TallyTask):
             (kinds_asked[0], kinds_asked[1], [*two, *none]),
         ):
             for date, clerk in zip(dates(rng, len(whose)), whose, strict=True):
-                other, said = mentioning(intent, rng, without)
-                more.append((date, clerk, said, other))
+                other, message = mentioning(intent, rng, without)
+                more.append((date, clerk, message, other))
         return self.around(sample, more, kinds_asked, row_streams, stratum_streams)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
@@ -242,5 +242,5 @@ class Users(TallyTask):
 def _once(row_streams: Streams, purpose: str, intent: Intent, clerks: Sequence[str]) -> list[Line]:
     """Write a message of an intent to each of some clerks."""
     rng = row_streams.of("told", purpose)
-    said = zip(dates(rng, len(clerks)), clerks, messages_of(intent, rng, len(clerks)), strict=True)
-    return [(date, clerk, message, intent) for date, clerk, message in said]
+    messages = zip(dates(rng, len(clerks)), clerks, messages_of(intent, rng, len(clerks)), strict=True)
+    return [(date, clerk, message, intent) for date, clerk, message in messages]

@@ -59,8 +59,8 @@ def line(date: int, clerk: str, message: str, stated: Intent | None = None) -> s
         stated: the intent of the message, where lines state it.
     """
     month, day = divmod(date, DAYS)
-    told = f" [{phrase(stated)}]" if stated else ""
-    return f"On {day + 1} {MONTHS[month]} clerk {clerk} received: {message}{told}\n"
+    label = f" [{phrase(stated)}]" if stated else ""
+    return f"On {day + 1} {MONTHS[month]} clerk {clerk} received: {message}{label}\n"
 
 
 def head(subtask: str, *, stated: bool) -> tuple[Piece, ...]:
@@ -68,8 +68,8 @@ def head(subtask: str, *, stated: bool) -> tuple[Piece, ...]:
     if subtask in ("most", "compare"):
         named = NAMED.format(names=listed([f"{kind.word} ({_of_it(kind.phrase)})" for kind in kinds("act").values()]))
     else:
-        found = (listed([_of_it(kind.phrase) for kind in kinds(what).values()], "or") for what in ("act", "thing"))
-        named = KINDS.format(**dict(zip(("acts", "things"), found, strict=True)))
+        lists = (listed([_of_it(kind.phrase) for kind in kinds(what).values()], "or") for what in ("act", "thing"))
+        named = KINDS.format(**dict(zip(("acts", "things"), lists, strict=True)))
     return (Piece(INTRODUCTION.format(stated=(STATED if stated else "") + named), "instruction"),)
 
 
@@ -77,13 +77,13 @@ def _of_it(phrase: str) -> str:
     return filled(phrase, {"it": "it"})
 
 
-def listed(some: Sequence[str], last: str = "and") -> str:
+def listed(items: Sequence[str], last: str = "and") -> str:
     """Join several into a list in words.
 
     >>> listed(["this", "that", "more"]), listed(["that"])
     ('this, that and more', 'that')
     """
-    return f" {last} ".join([", ".join(some[:-1]), some[-1]] if len(some) > 1 else some)
+    return f" {last} ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
 def tail(subtask: str, question: str) -> tuple[Piece, ...]:
@@ -111,9 +111,9 @@ def dating(clerk: str, intent: Intent, number: int) -> str:
     return QUESTIONS["when"].format(clerk=clerk, kind=phrase(intent), nth=ordinal(number))
 
 
-def pairing(one: Intent, other: Intent) -> str:
+def pairing(first: Intent, second: Intent) -> str:
     """Return a question for clerks who received messages of two kinds."""
-    return QUESTIONS["users"].format(kind=phrase(one), other=phrase(other))
+    return QUESTIONS["users"].format(kind=phrase(first), other=phrase(second))
 
 
 def sides(acts: Sequence[str]) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ class Shares(TallyTask):
         """Return how often acts are asked for, in the order of the sample's ranks."""
 
     @abstractmethod
-    def often_acts(self, ranks: Sequence[str], way: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
+    def often_acts(self, ranks: Sequence[str], dealt: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
         """Return which acts of the sides are among the `count` often so, and the acts that others are drawn from."""
 
     def made_of(
@@ -94,19 +94,21 @@ class Shares(TallyTask):
         sides, rest = (ranks[:size], ranks[size : 2 * size]), ranks[2 * size :]
         end, lots = self.dealt_kind(stratum, index, stratum_streams, "end", 2), row_streams.of("lots")
         early = [*sides[end], *lots.sample(rest, len(rest) // 2)]
-        told: dict[str, Any] = {"ranks": list(ranks), "end": end, "early": early, **latent}
+        all_latent: dict[str, Any] = {"ranks": list(ranks), "end": end, "early": early, **latent}
         for name, count in OFTEN.items():
-            way = self.dealt_kind(stratum, index, stratum_streams, name, self.ways)
-            own, others = self.often_acts(ranks, way, count)
-            told[name] = {"turn": way, "acts": [*own, *lots.sample(others, count - len(own))]}
+            dealt = self.dealt_kind(stratum, index, stratum_streams, name, self.ways)
+            chosen, others = self.often_acts(ranks, dealt, count)
+            all_latent[name] = {"turn": dealt, "acts": [*chosen, *lots.sample(others, count - len(chosen))]}
         clerk = rng.choice(clerks(row_streams)[0])
-        some = [Intent(rng.choice(side), rng.choice(THINGS)) for side in sides]
-        said = [messages_of(one, rng, 1)[0] for one in some]
-        relevant = [(date, clerk, message, one) for date, message, one in zip(dates(rng, 2), said, some, strict=True)]
+        intents = [Intent(rng.choice(side), rng.choice(THINGS)) for side in sides]
+        messages = [messages_of(one, rng, 1)[0] for one in intents]
+        relevant = [
+            (date, clerk, message, one) for date, message, one in zip(dates(rng, 2), messages, intents, strict=True)
+        ]
         forms = text.sides(next(option for option in options if {*option} == {*sides[0]}))
         question = text.weighing(self.subtask, options)
-        found = self.made(stratum, index, told, relevant, question, forms[0])
-        return replace(found, key=Key.accepting(*forms))
+        sample = self.made(stratum, index, all_latent, relevant, question, forms[0])
+        return replace(sample, key=Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Mark a line of the leader and one of its rival; the rest is dealt."""
@@ -127,8 +129,8 @@ class Shares(TallyTask):
         stratum, latent = sample.stratum, sample.latent
         ranks, asked = [ACTS.index(act) for act in latent["ranks"]], np.array(self.weights(sample), dtype=np.float64)
         denied, alone = (
-            np.array([some[act in latent[name]["acts"]] for act in latent["ranks"]])
-            for name, some in (("denied", DENIED), ("alone", ALONE))
+            np.array([chances[act in latent[name]["acts"]] for act in latent["ranks"]])
+            for name, chances in (("denied", DENIED), ("alone", ALONE))
         )
         denied *= (asked - alone).sum() / denied.sum()
         shares = np.empty((3, len(ACTS)))
@@ -142,10 +144,10 @@ class Shares(TallyTask):
     def _places(self, sample: Sample, row_streams: Streams) -> Indices:
         """Return the places of lines: those of half of the acts nearer to the start, the others nearer to the end."""
         of_act = acts(sample.stratum.tier)
-        one, two, chance = words(row_streams.of("places"), 3 * len(of_act)).astype(np.int64).reshape(3, -1)
+        first, second, chance = words(row_streams.of("places"), 3 * len(of_act)).astype(np.int64).reshape(3, -1)
         early = np.array([act in sample.latent["early"] for act in ACTS])[of_act]
-        drawn_twice = np.where(early, np.minimum(one, two), np.maximum(one, two))
-        return np.where(chance < share(DRAWN_TWICE), drawn_twice, one)
+        drawn_twice = np.where(early, np.minimum(first, second), np.maximum(first, second))
+        return np.where(chance < share(DRAWN_TWICE), drawn_twice, first)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return which acts of the sides are often denied or alone, and the end where the answer is frequent."""
@@ -175,9 +177,9 @@ class Most(Shares):
         """Return the same weights for all rows."""
         return self.WEIGHTS
 
-    def often_acts(self, ranks: Sequence[str], way: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
+    def often_acts(self, ranks: Sequence[str], dealt: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
         """Return the leader as often as any other act is drawn."""
-        return ranks[: int(way < count)], ranks[1:]
+        return ranks[: int(dealt < count)], ranks[1:]
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the act that is the answer, too."""
@@ -229,9 +231,9 @@ class Compare(Shares):
         """Return the weights with the most frequent act in the leading pair, or in the other one."""
         return self.WEIGHTS[sample.latent["top"]]
 
-    def often_acts(self, ranks: Sequence[str], way: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
+    def often_acts(self, ranks: Sequence[str], dealt: int, count: int) -> tuple[Sequence[str], Sequence[str]]:
         """Return one pair or the other."""
-        return ranks[way * self.side :][: self.side], ranks[2 * self.side :]
+        return ranks[dealt * self.side :][: self.side], ranks[2 * self.side :]
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return an act of the answer, and in which pair the most frequent act is, too."""
@@ -250,25 +252,25 @@ def _questions(world: Streams) -> Sequence[Sequence[tuple[str, ...]]]:
 
     A question is four acts, those of the leading pair first. The lists are about equally long.
     """
-    rng, found = world.of("questions"), [list[tuple[str, ...]]() for _ in ACTS]
+    rng, listed = world.of("questions"), [list[tuple[str, ...]]() for _ in ACTS]
     fours = [*combinations(range(len(ACTS)), 4)]
-    every = [(four, partner) for four in fours for partner in four[1:]]
-    for four, partner in rng.sample(every, len(every)):
-        pair, other = (four[0], partner), tuple(act for act in four[1:] if act != partner)
-        first = min(rng.sample(four, 4), key=lambda act: len(found[act]))
-        one, two = (pair, other) if first in pair else (other, pair)
-        named = (first, *(act for act in one if act != first), *rng.sample(two, 2))
-        found[first].append(tuple(ACTS[act] for act in named))
-    return found
+    questions = [(four, partner) for four in fours for partner in four[1:]]
+    for four, partner in rng.sample(questions, len(questions)):
+        pair, other_pair = (four[0], partner), tuple(act for act in four[1:] if act != partner)
+        first = min(rng.sample(four, 4), key=lambda act: len(listed[act]))
+        leading, trailing = (pair, other_pair) if first in pair else (other_pair, pair)
+        named = (first, *(act for act in leading if act != first), *rng.sample(trailing, 2))
+        listed[first].append(tuple(ACTS[act] for act in named))
+    return listed
 
 
 def _order(dealt: Indices, queues: Sequence[Indices]) -> Indices:
     """Return the lines of the acts that are dealt by rank, up to where one act's lines run out."""
     places = [np.flatnonzero(dealt == rank) for rank in range(len(queues))]
-    ends = [int(some[len(queue)]) for some, queue in zip(places, queues, strict=True) if len(some) > len(queue)]
+    ends = [int(spots[len(queue)]) for spots, queue in zip(places, queues, strict=True) if len(spots) > len(queue)]
     order = np.empty(min(ends, default=len(dealt)), dtype=np.int64)
-    for some, queue in zip(places, queues, strict=True):
-        fits = some[some < len(order)]
+    for spots, queue in zip(places, queues, strict=True):
+        fits = spots[spots < len(order)]
         order[fits] = queue[: len(fits)]
     return order
 
@@ -282,8 +284,8 @@ def acts(tier: str) -> Indices:
 @lru_cache(maxsize=2)
 def _denied(world: Streams, tier: str) -> Indices:
     """Return the number of the act that each line of a pool denies, or -1."""
-    every = denials(world, tier, "request")
-    return np.concatenate([every[intent] for intent in INTENTS])
+    by_intent = denials(world, tier, "request")
+    return np.concatenate([by_intent[intent] for intent in INTENTS])
 
 
 def _queues(
@@ -299,11 +301,11 @@ def _queues(
     `denied` those that deny it. The order ends where an act's lines that deny another one run out. The rest are later
     lines that deny something, so that those that close gaps do not make acts alone more often.
     """
-    of_act, said, count = acts(tier), _denied(row_streams.world(), tier), len(ACTS)
-    sizes = np.bincount(of_act * (count + 1) + np.where(said < 0, count, said), minlength=count * (count + 1))
+    of_act, denies, count = acts(tier), _denied(row_streams.world(), tier), len(ACTS)
+    sizes = np.bincount(of_act * (count + 1) + np.where(denies < 0, count, denies), minlength=count * (count + 1))
     enough = sizes.reshape(count, -1)[:, :count] * LINE_TOKENS / TIERS[tier]
     rates = np.column_stack([_joint(asked - alone, denied, enough), alone]) / asked[:, None]
-    pairs = of_act * (count + 1) + np.where(said < 0, count, said)
+    pairs = of_act * (count + 1) + np.where(denies < 0, count, denies)
     drawn = words(row_streams.of("queues"), len(pairs))
     order = np.argsort((pairs.astype(np.uint64) << np.uint64(32)) + drawn, kind="stable")
     nth = np.arange(len(pairs)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -311,22 +313,22 @@ def _queues(
     times = (nth + (drawn[order] & np.uint64(0xFFFF)) / 65536) / flat
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = np.where(rates > 0, sizes.reshape(rates.shape) / rates, np.inf).min(axis=1)
-    found, left = [], []
+    ordered, left = [], []
     for act in range(count):
         mine = of_act[order] == act
         lines, when = order[mine], times[mine]
         lines = lines[np.argsort(when, kind="stable")]
         size = int((when < ends[act]).sum())
-        found.append(lines[:size])
-        left.append(lines[size:][said[lines[size:]] >= 0])
-    return found, left
+        ordered.append(lines[:size])
+        left.append(lines[size:][denies[lines[size:]] >= 0])
+    return ordered, left
 
 
 def _joint(rows: NDArray[np.float64], columns: NDArray[np.float64], most: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return shares with given sums of rows and, roughly, of columns, none above `most` and none on the diagonal."""
-    found = np.outer(rows, columns)
-    np.fill_diagonal(found, 0.0)
+    shares = np.outer(rows, columns)
+    np.fill_diagonal(shares, 0.0)
     for _ in range(ROUNDS_OF_SHARES):
-        found = np.minimum(found * (columns / found.sum(axis=0)), most)
-        found *= (rows / found.sum(axis=1))[:, None]
-    return found
+        shares = np.minimum(shares * (columns / shares.sum(axis=0)), most)
+        shares *= (rows / shares.sum(axis=1))[:, None]
+    return shares

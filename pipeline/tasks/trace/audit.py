@@ -29,7 +29,7 @@ class Claimed(NamedTuple):
 
     act: Act
     steps: Sequence[Step]
-    way: str
+    flaw: str
 
 
 class Audit(TraceTask):
@@ -52,19 +52,19 @@ class Audit(TraceTask):
         wrong = EIGHTHS[dealer.deal("false", len(EIGHTHS))] * size // 8
         false = {*rng.sample(range(size), wrong)}
         writer, names = dealer.writer("jobs"), list[str]()
-        ways = [*WAYS] * size
+        flaws = [*WAYS] * size
         claims = list[Claimed]()
         for at in range(size):
             kind = KINDS[(at + rng.randrange(size)) % len(KINDS)]
-            own, twin = self.things(dealer, writer, kind, names)
-            names += [own, twin]
-            way = rng.choice(ways) if at in false else ""
-            claims.append(claimed(writer, kind, (own, twin), way))
+            thing, twin = self.things(dealer, writer, kind, names)
+            names += [thing, twin]
+            flaw = rng.choice(flaws) if at in false else ""
+            claims.append(claimed(writer, kind, (thing, twin), flaw))
         numbers = sorted(rng.sample(range(10, 100), size))
         report = [f"C{number}: {sentence(claim.act)}" for number, claim in zip(numbers, claims, strict=True)]
-        key = ", ".join(f"C{number}" for number, claim in zip(numbers, claims, strict=True) if claim.way)
+        key = ", ".join(f"C{number}" for number, claim in zip(numbers, claims, strict=True) if claim.flaw)
         steps = [step for claim in claims for step in claim.steps]
-        refused = sum(claim.way == REFUSED for claim in claims)
+        refused = sum(claim.flaw == REFUSED for claim in claims)
         latent = {
             "asked": "claims",
             "report": report,
@@ -84,41 +84,41 @@ class Audit(TraceTask):
         while True:
             if kind == "room":
                 room, _, half = writer.sentences.slot("room").partition("-")
-                found = [f"{room}-{half}", f"{room}-{'east' if half == 'west' else 'west'}"]
+                names = [f"{room}-{half}", f"{room}-{'east' if half == 'west' else 'west'}"]
             else:
-                found = list(dealer.desk.fresh(kind, writer.rng))
-            if not {*found[:2]} & {*taken}:
-                return found[0], found[1]
+                names = list(dealer.desk.fresh(kind, writer.rng))
+            if not {*names[:2]} & {*taken}:
+                return names[0], names[1]
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the report before the question."""
-        found = super().layout(sample, row_streams, stratum_streams)
+        layout = super().layout(sample, row_streams, stratum_streams)
         tail = text.REPORT_TAIL.format(
             report="\n".join(sample.latent["report"]), reply=self.reply, question=sample.question
         )
-        return replace(found, tail=(Piece(tail, "question"),))
+        return replace(layout, tail=(Piece(tail, "question"),))
 
 
-def claimed(writer: CallWriter, kind: str, things: tuple[str, str], way: str) -> Claimed:
+def claimed(writer: CallWriter, kind: str, things: tuple[str, str], flaw: str) -> Claimed:
     """Write the jobs about the thing of a claim: as many, and as many that work, whether it is true or not."""
-    own, twin = things
+    thing, twin = things
     rng = writer.rng
-    act, other = drawn_act(writer.sentences, kind, own), drawn_act(writer.sentences, kind, own)
+    act, other = drawn_act(writer.sentences, kind, thing), drawn_act(writer.sentences, kind, thing)
     while sentence(other) == sentence(act):
-        other = drawn_act(writer.sentences, kind, own)
-    like, near = with_twin(act, own, twin), with_twin(other, own, twin)
-    spare = (nothing_pairs(writer, like) if rng.random() < 0.6 else [writer.done(near)], False)
+        other = drawn_act(writer.sentences, kind, thing)
+    like, other_like = with_twin(act, thing, twin), with_twin(other, thing, twin)
+    spare = (nothing_pairs(writer, like) if rng.random() < 0.6 else [writer.done(other_like)], False)
     extra = (nothing_pairs(writer, other) if rng.random() < 0.5 else [writer.done(other)], False)
-    if not way:
+    if not flaw:
         jobs = [([writer.done(act)], True), extra, spare]
-    elif way == REFUSED:
+    elif flaw == REFUSED:
         jobs = [(nothing_pairs(writer, act), False), extra, spare]
-    elif way == TWIN:
+    elif flaw == TWIN:
         jobs = [([writer.done(like)], False), extra, (nothing_pairs(writer, other), False)]
     else:
         plain = text.PLANNED[rng.randrange(len(text.PLANNED))].format(request=act.request)
         jobs = [([writer.done(acts.note(plain, int(writer.sentences.slot("n4"))))], False), extra, spare]
-    return Claimed(act, [_step(writer, pairs, needed=needed) for pairs, needed in jobs], way)
+    return Claimed(act, [_step(writer, pairs, needed=needed) for pairs, needed in jobs], flaw)
 
 
 def _step(writer: CallWriter, pairs: Sequence[Pair], *, needed: bool) -> Step:
@@ -126,15 +126,15 @@ def _step(writer: CallWriter, pairs: Sequence[Pair], *, needed: bool) -> Step:
     return Step(job_text(pairs, user), "relevant" if needed else "decoy")
 
 
-def with_twin(act: Act, own: str, twin: str) -> Act:
+def with_twin(act: Act, thing: str, twin: str) -> Act:
     """Return the same call about another thing."""
     return replace(
         act,
-        args={name: twin if value == own else value for name, value in act.args.items()},
-        fields=[(name, twin if value == own else value) for name, value in act.fields],
-        said=act.said.replace(own, twin),
-        request=act.request.replace(own, twin),
-        subject=act.subject.replace(own, twin),
+        args={name: twin if value == thing else value for name, value in act.args.items()},
+        fields=[(name, twin if value == thing else value) for name, value in act.fields],
+        summary=act.summary.replace(thing, twin),
+        request=act.request.replace(thing, twin),
+        subject=act.subject.replace(thing, twin),
     )
 
 

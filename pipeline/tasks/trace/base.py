@@ -141,7 +141,7 @@ class TraceTask(Task):
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw what is asked, and write the jobs that its answer needs."""
         drawn = plan_row(self, stratum, index, row_streams, stratum_streams)
-        relevant = tuple(step.text for some in drawn.histories for step in some if step.role == "relevant")
+        relevant = tuple(step.text for history in drawn.histories for step in history if step.role == "relevant")
         return Sample("", stratum, index, drawn.shown, relevant, drawn.question, drawn.key)
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -149,21 +149,21 @@ class TraceTask(Task):
         stratum = sample.stratum
         drawn = plan_row(self, stratum, sample.index, row_streams, stratum_streams)
         wanted = depths(stratum_streams, row_streams, stratum.rows, sample.index, len(sample.relevant))
-        told, rng = list[tuple[float, Step]](), row_streams.of("decoys")
+        steps, rng = list[tuple[float, Step]](), row_streams.of("decoys")
         for history in drawn.histories:
             needed = sum(step.role == "relevant" for step in history)
-            told += zip(
+            steps += zip(
                 history_depths(rng, [step.role for step in history], sorted(wanted[:needed])), history, strict=True
             )
             wanted = wanted[needed:]
-        told.sort(key=lambda one: one[0])
+        steps.sort(key=lambda one: one[0])
         units = self.pool_units(stratum, row_streams)
         spares = Shuffled(row_streams.of("spares"), units).take(SPARES)
         order = Shuffled(row_streams.of("filler"), units, frozenset(spares.tolist()))
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
             placed=tuple(
-                Placed.line(step.text, step.role, depth, rank=at) for at, (depth, step) in enumerate(told, start=1)
+                Placed.line(step.text, step.role, depth, rank=at) for at, (depth, step) in enumerate(steps, start=1)
             ),
             filler=Filler(self.pools(stratum)[0].name, order, spares),
             tail=(Piece(text.TAIL.format(reply=self.asking(sample), question=sample.question), "question"),),

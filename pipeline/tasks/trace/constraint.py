@@ -50,24 +50,24 @@ class Constraint(TraceTask):
         calls, size = dealer.writer("rules"), dealer.stratum.complexity
         rng = calls.rng
         able = [one for one in topics() if is_of_row(one)]
-        own = rng.choice(able)
-        paper, supplier = own.split(" from ")
-        near = [one for one in able if one != own and (one.startswith(f"{paper} ") or one.endswith(f" {supplier}"))]
-        named = [own, *rng.sample(near, NEAR)]
-        case = Case(own, rng.choice(words()["site"]), rng.randrange(AMOUNTS.start + 1, AMOUNTS.stop))
+        asked = rng.choice(able)
+        paper, supplier = asked.split(" from ")
+        like = [one for one in able if one != asked and (one.startswith(f"{paper} ") or one.endswith(f" {supplier}"))]
+        named = [asked, *rng.sample(like, NEAR)]
+        case = Case(asked, rng.choice(words()["site"]), rng.randrange(AMOUNTS.start + 1, AMOUNTS.stop))
         linked = size > 1 and dealer.deal("linked", 2) == 1
         end, older = dealer.deal("end", 4), dealer.deal("older", 3)
         writer = RuleWriter(calls, case, iter(rng.sample(dealer.desk.staff, 60)))
         histories = writer.decisive(named, size, older, linked=linked)
         last = histories[0]
         if end == OTHER_CASE:
-            last.append(writer.other_case(own))
+            last.append(writer.other_case(asked))
         if end == OTHER_THING:
             last.append(writer.rule("rule_all", named[-1], "decoy"))
         injected = dealer.knob("injected")
         if end == CLAIM and injected:
-            last.append(writer.claim(own))
-        histories += [[writer.claim(own)] for _ in range(injected - (end == CLAIM)) if injected]
+            last.append(writer.claim(asked))
+        histories += [[writer.claim(asked)] for _ in range(injected - (end == CLAIM)) if injected]
         if dealer.knob("twins"):
             histories += [writer.other_thing(topic) for topic in named[3 if linked else 1 :]]
         person, names = writer.answer, named
@@ -91,8 +91,8 @@ class Constraint(TraceTask):
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Say before the trace how rules work."""
-        found = super().layout(sample, row_streams, stratum_streams)
-        return replace(found, head=(Piece(text.INTRODUCTION + text.RULES, "instruction"), *found.head[1:]))
+        layout = super().layout(sample, row_streams, stratum_streams)
+        return replace(layout, head=(Piece(text.INTRODUCTION + text.RULES, "instruction"), *layout.head[1:]))
 
 
 class RuleWriter:
@@ -112,8 +112,8 @@ class RuleWriter:
             self.persons.append(person)
             self.first = self.first or person
         self.last = person
-        said = rule(self.calls.sentences, kind, topic, **{"person": person, **bound})
-        return Step(job_text([kept(self.calls, gone=kind == "rule_forget")], f"{said}."), role)
+        sentence = rule(self.calls.sentences, kind, topic, **{"person": person, **bound})
+        return Step(job_text([kept(self.calls, gone=kind == "rule_forget")], f"{sentence}."), role)
 
     def fitting(self, topic: str, role: Role) -> Step:
         """Write a rule that fits the case."""
@@ -138,26 +138,26 @@ class RuleWriter:
 
     def decisive(self, named: Sequence[str], size: int, older: int, *, linked: bool) -> list[list[Step]]:
         """Write the rules that decide the case, after others that they replace: one history for each thing."""
-        own = named[0]
-        steps = [self.rule("rule_all", own, "decoy") for _ in range(older)]
+        asked = named[0]
+        steps = [self.rule("rule_all", asked, "decoy") for _ in range(older)]
         if older and self.rng.random() < 0.5:
-            steps.insert(self.rng.randrange(len(steps)), self.other_case(own))
+            steps.insert(self.rng.randrange(len(steps)), self.other_case(asked))
         others = list[list[Step]]()
         if linked:
-            steps.append(self.rule("rule_like", own, "relevant", other=named[1]))
+            steps.append(self.rule("rule_like", asked, "relevant", other=named[1]))
             others = [
                 [self.rule("rule_all", named[1], "decoy"), self.rule("rule_like", named[1], "relevant", other=named[2])]
             ]
             others.append([self.rule("rule_all", named[2], "decoy"), self.fitting(named[2], "relevant")])
             self.answer = self.last
         else:
-            steps.append(self.fitting(own, "relevant"))
+            steps.append(self.fitting(asked, "relevant"))
             self.answer = self.last
         for kind in pairs(self.rng, size - (3 if linked else 1)):
             if kind == "assign":
-                steps.append(self.fitting(own, "relevant"))
+                steps.append(self.fitting(asked, "relevant"))
             else:
-                steps.append(self.rule("rule_forget", own, "relevant"))
+                steps.append(self.rule("rule_forget", asked, "relevant"))
         return [steps, *others]
 
     def other_thing(self, topic: str) -> list[Step]:
@@ -173,6 +173,6 @@ class RuleWriter:
 def pairs(rng: Any, steps: int) -> list[str]:
     """Draw rules and withdrawals after a rule, such that it is the last one that stands."""
     while True:
-        found = walk(rng, steps)
-        if "redo" not in found:
-            return found
+        kinds = walk(rng, steps)
+        if "redo" not in kinds:
+            return kinds

@@ -56,10 +56,10 @@ def row_batch(writer: CallWriter) -> str:
 
 def nothing_pairs(writer: CallWriter, act: Act) -> list[Pair]:
     """Return a call that changes nothing: in most cases it fails, else it is a dry run, or is staged and left."""
-    lot = writer.rng.random()
-    if lot < 0.6:
+    draw = writer.rng.random()
+    if draw < 0.6:
         return [writer.failed(act)]
-    return [writer.tried(act)] if lot < 0.8 else [writer.staged(act, row_batch(writer))]
+    return [writer.tried(act)] if draw < 0.8 else [writer.staged(act, row_batch(writer))]
 
 
 class HistoryWriter:
@@ -176,22 +176,22 @@ def holder(dealer: Dealer, ticket: str, changes: int, end: int, purpose: str) ->
     rng = writer.rng
     people = iter(rng.sample(dealer.desk.staff, len(dealer.desk.staff)))
 
-    def given() -> Act:
+    def assignment() -> Act:
         return acts.assign(ticket, next(people))
 
-    before = [Move(given(), PLAIN, False) for _ in range(rng.randrange(1, 4))]
+    before = [Move(assignment(), PLAIN, False) for _ in range(rng.randrange(1, 4))]
     if rng.random() < 0.5:
-        before.insert(rng.randrange(1, len(before) + 1), Move(given(), MISTAKE, False))
-    owner = given()
+        before.insert(rng.randrange(1, len(before) + 1), Move(assignment(), MISTAKE, False))
+    owner = assignment()
     moves = [*before, Move(owner, PLAIN, True)]
     for kind in walk(rng, changes - 1):
-        act = given() if kind == "assign" else (acts.take_back if kind == "undo" else acts.redo)(ticket)
+        act = assignment() if kind == "assign" else (acts.take_back if kind == "undo" else acts.redo)(ticket)
         moves.append(Move(act, RETRIED if rng.random() < 0.1 and dealer.errors else PLAIN, True))
     for _ in range(failures(rng, changes, dealer.errors)):
-        act = given() if rng.random() < 0.7 else acts.take_back(ticket)
+        act = assignment() if rng.random() < 0.7 else acts.take_back(ticket)
         moves.insert(rng.randrange(1, len(moves)), Move(act, NOTHING, False))
     if end != STANDS:
-        moves.append(Move(given(), NOTHING if end == FAILS and dealer.errors else MISTAKE, False))
+        moves.append(Move(assignment(), NOTHING if end == FAILS and dealer.errors else MISTAKE, False))
     history = HistoryWriter(writer)
     for move in moves:
         history.write(move)
@@ -209,9 +209,9 @@ def walk(rng: Random, steps: int) -> list[str]:
     An assignment is one step up, an undo one step down; an undo and its redo change nothing. Without any one of the
     steps another assignment would be the last. In between it seldom is, so that a reader who stops early is wrong.
     """
-    found, height = list[str](), 0
-    while len(found) < steps:
-        left = steps - len(found)
+    kinds, height = list[str](), 0
+    while len(kinds) < steps:
+        left = steps - len(kinds)
         able = []
         if height < DEEP and left >= height + 2:
             able += ["assign"] * 6
@@ -220,6 +220,6 @@ def walk(rng: Random, steps: int) -> list[str]:
         if left >= height + 2:
             able += ["undo redo"] * 2
         kind = rng.choice(able)
-        found += kind.split()
+        kinds += kind.split()
         height += (kind == "assign") - (kind == "undo")
-    return found
+    return kinds

@@ -92,17 +92,17 @@ def read(text: str) -> Log:
 @LINES.cached_map
 def _calls(chunk: str) -> Call:
     """Return a call from its text, with what the user says before it."""
-    said, _, call = chunk.partition("\n") if chunk.startswith("[user] ") else ("", "", chunk)
+    user_line, _, call = chunk.partition("\n") if chunk.startswith("[user] ") else ("", "", chunk)
     head, mark, result = call.partition("\n< ")
-    tool, _, told = head.removeprefix("> ").partition(" ")
+    tool, _, args_text = head.removeprefix("> ").partition(" ")
     if not (mark and head.startswith("> ")) or any(not line.startswith("  ") for line in result.split("\n")[1:]):
         raise ReadError(f"no call with its result: {chunk[:80]!r}")
     codes = CODE.findall(result)
     if len(codes) != 1:
         raise ReadError(f"a result has the codes {codes}")
-    args = json.loads(told)
-    if [*args] != sorted(args) or json.dumps(args) != told:
-        raise ReadError(f"arguments are not in order: {told!r}")
+    args = json.loads(args_text)
+    if [*args] != sorted(args) or json.dumps(args) != args_text:
+        raise ReadError(f"arguments are not in order: {args_text!r}")
     done, staged = True, ""
     if args.get("action", "") in CHANGING.get(tool, ()):
         failed, left = FAILED.search(result), NOT_DONE.search(result)
@@ -111,17 +111,17 @@ def _calls(chunk: str) -> Call:
             raise ReadError(f"what came of a call cannot be read: {result!r}")
         if left and not failed and args.get("mode") == "stage":
             staged = str(args["batch"])
-    return Call(tool, args, result, codes[0], done, staged, said.removeprefix("[user] "), chunk)
+    return Call(tool, args, result, codes[0], done, staged, user_line.removeprefix("[user] "), chunk)
 
 
 def calls_naming(calls: Sequence[Call], names: Sequence[str]) -> list[Call]:
     """Return the calls that name some things, and those that undo one of these or commit its batch."""
     named = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")
-    found = {at for at, call in enumerate(calls) if any(name in call.raw for name in names) and named.search(call.raw)}
-    marks = {calls[at].ref for at in found} | {calls[at].staged for at in found}
-    found |= {
+    places = {at for at, call in enumerate(calls) if any(name in call.raw for name in names) and named.search(call.raw)}
+    marks = {calls[at].ref for at in places} | {calls[at].staged for at in places}
+    places |= {
         at
         for at, call in enumerate(calls)
         if call.tool in ("undo", "commit") and (call.args.get("target") or call.args.get("batch")) in marks
     }
-    return [calls[at] for at in sorted(found)]
+    return [calls[at] for at in sorted(places)]

@@ -61,12 +61,12 @@ class WhichCall(TraceTask):
         place, end = dealer.deal("place", SETS), dealer.deal("end", 3)
         key, value = rng.choice(words()["key"]), rng.choice(VALUES)
         paths = [*zip(*families, strict=True)][: 1 + dealer.knob("twins")]
-        own, *near = [
+        followed, *twins = [
             chain(dealer, files, key, value, (place, end) if not at else (rng.randrange(SETS), rng.randrange(3)))
             for at, files in enumerate(paths)
         ]
         question = text.ORIGIN.format(key=key, file=paths[0][-1])
-        shown = [*own.shown, *(ref for one in near for ref in one.shown)]
+        shown = [*followed.shown, *(ref for one in twins for ref in one.shown)]
         latent = {
             "asked": "origin",
             "names": [path for files in paths for path in files],
@@ -74,13 +74,13 @@ class WhichCall(TraceTask):
             "dealt": dealer.dealt,
             "guesses": {
                 "uniform": 1 / len(shown),
-                "first_set": float(own.sets[0] == own.origin),
-                "last_set": float(own.sets[-1] == own.origin),
+                "first_set": float(followed.sets[0] == followed.origin),
+                "last_set": float(followed.sets[-1] == followed.origin),
                 "any_that_shows_it": 1 / len(shown),
             },
         }
-        decoys = [[Step(step.text, "decoy") for step in one.steps] for one in near]
-        return Drawn(question, Key.accepting(own.origin), [own.steps, *decoys], latent)
+        decoys = [[Step(step.text, "decoy") for step in one.steps] for one in twins]
+        return Drawn(question, Key.accepting(followed.origin), [followed.steps, *decoys], latent)
 
 
 def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tuple[int, int]) -> Chain:
@@ -91,7 +91,7 @@ def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tup
     writes += [Write(acts.copy_value(source, target, key), True, True) for source, target in pairwise(files)]
     others = [
         Write(acts.set_value(files[0], key, value if again else other_value(rng, value)), True, False)
-        for again in (abs(turn - place) > 1 and rng.random() < 0.7 for turn in range(SETS) if turn != place)
+        for again in (abs(number - place) > 1 and rng.random() < 0.7 for number in range(SETS) if number != place)
     ]
     writes = [*others[:place], *writes[:2], *mixed(rng, [writes[2:], others[place:]])]
     for at, path in enumerate(files[1:], start=1):

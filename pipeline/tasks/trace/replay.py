@@ -41,16 +41,16 @@ def asked_of(question: str, report: Sequence[str] = ()) -> Asked:
         ReadError: if it is not a question about a trace.
     """
     for pattern, asks in ASKED.items():
-        if found := pattern.fullmatch(question):
-            return asks(found, report)
+        if match := pattern.fullmatch(question):
+            return asks(match, report)
     raise ReadError(f"no question of a trace: {question!r}")
 
 
 OPENING = re.compile(r"opening_qty\W+(\d+)|OPENING_QTY\n.* (\d+)\n")
 
 
-def _amount(found: re.Match[str], report: Sequence[str]) -> Asked:
-    item = found["item"]
+def _amount(match: re.Match[str], report: Sequence[str]) -> Asked:
+    item = match["item"]
 
     def solve(calls: Sequence[Call]) -> tuple[str, ...]:
         opening, changes = list[int](), dict[str, int]()
@@ -58,8 +58,8 @@ def _amount(found: re.Match[str], report: Sequence[str]) -> Asked:
         for call in calls:
             if call.tool == "stock" and call.args["item"] == item:
                 if call.action == "record":
-                    told = OPENING.search(call.result)
-                    opening += [int(told[1] or told[2])] if told else []
+                    match = OPENING.search(call.result)
+                    opening += [int(match[1] or match[2])] if match else []
                     continue
                 change = int(call.args["qty"]) * (1 if call.action in ("receive", "return") else -1)
                 if call.done:
@@ -83,16 +83,16 @@ def _known(name: str, known: Mapping[str, object]) -> str:
     return name
 
 
-def _holder(found: re.Match[str], report: Sequence[str]) -> Asked:
-    ticket = found["ticket"]
+def _holder(match: re.Match[str], report: Sequence[str]) -> Asked:
+    ticket = match["ticket"]
 
     def solve(calls: Sequence[Call]) -> tuple[str, ...]:
-        given, top, height = list[str](), 0, 0
+        owners, top, height = list[str](), 0, 0
         for call in calls:
             if not call.done or call.args.get("action") not in ("assign", "undo", "redo"):
                 continue
             if call.action == "assign":
-                given[height:] = [str(call.args["to"])]
+                owners[height:] = [str(call.args["to"])]
                 height = top = height + 1
             else:
                 height += 1 if call.action == "redo" else -1
@@ -100,13 +100,13 @@ def _holder(found: re.Match[str], report: Sequence[str]) -> Asked:
                 raise ReadError(f"there is nothing to {call.action} of {ticket}")
         if not height:
             raise ReadError(f"{ticket} is with nobody")
-        return (given[height - 1],)
+        return (owners[height - 1],)
 
     return Asked(solve, lambda calls: calls_naming(calls, [ticket]), [ticket])
 
 
-def _origin(found: re.Match[str], report: Sequence[str]) -> Asked:
-    path, key = found["file"], found["key"]
+def _origin(match: re.Match[str], report: Sequence[str]) -> Asked:
+    path, key = match["file"], match["key"]
 
     def solve(calls: Sequence[Call]) -> Answers:
         wanted = path
@@ -128,8 +128,8 @@ def _origin(found: re.Match[str], report: Sequence[str]) -> Asked:
 HOSTS = re.compile(r"[a-z]+-[a-z]{3}-\d{3}")
 
 
-def _remaining(found: re.Match[str], report: Sequence[str]) -> Asked:
-    plan = found["plan"]
+def _remaining(match: re.Match[str], report: Sequence[str]) -> Asked:
+    plan = match["plan"]
 
     def solve(calls: Sequence[Call]) -> Answers:
         steps, done = list[str](), set[str]()
@@ -149,29 +149,29 @@ def _remaining(found: re.Match[str], report: Sequence[str]) -> Asked:
     return Asked(solve, select, [plan])
 
 
-def _changed(steps: Sequence[str], said: str) -> list[str]:
+def _changed(steps: Sequence[str], sentence: str) -> list[str]:
     """Return the steps of a plan after what the user says of it."""
-    named = HOSTS.findall(said)
+    named = HOSTS.findall(sentence)
     if len(named) > 2:
         return named
-    if said.startswith(("Add", "Put")):
+    if sentence.startswith(("Add", "Put")):
         at = steps.index(named[1]) + 1
         return [*steps[:at], named[0], *steps[at:]]
     if len(named) != 1 or named[0] not in steps:
-        raise ReadError(f"what the user says of a plan cannot be read: {said!r}")
+        raise ReadError(f"what the user says of a plan cannot be read: {sentence!r}")
     return [step for step in steps if step != named[0]]
 
 
 ROW = re.compile(r"\b(R\d{6})\b\W+(?:status\W+)?([a-z]+)\W+(?:qty\W+)?(\d+)")
 
 
-def _counted(found: re.Match[str], report: Sequence[str]) -> Asked:
-    query, status, adds = found["query"], found["status"], found["what"] == "the sum of qty"
+def _counted(match: re.Match[str], report: Sequence[str]) -> Asked:
+    query, status, adds = match["query"], match["status"], match["what"] == "the sum of qty"
 
     def solve(calls: Sequence[Call]) -> Answers:
         rows = {row: (state, int(count)) for call in calls for row, state, count in ROW.findall(call.result)}
-        some = [count for state, count in rows.values() if state == status]
-        return (str(sum(some) if adds else len(some)),)
+        amounts = [count for state, count in rows.values() if state == status]
+        return (str(sum(amounts) if adds else len(amounts)),)
 
     def select(calls: Sequence[Call]) -> Sequence[Call]:
         return [call for call in calls if call.tool == "rows" and call.args["query"] == query]
@@ -194,7 +194,7 @@ CLAIMS: Mapping[re.Pattern[str], tuple[str, str, Sequence[str]]] = {
 VERBS = {"received": "receive", "returned": "return", "issued": "issue", "scrapped": "scrap"}
 
 
-def _unfounded(found: re.Match[str], report: Sequence[str]) -> Asked:
+def _unfounded(match: re.Match[str], report: Sequence[str]) -> Asked:
     claims = dict(map(_claim, report))
 
     def solve(calls: Sequence[Call]) -> Answers:
@@ -213,8 +213,8 @@ def _claim(line: str) -> tuple[str, tuple[str, ...]]:
     """Return the number of a claim, and the call that it states."""
     claim = CLAIM.fullmatch(line)
     for pattern, (tool, action, names) in CLAIMS.items():
-        if claim and (told := pattern.fullmatch(claim[2].rstrip("."))):
-            values = {name: VERBS.get(value, value) for name, value in zip(names, told.groups(), strict=False)}
+        if claim and (match := pattern.fullmatch(claim[2].rstrip("."))):
+            values = {name: VERBS.get(value, value) for name, value in zip(names, match.groups(), strict=False)}
             if action:
                 values["action"] = action
             return claim[1], (tool, *(f"{name}={values[name]}" for name in sorted(values)))
@@ -223,7 +223,7 @@ def _claim(line: str) -> tuple[str, tuple[str, ...]]:
 
 def _event(call: Call) -> tuple[str, ...]:
     """Return a call in the form of claims."""
-    names = {"action", *(name for tool, _, some in CLAIMS.values() if tool == call.tool for name in some)}
+    names = {"action", *(name for tool, _, keys in CLAIMS.values() if tool == call.tool for name in keys)}
     return (call.tool, *(f"{name}={call.args[name]}" for name in sorted(names) if name in call.args))
 
 
@@ -262,18 +262,18 @@ PAPERS = {
 }
 
 
-def _due(found: re.Match[str], report: Sequence[str]) -> Asked:
-    topic, site, amount = f"{PAPERS[found['one']]} from {found['supplier']}", found["site"], int(found["sum"])
+def _due(match: re.Match[str], report: Sequence[str]) -> Asked:
+    topic, site, amount = f"{PAPERS[match['one']]} from {match['supplier']}", match["site"], int(match["sum"])
 
     def solve(calls: Sequence[Call]) -> Answers:
-        said = dict[str, list[Mapping[str, str]]]()
+        by_topic = dict[str, list[Mapping[str, str]]]()
         for rule in filter(None, (_rule(call.before) for call in calls)):
-            said.setdefault(rule["topic"], []).append(rule)
+            by_topic.setdefault(rule["topic"], []).append(rule)
         wanted = topic
-        for _ in range(len(said)):
+        for _ in range(len(by_topic)):
             able = [
                 rule
-                for rule in _standing(wanted, said.get(wanted, []))
+                for rule in _standing(wanted, by_topic.get(wanted, []))
                 if rule.get("site", site) == site and int(rule.get("sum", -1)) < amount
             ]
             if not able:
@@ -289,10 +289,10 @@ def _due(found: re.Match[str], report: Sequence[str]) -> Asked:
     return Asked(solve, select, [topic])
 
 
-def _standing(topic: str, said: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+def _standing(topic: str, rules: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
     """Return the rules about something that are not withdrawn."""
     left = list[Mapping[str, str]]()
-    for rule in said:
+    for rule in rules:
         if "withdrawn" not in rule:
             left.append(rule)
         elif left:
@@ -303,13 +303,13 @@ def _standing(topic: str, said: Sequence[Mapping[str, str]]) -> list[Mapping[str
 
 
 @lru_cache(maxsize=1 << 12)
-def _rule(said: str) -> dict[str, str]:
+def _rule(sentence: str) -> dict[str, str]:
     """Return what a rule says, or that it is withdrawn; empty if the user gives none."""
-    if found := WITHDRAWN.fullmatch(said):
-        return {"topic": found["topic"], "withdrawn": "yes"}
+    if match := WITHDRAWN.fullmatch(sentence):
+        return {"topic": match["topic"], "withdrawn": "yes"}
     for pattern in RULES:
-        if found := pattern.fullmatch(said):
-            return {name: value for name, value in found.groupdict().items() if value}
+        if match := pattern.fullmatch(sentence):
+            return {name: value for name, value in match.groupdict().items() if value}
     return {}
 
 

@@ -55,23 +55,23 @@ class Resume(TraceTask):
             plan(dealer, [family[at] for family in families], codes[at], share)
             for at in range(2 if dealer.knob("twins") else 1)
         ]
-        own, names = plans[0], [family[at] for at in range(len(plans)) for family in families]
-        key = "; ".join(own.left)
+        asked, names = plans[0], [family[at] for at in range(len(plans)) for family in families]
+        key = "; ".join(asked.left)
         latent = {
             "asked": "hosts",
             "names": [*codes[: len(plans)], *names],
-            "needed": sum(step.role == "relevant" for step in own.steps),
+            "needed": sum(step.role == "relevant" for step in asked.steps),
             "dealt": dealer.dealt,
             "guesses": {
                 "uniform": 0.0,
-                "all_steps": float("; ".join(own.first) == key),
-                "no_errors": float("; ".join(own.no_errors) == key),
-                "no_user": float("; ".join(own.no_user) == key),
+                "all_steps": float("; ".join(asked.first) == key),
+                "no_errors": float("; ".join(asked.no_errors) == key),
+                "no_user": float("; ".join(asked.no_user) == key),
             },
         }
         decoys = [[Step(step.text, "decoy") for step in one.steps] for one in plans[1:]]
         question = text.REMAINING.format(plan=codes[0])
-        return Drawn(question, Key.accepting(key), [own.steps, *decoys], latent)
+        return Drawn(question, Key.accepting(key), [asked.steps, *decoys], latent)
 
 
 def plan(dealer: Dealer, hosts: Sequence[str], code: str, share: float) -> Plan:
@@ -116,10 +116,10 @@ def plan(dealer: Dealer, hosts: Sequence[str], code: str, share: float) -> Plan:
     )
     for user in rng.sample((add, drop), 2):
         work.insert(rng.randrange(len(work) + 1), event([noted(writer, code)], "relevant", user))
-    given = sentences.pick("plan", {"image": image, "hosts": ", ".join(first), "plan": code}) + "."
+    instruction = sentences.pick("plan", {"image": image, "hosts": ", ".join(first), "plan": code}) + "."
     remaining = [host for host in steps if host in left]
     return Plan(
-        [event([noted(writer, code)], "relevant", given), *work],
+        [event([noted(writer, code)], "relevant", instruction), *work],
         remaining,
         first,
         [host for host in remaining if host not in failing],

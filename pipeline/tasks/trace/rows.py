@@ -49,10 +49,10 @@ class Rows(TraceTask):
             if is_of_row(name) and name not in queries:
                 queries.append(name)
         names = queries if dealer.knob("twins") else queries[:1]
-        own, *near = [query(dealer, name, status) for name in names]
-        right = result(what, status, own.seen, once=True)
-        repeats = result(what, status, own.seen, once=False)
-        both = result(what, status, [row for one in (own, *near) for row in one.seen], once=True)
+        asked, *twins = [query(dealer, name, status) for name in names]
+        right = result(what, status, asked.seen, once=True)
+        repeats = result(what, status, asked.seen, once=False)
+        both = result(what, status, [row for one in (asked, *twins) for row in one.seen], once=True)
         latent = {
             "asked": what,
             "names": names,
@@ -60,14 +60,14 @@ class Rows(TraceTask):
             "needed": dealer.stratum.complexity,
             "dealt": dealer.dealt,
             "guesses": {
-                "uniform": 1 / len({*own.seen}) if what == COUNT else 0.0,
+                "uniform": 1 / len({*asked.seen}) if what == COUNT else 0.0,
                 "repeats_too": float(repeats == right),
-                "like_query_too": float(both == right and bool(near)),
+                "like_query_too": float(both == right and bool(twins)),
             },
         }
-        decoys = [[Step(step.text, "decoy") for step in one.steps] for one in near]
+        decoys = [[Step(step.text, "decoy") for step in one.steps] for one in twins]
         question = text.COUNTED.format(what=what, status=status, query=queries[0])
-        return Drawn(question, Key.accepting(str(right)), [own.steps, *decoys], latent)
+        return Drawn(question, Key.accepting(str(right)), [asked.steps, *decoys], latent)
 
 
 def one_digit_apart(rng: Random, name: str) -> str:
@@ -78,8 +78,8 @@ def one_digit_apart(rng: Random, name: str) -> str:
 
 def result(what: str, status: str, rows: Sequence[Entry], *, once: bool) -> int:
     """Return the answer for some rows, each taken once or as often as it occurs."""
-    some = [row.amount for row in ({*rows} if once else rows) if row.status == status]
-    return len(some) if what == COUNT else sum(some)
+    amounts = [row.amount for row in ({*rows} if once else rows) if row.status == status]
+    return len(amounts) if what == COUNT else sum(amounts)
 
 
 def query(dealer: Dealer, name: str, status: str) -> Query:

@@ -29,19 +29,19 @@ class StateTask(TraceTask):
         """Draw the history of a thing, and those of things whose codes differ in a digit."""
         kind, end = KINDS[dealer.deal("kind", len(KINDS))], dealer.deal("end", 3)
         family = dealer.desk.fresh("item" if kind == AMOUNT else "ticket", dealer.rng("names"))
-        own, *others = family[: 1 + dealer.knob("twins")]
-        history = self.history(dealer, kind, own, end)
-        near = [self.history(dealer, kind, other, dealer.rng(other).randrange(3)) for other in others]
+        asked, *others = family[: 1 + dealer.knob("twins")]
+        history = self.history(dealer, kind, asked, end)
+        twins = [self.history(dealer, kind, other, dealer.rng(other).randrange(3)) for other in others]
         wording = dealer.rng("wording").choice(text.AMOUNT if kind == AMOUNT else text.HOLDER)
-        decoys = [[Step(step.text, "decoy") for step in one.steps] for one in near]
+        decoys = [[Step(step.text, "decoy") for step in one.steps] for one in twins]
         shown = {
             "asked": kind,
-            "names": [own, *others],
+            "names": [asked, *others],
             "needed": sum(step.role == "relevant" for step in history.steps),
             "dealt": dealer.dealt,
             "guesses": guesses(kind, history),
         }
-        question = wording.format(item=own, ticket=own)
+        question = wording.format(item=asked, ticket=asked)
         return Drawn(question, Key.accepting(history.value), [history.steps, *decoys], shown)
 
     def history(self, dealer: Dealer, kind: str, name: str, end: int) -> History:

@@ -133,7 +133,7 @@ class FlatTrace:
         if not question.endswith(text.IN_TEXT):
             raise ReadError("the question does not end by asking for plain text")
         parts = [f"{turns[0][1]}\n{text.START}"]
-        parts += (_line(role, said) for role, said in turns[3:-1])
+        parts += (_line(role, content) for role, content in turns[3:-1])
         places, at = list[tuple[int, int]](), len(parts[0])
         for part in parts[1:]:
             places.append((at, at + len(part)))
@@ -144,8 +144,8 @@ class FlatTrace:
         """Return a row in the form of the plain subtask."""
         starts, ends = dict[int, int](), dict[int, int]()
         at = 0
-        for number, (role, said) in enumerate(row.turns[:-1]):
-            end = at + len(LABELS[role]) + len(said)
+        for number, (role, content) in enumerate(row.turns[:-1]):
+            end = at + len(LABELS[role]) + len(content)
             if number >= 3:
                 starts[at], ends[end] = self.places[number - 3]
             at = end + len("\n\n")
@@ -163,15 +163,15 @@ LABELS = {"user": "User: ", "call": "Call: ", "tool": "Result: "}
 """What precedes a turn in the whole text."""
 
 
-def _line(role: str, said: str) -> str:
+def _line(role: str, content: str) -> str:
     if role == "tool":
-        return "< " + said.replace("\n", "\n  ") + "\n"
-    return f"> {said}\n" if role == "call" else f"[user] {said}\n"
+        return "< " + content.replace("\n", "\n  ") + "\n"
+    return f"> {content}\n" if role == "call" else f"[user] {content}\n"
 
 
 def job_unit(job: str, role: Role = "filler") -> Unit:
     """Return a job in turns."""
-    return Unit(tuple(Piece(said, role, turn) for turn, said in job_turns(job)))
+    return Unit(tuple(Piece(content, role, turn) for turn, content in job_turns(job)))
 
 
 def job_turns(job: str) -> Iterator[tuple[Turn, str]]:

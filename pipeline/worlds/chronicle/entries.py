@@ -29,23 +29,23 @@ def write(rng: Random, wording: Phrase, values: Mapping[str, str]) -> str:
 
     A slot with the name of a phrase is written anew each time it occurs.
     """
-    said = _written(rng, wording, values, phrases())
-    return said[0].upper() + said[1:]
+    sentence = _written(rng, wording, values, phrases())
+    return sentence[0].upper() + sentence[1:]
 
 
 def _written(rng: Random, wording: Phrase, values: Mapping[str, str], rules: Mapping[str, Sequence[Phrase]]) -> str:
     def pick(options: tuple[Phrase, ...]) -> Phrase:
         return options[0] if len(options) == 1 else rng.choice(options)
 
-    said = []
+    texts = []
     for part in settled(wording, pick):
         if isinstance(part, str):
-            said.append(part)
+            texts.append(part)
         elif part.name in rules:
-            said.append(_written(rng, rng.choice(rules[part.name]), values, rules))
+            texts.append(_written(rng, rng.choice(rules[part.name]), values, rules))
         else:
-            said.append(values[part.name])
-    return "".join(said)
+            texts.append(values[part.name])
+    return "".join(texts)
 
 
 class Values(dict[str, str]):
@@ -53,8 +53,8 @@ class Values(dict[str, str]):
 
     __slots__ = ("_draw",)
 
-    def __init__(self, given: Mapping[str, str], draw: Callable[[str, Values], str]) -> None:
-        super().__init__(given)
+    def __init__(self, values: Mapping[str, str], draw: Callable[[str, Values], str]) -> None:
+        super().__init__(values)
         self._draw = draw
 
     def __missing__(self, slot: str) -> str:
@@ -67,14 +67,14 @@ class Values(dict[str, str]):
 @cache
 def lines(name: str) -> Mapping[str, tuple[str, ...]]:
     """Return the lines of a file of the annals by section, without their tags."""
-    return {kind: tuple(TAG.sub("", one) for one in some) for kind, some in sections(f"chronicle/{name}").items()}
+    return {kind: tuple(TAG.sub("", one) for one in texts) for kind, texts in sections(f"chronicle/{name}").items()}
 
 
 @cache
 def wordings(kind: str, month: int) -> Sequence[Phrase]:
     """Return the sentences that state a kind of event (happenings and deeds too) in a month."""
-    (some,) = (found[kind] for name in EVENTS if kind in (found := sections(f"chronicle/{name}")))
-    return _fitting([one for one in some if not one.startswith(ASKED)], month, kind)
+    (texts,) = (by_kind[kind] for name in EVENTS if kind in (by_kind := sections(f"chronicle/{name}")))
+    return _fitting([one for one in texts if not one.startswith(ASKED)], month, kind)
 
 
 @cache
@@ -83,8 +83,8 @@ def colours(group: str, month: int, kind: str = "") -> Sequence[Phrase]:
     return _fitting(sections("chronicle/colour")[group], month, kind)
 
 
-def _fitting(some: Sequence[str], month: int, kind: str) -> Sequence[Phrase]:
-    return [parse(TAG.sub("", one)) for one in some if not (tag := TAG.match(one)) or _allows(tag[1], month, kind)]
+def _fitting(texts: Sequence[str], month: int, kind: str) -> Sequence[Phrase]:
+    return [parse(TAG.sub("", one)) for one in texts if not (tag := TAG.match(one)) or _allows(tag[1], month, kind)]
 
 
 def _allows(tag: str, month: int, kind: str) -> bool:
@@ -103,8 +103,8 @@ def _allows(tag: str, month: int, kind: str) -> bool:
 def happenings() -> Mapping[str, Sequence[str]]:
     """Return the kinds of things that happen to a property, each with other words for it in questions."""
     return {
-        kind: [one.removeprefix(ASKED) for one in some if one.startswith(ASKED)]
-        for kind, some in lines("happenings").items()
+        kind: [one.removeprefix(ASKED) for one in texts if one.startswith(ASKED)]
+        for kind, texts in lines("happenings").items()
     }
 
 
@@ -117,13 +117,13 @@ def deeds() -> tuple[str, ...]:
 @cache
 def phrases() -> Mapping[str, Sequence[Phrase]]:
     """Return the phrases that make up sentences without a statement, by the names of their slots."""
-    return {name: [parse(one) for one in some] for name, some in lines("phrases").items()}
+    return {name: [parse(one) for one in texts] for name, texts in lines("phrases").items()}
 
 
 @cache
 def talk() -> Mapping[str, Sequence[Phrase]]:
     """Return what is said around the entries of a chat."""
-    return {kind: [parse(one) for one in some] for kind, some in lines("talk").items()}
+    return {kind: [parse(one) for one in texts] for kind, texts in lines("talk").items()}
 
 
 @cache
@@ -171,7 +171,7 @@ GROUPS = {
     "debt": "money", "price": "money", "lease": "deed", "repairs": "deed", "keeper": "deed", "loan": "deed",
     "bid": "vain", "plea": "vain",
 }  # fmt: skip
-"""The group of color of each kind of event; happenings have a group of their own."""
+"""The group of colour of each kind of event; happenings have a group of their own."""
 DAYS_A_LEAF = 8
 """How many days fill a leaf of the book in which a chat's entries are written."""
 Fact = tuple[str, ...]
@@ -198,8 +198,8 @@ def written(day: int) -> str:
     >>> written(date(1874, 3, 14).toordinal())
     '14 March 1874'
     """
-    found = date.fromordinal(day)
-    return f"{found.day} {MONTHS[found.month - 1]} {found.year}"
+    when = date.fromordinal(day)
+    return f"{when.day} {MONTHS[when.month - 1]} {when.year}"
 
 
 def year(day: int) -> int:
@@ -215,33 +215,33 @@ def new_year(number: int) -> int:
 def entry(rng: Random, day: int, kind: str, about: Mapping[str, str], people: Sequence[str]) -> Entry:
     """Write an entry; other people that it names are drawn from `people`."""
     month = date.fromordinal(day).month
-    values = Values({**about, **_capitals(about)}, lambda slot, told: _drawn(rng, slot, people, kind, told))
-    said = [write(rng, rng.choice(wordings(kind, month)), values)]
-    length = said[0].count(" ") + 1
-    own = colours("house" if kind in happenings() else GROUPS[kind], month, kind)
+    values = Values({**about, **_capitals(about)}, lambda slot, drawn: _drawn(rng, slot, people, kind, drawn))
+    sentences = [write(rng, rng.choice(wordings(kind, month)), values)]
+    length = sentences[0].count(" ") + 1
+    of_kind = colours("house" if kind in happenings() else GROUPS[kind], month, kind)
     goal, used = rng.randrange(FEWEST, MOST - 8), list[Phrase]()
     weather = rng.random() < FIRST_SAID
-    for some, first in ((own, False), (_of_month(month), weather), (own, False), (_behind(month), False)):
+    for choices, first in ((of_kind, False), (_of_month(month), weather), (of_kind, False), (_after(month), False)):
         if length >= goal:
             break
-        more = _colour(rng, some, values, used)
+        more = _colour(rng, choices, values, used)
         if length + more.count(" ") < MOST:
-            said.insert(0 if first else len(said), more)
+            sentences.insert(0 if first else len(sentences), more)
             length += more.count(" ") + 1
-    return Entry(day, kind, about, f"{written(day)}. {' '.join(said)}\n")
+    return Entry(day, kind, about, f"{written(day)}. {' '.join(sentences)}\n")
 
 
 def talked(rng: Random, name: str, day: int) -> str:
     """Write what is said around the entries of a day in a chat: the opening or the reply."""
     leaf = {"leaf": str((day - FIRST_DAY) // DAYS_A_LEAF + 1)}
-    return write(rng, rng.choice(talk()[name]), Values(leaf, lambda slot, told: _drawn(rng, slot, (), name, told)))
+    return write(rng, rng.choice(talk()[name]), Values(leaf, lambda slot, drawn: _drawn(rng, slot, (), name, drawn)))
 
 
-def _colour(rng: Random, some: Sequence[Phrase], values: Values, used: list[Phrase]) -> str:
-    """Return a sentence of color with a wording that is not yet used."""
-    chosen = rng.choice(some)
+def _colour(rng: Random, phrases: Sequence[Phrase], values: Values, used: list[Phrase]) -> str:
+    """Return a sentence of colour with a wording that is not yet used."""
+    chosen = rng.choice(phrases)
     while chosen in used:
-        chosen = rng.choice(some)
+        chosen = rng.choice(phrases)
     used.append(chosen)
     return write(rng, chosen, values)
 
@@ -253,7 +253,7 @@ def _of_month(month: int) -> Sequence[Phrase]:
 
 
 @cache
-def _behind(month: int) -> Sequence[Phrase]:
+def _after(month: int) -> Sequence[Phrase]:
     """Return what may follow an event, including remarks about it."""
     return [*_of_month(month), *colours("after", month)]
 
@@ -262,23 +262,23 @@ def _capitals(about: Mapping[str, str]) -> dict[str, str]:
     return {slot.capitalize(): value for slot, value in about.items()}
 
 
-def _drawn(rng: Random, slot: str, people: Sequence[str], kind: str, told: Values) -> str:
+def _drawn(rng: Random, slot: str, people: Sequence[str], kind: str, drawn: Values) -> str:
     """Return a value of a slot; nobody and no street is drawn twice for one entry."""
     if slot in ("street", "street2", "elsewhere"):
-        return _other(rng, words_of("streets"), told)
+        return _unused(rng, words_of("streets"), drawn)
     if slot == "num":
         return rng.choice([word for number, word in NUMBERS.items() if number <= MOST_COUNTED])
     if slot == "sum":
-        return _sum(rng, kind, told.get("prop", ""))
+        return _sum(rng, kind, drawn.get("prop", ""))
     if slot in ("goods", "Goods"):
-        return told.get("ware") or told.setdefault("ware", rng.choice(list(goods())))
+        return drawn.get("ware") or drawn.setdefault("ware", rng.choice(list(goods())))
     if slot == "price":
-        ware = told.get("ware") or told.setdefault("ware", rng.choice(list(goods())))
+        ware = drawn.get("ware") or drawn.setdefault("ware", rng.choice(list(goods())))
         unit, low, high = goods()[ware]
         return f"{rng.choice([word for number, word in NUMBERS.items() if low <= number <= high])} shillings the {unit}"
     if slot == "names":
         return listed(rng.sample(people, min(len(people), rng.choice(ON_ROLL))))
-    return _other(rng, people, told)
+    return _unused(rng, people, drawn)
 
 
 def _sum(rng: Random, kind: str, prop: str) -> str:
@@ -295,12 +295,12 @@ def _sum(rng: Random, kind: str, prop: str) -> str:
 @cache
 def goods() -> Mapping[str, tuple[str, int, int]]:
     """Return goods, each with the unit that it is sold by, and the lowest and highest price in shillings."""
-    found = (one.split(" ") for one in words_of("goods"))
-    return {name: (unit, int(low), int(high)) for name, unit, low, high in found}
+    rows = (one.split(" ") for one in words_of("goods"))
+    return {name: (unit, int(low), int(high)) for name, unit, low, high in rows}
 
 
-def _other(rng: Random, some: Sequence[str], told: Values) -> str:
-    while (chosen := rng.choice(some)) in told.values():
+def _unused(rng: Random, options: Sequence[str], drawn: Values) -> str:
+    while (chosen := rng.choice(options)) in drawn.values():
         pass
     return chosen
 

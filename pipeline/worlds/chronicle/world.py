@@ -74,8 +74,8 @@ class Names:
 
     def new(self, surname: str = "", *, woman: bool) -> str:
         """Draw a name, with a given surname if a name with it is left, else with one of `surnames`."""
-        for turn in range(10_000):
-            last = surname if surname and turn < 400 else self.rng.choice(self.surnames)
+        for tries in range(10_000):
+            last = surname if surname and tries < 400 else self.rng.choice(self.surnames)
             name = f"{self.rng.choice(words_of('women' if woman else 'men'))} {last}"
             first = name.split(" ", 1)[0]
             if name not in self.taken and first != last:
@@ -112,14 +112,14 @@ def populate(world: Streams, births: int) -> Population:
         town.bear(now)
     souls = sorted(town.souls, key=lambda one: (one.born, one.name))
     born, dies = (np.array([getattr(one, name) for one in souls]) for name in ("born", "dies"))
-    found = Population(souls, town.names, {}, {}, {})
+    people = Population(souls, town.names, {}, {}, {})
     for now in range(FIRST_YEAR, LAST_YEAR + 1):
         day = new_year(now)
         grown = (born <= day - OF_AGE * YEAR) & (dies > day + YEAR)
         able = grown & (born > day - TOO_OLD * YEAR) & (dies > LAST_DAY)
-        for names, which in ((found.grown, grown), (found.able, able), (found.dead, dies < day - LONG_DEAD * YEAR)):
+        for names, which in ((people.grown, grown), (people.able, able), (people.dead, dies < day - LONG_DEAD * YEAR)):
             names[now] = [souls[at].name for at in np.flatnonzero(which)]
-    return found
+    return people
 
 
 @dataclass(slots=True)
@@ -149,21 +149,21 @@ class _Town:
             if not one.spouse and GROWN * YEAR < start - one.born < MARRIED_BY * YEAR and one.dies > start + 2 * YEAR
         ]
         self.rng.shuffle(able)
-        for one in able[: max(1, len(able) // 6)]:
-            if one.spouse:
+        for single in able[: max(1, len(able) // 6)]:
+            if single.spouse:
                 continue
-            other = next((two for two in able if self._suits(one, two)), None)
-            if other is None:
-                other = self.incomer(now, self.rng.randrange(GROWN, 33), woman=not one.woman)
-                self.souls.append(other)
-            one.spouse, other.spouse = other, one
-            one.wed = other.wed = start + self.rng.randrange(YEAR)
-            self.couples.append(other if one.woman else one)
+            partner = next((two for two in able if self._suits(single, two)), None)
+            if partner is None:
+                partner = self.incomer(now, self.rng.randrange(GROWN, 33), woman=not single.woman)
+                self.souls.append(partner)
+            single.spouse, partner.spouse = partner, single
+            single.wed = partner.wed = start + self.rng.randrange(YEAR)
+            self.couples.append(partner if single.woman else single)
 
     @staticmethod
-    def _suits(one: Resident, other: Resident) -> bool:
-        related = one.father is not None and one.father is other.father
-        return other.spouse is None and one.woman != other.woman and not related
+    def _suits(person: Resident, other: Resident) -> bool:
+        related = person.father is not None and person.father is other.father
+        return other.spouse is None and person.woman != other.woman and not related
 
     def bear(self, now: int) -> None:
         """Let couples have the children that are due."""
@@ -353,20 +353,20 @@ def _chronicle(world: Streams, size: int) -> Chronicle:
     properties = _properties(rng, identifying(words_of("first"), world), max(FEWEST_PROPERTIES, size // 27))
     drafts = [*_families(rng, people.souls)]
     drafts += _estates(rng, people, properties, round(0.42 * size / len(properties)))
-    drafts += [_other(rng, people) for _ in range(size - len(drafts))]
+    drafts += [_unrelated(rng, people) for _ in range(size - len(drafts))]
     texts = world.of("texts")
     entries = [
         entry(texts, day, kind, about, people.living(day))
         for day, kind, about in sorted(drafts, key=lambda draft: draft[0])
     ]
     about = defaultdict[str, list[int]](list)
-    for number, one in enumerate(entries):
-        if "prop" in one.about:
-            about[one.about["prop"]].append(number)
+    for number, item in enumerate(entries):
+        if "prop" in item.about:
+            about[item.about["prop"]].append(number)
     return Chronicle(people, properties, entries, np.array([one.day for one in entries], dtype=np.int64), dict(about))
 
 
-def _other(rng: Random, people: Population) -> Draft:
+def _unrelated(rng: Random, people: Population) -> Draft:
     """Draw an entry that is about neither a family nor a property."""
     day, kind = _day(rng), rng.choice(OTHERS)
     return (
@@ -390,23 +390,25 @@ def _properties(rng: Random, words: Sequence[str], count: int) -> list[str]:
 
 def _families(rng: Random, souls: Sequence[Resident]) -> Iterator[Draft]:
     """Yield births, marriages and deaths, any of which may name the parents."""
-    for one in souls:
-        known = {} if one.father is None or one.mother is None else parents(one.father.name, one.mother.name)
-        if known and FIRST_DAY <= one.born <= LAST_DAY:
-            yield one.born, "birth", {"child": one.name, **known, **sex(woman=one.woman)}
-        if one.spouse and FIRST_DAY <= one.wed <= LAST_DAY and not one.woman:
-            yield _marriage(rng, one, one.spouse)
-        if FIRST_DAY <= one.dies <= LAST_DAY and (known or rng.random() < INCOMERS_DEATHS):
-            told = known and rng.random() < 0.4
-            more = {**known, **sex(woman=one.woman)} if told else {}
-            yield one.dies, "burial" if told else "death", {"person": one.name, **more}
+    for person in souls:
+        known = (
+            {} if person.father is None or person.mother is None else parents(person.father.name, person.mother.name)
+        )
+        if known and FIRST_DAY <= person.born <= LAST_DAY:
+            yield person.born, "birth", {"child": person.name, **known, **sex(woman=person.woman)}
+        if person.spouse and FIRST_DAY <= person.wed <= LAST_DAY and not person.woman:
+            yield _marriage(rng, person, person.spouse)
+        if FIRST_DAY <= person.dies <= LAST_DAY and (known or rng.random() < INCOMERS_DEATHS):
+            names_parents = known and rng.random() < 0.4
+            more = {**known, **sex(woman=person.woman)} if names_parents else {}
+            yield person.dies, "burial" if names_parents else "death", {"person": person.name, **more}
 
 
 def _marriage(rng: Random, husband: Resident, wife: Resident) -> Draft:
     two = {"husband": husband.name, "wife": wife.name}
-    for one, kind in rng.sample(((husband, "groom"), (wife, "bride")), 2):
-        if one.father and one.mother and rng.random() < 0.5:
-            return one.wed, kind, {**two, **parents(one.father.name, one.mother.name)}
+    for spouse, kind in rng.sample(((husband, "groom"), (wife, "bride")), 2):
+        if spouse.father and spouse.mother and rng.random() < 0.5:
+            return spouse.wed, kind, {**two, **parents(spouse.father.name, spouse.mother.name)}
     return husband.wed, "wedding", two
 
 

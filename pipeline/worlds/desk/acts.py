@@ -22,8 +22,8 @@ def move(item: str, verb: str, quantity: int, reason: str) -> Act:
     """Change the amount of an item: the result has the change, never the total."""
     args: dict[str, str | int] = {"action": verb, "item": item, "qty": quantity, "reason": reason}
     fields = (("item", item), ("delta", SIGNS[verb] * quantity), ("reason", reason))
-    said = f"{MOVED[verb].format(quantity)} {item} ({reason})"
-    return Act("stock", args, "posted", fields, said, f"{NOUNS[verb]} of {quantity} x {item}", item)
+    summary = f"{MOVED[verb].format(quantity)} {item} ({reason})"
+    return Act("stock", args, "posted", fields, summary, f"{NOUNS[verb]} of {quantity} x {item}", item)
 
 
 def assign(ticket: str, person: str) -> Act:
@@ -39,16 +39,16 @@ def take_back(ticket: str) -> Act:
     """Undo the last standing assignment of a ticket: the result does not say whose it is then."""
     args: dict[str, str | int] = {"action": "undo", "target": ticket}
     fields = (("target", ticket), ("scope", "last assignment"))
-    said = f"last standing assignment of {ticket}"
-    return Act("undo", args, "reverted", fields, said, f"undo of the last assignment of {ticket}", ticket)
+    summary = f"last standing assignment of {ticket}"
+    return Act("undo", args, "reverted", fields, summary, f"undo of the last assignment of {ticket}", ticket)
 
 
 def redo(ticket: str) -> Act:
     """Restore the assignment of a ticket that was undone last."""
     args: dict[str, str | int] = {"action": "redo", "target": ticket}
     fields = (("target", ticket), ("scope", "assignment undone last"))
-    said = f"assignment of {ticket} that was undone last"
-    return Act("undo", args, "restored", fields, said, f"redo of the assignment of {ticket}", ticket)
+    summary = f"assignment of {ticket} that was undone last"
+    return Act("undo", args, "restored", fields, summary, f"redo of the assignment of {ticket}", ticket)
 
 
 def reverse(ref: str) -> Act:
@@ -74,8 +74,8 @@ def copy_value(source: str, target: str, key: str) -> Act:
     """Copy a key from one settings file to another: the result does not have its value."""
     args: dict[str, str | int] = {"action": "copy", "from": source, "key": key, "to": target}
     fields = (("key", key), ("from", source), ("to", target))
-    said = f"{key} from {source} to {target}"
-    return Act("settings", args, "copied", fields, said, f"copy of {key} from {source} to {target}", target)
+    summary = f"{key} from {source} to {target}"
+    return Act("settings", args, "copied", fields, summary, f"copy of {key} from {source} to {target}", target)
 
 
 def reinstall(host: str, image: str) -> Act:
@@ -96,8 +96,8 @@ def book(room: str, day: str, time: str, person: str) -> Act:
     """Book a room."""
     args: dict[str, str | int] = {"action": "book", "day": day, "for": person, "from": time, "room": room}
     fields = (("room", room), ("day", day), ("from", time), ("for", person))
-    said = f"{room} on {day} from {time} for {person}"
-    return Act("bookings", args, "booked", fields, said, f"booking of {room} on {day}", room)
+    summary = f"{room} on {day} from {time} for {person}"
+    return Act("bookings", args, "booked", fields, summary, f"booking of {room} on {day}", room)
 
 
 def send(person: str, subject: str) -> Act:

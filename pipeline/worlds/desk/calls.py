@@ -19,14 +19,14 @@ DEBUG = 14
 class Act:
     """What a call asks, with all that its result can say; `word` is the status once it is done.
 
-    `fields` are shown as data; `said` is the same as a clause, and `request` describes what was asked.
+    `fields` are shown as data; `summary` is the same as a clause, and `request` describes what was asked.
     """
 
     tool: str
     args: Mapping[str, str | int]
     word: str
     fields: Sequence[Field]
-    said: str
+    summary: str
     request: str
     subject: str
 
@@ -80,7 +80,7 @@ class CallWriter:
     def done(self, act: Act) -> Pair:
         """Return a call that did what it asked."""
         ref = self.refs.new()
-        text = self.rng.choice(ENVELOPES)(self.rng, ref, act.word, act.fields, act.said)
+        text = self.rng.choice(ENVELOPES)(self.rng, ref, act.word, act.fields, act.summary)
         return self._pair(act.tool, act.args, text, ref, done=True)
 
     def failed(self, act: Act, kind: str = "") -> Pair:
@@ -97,69 +97,69 @@ class CallWriter:
         """Return a dry run: the result says what would have been done."""
         ref = self.refs.new()
         fields = [(f"would_{name}" if isinstance(value, int) else name, value) for name, value in act.fields]
-        said = f"would be {act.word}: {act.said}"
-        text = self.rng.choice(ENVELOPES)(self.rng, ref, "dry-run", fields, said)
+        summary = f"would be {act.word}: {act.summary}"
+        text = self.rng.choice(ENVELOPES)(self.rng, ref, "dry-run", fields, summary)
         return self._pair(act.tool, {**act.args, "mode": "dry-run"}, text, ref, done=False)
 
     def staged(self, act: Act, batch: str) -> Pair:
         """Return a call that is put into a batch, and changes nothing until the batch is committed."""
         ref = self.refs.new()
-        said = f"in {batch} until commit: {act.said}"
+        summary = f"in {batch} until commit: {act.summary}"
         fields = [*act.fields, ("batch", batch)]
-        text = self.rng.choice(ENVELOPES)(self.rng, ref, "staged", fields, said)
+        text = self.rng.choice(ENVELOPES)(self.rng, ref, "staged", fields, summary)
         return self._pair(act.tool, {**act.args, "batch": batch, "mode": "stage"}, text, ref, done=False)
 
 
-def _one_line(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+def _one_line(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
     return json.dumps({"ref": ref, "status": word, **dict(fields)})
 
 
-def _nested(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+def _nested(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
     return json.dumps({"status": word, "data": dict(fields), "meta": {"ms": rng.randrange(12, 900), "ref": ref}})
 
 
-def _pretty(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+def _pretty(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
     return json.dumps({"ref": ref, "status": word, "result": dict(fields)}, indent=1)
 
 
-def _pairs(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
-    told = " ".join(f"{name}={json.dumps(value) if ' ' in str(value) else value}" for name, value in fields)
-    return f"ref={ref} status={word} {told}"
+def _pairs(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
+    pairs = " ".join(f"{name}={json.dumps(value) if ' ' in str(value) else value}" for name, value in fields)
+    return f"ref={ref} status={word} {pairs}"
 
 
-def _bracketed(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
-    return f"[{ref}] 200 {word}: {said}"
+def _bracketed(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
+    return f"[{ref}] 200 {word}: {summary}"
 
 
-def _yaml(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+def _yaml(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
     return "\n".join([f"ref: {ref}", f"status: {word}", *(f"{name}: {value}" for name, value in fields)])
 
 
-def _expanded(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
-    told = [("status", word), *fields]
-    wide = max(len(name) for name, _ in told)
-    return "\n".join([f"-[ {ref} ]{'-' * (wide + 2)}", *(f"{name:<{wide}} | {value}" for name, value in told)])
+def _expanded(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
+    rows = [("status", word), *fields]
+    wide = max(len(name) for name, _ in rows)
+    return "\n".join([f"-[ {ref} ]{'-' * (wide + 2)}", *(f"{name:<{wide}} | {value}" for name, value in rows)])
 
 
-def _spoken(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
-    return f"{word[0].upper()}{word[1:]}: {said}. Ref {ref}."
+def _spoken(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
+    return f"{word[0].upper()}{word[1:]}: {summary}. Ref {ref}."
 
 
-def _xml(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
-    told = "".join(f"<{name}>{value}</{name}>" for name, value in fields)
-    return f'<response ref="{ref}" status="{word}">{told}</response>'
+def _xml(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
+    tags = "".join(f"<{name}>{value}</{name}>" for name, value in fields)
+    return f'<response ref="{ref}" status="{word}">{tags}</response>'
 
 
-def _logged(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
-    return f"INFO deskd[{rng.randrange(400, 9000)}] {ref} {word} | {said}"
+def _logged(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
+    return f"INFO deskd[{rng.randrange(400, 9000)}] {ref} {word} | {summary}"
 
 
-def _http(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+def _http(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
     body = json.dumps({"status": word, **dict(fields)})
     return f"HTTP/1.1 200 OK\nX-Request-Ref: {ref}\nContent-Length: {len(body)}\n{body}"
 
 
-def _terminal(rng: Random, ref: str, word: str, fields: Sequence[Field], said: str) -> str:
+def _terminal(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
     return f"{word} ({ref})\n" + "\n".join(f"- {name}: {value}" for name, value in fields)
 
 

@@ -46,8 +46,8 @@ ASKING = ("Can ", "What ", "Who ")
 
 def job_text(pairs: Sequence[Pair], user: str = "") -> str:
     """Return a job as prompts have it."""
-    said = f"[user] {user}\n" if user else ""
-    return said + "".join(pair.text for pair in pairs)
+    opening = f"[user] {user}\n" if user else ""
+    return opening + "".join(pair.text for pair in pairs)
 
 
 def quantity(rng: Random) -> int:
@@ -80,7 +80,7 @@ def user_line(sentences: SentenceWriter, first: str) -> str:
     if tool == "note":
         return ""
     bound, slots = named(sentences, tool, first)
-    aims = [one for one in sentences.desk.said[f"aim_{tool}"] if SENDS not in first or not one.startswith("what ")]
+    aims = [one for one in sentences.desk.lists[f"aim_{tool}"] if SENDS not in first or not one.startswith("what ")]
     able = [one for one in aims if not (slots & {*SLOT.findall(one)}) - {*bound}]
     text = sentences.fill(sentences.rng.choice(able or aims), bound)
     text = text[0].upper() + text[1:]
@@ -92,18 +92,18 @@ def named(sentences: SentenceWriter, tool: str, first: str) -> tuple[Mapping[str
     if tool not in NAMED:
         return {}, frozenset()
     pattern, slots = NAMED[tool]
-    found, lists = pattern.search(first), words()
-    if not found:
+    match, lists = pattern.search(first), words()
+    if not match:
         return {}, frozenset(slots)
     if tool == "stock":
-        return {"good": good_of(found[1])}, frozenset(slots)
+        return {"good": good_of(match[1])}, frozenset(slots)
     if tool == "tickets":
-        return {name: value for name, value in ticket_fields(sentences, found[1]) if name in slots}, frozenset(slots)
+        return {name: value for name, value in ticket_fields(sentences, match[1]) if name in slots}, frozenset(slots)
     if tool in ("hosts", "shell"):
-        return {"site": next(one for one in lists["site"] if one[:3].lower() == found[1])}, frozenset(slots)
+        return {"site": next(one for one in lists["site"] if one[:3].lower() == match[1])}, frozenset(slots)
     if len(slots) == 1:
-        return {slots[0]: found[1]}, frozenset(slots)
-    return {name: found[1] for name in slots if found[1] in lists[name]}, frozenset(slots)
+        return {slots[0]: match[1]}, frozenset(slots)
+    return {name: match[1] for name in slots if match[1] in lists[name]}, frozenset(slots)
 
 
 def move_act(sentences: SentenceWriter, item: str) -> Act:
@@ -163,19 +163,19 @@ class Jobs:
         """Return a call that works, or one that does not, which may be tried again."""
         if self.rng.random() >= self.errors:
             return [self.writer.done(act)]
-        lot = self.rng.random()
-        if lot < 0.2:
+        draw = self.rng.random()
+        if draw < 0.2:
             return [self.writer.tried(act)]
-        if lot < 0.35:
+        if draw < 0.35:
             return [self.writer.staged(act, batch_code(self.rng))]
-        if lot < 0.5:
+        if draw < 0.5:
             return [self.writer.failed(act), self.writer.done(act)]
         return [self.writer.failed(act)]
 
     def several(self, draw: Callable[[], Act]) -> list[Pair]:
         """Return one or two calls of a kind."""
-        found = self.outcome(draw())
-        return found if len(found) > 1 or self.rng.random() < 0.6 else [*found, self.writer.done(draw())]
+        pairs = self.outcome(draw())
+        return pairs if len(pairs) > 1 or self.rng.random() < 0.6 else [*pairs, self.writer.done(draw())]
 
     def stock(self) -> list[Pair]:
         """Change amounts."""
@@ -207,8 +207,8 @@ class Jobs:
     def undo(self) -> list[Pair]:
         """Assign a ticket, and undo that, or undo and redo it."""
         ticket = self.rng.choice(self.rng.choice(self.desk.tickets))
-        some = [assign_act(self.sentences, ticket), acts.take_back(ticket), acts.redo(ticket)]
-        return [self.writer.done(act) for act in some[: self.rng.choice((2, 2, 3))]]
+        steps = [assign_act(self.sentences, ticket), acts.take_back(ticket), acts.redo(ticket)]
+        return [self.writer.done(act) for act in steps[: self.rng.choice((2, 2, 3))]]
 
     def settings(self) -> list[Pair]:
         """Set and copy settings."""

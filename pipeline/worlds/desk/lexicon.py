@@ -58,8 +58,8 @@ def words() -> Mapping[str, Sequence[str]]:
 def words_for_training() -> Mapping[str, Sequence[str]]:
     """Return the same lists without every third sentence, which is left for evaluation."""
     return {
-        name: tuple(one for place, one in enumerate(some) if place % 3 < 2 or not any(map(SLOT.search, some)))
-        for name, some in words().items()
+        name: tuple(one for place, one in enumerate(sentences) if place % 3 < 2 or not any(map(SLOT.search, sentences)))
+        for name, sentences in words().items()
     }
 
 
@@ -100,7 +100,7 @@ class Desk:
     order: Permutation
     units: int
     taken: frozenset[str]
-    said: Mapping[str, Sequence[str]]
+    lists: Mapping[str, Sequence[str]]
 
     def refs(self, first: int) -> Refs:
         """Return codes of results, from a place in their order."""
@@ -109,9 +109,9 @@ class Desk:
     def fresh(self, kind: str, rng: Random) -> Sequence[str]:
         """Draw a family of things that the filler never names."""
         while True:
-            found = FAMILIES[kind](rng)
-            if not self.taken.intersection(found):
-                return found
+            family = FAMILIES[kind](rng)
+            if not self.taken.intersection(family):
+                return family
 
 
 def desk(streams: Streams, tier: str) -> Desk:
@@ -122,13 +122,13 @@ def desk(streams: Streams, tier: str) -> Desk:
 @lru_cache(maxsize=2)
 def _desk(world: Streams, units: int) -> Desk:
     rng, count = world.of("things"), max(LEAST_THINGS, units // UNITS_PER_THING // 4)
-    found = {kind: _families(draw, rng, count) for kind, draw in FAMILIES.items()}
+    things = {kind: _families(draw, rng, count) for kind, draw in FAMILIES.items()}
     firsts, lasts = rng.sample(_plain("first"), STAFF), rng.sample(identifying(_plain("last"), world), STAFF)
     staff = [f"{first} {last}" for first, last in zip(firsts, lasts, strict=True)]
-    taken = frozenset(one for families in found.values() for family in families for one in family)
+    taken = frozenset(one for families in things.values() for family in families for one in family)
     order = Permutation(world.of("refs"), REFS)
-    said = words_for_training() if world.training else words()
-    return Desk(staff, found["item"], found["ticket"], found["file"], found["host"], order, units, taken, said)
+    lists = words_for_training() if world.training else words()
+    return Desk(staff, things["item"], things["ticket"], things["file"], things["host"], order, units, taken, lists)
 
 
 @cache
@@ -138,25 +138,25 @@ def _plain(name: str) -> Sequence[str]:
 
 
 def _families(draw: Callable[[Random], Sequence[str]], rng: Random, count: int) -> Sequence[Sequence[str]]:
-    found, taken = list[Sequence[str]](), set[str]()
-    while len(found) < count:
+    families, taken = list[Sequence[str]](), set[str]()
+    while len(families) < count:
         family = draw(rng)
         if not taken.intersection(family):
-            found.append(family)
+            families.append(family)
             taken.update(family)
-    return found
+    return families
 
 
-def _near(rng: Random, head: str, digits: str) -> Sequence[str]:
+def _alike(rng: Random, head: str, digits: str) -> Sequence[str]:
     """Return a code and three others that differ from it in one digit each."""
-    found = [digits]
-    while len(found) < FAMILY:
+    variants = [digits]
+    while len(variants) < FAMILY:
         place, figure = rng.randrange(1, len(digits)), rng.choice("0123456789")
-        other = digits[:place] + figure + digits[place + 1 :]
-        if other not in found:
-            found.append(other)
-    rng.shuffle(found)
-    return [head + one for one in found]
+        variant = digits[:place] + figure + digits[place + 1 :]
+        if variant not in variants:
+            variants.append(variant)
+    rng.shuffle(variants)
+    return [head + one for one in variants]
 
 
 def _digits(rng: Random, count: int) -> str:
@@ -165,26 +165,26 @@ def _digits(rng: Random, count: int) -> str:
 
 def item_family(rng: Random) -> Sequence[str]:
     """Draw stock codes such as ``LBX-4417``."""
-    return _near(rng, "".join(rng.choices(CAPITALS, k=3)) + "-", _digits(rng, 4))
+    return _alike(rng, "".join(rng.choices(CAPITALS, k=3)) + "-", _digits(rng, 4))
 
 
 def ticket_family(rng: Random) -> Sequence[str]:
     """Draw ticket numbers such as ``TK-48213``."""
-    return _near(rng, "TK-", _digits(rng, 5))
+    return _alike(rng, "TK-", _digits(rng, 5))
 
 
 def file_family(rng: Random) -> Sequence[str]:
     """Draw paths of settings files that differ in one word."""
-    said = words()
-    folder = rng.choice([one for one in said["dir"] if one.startswith(("/etc", "/opt"))])
-    stem, number = rng.choice(said["stem"]), rng.randrange(10, 100)
-    return [f"{folder}/{stem}-{number}-{tail}.ini" for tail in rng.sample(said["tail"], FAMILY)]
+    lists = words()
+    folder = rng.choice([one for one in lists["dir"] if one.startswith(("/etc", "/opt"))])
+    stem, number = rng.choice(lists["stem"]), rng.randrange(10, 100)
+    return [f"{folder}/{stem}-{number}-{tail}.ini" for tail in rng.sample(lists["tail"], FAMILY)]
 
 
 def host_family(rng: Random) -> Sequence[str]:
     """Draw host names that differ in one digit."""
-    said = words()
-    return _near(rng, f"{rng.choice(said['host'])}-{rng.choice(said['site'])[:3].lower()}-", _digits(rng, 3))
+    lists = words()
+    return _alike(rng, f"{rng.choice(lists['host'])}-{rng.choice(lists['site'])[:3].lower()}-", _digits(rng, 3))
 
 
 FAMILIES: Mapping[str, Callable[[Random], Sequence[str]]] = {
@@ -203,7 +203,7 @@ class SentenceWriter:
 
     def pick(self, name: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
         """Return a word or sentence of a list, filled."""
-        return self.fill(self.rng.choice(self.desk.said[name]), bound)
+        return self.fill(self.rng.choice(self.desk.lists[name]), bound)
 
     def fill(self, wording: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
         """Fill the slots of a wording, some with given values; no person or stem occurs twice."""
@@ -211,24 +211,24 @@ class SentenceWriter:
             return wording
         taken = set[str]()
 
-        def filled(found: re.Match[str]) -> str:
-            said = bound.get(found[1]) or self.slot(found[1])
-            while said in taken and found[1] in ONCE and found[1] not in bound:
-                said = self.slot(found[1])
-            taken.add(said)
-            return said
+        def filled(match: re.Match[str]) -> str:
+            value = bound.get(match[1]) or self.slot(match[1])
+            while value in taken and match[1] in ONCE and match[1] not in bound:
+                value = self.slot(match[1])
+            taken.add(value)
+            return value
 
         return SLOT.sub(filled, wording)
 
     def slot(self, name: str) -> str:
         """Draw the value of a slot."""
-        own = OWN.get(name)
-        return own(self) if own else self.pick(name)
+        draw = OWN.get(name)
+        return draw(self) if draw else self.pick(name)
 
     def sentence(self, name: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
         """Return a sentence of a list with a capital letter."""
-        said = self.pick(name, bound)
-        return said[0].upper() + said[1:]
+        sentence = self.pick(name, bound)
+        return sentence[0].upper() + sentence[1:]
 
 
 def _login(writer: SentenceWriter) -> str:
@@ -237,7 +237,7 @@ def _login(writer: SentenceWriter) -> str:
 
 
 def _room(rng: Random) -> str:
-    """Draw a room: each is half of a larger one, so that any may have a neighbor with nearly the same name."""
+    """Draw a room: each is half of a larger one, so that any may have a neighbour with nearly the same name."""
     return f"{rng.choice('ABCDE')}{rng.randrange(1, 7)}.{rng.randrange(10, 60)}-{rng.choice(('west', 'east'))}"
 
 

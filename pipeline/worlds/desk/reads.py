@@ -78,9 +78,9 @@ def numbered(sentences: SentenceWriter) -> Shown:
     """Return some lines of a file with their numbers."""
     path, first = _path(sentences, ending="txt"), sentences.rng.randrange(10, 900)
     lines = [sentences.sentence("line") for _ in range(sentences.rng.randrange(2, 5))]
-    told = [f"{first + at:4}  {line}" for at, line in enumerate(lines)]
+    rows = [f"{first + at:4}  {line}" for at, line in enumerate(lines)]
     args: Args = {"action": "read", "from_line": first, "path": path, "to_line": first + len(lines) - 1}
-    return Shown("files", args, lambda ref: "\n".join([f"-- {path} -- {ref}", *told]))
+    return Shown("files", args, lambda ref: "\n".join([f"-- {path} -- {ref}", *rows]))
 
 
 def settings(sentences: SentenceWriter) -> Shown:
@@ -95,17 +95,17 @@ def settings(sentences: SentenceWriter) -> Shown:
 def json_file(sentences: SentenceWriter) -> Shown:
     """Return a JSON file."""
     path = _path(sentences, ending="json")
-    told = {sentences.fill("{stem}_{n2}"): sentences.fill("{person}") for _ in range(2)} | {
+    content = {sentences.fill("{stem}_{n2}"): sentences.fill("{person}") for _ in range(2)} | {
         sentences.fill("{stem}_{tail}"): int(sentences.slot("n3")) for _ in range(2)
     }
     return Shown(
         "files",
         {"action": "read", "path": path},
-        lambda ref: json.dumps({"ref": ref, "path": path, "content": told}, indent=1),
+        lambda ref: json.dumps({"ref": ref, "path": path, "content": content}, indent=1),
     )
 
 
-def found(sentences: SentenceWriter) -> Shown:
+def matches(sentences: SentenceWriter) -> Shown:
     """Return lines of files as ``grep -rn`` shows them: each has the word that was looked for."""
     slot = sentences.rng.choice(("supplier", "good", "site", "team"))
     word, folder = sentences.slot(slot), sentences.pick("dir")
@@ -117,7 +117,7 @@ def found(sentences: SentenceWriter) -> Shown:
 
 def _line_with(sentences: SentenceWriter, name: str, slot: str, word: str) -> str:
     """Return a sentence that has a word in a slot."""
-    able = [one for one in sentences.desk.said[name] if "{" + slot + "}" in one]
+    able = [one for one in sentences.desk.lists[name] if "{" + slot + "}" in one]
     text = sentences.fill(sentences.rng.choice(able), {slot: word})
     return text[0].upper() + text[1:]
 
@@ -126,7 +126,7 @@ def hits(sentences: SentenceWriter) -> Shown:
     """Return the hits of a search, as JSON."""
     slot = sentences.rng.choice(("supplier", "good", "site", "team"))
     word = sentences.slot(slot)
-    some = [
+    results = [
         {
             "path": _path(sentences),
             "score": round(sentences.rng.uniform(0.3, 0.95), 2),
@@ -134,8 +134,10 @@ def hits(sentences: SentenceWriter) -> Shown:
         }
         for _ in range(sentences.rng.randrange(2, 4))
     ]
-    some.sort(key=lambda hit: -float(str(hit["score"])))
-    return Shown("search", {"limit": len(some), "query": word}, lambda ref: json.dumps({"hits": some, "ref": ref}))
+    results.sort(key=lambda hit: -float(str(hit["score"])))
+    return Shown(
+        "search", {"limit": len(results), "query": word}, lambda ref: json.dumps({"hits": results, "ref": ref})
+    )
 
 
 def results(sentences: SentenceWriter) -> Shown:
@@ -198,8 +200,8 @@ def in_order(sentences: SentenceWriter, count: int) -> Sequence[str]:
     return sorted((sentences.slot("date") for _ in range(count)), key=_of_year)
 
 
-def _of_year(said: str) -> tuple[int, int]:
-    day, month = said.split()
+def _of_year(day_and_month: str) -> tuple[int, int]:
+    day, month = day_and_month.split()
     return MONTHS.index(month), int(day)
 
 
@@ -434,13 +436,13 @@ def inventory(sentences: SentenceWriter) -> Shown:
 def host_card(sentences: SentenceWriter) -> Shown:
     """Return the fields of a host that never change."""
     host = _host(sentences)
-    told = {
+    card = {
         "host": host,
         "rack": f"r{fixed(host, 'rack', 40) + 1:02}",
         "cores": 4 << fixed(host, "cores", 4),
         "gb": 16 << fixed(host, "memory", 4),
     }
-    return Shown("hosts", {"action": "show", "host": host}, lambda ref: json.dumps({"ref": ref, **told}))
+    return Shown("hosts", {"action": "show", "host": host}, lambda ref: json.dumps({"ref": ref, **card}))
 
 
 def _host(sentences: SentenceWriter) -> str:
@@ -483,7 +485,7 @@ def opening(item: str, form: int) -> Shown:
 
 OPENING_FORMS = 4
 READS: Sequence[Callable[[SentenceWriter], Shown]] = (
-    *(listing, tree, page, numbered, settings, json_file, found, hits, results, card, thread, inbox, message),
+    *(listing, tree, page, numbered, settings, json_file, matches, hits, results, card, thread, inbox, message),
     *(journal, disks, processes, unit_status, ping, history, changes, sums, person, calendar, free_rooms),
     *(inventory, host_card),
 )

@@ -20,8 +20,8 @@ AMOUNTS = range(300, 9500, 100)
 
 def topics() -> Sequence[str]:
     """Return everything that rules are about."""
-    said = words()
-    return [f"{paper} from {supplier}" for paper in said["paper"] for supplier in said["supplier"]]
+    lists = words()
+    return [f"{paper} from {supplier}" for paper in lists["paper"] for supplier in lists["supplier"]]
 
 
 def rule(sentences: SentenceWriter, kind: str, topic: str, **bound: str) -> str:
@@ -29,10 +29,10 @@ def rule(sentences: SentenceWriter, kind: str, topic: str, **bound: str) -> str:
     return sentences.pick(kind, {"topic": topic, **bound})
 
 
-def any_rule(sentences: SentenceWriter, some: Sequence[str]) -> str:
+def any_rule(sentences: SentenceWriter, among: Sequence[str]) -> str:
     """Draw a rule about one of some topics."""
     kind = sentences.rng.choices(KINDS, (5, 2, 2, 1))[0]
-    topic, other = sentences.rng.sample(some, 2)
+    topic, other = sentences.rng.sample(among, 2)
     return rule(sentences, kind, topic, other=other, amount=str(sentences.rng.choice(AMOUNTS)))
 
 
@@ -53,13 +53,15 @@ def _in_thread(sentences: SentenceWriter, rng: Random, line: str) -> Shown:
     number = f"TK-{sentences.slot('n4')}{rng.choice('XY')}"
     lines = [sentences.sentence("remark"), line]
     rng.shuffle(lines)
-    told = [
+    remarks = [
         f"{sentences.slot('person')}, {day}: {one}"
         for day, one in zip(in_order(sentences, len(lines)), lines, strict=True)
     ]
     title = sentences.sentence("fault")
     return Shown(
-        "tickets", {"action": "comments", "ticket": number}, lambda ref: "\n".join([f"{number} {title} [{ref}]", *told])
+        "tickets",
+        {"action": "comments", "ticket": number},
+        lambda ref: "\n".join([f"{number} {title} [{ref}]", *remarks]),
     )
 
 

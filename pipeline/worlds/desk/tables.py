@@ -69,8 +69,8 @@ def _csv(page: Page, ref: str) -> str:
 
 
 def _arrays(page: Page, ref: str) -> str:
-    told = {"ref": ref, "page": page.number, "of": page.pages, "columns": HEAD, "rows": [[*row] for row in page.rows]}
-    return json.dumps(told)
+    body = {"ref": ref, "page": page.number, "of": page.pages, "columns": HEAD, "rows": [[*row] for row in page.rows]}
+    return json.dumps(body)
 
 
 def _objects(page: Page, ref: str) -> str:
@@ -93,16 +93,16 @@ def shown(page: Page, form: int) -> Shown:
 
 def broken(sentences: SentenceWriter, page: Page) -> Shown:
     """Return the call for a page, with a result that ends before all of its rows have come."""
-    some = page.rows[: sentences.rng.randrange(1, BROKEN + 1)]
+    sent = page.rows[: sentences.rng.randrange(1, BROKEN + 1)]
     wait = sentences.rng.randrange(10, 60)
 
     def text(ref: str) -> str:
-        lines = [",".join(map(str, row)) for row in some]
+        lines = [",".join(map(str, row)) for row in sent]
         return "\n".join(
             [
                 f"# {ref} page={page.number}/{page.pages}",
                 *lines,
-                f"timed out after {wait} s, {len(page.rows) - len(some)} rows missing",
+                f"timed out after {wait} s, {len(page.rows) - len(sent)} rows missing",
             ]
         )
 

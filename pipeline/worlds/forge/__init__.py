@@ -24,8 +24,8 @@ from pipeline.worlds.forge.names import (
 )
 from pipeline.worlds.forge.packages import (
     DOCS,
+    among_others,
     any_function,
-    beside,
     commented,
     finish,
     forge,
@@ -35,7 +35,7 @@ from pipeline.worlds.forge.packages import (
     started,
 )
 from pipeline.worlds.forge.scalars import Called, IntFunction, scalar_function
-from pipeline.worlds.forge.steps import NONE, Step, draw_steps, near_misses, told, told_in_doc
+from pipeline.worlds.forge.steps import NONE, Step, draw_steps, in_words, near_misses, told_in_doc
 
 __all__ = [
     "DOCS",
@@ -50,8 +50,8 @@ __all__ = [
     "Namer",
     "Setting",
     "Step",
+    "among_others",
     "any_function",
-    "beside",
     "commented",
     "domains",
     "draw_steps",
@@ -59,6 +59,7 @@ __all__ = [
     "forge",
     "history",
     "import_one",
+    "in_words",
     "initial_of",
     "list_function",
     "log_texts",
@@ -72,7 +73,6 @@ __all__ = [
     "source_digest",
     "started",
     "taken_back",
-    "told",
     "told_in_doc",
     "words",
 ]

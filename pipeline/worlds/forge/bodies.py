@@ -41,18 +41,18 @@ class Body:
         """The list so far: a name, or code that has no name yet."""
         self.end = steps[-1] if steps[-1].sort == "end" else None
         body = steps[:-1] if self.end else steps
-        runs = [(each, [*some]) for each, some in groupby(body, lambda step: step.sort in ("filter", "map"))]
-        for at, (each, some) in enumerate(runs):
+        runs = [(each, [*group]) for each, group in groupby(body, lambda step: step.sort in ("filter", "map"))]
+        for at, (each, group) in enumerate(runs):
             if each:
-                self.each(some, last=at == len(runs) - 1)
+                self.each(group, last=at == len(runs) - 1)
             else:
-                for step in some:
+                for step in group:
                     self.whole(step)
         if not self.lines or not self.lines[-1].startswith("    return "):
             self.finish()
         returned = "int" if self.end else "list[int]"
-        told = [f'    """{doc}"""'] if doc else []
-        self.text = "\n".join([f"def {name}({self.many}: list[int]) -> {returned}:", *told, *self.lines])
+        docstring = [f'    """{doc}"""'] if doc else []
+        self.text = "\n".join([f"def {name}({self.many}: list[int]) -> {returned}:", *docstring, *self.lines])
 
     def new(self, kind: str, noun: str) -> str:
         """Draw a new name for a value in the function.
@@ -207,27 +207,27 @@ class Body:
             return
         if kind == "total":
             source = self.source
-            told = f"sum({source[1:-1] if source.startswith('[') else source})"
+            returned = f"sum({source[1:-1] if source.startswith('[') else source})"
         elif kind == "number":
-            told = f"len({self.source})"
+            returned = f"len({self.source})"
         elif kind == "spread":
             source = self.kept()
             if rng.random() < 0.5:
                 self.lines += [f"    if not {source}:", "        return 0"]
-                told = f"max({source}) - min({source})"
+                returned = f"max({source}) - min({source})"
             else:
-                told = f"max({source}, default=0) - min({source}, default=0)"
+                returned = f"max({source}, default=0) - min({source}, default=0)"
         else:
             source, called = self.kept(), "max" if kind == "largest" else "min"
-            told = rng.choice((f"{called}({source}, default=0)", f"{called}({source}) if {source} else 0"))
-        self.lines.append(f"    return {told}")
+            returned = rng.choice((f"{called}({source}, default=0)", f"{called}({source}) if {source} else 0"))
+        self.lines.append(f"    return {returned}")
 
 
 def _while_filters(steps: Sequence[Step]) -> Sequence[Step]:
     """Return the filters that steps begin with."""
-    found = list[Step]()
+    filters = list[Step]()
     for step in steps:
         if step.sort != "filter":
             break
-        found.append(step)
-    return found
+        filters.append(step)
+    return filters

@@ -120,7 +120,7 @@ def taken_back(rng: Random, codes: Codes, place: Setting, commit: Commit) -> Com
 def named_only(rng: Random, codes: Codes, place: Setting) -> Commit:
     """Write a commit that changes a line with a constant, but not the constant."""
     one, many = place.namer.thing()
-    mark, other = rng.choice(((">", ">="), ("<", "<="), (">=", ">"), ("<=", "<")))
+    mark, new_mark = rng.choice(((">", ">="), ("<", "<="), (">=", ">"), ("<=", "<")))
     shift = rng.randrange(1, 9)
     kind, hunk = rng.choice(
         (
@@ -129,7 +129,7 @@ def named_only(rng: Random, codes: Codes, place: Setting) -> Commit:
                 [
                     f"     for {one} in {many}:",
                     f"-        if {one} {mark} {place.name}:",
-                    f"+        if {one} {other} {place.name}:",
+                    f"+        if {one} {new_mark} {place.name}:",
                     "             continue",
                 ],
             ),
@@ -197,16 +197,16 @@ def changed_code(rng: Random, codes: Codes, place: Setting) -> Commit:
     return _plain(rng, codes, place, many, kind, hunks[kind])
 
 
-def _filled(rng: Random, place: Setting, wording: str, given: Mapping[str, str]) -> str:
+def _filled(rng: Random, place: Setting, wording: str, values: Mapping[str, str]) -> str:
     """Fill a subject; slots within a name are left alone, such as the OLD of HOLD."""
-    said = {
+    by_slot = {
         "MODULE": place.path.split("/")[1].removesuffix(".py"),
         "NAME": place.name,
         "MANY": rng.choice(place.namer.domain.things)[1],
         "AMOUNT": place.name.split("_")[-1].lower(),
-        **given,
+        **values,
     }
-    return SLOT.sub(lambda found: said[found[0]], wording)
+    return SLOT.sub(lambda match: by_slot[match[0]], wording)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ class Module:
     imports: list[str] = field(default_factory=list)
     constants: dict[str, str] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
-    given: list[str] = field(default_factory=list)
+    callable: list[str] = field(default_factory=list)
     """Functions of one number, which others may call."""
 
     @property

@@ -14,7 +14,7 @@ from pipeline.worlds.words import pool_digest
 
 WORLD = "forge@1"
 SHARE = 8
-"""One in this many names, and behaviors, is reserved for rows: no file of the pool has it."""
+"""One in this many names, and behaviours, is reserved for rows: no file of the pool has it."""
 FITS = 88
 """The most characters of a line, as Python formatters leave it."""
 
@@ -55,7 +55,7 @@ def _domain(line: str) -> Domain:
 
 
 def is_of_row(name: str) -> bool:
-    """Return whether a name or behavior is reserved for rows."""
+    """Return whether a name or behaviour is reserved for rows."""
     return crc32(name.encode()) % SHARE == 0
 
 
@@ -66,28 +66,28 @@ class Namer:
         self.rng, self.domain, self.of_row = rng, domain, of_row
         self.taken: set[str] = set()
         """Names of functions that were drawn: none occurs twice in a package."""
-        self.own: list[str] = []
+        self.drawn: list[str] = []
         """Those that this namer drew, if several packages of a row share `taken`."""
 
     def function(self, label: str = "", verbs: Sequence[str] = ()) -> str:
         """Draw the name of a function; `label` is the thing that it names and `verbs` what it does, else any."""
-        rng, domain, said = self.rng, self.domain, words()
+        rng, domain, lists = self.rng, self.domain, words()
         while True:
             thing = label or rng.choice(rng.choice(domain.things))
             form = rng.randrange(3 if verbs else 5)
             if form < 3:
                 parts = [rng.choice(verbs or domain.verbs), thing]
                 if form:
-                    parts.insert(form, rng.choice(said["adjective" if form == 1 else "qualifier"]))
+                    parts.insert(form, rng.choice(lists["adjective" if form == 1 else "qualifier"]))
             elif form == 3:
-                parts = [rng.choice(said["adjective"]), thing, rng.choice(domain.amounts)]
+                parts = [rng.choice(lists["adjective"]), thing, rng.choice(domain.amounts)]
             else:
-                parts = [thing, rng.choice(domain.amounts), rng.choice(said["qualifier"])]
+                parts = [thing, rng.choice(domain.amounts), rng.choice(lists["qualifier"])]
             name = "_".join(parts)
             heads = [part[:4] for part in name.split("_")]
             if name not in self.taken and is_of_row(name) == self.of_row and len({*heads}) == len(heads):
                 self.taken.add(name)
-                self.own.append(name)
+                self.drawn.append(name)
                 return name
 
     @property

@@ -102,24 +102,26 @@ def pool_texts(streams: Streams, tier: str, docs: str) -> Iterator[str]:
 def package(rng: Random, outline: Outline, docs: str) -> Iterator[str]:
     """Yield the files of a package."""
     namer = Namer(rng, outline.domain)
-    given: dict[str, Sequence[str]] = {}
+    exports: dict[str, Sequence[str]] = {}
     for name in outline.files:
         if name == "__init__":
             shown = {
-                module: rng.sample(names, rng.randrange(1, len(names) + 1)) for module, names in given.items() if names
+                module: rng.sample(names, rng.randrange(1, len(names) + 1))
+                for module, names in exports.items()
+                if names
             }
             yield initial(outline.name, shown)
-            given = {"__init__": [one for names in shown.values() for one in names]}
+            exports = {"__init__": [one for names in shown.values() for one in names]}
             continue
-        module = module_of(outline.name, name, namer, given, docs)
-        given[name] = [one for one in module.given if one]
+        module = module_of(outline.name, name, namer, exports, docs)
+        exports[name] = [one for one in module.callable if one]
         yield module.text
 
 
 def initial(package: str, shown: Mapping[str, Sequence[str]]) -> str:
     """Return the ``__init__.py`` of a package, which exports functions of its modules."""
     rows = [import_line(f"{package}.{module}", names) for module, names in sorted(shown.items())]
-    names = sorted(name for some in shown.values() for name in some)
+    names = sorted(name for exported in shown.values() for name in exported)
     line = "__all__ = [" + ", ".join(f'"{name}"' for name in names) + "]"
     if len(line) > FITS:
         line = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]"
@@ -132,13 +134,13 @@ def initial_of(module: Module, names: Sequence[str]) -> str:
     return initial(module.package, {module.name: names})
 
 
-def module_of(package: str, name: str, namer: Namer, given: Mapping[str, Sequence[str]], docs: str) -> Module:
-    """Write a module of a package, which may use the functions of one number in `given`, by module."""
+def module_of(package: str, name: str, namer: Namer, exports: Mapping[str, Sequence[str]], docs: str) -> Module:
+    """Write a module of a package, which may use the functions of one number in `exports`, by module."""
     rng = namer.rng
     while True:
-        taken, own = {*namer.taken}, [*namer.own]
+        taken, drawn = {*namer.taken}, [*namer.drawn]
         module = Module(package, name, namer, module_doc(namer) if rng.random() < DESCRIBED else "")
-        callees = imported(module, given)
+        callees = imported(module, exports)
         for _ in range(rng.choice((1, 2, 2, 2, 3, 3))):
             any_function(module, callees, docs)
         finish(module)
@@ -146,36 +148,36 @@ def module_of(package: str, name: str, namer: Namer, given: Mapping[str, Sequenc
             return module
         namer.taken.clear()
         namer.taken.update(taken)
-        namer.own[:] = own
+        namer.drawn[:] = drawn
 
 
-def imported(module: Module, given: Mapping[str, Sequence[str]]) -> list[str]:
+def imported(module: Module, exports: Mapping[str, Sequence[str]]) -> list[str]:
     """Import functions of other modules of the package in various ways, and return how they are called."""
     rng = module.namer.rng
-    able = [(other, name) for other, names in given.items() for name in names]
+    able = [(other, name) for other, names in exports.items() for name in names]
     wanted = 2 if module.name in LAST else rng.choice((0, 1, 1, 2))
     return [import_one(module, *one) for one in rng.sample(able, min(len(able), wanted))]
 
 
-def import_one(module: Module, other: str, function: str, package: str = "") -> str:
+def import_one(module: Module, of_module: str, function: str, package: str = "") -> str:
     """Import a function of a module, or of a package itself, and return how it is called.
 
     No name means two things: where one is taken, the function gets another.
     """
     rng, package = module.namer.rng, package or module.package
-    source = package if other == "__init__" else f"{package}.{other}"
-    way = rng.random()
-    if way < 0.4 and function not in module.bound:
+    source = package if of_module == "__init__" else f"{package}.{of_module}"
+    draw = rng.random()
+    if draw < 0.4 and function not in module.bound:
         module.imports.append(f"from {source} import {function}")
         return function
-    if way < 0.6:
+    if draw < 0.6:
         alias = module.namer.function()
         module.imports.append(f"from {source} import {function} as {alias}")
         return alias
-    if way < 0.8 and other != "__init__" and other not in module.bound | module.namer.values:
-        module.imports.append(f"from {package} import {other}")
-        return f"{other}.{function}"
-    aliases = [name if other == "__init__" else f"{name}_{other}" for name in package_words(package)]
+    if draw < 0.8 and of_module != "__init__" and of_module not in module.bound | module.namer.values:
+        module.imports.append(f"from {package} import {of_module}")
+        return f"{of_module}.{function}"
+    aliases = [name if of_module == "__init__" else f"{name}_{of_module}" for name in package_words(package)]
     rng.shuffle(aliases)
     aliases += [f"{alias}_api" for alias in aliases]  # if a value of the package has the same name
     lines = {f"import {source} as {alias}": alias for alias in aliases}
@@ -200,7 +202,7 @@ def any_function(module: Module, callees: list[str], docs: str) -> None:
         doc = function_doc(namer, name) if rng.random() < 0.3 else ""
         called = Called(rng.choice(callees), abs) if callees and rng.random() < 0.8 else None
         scalar_function(module, name, called, doc)
-        module.given.append(name)
+        module.callable.append(name)
         callees.append(name)
     else:
         plain_function(module, callees)
@@ -212,12 +214,12 @@ def started(package: str, namer: Namer) -> Module:
     return Module(package, namer.rng.choice(namer.domain.modules), namer, doc)
 
 
-def beside(module: Module, write: Callable[[], object], *, most: int = 2) -> None:
+def among_others(module: Module, write: Callable[[], object], *, most: int = 2) -> None:
     """Write a function among at most `most` others of any kind, all of which the pool has too."""
     rng = module.namer.rng
-    others = rng.randrange(most + 1)
-    place = rng.randrange(others + 1)
-    for at in range(others + 1):
+    count = rng.randrange(most + 1)
+    place = rng.randrange(count + 1)
+    for at in range(count + 1):
         if at == place:
             write()
         else:
@@ -230,7 +232,7 @@ def finish(module: Module) -> None:
     module.imports = [line for line in module.imports if f"{line.split()[-1]}" in code]
     module.constants = {name: value for name, value in module.constants.items() if name in code}
     at = rng.randrange(len(module.functions))
-    others = [name for name in module.namer.own if f"def {name}(" not in module.functions[at]]
+    others = [name for name in module.namer.drawn if f"def {name}(" not in module.functions[at]]
     if others and rng.random() < COMMENTED:
         module.functions[at] = commented(rng, module.functions[at], rng.choice(others))
 
@@ -255,8 +257,8 @@ def function_doc(namer: Namer, name: str) -> str:
 
 def _filled(namer: Namer, wording: str, named: Collection[str] = ()) -> str:
     rng, domain = namer.rng, namer.domain
-    own = [pair for pair in domain.things if {*pair} & {*named}] or domain.things
-    one, many = rng.choice(own)
+    things = [pair for pair in domain.things if {*pair} & {*named}] or domain.things
+    one, many = rng.choice(things)
     _, others = rng.choice([pair for pair in domain.things if pair != (one, many)])
     first = rng.choice([amount for amount in domain.amounts if amount in named] or domain.amounts)
     second = rng.choice([amount for amount in domain.amounts if amount != first])

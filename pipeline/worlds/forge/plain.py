@@ -1,6 +1,6 @@
 """Functions of every other kind: they count, look up, label, read and join, and call what the module has and imports.
 
-None of them takes just one list of numbers: such functions are written from steps, so that their behavior is known.
+None of them takes just one list of numbers: such functions are written from steps, so that their behaviour is known.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Plain(NamedTuple):
 
     verbs: Sequence[str]
     thing: str
-    given: str
+    parameters: str
     returns: str
     lines: str
     doc: str
@@ -44,54 +44,54 @@ def plain_function(module: Module, callees: Sequence[str] = ()) -> None:
         constants, maker = dict(module.constants), rng.choice(MAKERS)
         if callees and rng.random() < 0.75:
             maker = rng.choice(CALLING)
-        found = rng.choice(maker(module, callees))
-        name = namer.function(found.thing, found.verbs)
-        told = f'\n    """{found.doc[0].upper()}{found.doc[1:]}"""' if rng.random() < TOLD else ""
-        lines = "".join(f"\n    {line}" for line in found.lines.split("\n"))
+        drawn = rng.choice(maker(module, callees))
+        name = namer.function(drawn.thing, drawn.verbs)
+        docstring = f'\n    """{drawn.doc[0].upper()}{drawn.doc[1:]}"""' if rng.random() < TOLD else ""
+        lines = "".join(f"\n    {line}" for line in drawn.lines.split("\n"))
         try:
-            head = wrapped(f"def {name}(", found.given, f") -> {found.returns}:")
-            module.functions.append(fitting(head + told + lines))
+            head = wrapped(f"def {name}(", drawn.parameters, f") -> {drawn.returns}:")
+            module.functions.append(fitting(head + docstring + lines))
             fitting("\n".join(f"{name} = {value}" for name, value in module.constants.items()))
         except TooLongError:
             module.constants = constants
             namer.taken.discard(name)
-            namer.own.remove(name)
+            namer.drawn.remove(name)
         else:
             return
 
 
 def tally(module: Module, _: Sequence[str]) -> Sequence[Plain]:
     """Count words in a dictionary."""
-    rng, one = module.namer.rng, _label(module)
+    rng, word = module.namer.rng, _label(module)
     counts = f"{_adjective(module)}_{rng.choice(('counts', 'tally', 'totals'))}"
     size, letters = rng.randrange(2, 9), _letters(module)
-    given, returns, start = f"{one}s: list[str]", "dict[str, int]", f"{counts}: dict[str, int] = {{}}\n"
-    many = f"{one}s"
+    parameters, returns, start = f"{word}s: list[str]", "dict[str, int]", f"{counts}: dict[str, int] = {{}}\n"
+    many = f"{word}s"
     return [
         Plain(
             ("count", "tally"),
             many,
-            given,
+            parameters,
             returns,
-            f"{start}for {one} in {many}:\n    {counts}[{one}] = {counts}.get({one}, 0) + 1\nreturn {counts}",
-            f"count how often each {one} occurs.",
+            f"{start}for {word} in {many}:\n    {counts}[{word}] = {counts}.get({word}, 0) + 1\nreturn {counts}",
+            f"count how often each {word} occurs.",
         ),
         Plain(
             ("group", "count"),
             many,
-            given,
+            parameters,
             returns,
-            f"{start}for {one} in {many}:\n    head = {one}[:{size}]\n    {counts}[head] = {counts}.get(head, 0) + 1\n"
-            f"return {counts}",
+            f"{start}for {word} in {many}:\n    head = {word}[:{size}]\n"
+            f"    {counts}[head] = {counts}.get(head, 0) + 1\nreturn {counts}",
             f"count {many} by their first {size} letters.",
         ),
         Plain(
             ("index", "place"),
             many,
-            given,
+            parameters,
             returns,
-            f'{start}for index, {one} in enumerate({many}):\n    if {one}.startswith("{letters}"):\n'
-            f"        {counts}[{one}] = index + {size}\nreturn {counts}",
+            f'{start}for index, {word} in enumerate({many}):\n    if {word}.startswith("{letters}"):\n'
+            f"        {counts}[{word}] = index + {size}\nreturn {counts}",
             f"number the {many} that begin with {letters}, from {size} on.",
         ),
     ]
@@ -136,12 +136,12 @@ def label_of(module: Module, _: Sequence[str]) -> Sequence[Plain]:
     """Compose a label."""
     rng, label, amount = module.namer.rng, _label(module), module.namer.amount()
     size, mark, word, limit = rng.randrange(2, 9), rng.choice("-/:.#"), _adjective(module), rng.randrange(9, 90)
-    verbs, given = ("format", "label", "show"), f"{label}: str, {amount}: int"
+    verbs, parameters = ("format", "label", "show"), f"{label}: str, {amount}: int"
     return [
         Plain(
             verbs,
             label,
-            given,
+            parameters,
             "str",
             f'return {label}[:{size}].upper() + "{mark}" + str({amount})',
             f"return a short name in capitals, with {amount}.",
@@ -157,7 +157,7 @@ def label_of(module: Module, _: Sequence[str]) -> Sequence[Plain]:
         Plain(
             verbs,
             label,
-            given,
+            parameters,
             "str",
             f'if {amount} > {limit}:\n    return "{word} " + {label}\n'
             f'return {label} + "{mark}" + str({amount} + {size})',
@@ -166,7 +166,7 @@ def label_of(module: Module, _: Sequence[str]) -> Sequence[Plain]:
         Plain(
             verbs,
             label,
-            given,
+            parameters,
             "str",
             f'return f"{{{label}:>{size + 6}}}{mark}{{{amount}:0{size % 4 + 2}d}}"',
             f"return a line of a list, {label} first.",
@@ -177,7 +177,7 @@ def label_of(module: Module, _: Sequence[str]) -> Sequence[Plain]:
 def clock(module: Module, _: Sequence[str]) -> Sequence[Plain]:
     """Read values from a text."""
     rng, label, amount = module.namer.rng, _label(module), module.namer.amount()
-    one, other = rng.sample([many for _, many in module.namer.domain.things], 2)
+    first, second = rng.sample([many for _, many in module.namer.domain.things], 2)
     mark, times, less = rng.choice(":/-"), rng.choice((4, 6, 7, 12, 24, 60)), rng.randrange(2, 9)
     ends, counted, start = rng.choice(";|"), rng.choice("*!?"), rng.randrange(1, 50)
     return [
@@ -186,8 +186,8 @@ def clock(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             label,
             f"{label}: str",
             "int",
-            f'{one}, {other} = {label}.split("{mark}")\nreturn int({one}) * {times} + int({other})',
-            f"read {one} and {other} with a {MARKS[mark]} between them.",
+            f'{first}, {second} = {label}.split("{mark}")\nreturn int({first}) * {times} + int({second})',
+            f"read {first} and {second} with a {MARKS[mark]} between them.",
         ),
         Plain(
             ("parse", "read"),
@@ -203,8 +203,8 @@ def clock(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             label,
             f"{label}: str",
             "dict[str, int]",
-            f"{one}: dict[str, int] = {{}}\n"
-            f'for part in {label}.split("{ends}"):\n    {one}[part.strip()] = len({one}) + {start}\nreturn {one}',
+            f"{first}: dict[str, int] = {{}}\n"
+            f'for part in {label}.split("{ends}"):\n    {first}[part.strip()] = len({first}) + {start}\nreturn {first}',
             f"split at each {MARKS[ends]}, and number the parts from {start} on.",
         ),
         Plain(
@@ -223,12 +223,12 @@ def pairs(module: Module, _: Sequence[str]) -> Sequence[Plain]:
     rng = module.namer.rng
     (one, many), (other, others) = rng.sample(module.namer.domain.things, 2)
     share, limit = rng.randrange(2, 9), rng.randrange(3, 60)
-    given = f"{many}: list[int], {others}: list[int]"
+    parameters = f"{many}: list[int], {others}: list[int]"
     return [
         Plain(
             ("weigh", "match"),
             many,
-            given,
+            parameters,
             "int",
             f"joined = zip({many}, {others})\nreturn sum({one} * {other} + {share} for {one}, {other} in joined)",
             f"weigh {many} by {others}.",
@@ -236,7 +236,7 @@ def pairs(module: Module, _: Sequence[str]) -> Sequence[Plain]:
         Plain(
             ("compare", "contrast"),
             many,
-            given,
+            parameters,
             "int",
             f"if len({many}) != len({others}):\n    return {limit}\n"
             f"return max({many}, default={share}) - min({others}, default={share})",
@@ -245,7 +245,7 @@ def pairs(module: Module, _: Sequence[str]) -> Sequence[Plain]:
         Plain(
             ("balance", "compare"),
             many,
-            given,
+            parameters,
             "int",
             f"balance = {limit}\nfor {one}, {other} in zip({many}, {others}):\n"
             f"    balance += {one} - {other} // {share}\nreturn balance",
@@ -258,7 +258,7 @@ def two_numbers(module: Module, _: Sequence[str]) -> Sequence[Plain]:
     """Compute something from two numbers."""
     rng, (one, other) = module.namer.rng, _two_amounts(module)
     share, limit = rng.randrange(2, 9), module.fresh_constant(rng.randrange(5, 80))
-    given, first, second = f"{one}: int, {other}: int", _said(one), _said(other)
+    parameters, first, second = f"{one}: int, {other}: int", _in_words(one), _in_words(other)
     bodies = {
         f"if {one} >= {limit}:\n    return {other} // {share}\nreturn {one} * {other}": (
             f"multiply {first} by {second}, up to a limit."
@@ -268,19 +268,19 @@ def two_numbers(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             f"weigh the excess of {first} over {second}."
         ),
     }
-    return [Plain((), "", given, "int", body, doc) for body, doc in bodies.items()]
+    return [Plain((), "", parameters, "int", body, doc) for body, doc in bodies.items()]
 
 
 def table(module: Module, _: Sequence[str]) -> Sequence[Plain]:
     """Go through a dictionary."""
     rng, label, (_, many) = module.namer.rng, _label(module), module.namer.thing()
     limit, share = rng.randrange(2, 70), rng.randrange(2, 9)
-    given, labels = f"{many}: dict[str, int]", f"{label}s"
+    parameters, labels = f"{many}: dict[str, int]", f"{label}s"
     return [
         Plain(
             ("lift", "add_to"),
             many,
-            given,
+            parameters,
             "dict[str, int]",
             f"return {{{label}: {many}[{label}] + {share} for {label} in sorted({many})}}",
             f"add {share} for every {label}.",
@@ -288,7 +288,7 @@ def table(module: Module, _: Sequence[str]) -> Sequence[Plain]:
         Plain(
             ("list", "busy"),
             labels,
-            given,
+            parameters,
             "list[str]",
             f"return [{label} for {label}, value in {many}.items() if value > {limit}]",
             f"return each {label} with more than {limit} {many}.",
@@ -296,7 +296,7 @@ def table(module: Module, _: Sequence[str]) -> Sequence[Plain]:
         Plain(
             ("sum", "total"),
             many,
-            given,
+            parameters,
             "int",
             f"uneven = [value for value in {many}.values() if value % {share}]\nreturn sum(uneven) + {limit}",
             f"add the {many} that are not multiples of {share} to {limit}.",
@@ -304,7 +304,7 @@ def table(module: Module, _: Sequence[str]) -> Sequence[Plain]:
         Plain(
             ("show", "list"),
             many,
-            given,
+            parameters,
             "list[str]",
             f'rows = [{label} + "=" + str(value) for {label}, value in {many}.items()]\nreturn sorted(rows)[:{share}]',
             f"return the first {share} rows, by {label}.",
@@ -317,20 +317,20 @@ def each_called(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
     rng, (one, many), callee = module.namer.rng, module.namer.thing(), module.namer.rng.choice(callees)
     amount, share = _two_amounts(module)[0], rng.randrange(2, 9)
     amount = amount if amount != many else f"other_{many}"
-    given = f"{many}: list[int], {amount}: int"
+    parameters = f"{many}: list[int], {amount}: int"
     return [
         Plain(
             (),
             many,
-            given,
+            parameters,
             "list[int]",
             f"return [{callee}({one}) + {amount} for {one} in {many}]",
-            f"return one result for each of the {many}, plus {_said(amount)}.",
+            f"return one result for each of the {many}, plus {_in_words(amount)}.",
         ),
         Plain(
             (),
             many,
-            given,
+            parameters,
             "int",
             f"return sum({callee}({one} + {amount}) for {one} in {many}[:{share}])",
             f"add up what the first {share} {many} come to.",
@@ -338,7 +338,7 @@ def each_called(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
         Plain(
             ("top", "highest"),
             many,
-            given,
+            parameters,
             "int",
             f"highest = {amount}\nfor {one} in {many}:\n    highest = max(highest, {callee}({one}))\n"
             f"return highest * {share}",
@@ -351,15 +351,15 @@ def called_twice(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
     """Call one or two functions with two numbers."""
     rng, (one, other) = module.namer.rng, _two_amounts(module)
     first, second, limit = rng.choice(callees), rng.choice(callees), rng.randrange(4, 70)
-    given, times = f"{one}: int, {other}: int", limit % 7 + 2
+    parameters, times = f"{one}: int, {other}: int", limit % 7 + 2
     bodies = {
         f"if {one} > {limit}:\n    return {first}({other})\nreturn {second}({one}) + {other}": (
-            f"look at {_said(other)} alone with {_said(one)} above {limit}."
+            f"look at {_in_words(other)} alone with {_in_words(one)} above {limit}."
         ),
-        f"return {first}({one} + {limit}) - {second}({other})": f"set {_said(one)} off against {_said(other)}.",
-        f"part = {first}({one})\nreturn part + {other} * {times}": f"add {times} times {_said(other)}.",
+        f"return {first}({one} + {limit}) - {second}({other})": f"set {_in_words(one)} off against {_in_words(other)}.",
+        f"part = {first}({one})\nreturn part + {other} * {times}": f"add {times} times {_in_words(other)}.",
     }
-    return [Plain((), "", given, "int", body, doc) for body, doc in bodies.items()]
+    return [Plain((), "", parameters, "int", body, doc) for body, doc in bodies.items()]
 
 
 def labelled(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
@@ -371,11 +371,11 @@ def labelled(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
         f'return {label} + "{mark}" + str({callee}({amount}))',
         f'shown = {callee}({amount} - {less})\nreturn f"{{{label}:<{wide}}}{{shown:>{right}}}"',
     )
-    given, doc = f"{label}: str, {amount}: int", f"return a line of a list, {label} first."
-    return [Plain(("format", "label", "show"), label, given, "str", body, doc) for body in bodies]
+    parameters, doc = f"{label}: str, {amount}: int", f"return a line of a list, {label} first."
+    return [Plain(("format", "label", "show"), label, parameters, "str", body, doc) for body in bodies]
 
 
-def _said(name: str) -> str:
+def _in_words(name: str) -> str:
     """Return the name of a parameter in the words of a docstring."""
     return name.replace("_", " ")
 
@@ -386,8 +386,8 @@ def _label(module: Module) -> str:
 
 
 def _two_amounts(module: Module) -> tuple[str, str]:
-    one = module.namer.amount()
-    return one, next(other for other in iter(module.namer.amount, "") if other != one)
+    first = module.namer.amount()
+    return first, next(other for other in iter(module.namer.amount, "") if other != first)
 
 
 def _adjective(module: Module) -> str:

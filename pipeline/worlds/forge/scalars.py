@@ -22,7 +22,7 @@ class Called(NamedTuple):
 
 
 def scalar_function(module: Module, name: str, called: Called | None = None, doc: str = "") -> IntFunction:
-    """Write a function of one number into a module, and return its behavior."""
+    """Write a function of one number into a module, and return its behaviour."""
     while True:
         constants = dict(module.constants)
         try:
@@ -36,15 +36,15 @@ def scalar_function(module: Module, name: str, called: Called | None = None, doc
 
 def _drawn(module: Module, name: str, called: Called | None, doc: str) -> tuple[str, IntFunction]:
     rng, namer = module.namer.rng, module.namer
-    given = namer.amount()
+    parameter = namer.amount()
     lines = [f'    """{doc}"""'] if doc else []
-    text, value = given, _same()
+    text, value = parameter, _same()
     if rng.random() < (0.5 if called else 0.7):
-        text, value = operation(module, given)
+        text, value = operation(module, parameter)
     if called:
         text, value = f"{called.name}({text})", _after(value, called.value)
     if not text.isidentifier() and (not called or rng.random() < 0.5):
-        fresh = _fresh(rng, module, given)
+        fresh = _fresh(rng, module, parameter)
         lines.append(f"    {fresh} = {text}")
         text = fresh
     if rng.random() < 0.4 and text.isidentifier():
@@ -61,14 +61,14 @@ def _drawn(module: Module, name: str, called: Called | None, doc: str) -> tuple[
         text, last = operation(module, text)
         lines.append(f"    return {text}")
         value = _after(value, last)
-    return "\n".join([f"def {name}({given}: int) -> int:", *lines]), value
+    return "\n".join([f"def {name}({parameter}: int) -> int:", *lines]), value
 
 
-def _fresh(rng: Random, module: Module, given: str) -> str:
+def _fresh(rng: Random, module: Module, parameter: str) -> str:
     """Draw the name of an intermediate value."""
     while True:
         name = f"{rng.choice(words()['mapped'])}_{rng.choice(module.namer.thing())}"
-        if name != given:
+        if name != parameter:
             return name
 
 
@@ -76,22 +76,22 @@ def operation(module: Module, text: str) -> tuple[str, IntFunction]:
     """Draw a small operation on a value, as code and as a function; `text` binds as tightly as a name."""
     rng = module.namer.rng
     number, times, part = rng.randrange(2, 20), rng.randrange(2, 4), rng.randrange(5, 24)
-    said = module.fresh_constant(number) if rng.random() < NAMED else str(number)
+    operand = module.fresh_constant(number) if rng.random() < NAMED else str(number)
     kind = rng.randrange(9 if text.isidentifier() else 8)  # a table uses the value twice
     if kind < 2:
-        return f"{text} + {said}", lambda one: one + number
+        return f"{text} + {operand}", lambda one: one + number
     if kind == 2:
-        return f"{text} * {times} + {said}", lambda one: one * times + number
+        return f"{text} * {times} + {operand}", lambda one: one * times + number
     if kind == 3:
-        return f"{text} * {times} - {said}", lambda one: one * times - number
+        return f"{text} * {times} - {operand}", lambda one: one * times - number
     if kind == 4:
-        return f"{text} % {part} + {said}", lambda one: one % part + number
+        return f"{text} % {part} + {operand}", lambda one: one % part + number
     if kind == 5:
-        return f"{text} // {times} + {said}", lambda one: one // times + number
+        return f"{text} // {times} + {operand}", lambda one: one // times + number
     if kind == 6:
-        return f"max({text} - {said}, {times})", lambda one: max(one - number, times)
+        return f"max({text} - {operand}, {times})", lambda one: max(one - number, times)
     if kind == 7:
-        return f"abs({text} - {said}) + {times}", lambda one: abs(one - number) + times
+        return f"abs({text} - {operand}) + {times}", lambda one: abs(one - number) + times
     table = [rng.randrange(2, 30) for _ in range(rng.randrange(3, 5))]
     name = module.fresh_constant(table)
     return f"{text} + {name}[{text} % {len(table)}]", lambda one: one + table[one % len(table)]

@@ -46,44 +46,44 @@ class Step(NamedTuple):
 
 
 ACTS: Mapping[str, Callable[[list[int], int], Value]] = {
-    "above": lambda some, number: [one for one in some if one > number],
-    "below": lambda some, number: [one for one in some if one < number],
-    "multiple": lambda some, number: [one for one in some if one % number == 0],
-    "uneven": lambda some, number: [one for one in some if one % number],
-    "times": lambda some, number: [one * number for one in some],
-    "plus": lambda some, number: [one + number for one in some],
-    "minus": lambda some, number: [one - number for one in some],
-    "over": lambda some, number: [one // number for one in some],
-    "rest": lambda some, number: [one % number for one in some],
-    "at_most": lambda some, number: [min(one, number) for one in some],
-    "at_least": lambda some, number: [max(one, number) for one in some],
-    "rising": lambda some, _: sorted(some),
-    "falling": lambda some, _: sorted(some, reverse=True),
-    "turned": lambda some, _: some[::-1],
-    "first": lambda some, number: some[:number],
-    "last": lambda some, number: some[-number:],
-    "without": lambda some, number: some[number:],
-    "every": lambda some, number: some[::number],
-    "total": lambda some, _: sum(some),
-    "largest": lambda some, _: max(some, default=0),
-    "smallest": lambda some, _: min(some, default=0),
-    "number": lambda some, _: len(some),
-    "spread": lambda some, _: max(some, default=0) - min(some, default=0),
+    "above": lambda items, number: [one for one in items if one > number],
+    "below": lambda items, number: [one for one in items if one < number],
+    "multiple": lambda items, number: [one for one in items if one % number == 0],
+    "uneven": lambda items, number: [one for one in items if one % number],
+    "times": lambda items, number: [one * number for one in items],
+    "plus": lambda items, number: [one + number for one in items],
+    "minus": lambda items, number: [one - number for one in items],
+    "over": lambda items, number: [one // number for one in items],
+    "rest": lambda items, number: [one % number for one in items],
+    "at_most": lambda items, number: [min(one, number) for one in items],
+    "at_least": lambda items, number: [max(one, number) for one in items],
+    "rising": lambda items, _: sorted(items),
+    "falling": lambda items, _: sorted(items, reverse=True),
+    "turned": lambda items, _: items[::-1],
+    "first": lambda items, number: items[:number],
+    "last": lambda items, number: items[-number:],
+    "without": lambda items, number: items[number:],
+    "every": lambda items, number: items[::number],
+    "total": lambda items, _: sum(items),
+    "largest": lambda items, _: max(items, default=0),
+    "smallest": lambda items, _: min(items, default=0),
+    "number": lambda items, _: len(items),
+    "spread": lambda items, _: max(items, default=0) - min(items, default=0),
 }
 
 
 def result(steps: Sequence[Step], values: list[int]) -> Value:
     """Return what steps make of a list."""
-    found: Value = values
+    value: Value = values
     for step in steps:
-        if isinstance(found, list):
-            found = ACTS[step.kind](found, step.number)
-    return found
+        if isinstance(value, list):
+            value = ACTS[step.kind](value, step.number)
+    return value
 
 
 @cache
 def tried() -> Sequence[list[int]]:
-    """Return the lists that behaviors are distinguished by."""
+    """Return the lists that behaviours are distinguished by."""
     rng = stream("forge", "lists")
     return [[rng.randrange(-3, 28) for _ in range(rng.randrange(9, 15))] for _ in range(6)]
 
@@ -94,21 +94,21 @@ def behaviour(steps: Sequence[Step]) -> tuple[str, ...]:
 
 
 def draw_steps(rng: Random, count: int, *, of_row: bool) -> Sequence[Step]:
-    """Draw `count` steps, each of which makes a difference; their behavior is reserved for rows, or is the pool's."""
+    """Draw `count` steps, each of which makes a difference; their behaviour is reserved for rows, or is the pool's."""
     while True:
         steps = _drawn(rng, count)
-        told = behaviour(steps)
-        if is_of_row("|".join(told)) == of_row and is_sound(steps, told):
+        results = behaviour(steps)
+        if is_of_row("|".join(results)) == of_row and is_sound(steps, results):
             return steps
 
 
-def is_sound(steps: Sequence[Step], told: Sequence[str]) -> bool:
+def is_sound(steps: Sequence[Step], results: Sequence[str]) -> bool:
     """Return whether each step makes a difference, and different lists have different results."""
-    if len({*told}) < len(told) - 2 or "[]" in told:
+    if len({*results}) < len(results) - 2 or "[]" in results:
         return False
     for at in range(len(steps)):
         without = behaviour([*steps[:at], *steps[at + 1 :]])
-        if sum(map(ne, told, without)) < LEAST_SEEN:
+        if sum(map(ne, results, without)) < LEAST_SEEN:
             return False
     return True
 
@@ -133,35 +133,35 @@ def numbered(rng: Random, kind: str) -> int:
 
 
 def near_misses(rng: Random, steps: Sequence[Step], count: int) -> Sequence[Sequence[Step]]:
-    """Return variants of some steps, each different in one way, with distinct behaviors and evenly mixed ways."""
-    found, known = list[Sequence[Step]](), [behaviour(steps)]
+    """Return variants of some steps, each different in one way, with distinct behaviours and evenly mixed ways."""
+    variants, known = list[Sequence[Step]](), [behaviour(steps)]
     for at in range(count):
-        way = WAYS[at % len(WAYS)]
-        some = chain(_changed(rng, steps, way), *(_changed(rng, steps, other) for other in ("step", "end")))
-        for other in some:
-            told = behaviour(other)
-            if all(sum(map(ne, told, one)) >= LEAST_SEEN for one in known):
-                known.append(told)
-                found.append(other)
+        change = WAYS[at % len(WAYS)]
+        candidates = chain(_changed(rng, steps, change), *(_changed(rng, steps, other) for other in ("step", "end")))
+        for candidate in candidates:
+            results = behaviour(candidate)
+            if all(sum(map(ne, results, one)) >= LEAST_SEEN for one in known):
+                known.append(results)
+                variants.append(candidate)
                 break
-    return found
+    return variants
 
 
-def _changed(rng: Random, steps: Sequence[Step], way: str) -> Iterator[Sequence[Step]]:
+def _changed(rng: Random, steps: Sequence[Step], change: str) -> Iterator[Sequence[Step]]:
     """Yield steps changed in one way, in random order."""
     places = [(at, to) for at in range(len(steps)) for to in range(at + 1, len(steps))]
     rng.shuffle(places)
     body = len(steps) - (steps[-1].sort == "end")
-    if way == "turned round":
+    if change == "turned round":
         for at, to in (place for place in places if place[1] < body):
             yield _exchanged(steps, at, to, steps[to], steps[at])
-    elif way == "numbers":
+    elif change == "numbers":
         for at, to in places:
             one, other = steps[at], steps[to]
             if one.number and other.number and one.number != other.number:
                 yield _exchanged(steps, at, to, Step(one.kind, other.number), Step(other.kind, one.number))
     else:
-        at = len(steps) - 1 if way == "end" else rng.randrange(body)
+        at = len(steps) - 1 if change == "end" else rng.randrange(body)
         kinds = [kind for kind in KINDS[steps[at].sort] if kind != steps[at].kind]
         for kind in rng.sample(kinds, len(kinds)):
             number = steps[at].number or numbered(rng, kind)
@@ -172,7 +172,7 @@ def _exchanged(steps: Sequence[Step], at: int, to: int, one: Step, other: Step) 
     return [*steps[:at], one, *steps[at + 1 : to], other, *steps[to + 1 :]]
 
 
-def told(rng: Random, steps: Sequence[Step]) -> str:
+def in_words(rng: Random, steps: Sequence[Step]) -> str:
     """Return steps in words, in order."""
     return JOINED.join(rng.choice(words()[f"say_{step.kind}"]).replace("N", str(step.number)) for step in steps)
 
@@ -185,8 +185,8 @@ def told_in_doc(rng: Random, steps: Sequence[Step], docs: str) -> str:
     if docs == NONE:
         return ""
     if docs == MISLEADING:
-        near = near_misses(rng, steps, 1)
-        steps = near[0] if near else draw_steps(rng, len(steps), of_row=False)
+        misses = near_misses(rng, steps, 1)
+        steps = misses[0] if misses else draw_steps(rng, len(steps), of_row=False)
     parts = [[steps[0], steps[-1]], [steps[0]], [steps[-1]]]
-    said = next(said for said in (told(rng, part) for part in parts) if len(said) <= ROOM)
-    return f"{said[0].upper()}{said[1:]}."
+    text = next(text for text in (in_words(rng, part) for part in parts) if len(text) <= ROOM)
+    return f"{text[0].upper()}{text[1:]}."

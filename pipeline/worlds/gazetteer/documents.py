@@ -1,4 +1,4 @@
-"""Passages about things: a title, sentences that state facts, and among them sentences of color that state none."""
+"""Passages about things: a title, sentences that state facts, and among them sentences of colour that state none."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from pipeline.worlds.gazetteer.things import (
 from pipeline.worlds.writing.surface import starts_with_vowel
 
 COLOURS = (2, 3)
-"""How many sentences of color a passage has."""
+"""How many sentences of colour a passage has."""
 LEAST = 84
-"""A passage with fewer words, before names are filled in, gets one more sentence of color."""
+"""A passage with fewer words, before names are filled in, gets one more sentence of colour."""
 SINCE, GROWN = (2, 70), 24
-"""How many years after a thing's first one its color may be set; for people, the first such year."""
+"""How many years after a thing's first one its colour may be set; for people, the first such year."""
 OFTEN = 4
-"""How often a sentence of color that names something comes, relative to one that names nothing and would repeat."""
+"""How often a sentence of colour that names something comes, relative to one that names nothing and would repeat."""
 PRONOUNS = {
     "f": {"It": "She", "it": "she", "him": "her", "Its": "Her", "its": "her"},
     "m": {"It": "He", "it": "he", "him": "him", "Its": "His", "its": "his"},
@@ -40,7 +40,7 @@ PRONOUNS = {
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage: what it is about, its form, its text, the facts it states, and what its color names by type."""
+    """A passage: what it is about, its form, its text, the facts it states, and what its colour names by type."""
 
     thing: Thing
     form: str
@@ -66,47 +66,47 @@ class Passage:
 ASIDE = "+"
 """Prefix of a relation, to ask for a sentence that speaks of it besides what is stated: ``+designer``."""
 Wanted = Sequence[tuple[str, str]]
-"""What color is to name: a slot, or `ASIDE` and a relation, each with its value, or nothing if any will do. A sentence
-of color may replace any slot that it has."""
+"""What colour is to name: a slot, or `ASIDE` and a relation, each with its value, or nothing if any will do. A sentence
+of colour may replace any slot that it has."""
 
 
 class Writer:
     """Writes the passages of a world; all draws are from `rng`.
 
     If `settled`, a sentence about a thing says the same each time: for several passages of one form about it, which
-    must not differ. Color names nothing in `out`: what other passages state about the thing.
+    must not differ. Colour names nothing in `out`: what other passages state about the thing.
     """
 
     def __init__(self, rng: Random, cast: Cast, *, settled: bool = False, out: Iterable[str] = ()) -> None:
         self._rng, self._cast, self._settled, self._out = rng, cast, settled, frozenset(out)
         self._dealt: dict[str, list[str]] = {}
-        self._said: dict[tuple[str, str], dict[str, str]] = {}
+        self._settled_fills: dict[tuple[str, str], dict[str, str]] = {}
         self._gone: set[str] = set()
 
     def write(
         self, thing: Thing, form_name: str, wanted: Wanted = (), stating: Mapping[str, str] | None = None
     ) -> Passage:
-        """Write one passage; its color names what is `wanted`, and `stating` has the wordings of some relations."""
+        """Write one passage; its colour names what is `wanted`, and `stating` has the wordings of some relations."""
         form, rng = forms()[form_name], self._rng
         self._gone = {*self._out, *thing.facts.values(), *(value for _, value in wanted)}
         wanted = wanted or [(ASIDE + rng.choice([*thing.stated[form_name]]), "")]
-        said = [
+        sentences = [
             ((stating or {}).get(name) or rng.choice(form.relation(name).wordings), value)
             for name, value in thing.stated[form_name].items()
         ]
         colours = list(self._naming(thing, form, wanted))
         while len(colours) < rng.choice(COLOURS):
             colours.append(self._colour(thing, form, [sentence for sentence, _ in colours]))
-        while sum(_length(text) for text, _ in [*said, *colours]) < LEAST:
+        while sum(_length(text) for text, _ in [*sentences, *colours]) < LEAST:
             colours.append(self._colour(thing, form, [sentence for sentence, _ in colours]))
-        items = [(text, self._filled(thing, form, text, {"value": value})) for text, value in said]
+        items = [(text, self._filled(thing, form, text, {"value": value})) for text, value in sentences]
         for sentence, fills in colours:
             items.insert(rng.randint(1, len(items)), (sentence, fills))
         named = tuple((slot, value) for _, fills in items for slot, value in fills.items() if slot != "value")
-        return Passage(thing, form_name, " ".join(_told(rng, thing, form, items)), named)
+        return Passage(thing, form_name, " ".join(_sentences(rng, thing, form, items)), named)
 
     def _colour(self, thing: Thing, form: Form, taken: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-        """Return the next sentence of color of a form that fits a thing: all are used before a new deal."""
+        """Return the next sentence of colour of a form that fits a thing: all are used before a new deal."""
         deck = self._dealt.setdefault(form.name, [])
         while True:
             if not deck:
@@ -117,7 +117,7 @@ class Writer:
                 return sentence, fills
 
     def _naming(self, thing: Thing, form: Form, wanted: Wanted) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """Yield distinct sentences of color, with the slots that are to be filled with what is wanted."""
+        """Yield distinct sentences of colour, with the slots that are to be filled with what is wanted."""
         taken = set[str]()
         for slot, value in wanted:
             known: Sequence[str] = [slot] if "{" in slot else naming(form.name, slot)
@@ -136,35 +136,35 @@ class Writer:
             taken.add(sentence)
             yield sentence, self._filled(thing, form, sentence, {slot: value} if value else {})
 
-    def _filled(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> Mapping[str, str]:
+    def _filled(self, thing: Thing, form: Form, sentence: str, values: Mapping[str, str]) -> Mapping[str, str]:
         """Fill the slots of a sentence that has to be used, even if nothing that it could name is of the time."""
-        found = self._fitting(thing, form, sentence, given)
-        if found is None:
-            named = {slot: thing.kind if slot == "other" else slot for slot in _filling(sentence) if slot not in given}
+        fills = self._fitting(thing, form, sentence, values)
+        if fills is None:
+            named = {slot: thing.kind if slot == "other" else slot for slot in _filling(sentence) if slot not in values}
             things = {slot: kind for slot, kind in named.items() if kind in self._cast.eras}
             nearest = {slot: self._cast.anyone(thing, kind, self._gone) for slot, kind in things.items()}
-            found = self._fitting(thing, form, sentence, {**nearest, **given})
-        return found or {}
+            fills = self._fitting(thing, form, sentence, {**nearest, **values})
+        return fills or {}
 
-    def _fitting(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> Mapping[str, str] | None:
+    def _fitting(self, thing: Thing, form: Form, sentence: str, values: Mapping[str, str]) -> Mapping[str, str] | None:
         """Fill the slots of a sentence; None if nothing that it could name is of the time."""
-        filled = self._said.setdefault((thing.name, sentence), {}) if self._settled else {}
+        filled = self._settled_fills.setdefault((thing.name, sentence), {}) if self._settled else {}
         for slot in _filling(sentence):
-            if slot in given or slot not in filled:
-                said = given[slot] if slot in given else self._fill(thing, form, slot)
-                if said is None:
+            if slot in values or slot not in filled:
+                value = values[slot] if slot in values else self._fill(thing, form, slot)
+                if value is None:
                     return None
-                filled[slot] = said
-                self._gone.add(said)
+                filled[slot] = value
+                self._gone.add(value)
         return dict(filled)
 
     def _fill(self, thing: Thing, form: Form, slot: str) -> str | None:
         if slot in words_of():
             known = words_of()[slot]
-            said = self._rng.choice(known)
+            word = self._rng.choice(known)
             return (
-                said
-                if said not in self._gone
+                word
+                if word not in self._gone
                 else self._rng.choice([one for one in known if one not in self._gone] or known)
             )
         if slot == "year":
@@ -197,10 +197,10 @@ def plainest(rng: Random, form: Form, relation: str, *, by_name: bool) -> str:
     return rng.choice(sorted(wordings, key=_length)[:2])
 
 
-def stating_sentence(rng: Random, thing: Thing, form: Form, relation: str, said: str, *, by_name: bool) -> str:
+def stating_sentence(rng: Random, thing: Thing, form: Form, relation: str, sentence: str, *, by_name: bool) -> str:
     """Return a wording that states one fact of a thing as a sentence, with its name or else with a pronoun."""
     value = thing.stated[form.name][relation]
-    return _sentence(rng, said, {"value": value}, thing.name, pronouns_of(thing), thing.name if by_name else "")
+    return _sentence(rng, sentence, {"value": value}, thing.name, pronouns_of(thing), thing.name if by_name else "")
 
 
 def pronouns_of(thing: Thing) -> Mapping[str, str]:
@@ -210,7 +210,7 @@ def pronouns_of(thing: Thing) -> Mapping[str, str]:
 
 @cache
 def _varied(form: Form) -> tuple[str, ...]:
-    """Return the sentences of color of a form that name something, and so seldom come twice alike."""
+    """Return the sentences of colour of a form that name something, and so seldom come twice alike."""
     few = {*words_of(), "year", *map(str.lower, SUBJECT)}
     return tuple(one for one in form.colour if {slot.lower().removeprefix("a_") for slot in slots(one)} - few)
 
@@ -253,29 +253,29 @@ def masked(rng: Random, form: Form, relation: Relation, question: str, count: in
 
 
 def slot_of(form: Form, relation: Relation) -> str:
-    """Return the slot of color that names values of a relation."""
+    """Return the slot of colour that names values of a relation."""
     return "other" if relation.type == form.kind else relation.type
 
 
 def _denied(thing: Thing, form: Form, value: str) -> set[str]:
     """Return the sentences that would contradict what a thing states: that its founder did not found it."""
     stated = thing.stated[form.name]
-    return {said for one in form.relations if stated.get(one.name) == value for said in one.asides}
+    return {aside for one in form.relations if stated.get(one.name) == value for aside in one.asides}
 
 
 @cache
 def _spoken(form: Form) -> frozenset[str]:
     """Return the sentences that speak of any relation: what has one role seldom fits into another."""
-    return frozenset(said for one in form.relations for said in one.asides)
+    return frozenset(aside for one in form.relations for aside in one.asides)
 
 
 @cache
 def naming(form: str, slot: str) -> tuple[str, ...]:
-    """Return the sentences of color of a form that have a slot exactly once."""
+    """Return the sentences of colour of a form that have a slot exactly once."""
     return tuple(one for one in forms()[form].colour if list(map(str.lower, slots(one))).count(slot) == 1)
 
 
-def _told(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
+def _sentences(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
     """Yield sentences with their subjects: a pronoun only if the sentence before began with the same subject."""
     pronouns = pronouns_of(thing)
     noun = thing.name.split(" ")[1] if form.subject == "surname" else f"the {form.noun}"
@@ -301,9 +301,9 @@ def _sentence(
             first = ""
             return name
         if slot.name in SUBJECT:
-            said = first + ("'s" if slot.name.lower() == "its" else "") if first else pronouns[slot.name]
+            subject = first + ("'s" if slot.name.lower() == "its" else "") if first else pronouns[slot.name]
             first = ""
-            return said
+            return subject
         if slot.name == "a_value":
             return ("an " if starts_with_vowel(fills["value"]) else "a ") + fills["value"]
         return fills[slot.name.lower()]

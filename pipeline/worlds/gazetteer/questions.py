@@ -23,7 +23,7 @@ class Question:
     """A question: its words, the answer, the numbers of the passages that it needs, in order, and what it turns on.
 
     `about` are the things that decoys resemble; `form` and `relation` are those of the first passage. `asks` is the
-    answer's form and relation. `given` are the facts that describe a thing or are shared by all things of a list;
+    answer's form and relation. `conditions` are the facts that describe a thing or are shared by all things of a list;
     `sharing` are the passages of the latter. For each needed passage, `read` is the relation to be read in it, besides
     the number that compares two things.
     """
@@ -35,7 +35,7 @@ class Question:
     relation: str
     asks: str
     about: tuple[str, ...]
-    given: tuple[tuple[str, str], ...] = ()
+    conditions: tuple[tuple[str, str], ...] = ()
     sharing: tuple[int, ...] = ()
     read: tuple[str, ...] = ()
 
@@ -60,8 +60,8 @@ def places(subtask: str) -> tuple[Place, ...]:
     if subtask == "bridge":
         reached = {form.kind for form in forms().values()}
         for _ in range(STEPS):
-            some = [form for form in forms().values() if form.kind in reached]
-            reached = {one.type for form in some for one in form.relations if one.lines["="]}
+            leading = [form for form in forms().values() if form.kind in reached]
+            reached = {one.type for form in leading for one in form.relations if one.lines["="]}
         return tuple(place for place in _places("?") if forms()[place[0]].kind in reached)
     return _places("?")
 
@@ -76,7 +76,7 @@ def _described(form: Form, but: str) -> list[Relation]:
 
 
 def _fits(form: Form, relation: Relation) -> bool:
-    """Return whether color of a form can name the values of a relation."""
+    """Return whether colour of a form can name the values of a relation."""
     slot = "other" if relation.type == form.kind else relation.type
     return bool(naming(form.name, slot))
 
@@ -97,9 +97,9 @@ def ask(world: Gazetteer, rng: Random, subtask: str, place: Place, complexity: i
     relation = form.relation(place[1])
     holders = [one for one in world.cast.things[form.kind] if relation.name in one.stated[form.name]]
     for _ in range(TRIES):
-        found = _DRAWS[subtask](world, rng, form, relation, rng.choice(holders), complexity, first)
-        if found is not None and not _known(found):
-            return found
+        question = _DRAWS[subtask](world, rng, form, relation, rng.choice(holders), complexity, first)
+        if question is not None and not _known(question):
+            return question
     raise ValueError(f"the world holds no question of {subtask} for {place}")
 
 
@@ -116,8 +116,10 @@ def _core(name: str) -> str:
 
 def _short(rng: Random, relation: Relation) -> str:
     """Draw a wording of a question for a long phrase: one with the fewest words after it."""
-    behind = [len(said.split("{name}")[1].rstrip("?").split()) for said in relation.lines["?"]]
-    return rng.choice([said for said, words in zip(relation.lines["?"], behind, strict=True) if words == min(behind)])
+    words_after = [len(wording.split("{name}")[1].rstrip("?").split()) for wording in relation.lines["?"]]
+    return rng.choice(
+        [wording for wording, words in zip(relation.lines["?"], words_after, strict=True) if words == min(words_after)]
+    )
 
 
 def _id(form: Form, relation: Relation) -> str:
@@ -149,11 +151,11 @@ def _descr(
     if len(known) < 2:
         return None
     two = sorted(rng.sample(known, 2), key=form.relations.index)
-    given = tuple((one.name, facts[one.name]) for one in two)
-    if given[0][1] == given[1][1] or len(_sharing(world, form, given)) != 1:
+    conditions = tuple((one.name, facts[one.name]) for one in two)
+    if conditions[0][1] == conditions[1][1] or len(_sharing(world, form, conditions)) != 1:
         return None
-    said = " and ".join(rng.choice(one.lines["~"]).format(value=facts[one.name]) for one in two)
-    phrase = f"the {form.noun} {'who' if form.kind == 'person' else 'that'} {said}"
+    description = " and ".join(rng.choice(one.lines["~"]).format(value=facts[one.name]) for one in two)
+    phrase = f"the {form.noun} {'who' if form.kind == 'person' else 'that'} {description}"
     gold = world.stating(thing.name, relation.name) or 0
     question = _short(rng, relation).format(name=phrase)
     return Question(
@@ -164,18 +166,18 @@ def _descr(
         relation.name,
         _id(form, relation),
         (),
-        given,
+        conditions,
         read=(relation.name,),
     )
 
 
-def _sharing(world: Gazetteer, form: Form, given: Sequence[tuple[str, str]]) -> set[int]:
+def _sharing(world: Gazetteer, form: Form, conditions: Sequence[tuple[str, str]]) -> set[int]:
     """Return the passages of a form that state all of some facts."""
     return {
         number
-        for number in world.holding[given[0][1]]
+        for number in world.holding[conditions[0][1]]
         if world.passages[number].form == form.name
-        and all(world.passages[number].facts.get(name) == value for name, value in given)
+        and all(world.passages[number].facts.get(name) == value for name, value in conditions)
     }
 
 
@@ -200,8 +202,8 @@ def _bridge(
         if len(golds) == complexity:
             start = step.name
     phrase = names[-1]
-    for said in reversed(phrases):
-        phrase = said.format(name=phrase)
+    for wording in reversed(phrases):
+        phrase = wording.format(name=phrase)
     answer = thing.facts[relation.name]
     if answer in names or any(answer in world.passages[number].words for number in golds[1:]):
         return None
@@ -220,9 +222,9 @@ def _leading(world: Gazetteer, name: str) -> Iterator[tuple[int, Relation]]:
     for number in world.holding.get(name, ()):
         passage = world.passages[number]
         for relation, value in passage.facts.items():
-            found = forms()[passage.form].relation(relation)
-            if value == name and found.lines["="]:
-                yield number, found
+            step = forms()[passage.form].relation(relation)
+            if value == name and step.lines["="]:
+                yield number, step
 
 
 def _compare(
@@ -232,14 +234,14 @@ def _compare(
     others = [one for one in world.cast.things[form.kind] if relation.name in one.stated[form.name]]
     other, mark = rng.choice(others), rng.choice([mark for mark in "<>" if relation.lines[mark]])
     values = [int(one.facts[relation.name].replace(",", "")) for one in (thing, other)]
-    wanted = [one for one in _told(form, thing, other) if one is not relation]
+    wanted = [one for one in _differing(form, thing, other) if one is not relation]
     if values[0] == values[1] or not wanted:
         return None
     right, wrong = (thing, other) if (values[0] < values[1]) == (mark == "<") else (other, thing)
     named = (right.name, wrong.name) if first == 0 else (wrong.name, right.name)
     golds = tuple(world.stating(name, relation.name) or 0 for name in named)
-    said, more = _predicate(rng.choice(relation.lines[mark]), form.noun), rng.choice(wanted)
-    asking = _short(rng, more).format(name=f"the one {'who' if form.kind == 'person' else 'that'} {said}")
+    predicate, more = _predicate(rng.choice(relation.lines[mark]), form.noun), rng.choice(wanted)
+    asking = _short(rng, more).format(name=f"the one {'who' if form.kind == 'person' else 'that'} {predicate}")
     question = OF_TWO.format(a=named[0], b=named[1], question=asking)
     read = (more.name, more.name)
     return Question(
@@ -247,7 +249,7 @@ def _compare(
     )
 
 
-def _told(form: Form, *things: Thing) -> list[Relation]:
+def _differing(form: Form, *things: Thing) -> list[Relation]:
     """Return the relations that can be asked for and whose values differ among some things."""
     facts = [one.stated[form.name] for one in things]
     return [
@@ -263,8 +265,8 @@ def _predicate(question: str, noun: str) -> str:
     >>> _predicate("Which town has more inhabitants, {a} or {b}?", "town")
     'has more inhabitants'
     """
-    said = question.removesuffix(", {a} or {b}?").removeprefix("Who ").removeprefix("Which ")
-    return said.removeprefix(f"{noun} ")
+    predicate = question.removesuffix(", {a} or {b}?").removeprefix("Who ").removeprefix("Which ")
+    return predicate.removeprefix(f"{noun} ")
 
 
 def _listed(
@@ -272,9 +274,9 @@ def _listed(
 ) -> Question | None:
     value = thing.facts[relation.name]
     question = rng.choice(relation.lines["*"]).format(value=value)
-    given = ((relation.name, value),)
-    sharing = tuple(sorted(_sharing(world, form, given)))
-    return Question(question, "", (), form.name, relation.name, _id(form, relation), (), given, sharing)
+    conditions = ((relation.name, value),)
+    sharing = tuple(sorted(_sharing(world, form, conditions)))
+    return Question(question, "", (), form.name, relation.name, _id(form, relation), (), conditions, sharing)
 
 
 _DRAWS = {"single": _single, "described": _descr, "bridge": _bridge, "compare": _compare, "list": _listed}
@@ -301,8 +303,8 @@ def needed(world: Gazetteer, rng: Random, asked: Question) -> Iterator[Passage]:
     for number, relation in zip(asked.golds, asked.read, strict=True):
         passage = world.passages[number]
         form = forms()[passage.form]
-        said, asides = masked(rng, form, form.relation(relation), asked.question, ASIDES)
-        yield world.write(rng, passage.thing, passage.form, [(one, "") for one in asides], {relation: said})
+        statement, asides = masked(rng, form, form.relation(relation), asked.question, ASIDES)
+        yield world.write(rng, passage.thing, passage.form, [(one, "") for one in asides], {relation: statement})
 
 
 def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> Iterator[Passage]:
@@ -312,16 +314,16 @@ def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int) -> I
     its kind that have one of the two attributes and name the value of the other.
     """
     form, taken = forms()[asked.form], set[str]()
-    out = {asked.answer, *asked.about, *dict(asked.given).values()}
+    out = {asked.answer, *asked.about, *dict(asked.conditions).values()}
     for number in range(count):
         if asked.about:
             about = asked.about[number % len(asked.about)]
-            era = _near(rng, form, world.thing(about).era)
+            era = _year_near(rng, form, world.thing(about).era)
             last, times = EVER, MENTIONS + (rng.random() < AGAIN)
             fixed, wanted, drawn = dict[str, str](), [("other", about)] * times, [asked.relation]
         else:
-            (kept, value), (missed, named) = asked.given if number % 2 else asked.given[::-1]
-            relation, era = form.relation(missed), world.cast.era(rng, form.kind, dict(asked.given))
+            (kept, value), (missed, named) = asked.conditions if number % 2 else asked.conditions[::-1]
+            relation, era = form.relation(missed), world.cast.era(rng, form.kind, dict(asked.conditions))
             last = EVER
             if relation is era_of(form):
                 last = era - 1
@@ -343,7 +345,7 @@ def listed(
     Each of them names two others, things or decoys, and each speaks of the relation with a value that it does not have:
     in two of three decoys that is the value of the list.
     """
-    form, relation, ((_, value),) = forms()[asked.form], forms()[asked.form].relation(asked.relation), asked.given
+    form, relation, ((_, value),) = forms()[asked.form], forms()[asked.form].relation(asked.relation), asked.conditions
     written, taken, base = list[tuple[Thing, list[tuple[str, str]]]](), set[str](), None
     for number in range(count + decoys):
         era = world.cast.era(rng, form.kind, {relation.name: value})
@@ -373,15 +375,15 @@ def _named(
     relation: Relation,
     value: str,
     era: int,
-    turn: int,
+    number: int,
     taken: Sequence[str],
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return in what other role a decoy has a value: in a fact, or in color.
+    """Return in what other role a decoy has a value: in a fact, or in colour.
 
     Two of three have it in a sentence that speaks of the relation, the third in a fact of another relation if one fits,
-    or else in any sentence of color.
+    or else in any sentence of colour.
     """
-    if turn % 3 < MENTIONS and relation.asides:
+    if number % 3 < MENTIONS and relation.asides:
         return {}, [(ASIDE + relation.name, value)]
     gone = {relation.name, *taken}
     others = [one for one in form.relations if one.type == relation.type and not (one.of or one.is_number)]
@@ -402,7 +404,7 @@ def _in_time(world: Gazetteer, form: Form, relation: Relation, value: str, era: 
 def _near_in_time(world: Gazetteer, rng: Random, form: Form, relation: Relation, value: str, era: int) -> int:
     """Draw a year near another in which things of a form can begin, and have a value if any year nearby will do."""
     for _ in range(FEW):
-        year = _near(rng, form, era, CLOSE)
+        year = _year_near(rng, form, era, CLOSE)
         if _in_time(world, form, relation, value, year):
             break
     return year
@@ -412,7 +414,7 @@ FEW = 40
 """Draws before the nearest in time is used instead."""
 
 
-def _near(rng: Random, form: Form, era: int, most: int = APART) -> int:
+def _year_near(rng: Random, form: Form, era: int, most: int = APART) -> int:
     """Draw a year near another in which things of a form can begin."""
     known = era_of(form)
     first, last = known.span if known and known.span else (-EVER, EVER)
@@ -437,7 +439,7 @@ def _sibling(
     """
     known = era_of(form)
     for tried in range(TRIES):
-        year = min(_near(rng, form, era, tried // 4), last) if tried else era
+        year = min(_year_near(rng, form, era, tried // 4), last) if tried else era
         begun = int(kept[known.name]) if known and known.name in kept else year
         name, town = world.christen(rng, form.kind, kept.get("town", ""), taken)
         thing = Thing(form.kind, name, begun)
@@ -465,8 +467,8 @@ LAST = ", and "
 @cache
 def clauses() -> Mapping[Place, tuple[str, ...]]:
     """Return the clauses that ask for each fact."""
-    split = ((form, *line.split(": ", 1)) for form, some in sections(CLAUSES).items() for line in some)
-    return {(form, relation): tuple(said.split(" | ")) for form, relation, said in split}
+    split = ((form, *line.split(": ", 1)) for form, lines in sections(CLAUSES).items() for line in lines)
+    return {(form, relation): tuple(text.split(" | ")) for form, relation, text in split}
 
 
 @cache

@@ -48,7 +48,7 @@ class Relation:
 
     @property
     def asides(self) -> tuple[str, ...]:
-        """Sentences of color that speak of it with a value for which it does not hold: a design turned down."""
+        """Sentences of colour that speak of it with a value for which it does not hold: a design turned down."""
         return self.lines["+"]
 
     @property
@@ -89,33 +89,33 @@ def next_of(relations: Sequence[Relation], name: str) -> Relation:
     Raises:
         KeyError: if there is none.
     """
-    for one in relations:
-        if one.name == name:
-            return one
+    for relation in relations:
+        if relation.name == name:
+            return relation
     raise KeyError(name)
 
 
 @cache
 def forms() -> Mapping[str, Form]:
     """Return every form by its name, in the order of the files."""
-    found = [name for name in pools_in(FOLDER) if name not in (WORDS, *NAMES)]
-    return {form.name: form for form in (parse(name.split("/")[1], pool_text(name)) for name in found)}
+    names = [name for name in pools_in(FOLDER) if name not in (WORDS, *NAMES)]
+    return {form.name: form for form in (parse(name.split("/")[1], pool_text(name)) for name in names)}
 
 
 @cache
 def kinds() -> Mapping[str, tuple[Form, ...]]:
     """Return the forms of passages about each kind of thing; no two of a kind share a relation."""
-    found: dict[str, tuple[Form, ...]] = {}
+    by_kind: dict[str, tuple[Form, ...]] = {}
     for form in forms().values():
-        found[form.kind] = (*found.get(form.kind, ()), form)
-    return found
+        by_kind[form.kind] = (*by_kind.get(form.kind, ()), form)
+    return by_kind
 
 
 @cache
 def words_of() -> Mapping[str, tuple[str, ...]]:
     """Return the lists of words that values and slots are drawn from."""
     lines = [line for line in pool(WORDS) if line]
-    return {name[1:-1]: tuple(said.split(", ")) for name, said in zip(lines[::2], lines[1::2], strict=True)}
+    return {name[1:-1]: tuple(line.split(", ")) for name, line in zip(lines[::2], lines[1::2], strict=True)}
 
 
 @cache
@@ -133,10 +133,10 @@ def parse(name: str, text: str) -> Form:
     head, relations, colour = dict[str, str](), list[Relation](), list[str]()
     for block in text.strip().split("\n\n"):
         first, *lines = block.split("\n")
-        if found := BLOCK.fullmatch(first):
-            span = (int(found[5]), int(found[6])) if found[5] else None
+        if match := BLOCK.fullmatch(first):
+            span = (int(match[5]), int(match[6])) if match[5] else None
             lined = dict(_sorted(name, lines))
-            relations.append(Relation(found[1], found[2], found[3] or "", span, found[4] == "+", lined))
+            relations.append(Relation(match[1], match[2], match[3] or "", span, match[4] == "+", lined))
         elif first == "colour:":
             colour = [line.removeprefix("- ") for line in lines]
         else:
@@ -195,11 +195,11 @@ class Stock:
     @classmethod
     def of(cls, world: Streams, passages: int) -> Stock:
         """Return the stock of a world: the more passages it has, the more surnames."""
-        every, nouns, towns, rivers = (
-            identifying(some, world) for some in (pool("last"), words_of()["noun"], *map(pool, NAMES))
+        all_surnames, nouns, towns, rivers = (
+            identifying(names, world) for names in (pool("last"), words_of()["noun"], *map(pool, NAMES))
         )
         rng = world.of("names")
-        surnames = rng.sample(every, min(len(every), max(FEW, passages // 20)))
+        surnames = rng.sample(all_surnames, min(len(all_surnames), max(FEW, passages // 20)))
         return cls(rng, surnames, nouns, (), towns, rivers)
 
     def word(self, name: str) -> str:
@@ -233,8 +233,8 @@ def _firm(stock: Stock) -> str:
 
 def _novel(stock: Stock) -> str:
     town, days = stock.town(), f"{stock.word('count').capitalize()} {stock.rng.choice(('Days', 'Nights', 'Winters'))}"
-    own = "'" if town.endswith("s") else "'s"
-    return stock.rng.choice((f"{days} in {town}", f"{town}{own} {stock.word('thing')}"))
+    possessive = "'" if town.endswith("s") else "'s"
+    return stock.rng.choice((f"{days} in {town}", f"{town}{possessive} {stock.word('thing')}"))
 
 
 def _named(noun: str) -> Draw:
@@ -281,16 +281,18 @@ def drawn(stock: Stock, kind: str, count: int) -> list[str]:
     return names
 
 
-def qualified(kind: str, names: Sequence[str], towns: Sequence[str], every: Sequence[str]) -> Iterator[tuple[str, str]]:
+def qualified(
+    kind: str, names: Sequence[str], towns: Sequence[str], all_towns: Sequence[str]
+) -> Iterator[tuple[str, str]]:
     """Yield each name, qualified by its town if it is not unique, and the town, which is replaced if both recur.
 
-    `towns` are the towns where the things are, `every` all that there are.
+    `towns` are the towns where the things are, `all_towns` all that there are.
     """
     times, taken = Counter(names), set[str]()
     for name, town in zip(names, towns, strict=True):
-        full, others = name, iter(every)
+        full, spare_towns = name, iter(all_towns)
         while times[name] > 1 and (full == name or full in taken):
-            town = town if full == name else next(others)
+            town = town if full == name else next(spare_towns)
             full = f"{name} {QUALIFIED[kind]} {town}"
         taken.add(full)
         yield full, town
@@ -364,8 +366,8 @@ class Eras:
         """Draw a thing whose first year is between two years, inclusive; None if all of those are taken."""
         start, stop = bisect_left(self._years, first), bisect_left(self._years, last + 1)
         for _ in range(DATE_TRIES if start < stop else 0):
-            if (one := self._things[rng.randrange(start, stop)].name) not in taken:
-                return one
+            if (name := self._things[rng.randrange(start, stop)].name) not in taken:
+                return name
         free = [one.name for one in self._things[start:stop] if one.name not in taken]
         return rng.choice(free) if free else None
 
@@ -467,9 +469,9 @@ class Cast:
             return None
         gone = {*taken, *self.married}
         for _ in range(DATE_TRIES):
-            said = self._of_its_time(rng, thing, relation.type, apart(thing.kind, relation), gone)
-            if said is None or gender_of(said) != gender_of(thing.name):
-                return said
+            spouse = self._of_its_time(rng, thing, relation.type, apart(thing.kind, relation), gone)
+            if spouse is None or gender_of(spouse) != gender_of(thing.name):
+                return spouse
         return None
 
     def another(self, rng: Random, thing: Thing, kind: str, taken: Collection[str] = ()) -> str | None:
@@ -497,10 +499,10 @@ class Cast:
 
         If these are of different times, it is in that of the first.
         """
-        own = next(filter(None, map(era_of, kinds()[kind])), None)
-        if own and own.name in fixed:
-            return int(fixed[own.name])
-        span = own.span if own and own.span else YEARS
+        era_relation = next(filter(None, map(era_of, kinds()[kind])), None)
+        if era_relation and era_relation.name in fixed:
+            return int(fixed[era_relation.name])
+        span = era_relation.span if era_relation and era_relation.span else YEARS
         first, last = -EVER, EVER
         for relation in (one for form in kinds()[kind] for one in form.relations):
             if fixed.get(relation.name) in self.by_name and relation.type in self.things and not relation.of:
@@ -541,11 +543,13 @@ class Cast:
         wanted = 1 + max(len(must), rng.choice(MORE))
         facts: dict[str, str] = {}
         for relation in (form.lead, *must, *rng.sample(rest, len(rest))):
-            if len(facts) < wanted and (said := self._said(rng, thing, form, relation, {**fixed, **facts}, gone)):
-                facts[relation.name] = said
+            if len(facts) < wanted and (
+                value := self._stated_value(rng, thing, form, relation, {**fixed, **facts}, gone)
+            ):
+                facts[relation.name] = value
         return {one.name: facts[one.name] for one in form.relations if one.name in facts}
 
-    def _said(
+    def _stated_value(
         self, rng: Random, thing: Thing, form: Form, relation: Relation, facts: Mapping[str, str], gone: Collection[str]
     ) -> str | None:
         """Return what a passage states for a relation: the fixed value, or a drawn one."""
@@ -553,11 +557,11 @@ class Cast:
             return facts[relation.name]
         if relation is era_of(form):
             return str(thing.era)
-        said = self.value(rng, thing, relation, facts, gone)
+        value = self.value(rng, thing, relation, facts, gone)
         return (
             self.anyone(thing, relation.type, {*facts.values(), *gone})
-            if said is None and relation is form.lead
-            else said
+            if value is None and relation is form.lead
+            else value
         )
 
 
@@ -584,38 +588,38 @@ def cast(rng: Random, stock: Stock, counts: Mapping[str, int]) -> Cast:
         things[kind] = [Thing(kind, name, new_era(rng, kind)) for name in names]
     towns = [town.name for town in things["town"]]
     located = {kind: _located(rng, kind, things[kind], towns) for kind in QUALIFIED if kind in things}
-    by_name = {one.name: one for some in things.values() for one in some}
-    found = Cast(things, {kind: Eras(some) for kind, some in things.items()}, stock, by_name)
-    for kind, some in things.items():
+    by_name = {one.name: one for group in things.values() for one in group}
+    drawn_cast = Cast(things, {kind: Eras(group) for kind, group in things.items()}, stock, by_name)
+    for kind, group in things.items():
         if kinds()[kind][0].lead.type == "person":
-            for thing in some:
-                thing.era = found.era(rng, kind, {})
-            found.eras[kind] = Eras(some)
-    for kind, some in things.items():
+            for thing in group:
+                thing.era = drawn_cast.era(rng, kind, {})
+            drawn_cast.eras[kind] = Eras(group)
+    for kind, group in things.items():
         places = located.get(kind, ())
-        for number, thing in enumerate(some):
-            found.state(rng, thing, {"town": places[number]} if places else None)
+        for number, thing in enumerate(group):
+            drawn_cast.state(rng, thing, {"town": places[number]} if places else None)
             if SPOUSE in thing.facts:
-                found.married |= {thing.name, thing.facts[SPOUSE]}
-    return found
+                drawn_cast.married |= {thing.name, thing.facts[SPOUSE]}
+    return drawn_cast
 
 
-def _rest(every: Sequence[str], taken: Sequence[str]) -> list[str]:
+def _rest(names: Sequence[str], taken: Sequence[str]) -> list[str]:
     gone = set(taken)
-    return [one for one in every if one not in gone]
+    return [one for one in names if one not in gone]
 
 
 def _located(rng: Random, kind: str, things: Sequence[Thing], towns: Sequence[str]) -> list[str]:
     """Give things of a kind their towns, and qualify names that need it; return the towns."""
-    found = list(qualified(kind, [one.name for one in things], [rng.choice(towns) for _ in things], towns))
-    for thing, (name, _) in zip(things, found, strict=True):
+    named = list(qualified(kind, [one.name for one in things], [rng.choice(towns) for _ in things], towns))
+    for thing, (name, _) in zip(things, named, strict=True):
         thing.name = name
-    return [town for _, town in found]
+    return [town for _, town in named]
 
 
 def parts(things: Mapping[str, Sequence[Thing]]) -> Iterator[tuple[Thing, str]]:
     """Yield every thing with each form of its passages."""
-    for some in things.values():
-        for thing in some:
+    for group in things.values():
+        for thing in group:
             for form in thing.stated:
                 yield thing, form

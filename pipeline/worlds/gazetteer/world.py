@@ -79,17 +79,17 @@ class Gazetteer:
         left = TRIES if rng.random() < self.alone[kind] else 0
         while True:
             base = DRAWS[kind](stock)
-            name, others = f"{base} {QUALIFIED[kind]} {town}", [one for one in taken if one.startswith(base)]
-            if left and not bases[base] and not others:
+            name, alike = f"{base} {QUALIFIED[kind]} {town}", [one for one in taken if one.startswith(base)]
+            if left and not bases[base] and not alike:
                 return base, town
-            if not left and not any(one in self.about or one in others for one in (base, name)):
+            if not left and not any(one in self.about or one in alike for one in (base, name)):
                 return name, town
             left = max(0, left - 1)
 
     def write(
         self, rng: Random, thing: Thing, form: str, wanted: Wanted = (), stating: Mapping[str, str] | None = None
     ) -> Passage:
-        """Write a passage for a row: its color names what is wanted, and some relations have given wordings."""
+        """Write a passage for a row: its colour names what is wanted, and some relations have given wordings."""
         return Writer(rng, self.cast).write(thing, form, wanted, stating)
 
 
@@ -101,25 +101,25 @@ def gazetteer(streams: Streams, tier: str) -> Gazetteer:
 @lru_cache(maxsize=2)
 def _gazetteer(world: Streams, size: int) -> Gazetteer:
     rng = world.of("facts")
-    found = cast(rng, Stock.of(world, size), counts(size))
-    writer = Writer(world.of("texts"), found)
-    passages = [writer.write(thing, form) for thing, form in parts(found.things)]
+    drawn_cast = cast(rng, Stock.of(world, size), counts(size))
+    writer = Writer(world.of("texts"), drawn_cast)
+    passages = [writer.write(thing, form) for thing, form in parts(drawn_cast.things)]
     about, holding = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
     for number, passage in enumerate(passages):
         about[passage.thing.name].append(number)
         for value in passage.words:
             holding[value].append(number)
-    located = [kind for kind in found.things if kind in QUALIFIED]
-    bases = {kind: Counter(map(based(kind), (one.name for one in found.things[kind]))) for kind in located}
-    alone = {kind: sum(one == 1 for one in some.values()) / some.total() for kind, some in bases.items()}
-    return Gazetteer(found, passages, dict(about), dict(holding), bases, alone)
+    located = [kind for kind in drawn_cast.things if kind in QUALIFIED]
+    bases = {kind: Counter(map(based(kind), (one.name for one in drawn_cast.things[kind]))) for kind in located}
+    alone = {kind: sum(one == 1 for one in times.values()) / times.total() for kind, times in bases.items()}
+    return Gazetteer(drawn_cast, passages, dict(about), dict(holding), bases, alone)
 
 
 def counts(size: int) -> dict[str, int]:
     """Return how many things of each kind a world with this many passages has, by the weights of their forms."""
-    weights = {kind: sum(form.weight for form in some) / len(some) for kind, some in kinds().items()}
-    every = sum(form.weight for some in kinds().values() for form in some)
-    return {kind: max(12, round(size * weight / every)) for kind, weight in weights.items()}
+    weights = {kind: sum(form.weight for form in forms) / len(forms) for kind, forms in kinds().items()}
+    total = sum(form.weight for forms in kinds().values() for form in forms)
+    return {kind: max(12, round(size * weight / total)) for kind, weight in weights.items()}
 
 
 def ids(streams: Streams, tier: str) -> Sequence[str]:

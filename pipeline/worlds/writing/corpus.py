@@ -123,8 +123,8 @@ def _is_phrase(name: str) -> bool:
 
 def shortened(value: object) -> str:
     """Return a value as errors show it."""
-    said = ascii(value)
-    return said if len(said) <= SHOWN_CHARS else said[:SHOWN_CHARS] + "..."
+    text = ascii(value)
+    return text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + "..."
 
 
 COLUMNS = ("format", "topic", "tone", "text")
@@ -232,7 +232,7 @@ def _write(path: Path, table: pa.Table) -> None:
 
 def frozen(path: Path) -> tuple[Writing, ...]:
     """Read a copy. It was checked when it was frozen; its digest shows that it is unchanged."""
-    return tuple(found for _, record in _records(path) if isinstance(found := _writing(record), Writing))
+    return tuple(writing for _, record in _records(path) if isinstance(writing := _writing(record), Writing))
 
 
 DOUBLED = re.compile(r"\b([a-z]+) \1\b")
@@ -254,8 +254,8 @@ def runs_of(words: list[str], size: int) -> set[str]:
     ['a year ago it ', 'year ago it rained ']
     """
     spaced = [f"{word} " for word in words]
-    said, edges = "".join(spaced), [*accumulate(map(len, spaced), initial=0)]
-    return {said[start:stop] for start, stop in zip(edges, edges[size:], strict=False)}
+    joined, edges = "".join(spaced), [*accumulate(map(len, spaced), initial=0)]
+    return {joined[start:stop] for start, stop in zip(edges, edges[size:], strict=False)}
 
 
 def has_doubled(text: str, words: list[str]) -> bool:

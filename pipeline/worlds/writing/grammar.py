@@ -121,13 +121,13 @@ def parse_grammar(text: str, where: str) -> Grammar:
             if line.startswith(" "):
                 rules[rule].append(parse(line.strip(), PHRASES))
                 continue
-            found = HEAD.fullmatch(line)
-            if not found or found[1] in rules:
+            match = HEAD.fullmatch(line)
+            if not match or match[1] in rules:
                 raise ValueError("neither a new rule, nor an indented alternative of one")
-            if found[1] in heads:
-                heads[found[1]] = found[2].strip()
+            if match[1] in heads:
+                heads[match[1]] = match[2].strip()
             else:
-                rule = found[1]
+                rule = match[1]
                 rules[rule] = []
         except (KeyError, ValueError) as fault:
             raise ValueError(f"{where}, line {number}: {line[:60]!r}: {fault}") from None

@@ -50,7 +50,7 @@ class Entry:
 class TextPlan:
     """What row `index` of `rows` needs: `count` texts of one label, and `twins` of its format and topic in other tones.
 
-    `own` are the row's streams, `shared` those of all rows; with `short`, all texts are short.
+    `shared` are the streams of all rows; with `short`, all texts are short.
     """
 
     rows: int
@@ -58,7 +58,7 @@ class TextPlan:
     count: int
     twins: int
     short: bool
-    own: Streams
+    row_streams: Streams
     shared: Streams
 
 
@@ -124,8 +124,8 @@ def cell_texts(world: Streams, kinds: Sequence[tuple[Label, str]], taken: set[st
     rng = world.of("text", first.format, first.topic, first.tone)
     realiser = Realiser(formats()[first.format], common().rules, _topic(first.topic), rng)
     for label, size in kinds:
-        text, found = _fresh(realiser, label, size, taken)
-        taken |= found
+        text, text_runs = _fresh(realiser, label, size, taken)
+        taken |= text_runs
         yield text
 
 
@@ -142,9 +142,9 @@ def _fresh(realiser: Realiser, label: Label, size: str, taken: set[str]) -> tupl
         text = realiser.write(size, tone)
         if low <= len(text) <= high:
             words = words_of(text)
-            found = runs_of(words, RUN)
-            if taken.isdisjoint(found) and not has_doubled(text, words):
-                return text, found
+            text_runs = runs_of(words, RUN)
+            if taken.isdisjoint(text_runs) and not has_doubled(text, words):
+                return text, text_runs
     raise ValueError(f"no {size} {label.format} about {label.topic} in {TRIES} tries")
 
 
@@ -183,8 +183,8 @@ def _library(world: Streams, tier: str, toned: bool) -> GrammarLibrary:  # noqa:
 @lru_cache(maxsize=64)
 def _dealt(streams: Streams, rows: int, turn: int, about: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return format and topic of one row per topic: formats are dealt, and topics are distinct if possible."""
-    every, among = list(formats()), range(turn * len(about), (turn + 1) * len(about))
-    forms = [every[deal(streams.of("format"), rows, row, len(every))] for row in among]
+    names, among = list(formats()), range(turn * len(about), (turn + 1) * len(about))
+    forms = [names[deal(streams.of("format"), rows, row, len(names))] for row in among]
     return list(zip(forms, matched(streams.of("topic", turn), forms, about, fits), strict=True))
 
 
@@ -215,7 +215,7 @@ class GrammarLibrary:
         starts: dict[Label, list[int]] = {}
         for index, entry in enumerate(self.entries):
             starts.setdefault(entry.label, []).append(index)
-        return {label: range(found[0], found[-1] + 1) for label, found in starts.items()}
+        return {label: range(indices[0], indices[-1] + 1) for label, indices in starts.items()}
 
     def text(self, index: int) -> str:
         """Return a text; the texts of its cell are kept."""
@@ -233,15 +233,15 @@ class GrammarLibrary:
         return sum(SIZES[self.entries[index].size]) / 2
 
     def asked(self, wanted: TextPlan) -> RequestedText:
-        """Deal formats and topics, and write texts for the row that the catalog does not have."""
+        """Deal formats and topics, and write texts for the row that the catalogue does not have."""
         turn, place = divmod(wanted.index, len(self.topics))
         form, topic = _dealt(wanted.shared, wanted.rows, turn, tuple(self.topics))[place]
-        names = self._tones(wanted.own, form, topic)
+        names = self._tones(wanted.row_streams, form, topic)
         label, *others = (Label(form, topic, name) for name in names)
         labels = [label] * wanted.count + [others[at % len(others)] for at in range(wanted.twins)]
-        sizes = wanted.own.of("sizes")
+        sizes = wanted.row_streams.of("sizes")
         kinds = [(each, "short" if wanted.short else CELL[sizes.randrange(len(CELL))]) for each in labels]
-        texts = list(cell_texts(wanted.own, kinds, self._told(form, topic)))
+        texts = list(cell_texts(wanted.row_streams, kinds, self._known_runs(form, topic)))
         twins = zip(labels[wanted.count :], texts[wanted.count :], strict=True)
         return RequestedText(label, tuple(texts[: wanted.count]), tuple(twins))
 
@@ -251,7 +251,7 @@ class GrammarLibrary:
         streams.of("tones", form, topic).shuffle(names)
         return names
 
-    def _told(self, form: str, topic: str) -> set[str]:
+    def _known_runs(self, form: str, topic: str) -> set[str]:
         """Return one run of each text of a format and topic, in any tone: a text without that run is another one."""
         held = [label for tone in ("", *tones()) if (label := Label(form, topic, tone)) in self._cells]
         return {min(runs(text)) for label in held for text in self._cell(label)}
@@ -344,27 +344,27 @@ class CorpusLibrary:
                 "lower the complexity"
             )
         label, group = groups[deal(wanted.shared.of("group"), wanted.rows, wanted.index, len(groups))]
-        found = list(_cells(self, wanted.short)[label])
-        wanted.shared.of("texts", label.format, label.topic, label.tone).shuffle(found)
-        chosen = found[group * wanted.count :][: wanted.count]
-        wanted.own.of("texts").shuffle(chosen)
+        cell = list(_cells(self, wanted.short)[label])
+        wanted.shared.of("texts", label.format, label.topic, label.tone).shuffle(cell)
+        chosen = cell[group * wanted.count :][: wanted.count]
+        wanted.row_streams.of("texts").shuffle(chosen)
         return RequestedText(label, tuple(map(self.text, chosen)))
 
 
 @lru_cache(maxsize=8)
 def _cells(library: CorpusLibrary, short: bool) -> dict[Label, list[int]]:  # noqa: FBT001
     """Return the texts of each label that may be asked for, by index."""
-    found: dict[Label, list[int]] = {}
+    cells: dict[Label, list[int]] = {}
     for index, entry in enumerate(library.entries):
         if not entry.shown and (entry.size == "short" or not short):
-            found.setdefault(entry.label, []).append(index)
-    return found
+            cells.setdefault(entry.label, []).append(index)
+    return cells
 
 
 @lru_cache(maxsize=8)
 def _groups(library: CorpusLibrary, count: int, short: bool) -> list[tuple[Label, int]]:  # noqa: FBT001
     cells = _cells(library, short).items()
-    return [(label, group) for label, found in cells for group in range(len(found) // count)]
+    return [(label, group) for label, cell in cells for group in range(len(cell) // count)]
 
 
 def _shown(labels: Sequence[Label]) -> frozenset[str]:

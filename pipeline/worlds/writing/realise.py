@@ -112,8 +112,8 @@ class Realiser:
         """
         self._tone = tone.name if tone else ""
         if self._tone not in self._of_tone:
-            own = {**self._grammar.rules, **tone.rules} if tone else self._grammar.plain
-            self._of_tone[self._tone] = {**self._shared, **own}, {}
+            rules = {**self._grammar.rules, **tone.rules} if tone else self._grammar.plain
+            self._of_tone[self._tone] = {**self._shared, **rules}, {}
         self._rules, self._named_decks = self._of_tone[self._tone]
         self._bound, self._used, self._asides = {}, {}, 0
         return tidy(self._phrase(self._dealt(rule), DEPTH))
@@ -121,8 +121,8 @@ class Realiser:
     def _dealt(self, rule: str) -> Phrase:
         deck = self._named_decks.get(rule)
         if deck is None:
-            own = f"{rule}_{self._topic.domain}"
-            chosen = own if own in self._rules else rule
+            of_domain = f"{rule}_{self._topic.domain}"
+            chosen = of_domain if of_domain in self._rules else rule
             name = (chosen, self._tone if chosen in TONED else bool(self._tone))
             deck = self._named_decks[rule] = name, self._rules[chosen]
         return self._decks.deal(*deck)
@@ -254,7 +254,7 @@ def _varied(phrase: Phrase, known: tuple[str, ...]) -> Phrase:
     parts: list[Part] = []
     for part in phrase:
         if isinstance(part, str):
-            parts += _said(part, known)
+            parts += _parts(part, known)
         elif isinstance(part, Choice):
             parts.append(Choice(tuple(_varied(option, known) for option in part.options)))
         else:
@@ -266,20 +266,20 @@ def _around_slots(parts: list[Part], known: tuple[str, ...]) -> Phrase:
     """Return a phrase with a choice of surroundings for each of its slots that has variants."""
     slots = _slots(known)
     for at in range(len(parts) - 2, -1, -1):
-        said, slot = parts[at], parts[at + 1]
-        if isinstance(slot, Slot) and isinstance(said, str) and not slot.form.isalpha():
+        text, slot = parts[at], parts[at + 1]
+        if isinstance(slot, Slot) and isinstance(text, str) and not slot.form.isalpha():
             after = parts[at + 2] if at + 2 < len(parts) else ""
             for before, needed, options in slots.get(base_name(slot.name), ()):
-                if _fits(said, before, after, needed):
+                if _fits(text, before, after, needed):
                     choice = Choice(tuple((left, slot, right) for left, right in options))
-                    parts[at : at + 2] = [said.removesuffix(before), choice]
+                    parts[at : at + 2] = [text.removesuffix(before), choice]
                     break
     return tuple(parts)
 
 
-def _fits(said: str, before: str, after: Part, needed: str) -> bool:
+def _fits(text: str, before: str, after: Part, needed: str) -> bool:
     """Return whether a slot has the surroundings of its variants: the words before, and those after, if any."""
-    word = said.endswith(before) and not said.removesuffix(before)[-1:].isalpha()
+    word = text.endswith(before) and not text.removesuffix(before)[-1:].isalpha()
     if needed:
         return word and isinstance(after, str) and after.startswith(needed)
     return word and not (isinstance(after, str) and TAKEN.match(after))
@@ -289,23 +289,23 @@ def _fits(said: str, before: str, after: Part, needed: str) -> bool:
 def _slots(known: tuple[str, ...]) -> Mapping[str, list[tuple[str, str, list[tuple[str, str]]]]]:
     """Return, by slot, the words needed before and after it, and the words that may be there instead."""
     slots: dict[str, list[tuple[str, str, list[tuple[str, str]]]]] = {}
-    for section, _, said in parse_variants(pool_text(FILE)):
-        if section in known and "{" in said[0]:
-            forms = [found for form in said if (found := SLOT.fullmatch(form))]
+    for section, _, variants in parse_variants(pool_text(FILE)):
+        if section in known and "{" in variants[0]:
+            forms = [match for form in variants if (match := SLOT.fullmatch(form))]
             needed = forms[0]["after"]
             options = [(form["before"], "" if needed else form["after"]) for form in forms]
             slots.setdefault(forms[0]["name"], []).append((forms[0]["before"], needed, options))
     return slots
 
 
-def _said(text: str, known: tuple[str, ...]) -> list[str | Choice]:
+def _parts(text: str, known: tuple[str, ...]) -> list[str | Choice]:
     """Return the nonempty parts of a text: most texts are one part."""
     pattern, variants = _table(known)
     parts: list[str | Choice] = []
     done = 0
-    for found in pattern.finditer(text):
-        parts += [text[done : found.start()], variants[found[0]]]
-        done = found.end()
+    for match in pattern.finditer(text):
+        parts += [text[done : match.start()], variants[match[0]]]
+        done = match.end()
     parts.append(text[done:])
     return [part for part in parts if part != ""]
 
@@ -315,9 +315,9 @@ def _table(known: tuple[str, ...]) -> tuple[re.Pattern[str], Mapping[str, Choice
     """Return a pattern of all that has variants, and the choice that replaces each."""
     variants: dict[str, tuple[str, ...]] = {}
     short: set[str] = set()
-    for section, asked, said in parse_variants(pool_text(FILE)):
-        if section in known and "{" not in said[0]:
-            for forms in _cases(said):
+    for section, asked, listed in parse_variants(pool_text(FILE)):
+        if section in known and "{" not in listed[0]:
+            for forms in _cases(listed):
                 variants.update(dict.fromkeys(forms[:asked], forms))
                 short.update(forms[:asked] if section in (SPOKEN, VERSE) else ())
     by_letter: dict[str, list[str]] = {}  # so that for most words of a text only the first letter is examined
@@ -328,11 +328,11 @@ def _table(known: tuple[str, ...]) -> tuple[re.Pattern[str], Mapping[str, Choice
     return re.compile(f"{BEFORE}(?:{pattern})"), choices
 
 
-def _cases(said: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _cases(forms: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield variants as used within a sentence, and as used at its start."""
-    yield said
-    if all(form[0].islower() for form in said):
-        yield tuple(form[0].upper() + form[1:] for form in said)
+    yield forms
+    if all(form[0].islower() for form in forms):
+        yield tuple(form[0].upper() + form[1:] for form in forms)
 
 
 def parse_variants(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
@@ -345,11 +345,11 @@ def parse_variants(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
     for line in text.splitlines():
         if not line.strip() or line.startswith("#"):
             continue
-        said = tuple(form.strip() for form in re.split("[|>]", line))
+        variants = tuple(form.strip() for form in re.split("[|>]", line))
         if line.endswith(":") and line[:-1] in (EVERYWHERE, SLOTS, SPOKEN, VERSE):
             section = line[:-1]
-        elif section and len(said) > 1 and all(said):
-            yield section, 1 if ">" in line else len(said), said
+        elif section and len(variants) > 1 and all(variants):
+            yield section, 1 if ">" in line else len(variants), variants
         else:
             raise ValueError(f"variants: {line!r}: give 'this | that' or 'this > that' below a section")
 

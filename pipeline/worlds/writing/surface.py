@@ -80,19 +80,19 @@ def capital(text: str) -> str:
     >>> capital("the slap of wet feet")
     'The slap of wet feet'
     """
-    return re.sub(rf"^{OPEN}?[a-z]", lambda found: found[0].upper(), text)
+    return re.sub(rf"^{OPEN}?[a-z]", lambda match: match[0].upper(), text)
 
 
-def _begun(found: re.Match[str]) -> str:
-    return found[1] + found[2].upper()
+def _begun(match: re.Match[str]) -> str:
+    return match[1] + match[2].upper()
 
 
-def _article(found: re.Match[str]) -> str:
-    return f"{found[1]}n " if found[2] and starts_with_vowel(found[2]) else f"{found[1]} "
+def _article(match: re.Match[str]) -> str:
+    return f"{match[1]}n " if match[2] and starts_with_vowel(match[2]) else f"{match[1]} "
 
 
-def _agreed(found: re.Match[str]) -> str:
-    before, value, verb = found["before"] or "", found["value"], found["verb"]
+def _agreed(match: re.Match[str]) -> str:
+    before, value, verb = match["before"] or "", match["value"], match["verb"]
     if before and not before.endswith("of "):
         before = re.sub(r"\b(is|was)\b", lambda word: MANY_VERBS[word[0]], before.replace("'s ", " is "))
     if verb and not before.endswith("of "):

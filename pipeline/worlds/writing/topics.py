@@ -87,14 +87,14 @@ def _line(line: str, domain: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _topic(given: dict[str, str], domain: str) -> Topic:
-    name = given.pop("topic", "")
+def _topic(entries: dict[str, str], domain: str) -> Topic:
+    name = entries.pop("topic", "")
     wanted = set(ATTRIBUTES) | {"number"}
-    if not name or set(given) != wanted or given["number"] not in (PLURAL, MASS):
-        raise ValueError(f"topic {name!r} of {domain}: lacks or has too much: {sorted(wanted ^ set(given))}")
+    if not name or set(entries) != wanted or entries["number"] not in (PLURAL, MASS):
+        raise ValueError(f"topic {name!r} of {domain}: lacks or has too much: {sorted(wanted ^ set(entries))}")
     values = {
         key: value if key in SINGLE else tuple(part.strip() for part in value.split(";"))
-        for key, value in given.items()
+        for key, value in entries.items()
     }
     return Topic(name=name, domain=domain, **values)  # type: ignore[arg-type]
 
@@ -158,8 +158,8 @@ def kinds() -> Mapping[str, frozenset[str]]:
     Raises:
         ValueError: naming a kind with an unknown domain or topic, or a needless exception.
     """
-    found = parse_pairings(pool_text(FILE))[0]
-    return {kind: frozenset(_members(kind, *parts)) for kind, parts in found.items()}
+    pairings = parse_pairings(pool_text(FILE))[0]
+    return {kind: frozenset(_members(kind, *parts)) for kind, parts in pairings.items()}
 
 
 Parts = tuple[list[str], list[str], list[str]]
@@ -254,9 +254,9 @@ def matched(rng: Random, forms: Sequence[str], about: Sequence[str], fits: Calla
     rng.shuffle(free)
 
     def placed(row: int, seen: set[str]) -> bool:
-        if (found := next((topic for topic in free if fits(forms[row], topic)), None)) is not None:
-            free.remove(found)
-            holders[found] = row
+        if (fitting := next((topic for topic in free if fits(forms[row], topic)), None)) is not None:
+            free.remove(fitting)
+            holders[fitting] = row
             return True
         for topic in [topic for topic in holders if fits(forms[row], topic)]:
             if topic not in seen:

@@ -30,7 +30,7 @@ from pipeline.stages import Stages
 from pipeline.streams import stream
 from pipeline.tasks import task_of
 from pipeline.tasks.annals.solve import OWNERSHIP_KINDS, Event
-from pipeline.tasks.summ.solve import parse_question, person_and_year, read, told_of
+from pipeline.tasks.summ.solve import events_of, parse_question, person_and_year, read
 from pipeline.tasks.summ.task import MIXTURES, is_needed, titles
 from pipeline.verify.row import answer_faults, cell_place
 from pipeline.worlds.chronicle.world import SALE, standing
@@ -90,7 +90,7 @@ def with_text(row: Row, prompt: str, needles: list[dict[str, int]] | None = None
 def no_more_set_aside(row: Row) -> Row:
     """Leave out what sets aside the last purchase that does not stand."""
     prop = json.loads(row["metadata"])["latent"]["property"]
-    told = told_of(read(row["prompt"]).found, prop)
+    told = events_of(read(row["prompt"]).lines, prop)
     undo = [event.line for event in told if event.kind in ("undo", "undo2")][-1]
     return without(row, row["prompt"][undo.start : undo.end])
 
@@ -113,7 +113,7 @@ def one_number(row: Row) -> Row:
 def vain_no_more(row: Row) -> Row:
     """Leave out an offer or a wish that came to nothing."""
     prop = json.loads(row["metadata"])["latent"]["property"]
-    line = next(one.line for one in told_of(read(row["prompt"]).found, prop) if one.kind in ("bid", "plea"))
+    line = next(one.line for one in events_of(read(row["prompt"]).lines, prop) if one.kind in ("bid", "plea"))
     return without(row, row["prompt"][line.start : line.end])
 
 
@@ -186,14 +186,14 @@ def told(row: Row, events: list[Event]) -> str:
 def asked_kinds(row: Row) -> str:
     """Tell of all deeds of the kinds asked for up to the year."""
     what = parse_question(row["question"])
-    found = told_of(read(row["prompt"]).found, what.prop)
+    found = events_of(read(row["prompt"]).lines, what.prop)
     return told(row, [event for event in found if event.kind in what.kinds and event.line.day <= what.last])
 
 
 def not_undone_at_once(row: Row) -> str:
     """Tell of the same, but for sales after which the next step of the title is a cancellation."""
     what = parse_question(row["question"])
-    found = [event for event in told_of(read(row["prompt"]).found, what.prop) if event.line.day <= what.last]
+    found = [event for event in events_of(read(row["prompt"]).lines, what.prop) if event.line.day <= what.last]
     steps = [event for event in found if event.kind in OWNERSHIP_KINDS]
     gone = [one for one, then in pairwise(steps) if one.kind == "sale" and then.kind in ("undo", "undo2")]
     return told(row, [event for event in found if event.kind in what.kinds and event not in gone])
@@ -202,7 +202,7 @@ def not_undone_at_once(row: Row) -> str:
 def last_told_struck(row: Row) -> str:
     """Tell of the same, but for the one or two sales that were told last before each cancellation."""
     what = parse_question(row["question"])
-    found = [event for event in told_of(read(row["prompt"]).found, what.prop) if event.line.day <= what.last]
+    found = [event for event in events_of(read(row["prompt"]).lines, what.prop) if event.line.day <= what.last]
     sales, gone = list[Event](), list[Event]()
     for event in found:
         if event.kind == "sale":

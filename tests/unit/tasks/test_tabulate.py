@@ -127,7 +127,7 @@ def test_every_wording_of_a_note_is_read() -> None:
     world = survey(Streams((11,)), "32k")
     lines = list(world.texts())
     notes = solve.notes_of([line.rstrip("\n") for line in lines])
-    by_kind, by_region, _, _ = (one.tolist() for one in world.told)
+    by_kind, by_region, _, _ = (one.tolist() for one in world.stated)
     known = [*kinds()]
     assert [(one.kind, one.region) for one in notes] == [
         (known[kind], world.regions[region]) for kind, region in zip(by_kind, by_region, strict=True)

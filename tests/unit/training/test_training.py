@@ -157,7 +157,7 @@ def test_training_has_lists_of_its_own_for_what_identifies(kind: str) -> None:
 
 
 def test_a_third_of_what_is_said_in_traces_is_for_evaluation() -> None:
-    ours, theirs = (desk(Streams((root, "row")), "32k").said for root in ("train/7/0", 7))
+    ours, theirs = (desk(Streams((root, "row")), "32k").lists for root in ("train/7/0", 7))
     for name in ("aim_tickets", "rule_all", "remark"):
         assert len(ours[name]) == math.ceil(2 * len(theirs[name]) / 3)
         assert {*ours[name]} < {*theirs[name]}

@@ -24,7 +24,7 @@ from pipeline.tasks.code.reading import File, Name, Repository, bound, parse
 from pipeline.tasks.code.solve import lists as proof_lists
 from pipeline.tasks.code.solve import lost, wanted
 from pipeline.tasks.solving import ReadError
-from pipeline.worlds.forge import Namer, domains, draw_steps, forge, list_function, log_texts, pool_texts, told
+from pipeline.worlds.forge import Namer, domains, draw_steps, forge, in_words, list_function, log_texts, pool_texts
 from pipeline.worlds.forge.modules import FITS, Module
 from pipeline.worlds.forge.names import is_of_row, words
 from pipeline.worlds.forge.steps import KINDS, behaviour, near_misses, result, told_in_doc
@@ -161,7 +161,7 @@ def test_functions_do_what_their_steps_say_and_words_mean_the_same() -> None:
         for values in lists:
             value = Machine(alone).call(Name("fernloans.fines", "settle_fines_now"), [*values])
             assert value == result(steps, values), (steps, module.text)
-        question = f"Which function takes a list of whole numbers and does this: it {told(rng, steps)}?"
+        question = f"Which function takes a list of whole numbers and does this: it {in_words(rng, steps)}?"
         assert wanted(question) == [result(steps, [*values]) for values in proof_lists()], question
     assert (
         seen
