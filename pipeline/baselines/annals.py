@@ -12,15 +12,15 @@ from pipeline.tasks.annals.solve import (
     BODY,
     DATE,
     END,
-    ESTATE,
     NAME,
+    OWNERSHIP_KINDS,
     PHRASE,
     SALES,
     Event,
     Line,
     day_of,
     history,
-    standing,
+    valid_sales,
 )
 from pipeline.tasks.summ.solve import Question, events_of, parse_question, person_and_year, points, read
 from pipeline.tasks.summ.text import accepted
@@ -149,9 +149,9 @@ def _possible(events: Sequence[Event]) -> Iterator[Event]:
     sales = list[Event]()
     for event in events:
         try:
-            standing([*sales, *([event] if event.kind in ESTATE else [])])
+            valid_sales([*sales, *([event] if event.kind in OWNERSHIP_KINDS else [])])
         except ValueError:
             continue
-        if event.kind in ESTATE:
+        if event.kind in OWNERSHIP_KINDS:
             sales.append(event)
         yield event

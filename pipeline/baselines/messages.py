@@ -44,14 +44,14 @@ class Examples(PromptView):
 
     def answer(self, seen: Sequence[Passage]) -> str:
         """Return the label of a message with the same intent, else of the one that shares most words."""
-        wanted = self.shown.told(intent_of(self.question))
+        wanted = self.shown.labelled_part(intent_of(self.question))
         if not seen:
             return self.guess()
         alike = [one for one in seen if self._intent(one) == wanted]
         return _label(alike[0] if alike else max(seen, key=self._common))
 
     def _intent(self, passage: Passage) -> Intent:
-        return self.shown.told(intent_of(passage.text.partition("\n")[0]))
+        return self.shown.labelled_part(intent_of(passage.text.partition("\n")[0]))
 
     def _common(self, passage: Passage) -> int:
         return len(self._words & {*WORDS.findall(passage.text.lower())})

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from pipeline.baselines.base import FIRST, LAST, End, Passage, PromptView
 from pipeline.metrics import EMPTY_LIST, NO_MEMBERS
-from pipeline.tasks.graph.solve import LINE, Edge, Listed, gathered, read
+from pipeline.tasks.graph.solve import EDGE_CHARACTERS, Edge, Listed, gathered, read
 from pipeline.tasks.recall import json_kv, lists, niah_solve, vt_solve
 
 HEADING = re.compile(r"^(?:JSON object:\n\{|Text:|Program:|List:)\n", re.MULTILINE)
@@ -103,7 +103,7 @@ class Edges(PromptView):
     @cached_property
     def body(self) -> tuple[int, int]:
         """The span of the edges."""
-        return self.listed.begins, self.listed.begins + LINE * len(self.listed.edges)
+        return self.listed.begins, self.listed.begins + EDGE_CHARACTERS * len(self.listed.edges)
 
     def answer(self, seen: Sequence[Passage]) -> str:
         """Return the answer from the edges seen; a route that ends early is given as far as it goes."""

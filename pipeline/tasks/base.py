@@ -307,14 +307,14 @@ class Task(ABC):
         return self.shots if stratum.shots is None else stratum.shots
 
 
-MOST, BLOCK = 512, 1024
+MOST_NEEDED, DEPTH_BLOCK = 512, 1024
 """The most relevant units of a row, and the most rows over which depths are uniform by construction."""
 HALF = 1 << 32
 
 
 def depths(stratum_streams: Streams, row_streams: Streams, rows: int, index: int, count: int) -> list[float]:
     """Return the depths of `count` units of row `index`: ``(perm(i) + u) / rows``, with a permutation for each unit."""
-    size = min(rows, BLOCK)
+    size = min(rows, DEPTH_BLOCK)
     block, place = divmod(index, size)
     within = words(row_streams.of("depth"), count) / HALF
     found: list[float] = ((_orders(stratum_streams, size, block)[:count, place] + within) / size).tolist()
@@ -346,4 +346,6 @@ def history_depths(rng: Random, roles: Sequence[Role], needed: Sequence[float]) 
 @lru_cache(maxsize=64)
 def _orders(stratum_streams: Streams, size: int, block: int) -> Indices:
     """Return a permutation of a block's rows for each unit."""
-    return np.argsort(words(stratum_streams.of("depth", block), MOST * size).reshape(MOST, size), axis=1, kind="stable")
+    return np.argsort(
+        words(stratum_streams.of("depth", block), MOST_NEEDED * size).reshape(MOST_NEEDED, size), axis=1, kind="stable"
+    )

@@ -29,8 +29,8 @@ def make_entries(streams: Streams, spec: PoolSpec) -> Plain:
 def line(known: Language, one: Entry) -> str:
     """Return an entry in a language, with its newline."""
     labels = known.labels
-    told = (labels.district, one.district), (labels.year, one.year), (labels.amount, one.amount)
-    fields = known.joint.join(f"{name} {each}" for name, each in told)
+    values = (labels.district, one.district), (labels.year, one.year), (labels.amount, one.amount)
+    fields = known.joint.join(f"{name} {each}" for name, each in values)
     return known.entry(f"{labels.filler[one.label]} {one.code}", fields)
 
 
@@ -75,11 +75,11 @@ class OfLedger(Task):
         """Return nothing, as the forms in other languages ask about the same entries."""
         return ()
 
-    def said_before(self) -> str:
+    def text_before(self) -> str:
         """Return the instruction, up to the heading of the register."""
         return joined(self._asked.said("table"), self._asked.said("table_about")) + "\n\n"
 
-    def said_behind(self, reply: str, question: str) -> str:
+    def text_after(self, reply: str, question: str) -> str:
         """Return what follows the register: how to reply, and the question."""
         return f"{self._asked.said('register_end')}\n{reply}\n\n{self._asked.question(question)}"
 

@@ -42,7 +42,7 @@ class Meaning:
         return next((act for act in self.acts if act != self.act), "")
 
 
-class Said(NamedTuple):
+class Statement(NamedTuple):
     """What a sentence says: an act, if any, and whether it asks for it; a thing, if any, and whether it means it."""
 
     act: str | None = None
@@ -51,7 +51,7 @@ class Said(NamedTuple):
     meant: bool = False
 
 
-NOTHING = Said()
+NOTHING = Statement()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Tables:
 def _lines(name: str) -> Iterator[tuple[str, str]]:
     """Yield every variant of each line of a file, with the heading above it."""
     every = sections(f"utterances/{name}").items()
-    return ((heading, said) for heading, lines in every for line in lines for said in variants(line))
+    return ((heading, wording) for heading, lines in every for line in lines for wording in variants(line))
 
 
 @cache
@@ -84,24 +84,24 @@ def _tables() -> Mapping[str, Tables]:
 def _made(domain: str) -> Tables:
     frames: dict[str, set[tuple[str, str, bool]]] = {}
     named: dict[str, set[str]] = {"before": set(), "behind": set(), "beside": set()}
-    for heading, said in _lines(f"{domain}-frames"):
+    for heading, wording in _lines(f"{domain}-frames"):
         if heading in named:
-            named[heading].add(said)
+            named[heading].add(wording)
         else:
             mood, voice = heading.split("_")
-            head, _, tail = said.partition(CLAUSE)
+            head, _, tail = wording.partition(CLAUSE)
             frames.setdefault(head, set()).add((voice, tail, mood == "denied"))
     clauses = {}
-    for heading, said in _lines(f"{domain}-clauses"):
+    for heading, wording in _lines(f"{domain}-clauses"):
         act, voice = heading.split("_")
-        clauses[voice, said] = clauses[voice, said.replace(HOLE, PRONOUN)] = act
+        clauses[voice, wording] = clauses[voice, wording.replace(HOLE, PRONOUN)] = act
     things: dict[str, list[tuple[str, str]]] = {}
-    for thing, said in _lines(f"{domain}-objects"):
-        start = THINGS.match(said)
+    for thing, wording in _lines(f"{domain}-objects"):
+        start = THINGS.match(wording)
         assert start
-        things.setdefault(start[0], []).append((said, thing))
+        things.setdefault(start[0], []).append((wording, thing))
     longest = {start: tuple(sorted(some, key=lambda one: -len(one[0]))) for start, some in things.items()}
-    idle = frozenset(said for name in ("greetings", "details") for _, said in _lines(name))
+    idle = frozenset(wording for name in ("greetings", "details") for _, wording in _lines(name))
     naming = frozenset(named["before"] | named["behind"])
     ordered = {head: tuple(sorted(some)) for head, some in frames.items()}
     return Tables(ordered, clauses, longest, naming, frozenset(named["beside"]), idle)
@@ -126,10 +126,10 @@ def read(message: str) -> Meaning:
     marks = _slots()
     parts = [" ".join([marks.get(word, word) for word in part.split(" ")]) for part in sentences(message)]
     for domain in _tables():
-        said = [_read(part, domain) for part in parts]
-        if None in said:
+        statements = [_read(part, domain) for part in parts]
+        if None in statements:
             continue
-        known = [one for one in said if one]
+        known = [one for one in statements if one]
         acts = [one.act for one in known if one.asked and one.act is not None]
         things = [one.thing for one in known if one.meant and one.thing is not None]
         if len(acts) == len(things) == 1:
@@ -138,8 +138,8 @@ def read(message: str) -> Meaning:
     raise ReadError(f"no message that is understood: {message!r}")
 
 
-def _columns(said: Sequence[Said]) -> tuple[list[str | None], list[str | None]]:
-    return [one.act for one in said], [one.thing for one in said]
+def _columns(statements: Sequence[Statement]) -> tuple[list[str | None], list[str | None]]:
+    return [one.act for one in statements], [one.thing for one in statements]
 
 
 def _named(name: str) -> str:
@@ -147,7 +147,7 @@ def _named(name: str) -> str:
 
 
 @lru_cache(maxsize=100_000)
-def _read(sentence: str, domain: str) -> Said | None:
+def _read(sentence: str, domain: str) -> Statement | None:
     """Return what a sentence with open slots says; None for an unknown sentence."""
     tables = _tables()[domain]
     if sentence in tables.idle:
@@ -158,15 +158,15 @@ def _read(sentence: str, domain: str) -> Said | None:
             if sentence.startswith(wording, start) and not sentence[start + len(wording) :][:1].isalnum():
                 form = f"{sentence[:start]}{HOLE}{sentence[start + len(wording) :]}"
                 if form in tables.naming:
-                    return Said(thing=thing, meant=True)
+                    return Statement(thing=thing, meant=True)
                 if form in tables.not_meant:
-                    return Said(thing=thing)
-                if said := _framed(form, tables):
-                    return Said(said.act, said.asked, thing, True)
+                    return Statement(thing=thing)
+                if framed := _framed(form, tables):
+                    return Statement(framed.act, framed.asked, thing, True)
     return _framed(sentence, tables)
 
 
-def _framed(form: str, tables: Tables) -> Said | None:
+def _framed(form: str, tables: Tables) -> Statement | None:
     """Return what a sentence of a frame and a clause says; None if it is not one."""
     end = form.find(" ")
     while end >= 0:
@@ -174,7 +174,7 @@ def _framed(form: str, tables: Tables) -> Said | None:
             if form.endswith(tail):
                 act = tables.clauses.get((voice, form[end + 1 : len(form) - len(tail)]))
                 if act is not None:
-                    return Said(act, not denies)
+                    return Statement(act, not denies)
         end = form.find(" ", end + 1)
     return None
 
@@ -185,5 +185,5 @@ def intent_of(message: str) -> tuple[str, str]:
     return (meaning.act, meaning.thing) if meaning.act and meaning.thing else ("", "")
 
 
-intents_of = LINES.of_each(intent_of)
+intents_of = LINES.cached_map(intent_of)
 """The same for many messages, most of which were read before."""

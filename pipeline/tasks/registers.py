@@ -23,7 +23,7 @@ ENTRY = re.compile(
     rf"({LABEL}) ({CODE}){COLON}{FIELD} ([0-9]{{3}}){JOINT}{FIELD} ([0-9]{{4}}){JOINT}{FIELD} ([0-9]{{5}})"
 )
 """An entry of a ledger."""
-BEFORE = 3
+LINES_BEFORE = 3
 """Lines before the entries: the instruction, a blank line, and the heading."""
 
 
@@ -62,7 +62,7 @@ def quoted(text: str) -> list[str]:
     return found
 
 
-@PROMPT.of
+@PROMPT.cached
 def place_asked(text: str) -> tuple[str, str]:
     """Return the label and the district that the last line of a prompt asks about."""
     labels, digits = quoted(text), re.findall("[0-9]+", QUOTED.sub("", text[text.rfind("\n") + 1 :]))
@@ -71,22 +71,22 @@ def place_asked(text: str) -> tuple[str, str]:
     return labels[0], digits[0]
 
 
-@LINES.of_each
-def entry(said: str) -> tuple[str, ...]:
+@LINES.cached_map
+def entry(line: str) -> tuple[str, ...]:
     """Return the label, code, district, year and amount that a line states; empty if it is not an entry."""
-    found = ENTRY.fullmatch(said)
+    found = ENTRY.fullmatch(line)
     return found.groups() if found else ()
 
 
-@PROMPT.of
+@PROMPT.cached
 def register(text: str) -> Register:
     """Return the entries of a prompt."""
     lines = Lines(text)
-    said = entry(lines.texts)
-    numbers = [number for number, each in enumerate(said) if each]
+    entries = entry(lines.texts)
+    numbers = [number for number, each in enumerate(entries) if each]
     if not numbers:
         raise ReadError("the prompt has no entries")
-    return Register(lines, numbers, [_stated(*said[number]) for number in numbers])
+    return Register(lines, numbers, [_stated(*entries[number]) for number in numbers])
 
 
 def _stated(label: str, code: str, district: str, year: str, amount: str) -> Stated:
@@ -122,15 +122,15 @@ def places_of(text: str) -> Places:
     return Places(*([at for at, one in zip(found.numbers, same, strict=True) if one == kind] for kind in kinds))
 
 
-def register_faults(row: Published, behind: int) -> Iterator[str]:
-    """Yield what is wrong with a row's register, which `behind` lines separate from the question.
+def register_faults(row: Published, lines_after: int) -> Iterator[str]:
+    """Yield what is wrong with a row's register, which `lines_after` lines separate from the question.
 
     Relevant marks must be on the entries that are asked for, and decoys on those with only the label or the district.
     """
     found, places = register(row.text), places_of(row.text)
     if not row.text.endswith(row.question):
         yield "the prompt does not end in the question"
-    if found.numbers != list(range(BEFORE, len(found.lines.texts) - behind)):
+    if found.numbers != list(range(LINES_BEFORE, len(found.lines.texts) - lines_after)):
         yield "a line of the register is no entry"
     if len({one.code for one in found.stated}) < len(found.stated):
         yield "two entries have the same code"

@@ -32,7 +32,7 @@ class Lines:
         """Return the span of a line, newline included."""
         return self._edges[number] + number, self._edges[number + 1] + number + 1
 
-    def at(self, span: Span) -> int | None:
+    def number_of(self, span: Span) -> int | None:
         """Return the number of the line with this span, or None."""
         number = bisect(range(len(self.texts)), span[0], key=lambda one: self.span(one)[0]) - 1
         return number if number >= 0 and self.span(number) == span else None
@@ -57,10 +57,10 @@ def whole_lines(pattern: re.Pattern[str], opening: str, text: str) -> Iterator[r
             return
 
 
-def stands(words: str, text: str) -> bool:
+def contains_words(words: str, text: str) -> bool:
     """Return whether words occur in a text, in any case, and not as part of longer ones.
 
-    >>> stands("oak", "An Oak stood there."), stands("oak", "It was soaked.")
+    >>> contains_words("oak", "An Oak stood there."), contains_words("oak", "It was soaked.")
     (True, False)
     """
     words, text = words.lower(), text.lower()
@@ -73,10 +73,10 @@ def stands(words: str, text: str) -> bool:
     return False
 
 
-def times(words: str, text: str) -> int:
+def count_words(words: str, text: str) -> int:
     """Return how often words occur in a text in this case, and not as part of longer ones.
 
-    >>> times("oak", "An oak, another oak, and an Oakley soaked."), times("oak", "")
+    >>> count_words("oak", "An oak, another oak, and an Oakley soaked."), count_words("oak", "")
     (2, 0)
     """
     found, at = 0, text.find(words)
@@ -94,7 +94,7 @@ def is_letter(one: str) -> bool:
 
 BUDGET = 40 * 1024 * 1024
 """Characters of all lines in the cache; with what was read from them they take about three bytes each."""
-PARTED = 100
+READING_CHARACTERS = 100
 """Characters added to the length of each cached line, for what was read from it."""
 
 Line = TypeVar("Line")
@@ -113,7 +113,7 @@ class LineCache:
         self.size = 0
         """Characters of all arguments in the cache."""
 
-    def of(self, read: Read) -> Read:
+    def cached(self, read: Read) -> Read:
         """Return a function that looks into the cache first; it takes only strings."""
         known: dict[tuple[str, ...], Any] = {}
         self._tables.append(known)
@@ -129,7 +129,7 @@ class LineCache:
 
         return cast(Read, recall)
 
-    def of_each(self, read: Callable[[str], Line]) -> Callable[[Sequence[str]], list[Line]]:
+    def cached_map(self, read: Callable[[str], Line]) -> Callable[[Sequence[str]], list[Line]]:
         """Return a function that maps `read` over many strings, most of them in the cache."""
         known = _Known(read, self._make_room)
         self._tables.append(known)
@@ -160,7 +160,7 @@ class _Known(dict[str, Any]):
 
     def __missing__(self, text: str) -> Any:
         line = self._read(text)
-        self._make_room(len(text) + PARTED)
+        self._make_room(len(text) + READING_CHARACTERS)
         self[text] = line
         return line
 
@@ -174,7 +174,7 @@ class PromptCache:
     def __init__(self) -> None:
         self._drops: list[Callable[[], None]] = []
 
-    def of(self, read: Read) -> Read:
+    def cached(self, read: Read) -> Read:
         """Return a function that remembers its last arguments."""
         kept = lru_cache(maxsize=1)(read)
         self._drops.append(kept.cache_clear)

@@ -9,9 +9,9 @@ from pipeline.streams import Permutation, Shuffled, Streams
 from pipeline.tasks.base import Filler, Placed, Role
 from pipeline.worlds.chronicle import Chronicle
 
-ROOM = 0.985
+USABLE_SHARE = 0.985
 """The share of the annals in which a row's entries may be."""
-APART = 20
+DAYS_APART = 20
 """The fewest days between two entries of a row about one thing."""
 
 
@@ -47,9 +47,9 @@ def asked_property(world: Chronicle, index: int, row_streams: Streams, stratum_s
 
 
 def days_at(world: Chronicle, depths: Sequence[float]) -> list[int]:
-    """Return days for ascending depths, at least `APART` from one another; the last years are left for questions."""
+    """Return days for ascending depths, at least `DAYS_APART` from one another; the last years are for questions."""
     found: list[int] = []
     for depth in depths:
-        day = world.day_at(ROOM * depth)
-        found.append(max(day, found[-1] + APART) if found else day)
+        day = world.day_at(USABLE_SHARE * depth)
+        found.append(max(day, found[-1] + DAYS_APART) if found else day)
     return found

@@ -33,7 +33,7 @@ OWNER = re.compile(
 )
 SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z])")
 NAME = r"[A-Z][a-z]+ [A-Z][a-z]+"
-KEPT = 1 << 14
+CACHED_SENTENCES = 1 << 14
 """Sentences whose meaning is cached, as those of a shard's rows are read again in every profile."""
 
 
@@ -55,7 +55,7 @@ class Event:
     values: dict[str, str]
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Sequence[Line]:
     """Return every entry of a prompt."""
     start, end = text.find(BODY) + len(BODY), text.rfind(END) + 1
@@ -66,7 +66,7 @@ def read(text: str) -> Sequence[Line]:
     return list(map(Line, edges, edges[1:], *zip(*_entries(lines), strict=True)))
 
 
-@LINES.of_each
+@LINES.cached_map
 def _entries(line: str) -> tuple[int, str]:
     """Return the day of an entry, and its text after the date."""
     found = LINE.fullmatch(line)
@@ -126,17 +126,17 @@ def events(line: Line, name: str, kinds: Sequence[str]) -> Iterator[Event]:
     """Yield what an entry's sentences with a name state; each sentence must be of one of `kinds`."""
     for sentence in SENTENCE.split(line.text):
         if name[1:] in sentence and _names(sentence, name):
-            told = _told(sentence, tuple(kinds))
-            if told is None:
+            statement = _parsed(sentence, tuple(kinds))
+            if statement is None:
                 raise ReadError(f"what is said of {name} cannot be read: {sentence!r}")
-            yield Event(line, *told)
+            yield Event(line, *statement)
 
 
-@lru_cache(maxsize=KEPT)
-def _told(sentence: str, kinds: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
+@lru_cache(maxsize=CACHED_SENTENCES)
+def _parsed(sentence: str, kinds: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
     """Return which of `kinds` a sentence is, and the values of its slots; None if it is none of them."""
-    for kind, words, said in _patterns():
-        if words in sentence and kind in kinds and (match := said.fullmatch(sentence)):
+    for kind, words, form in _patterns():
+        if words in sentence and kind in kinds and (match := form.fullmatch(sentence)):
             return kind, {slot.lower(): value for slot, value in match.groupdict().items()}
     return None
 
@@ -156,13 +156,15 @@ def deed_kinds() -> tuple[str, ...]:
 @cache
 def _patterns() -> list[tuple[str, str, re.Pattern[str]]]:
     """Return the kind, the longest fixed part and the pattern of every wording."""
-    said = [*lines("events").items(), *lines("happenings").items(), *lines("deeds").items()]
-    return [(kind, core(parse(one)), _pattern(one)) for kind, some in said for one in some if not one.startswith(ASKED)]
+    wordings = [*lines("events").items(), *lines("happenings").items(), *lines("deeds").items()]
+    return [
+        (kind, core(parse(one)), _pattern(one)) for kind, some in wordings for one in some if not one.startswith(ASKED)
+    ]
 
 
-def _pattern(said: str) -> re.Pattern[str]:
+def _pattern(wording: str) -> re.Pattern[str]:
     """Return a sentence's pattern: alternatives become a group, and slots what may fill them."""
-    return re.compile(pattern(parse(said), lambda slot: f"(?P<{slot.name}>{_form(slot.name)})"))
+    return re.compile(pattern(parse(wording), lambda slot: f"(?P<{slot.name}>{_form(slot.name)})"))
 
 
 def _form(slot: str) -> str:
@@ -196,7 +198,7 @@ def happening_asked(question: str) -> tuple[str, str]:
 
 SALES = ("sale", "unnamed")
 """Kinds of sentences about the sale of a property; the second names no buyer."""
-ESTATE = (*SALES, "undo", "undo2", "redo")
+OWNERSHIP_KINDS = (*SALES, "undo", "undo2", "redo")
 """Kinds of sentences that determine the owner of a property."""
 
 
@@ -208,17 +210,17 @@ class Sale:
     out: int = 0
 
 
-def whose(told: Sequence[Event]) -> Event | None:
+def last_valid_sale(statements: Sequence[Event]) -> Event | None:
     """Return the latest sale that is still valid after some events in order, or None."""
-    left = standing(told)
+    left = valid_sales(statements)
     return left[-1] if left else None
 
 
-def standing(told: Sequence[Event]) -> list[Event]:
+def valid_sales(statements: Sequence[Event]) -> list[Event]:
     """Return all sales that are still valid after some events in order."""
     sales: list[Sale] = []
     since: list[Sale] = []
-    for step, event in enumerate(told, start=1):
+    for step, event in enumerate(statements, start=1):
         good = [one for one in sales if not one.out]
         if event.kind in SALES:
             sales.append(Sale(event))
@@ -239,11 +241,11 @@ def standing(told: Sequence[Event]) -> list[Event]:
 
 def history(found: Sequence[Line], prop: str, kinds: Sequence[str] = ()) -> list[Event]:
     """Return the events of a property; its sentences must be of some kinds, by default all that are allowed."""
-    kinds = kinds or (*ESTATE, *deed_kinds(), *happening_kinds())
+    kinds = kinds or (*OWNERSHIP_KINDS, *deed_kinds(), *happening_kinds())
     return [event for line in about(found, prop) for event in events(line, prop, kinds)]
 
 
-@PROMPT.of
+@PROMPT.cached
 def stated_in(text: str, prop: str) -> list[Event]:
     """Return all that a prompt states about a property."""
     return history(read(text), prop)
@@ -252,7 +254,7 @@ def stated_in(text: str, prop: str) -> list[Event]:
 def owned(text: str, *, known: bool = True) -> str:
     """Return the owner of the property that a prompt asks about; "" for no owner, unless one must be `known`."""
     prop, day = owner_asked(parse_question(text)[0])
-    sale = whose([event for event in stated_in(text, prop) if event.line.day <= day])
+    sale = last_valid_sale([event for event in stated_in(text, prop) if event.line.day <= day])
     name = sale.values.get("buyer", "") if sale else ""
     if known and not name:
         raise ReadError(f"nobody owns {prop}")
@@ -277,13 +279,13 @@ def lettered(text: str) -> tuple[str, str]:
     return found[0], name
 
 
-WORDS = {
+RELATIVE_STEPS = {
     "father": ("father",), "mother": ("mother",), "husband": ("husband",), "wife": ("wife",),
     "father-in-law": ("spouse", "father"), "mother-in-law": ("spouse", "mother"),
     "paternal grandfather": ("father", "father"), "paternal grandmother": ("father", "mother"),
     "maternal grandfather": ("mother", "father"), "maternal grandmother": ("mother", "mother"),
 }  # fmt: skip
-STEP = re.compile(rf"the (?P<word>{'|'.join(WORDS)}) of ")
+STEP = re.compile(rf"the (?P<word>{'|'.join(RELATIVE_STEPS)}) of ")
 CHILD = {"birth": "child", "bride": "wife", "groom": "husband", "burial": "person"}
 """For each kind of event, whose parents it names."""
 PHRASE = re.compile(r"(?:Who was|What was the name of|Who, by these annals, was) (the .+)\?")
@@ -296,7 +298,7 @@ def steps_of(question: str) -> tuple[str, list[str]]:
         raise ReadError(f"no question about a relative: {question!r}")
     left, steps = found[1], list[str]()
     while match := STEP.match(left):
-        steps = [*WORDS[match["word"]], *steps]
+        steps = [*RELATIVE_STEPS[match["word"]], *steps]
         left = left[match.end() :]
     return left, steps
 

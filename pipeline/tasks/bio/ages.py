@@ -62,7 +62,7 @@ def biography(person: Person, age: int | None) -> str:
 @cache
 def _paragraph(*, aged: bool) -> str:
     """Return the paragraph as a template."""
-    rest = (fillable(kind, said) for kind, said in SENTENCES.items() if kind != REPLACED)
+    rest = (fillable(kind, sentence) for kind, sentence in SENTENCES.items() if kind != REPLACED)
     return " ".join([*([AGED] if aged else []), *rest]) + "\n"
 
 
@@ -126,7 +126,7 @@ class Ages(Biographies):
         return (PoolSpec(pool_name(stratum, POOL), 1, stratum.tier, source, make_ages),)
 
 
-def told(row_streams: Streams, tier: str, cast: Cast) -> tuple[str, ...]:
+def biographies_of(row_streams: Streams, tier: str, cast: Cast) -> tuple[str, ...]:
     """Return the biographies of a cast."""
     everybody = people(row_streams, tier)
     return tuple(biography(everybody[person], age) for person, age in cast)
@@ -159,7 +159,7 @@ def placed(
     for cast in latent["shown"]:
         wanted += [(places.random(), "filler" if number else "demo", one) for number, one in enumerate(cast)]
     wanted += [(places.random(), "decoy", one) for one in latent.get("decoys", ())]
-    texts = told(row_streams, stratum.tier, [one for _, _, one in wanted])
+    texts = biographies_of(row_streams, stratum.tier, [one for _, _, one in wanted])
     return in_sequence(
         Placed.line(text, said_as, depth) for text, (depth, said_as, _) in zip(texts, wanted, strict=True)
     )

@@ -89,11 +89,16 @@ class Association(Biographies):
         person, *near = (people(row_streams, stratum.tier)[one] for one in numbers)
         person = _moved(rng, person, asked, country)
         (other,) = set(PLACES) - {asked}
-        said = [
+        changed = [
             _moved(rng, one, other, country) if number % 2 else _keen(rng, one, country)
             for number, one in enumerate(near)
         ]
-        latent = {"asked": asked, "country": country, "people": numbers, "near": [text.biography(one) for one in said]}
+        latent = {
+            "asked": asked,
+            "country": country,
+            "people": numbers,
+            "near": [text.biography(one) for one in changed],
+        }
         question = QUESTIONS[asked].format(country=with_article(country))
         key = Key(person.name, _accepted(person.name, asked, person.value(asked)))
         return Sample("", stratum, index, latent, (text.biography(person),), question, key)

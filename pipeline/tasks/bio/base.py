@@ -15,30 +15,30 @@ from pipeline.tasks.bio import haystack
 from pipeline.tasks.bio.solve import Entry, mark_faults
 from pipeline.worlds.people import CLAN, NAMES, ROUNDS, apart, namesakes, people
 
-KNOB = (1, 0, 3)
-NAMESAKE_KNOBS: dict[str, tuple[Any, ...]] = haystack.KNOBS | {"namesakes": KNOB}
+NAMESAKE_COUNTS = (1, 0, 3)
+NAMESAKE_KNOBS: dict[str, tuple[Any, ...]] = haystack.KNOBS | {"namesakes": NAMESAKE_COUNTS}
 """The family's knobs, and the number of namesakes of each kind."""
-TOKENS = 110
+TOKENS_PER_BIOGRAPHY = 110
 """About the mean number of tokens in a biography, in the profile where it is highest."""
-ASKING = 40
+TOKENS_PER_PERSON_ASKED = 40
 """About the number of tokens that a person takes in a question or demonstration."""
-FRAME = 300
+FRAME_TOKENS = 300
 """The most tokens of an introduction and instruction."""
-REST = 4
+FEWEST_OTHERS = 4
 """The fewest biographies that are neither asked about nor of namesakes."""
-THRICE = 4096
+LENGTH_WITH_SHARED_NAMES = 4096
 """The length from which every part of an asked name occurs at least three times."""
 
 
 def room(stratum: Stratum, people: int, reply: int) -> int:
     """Return how many biographies of namesakes fit beside those of `people` needed and `reply` tokens for the reply."""
-    free = stratum.length - reply - FRAME - people * (TOKENS + ASKING)
-    return max(0, free // TOKENS - REST)
+    free = stratum.length - reply - FRAME_TOKENS - people * (TOKENS_PER_BIOGRAPHY + TOKENS_PER_PERSON_ASKED)
+    return max(0, free // TOKENS_PER_BIOGRAPHY - FEWEST_OTHERS)
 
 
 def promised(stratum: Stratum, asked: int, shots: int, reply: int) -> int:
     """Return the number of namesakes, of all kinds together, of each of `asked` people in a stratum's texts."""
-    wanted = len(NAMES) * int(stratum.knob("namesakes", KNOB[0]))
+    wanted = len(NAMES) * int(stratum.knob("namesakes", NAMESAKE_COUNTS[0]))
     return min(wanted, room(stratum, asked * (1 + shots), reply) // asked)
 
 
@@ -80,7 +80,7 @@ def faults(row: Published, entries: Sequence[Entry], asked: Mapping[str, str], c
         yield from kind_faults(name, [kind for kind, _ in found], count)
         yield from _value_faults(name, attribute, entries, [entry for _, entry in found])
         least = min(times[part] for part in name.split(" "))
-        if row.stratum.length >= THRICE and count >= len(NAMES) and least < len(NAMES):
+        if row.stratum.length >= LENGTH_WITH_SHARED_NAMES and count >= len(NAMES) and least < len(NAMES):
             yield f"a part of {name} stands {least} times"
     yield from mark_faults(row, "decoy", marked, "namesakes")
 
@@ -179,7 +179,7 @@ def shown_people(row_streams: Streams, tier: str, asked: Iterable[int], count: i
 def scattered(row_streams: Streams, texts: Iterable[str]) -> list[Placed]:
     """Place the biographies of namesakes at random."""
     places = row_streams.of("namesakes depth")
-    return [Placed.line(said, "decoy", places.random()) for said in texts]
+    return [Placed.line(line, "decoy", places.random()) for line in texts]
 
 
 def framed(
@@ -192,10 +192,10 @@ def framed(
     asks: str = "Question: ",
 ) -> Layout:
     """Return a layout that ends in the instruction, any demonstrations (question and reply), and the question."""
-    said = asks.split(":")[0].replace("Question", "Answer")
-    examples = "".join(f"\n{asks}{asked}\n{said}: {reply}\n" for asked, reply in shown)
+    answer = asks.split(":")[0].replace("Question", "Answer")
+    examples = "".join(f"\n{asks}{asked}\n{answer}: {reply}\n" for asked, reply in shown)
     lead = EXAMPLES if examples else ""
-    return Layout.haystack(introduction, placed, filler, f"{instruction}{lead}{examples}\n{asks}{question}\n{said}:")
+    return Layout.haystack(introduction, placed, filler, f"{instruction}{lead}{examples}\n{asks}{question}\n{answer}:")
 
 
 def in_sequence(placed: Iterable[Placed]) -> tuple[Placed, ...]:

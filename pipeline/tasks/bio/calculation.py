@@ -20,6 +20,7 @@ from pipeline.tasks.bio.ages import (
     ages_of,
     alike,
     anybody,
+    biographies_of,
     examples,
     faults,
     framed,
@@ -28,7 +29,6 @@ from pipeline.tasks.bio.ages import (
     placed,
     reasoned,
     taken,
-    told,
     understood,
 )
 from pipeline.tasks.bio.base import dealt_kinds, kind_of
@@ -66,7 +66,13 @@ class Calculation(Ages):
         asked = _question([everybody[one] for one in named])
         target = str(older[1] - younger[1])
         return Sample(
-            "", stratum, index, latent, told(row_streams, stratum.tier, standing), asked, Key.accepting(target)
+            "",
+            stratum,
+            index,
+            latent,
+            biographies_of(row_streams, stratum.tier, standing),
+            asked,
+            Key.accepting(target),
         )
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:

@@ -37,9 +37,9 @@ from pipeline.tasks.bio.text import biography, facts, question
 from pipeline.worlds.people import ATTRIBUTES, WORLD, Person, choices_of, people, source_digest
 
 LABELS = ("opaque", "running")
-LEAST, MOST = 10_000, 99_999
+SMALLEST_LABEL, LARGEST_LABEL = 10_000, 99_999
 """Opaque labels have five digits, so that none looks like a place in the text."""
-PAIRS = {"32k": 2, "128k": 2, "1m": 3}
+DIGIT_PAIRS = {"32k": 2, "128k": 2, "1m": 3}
 """Pairs of digits in a running number: a prompt of a million tokens has more than 9,999 biographies.
 
 With pairs, all numbers have the same number of tokens in every shipped profile. Without the dots this is true of all
@@ -79,7 +79,7 @@ in square brackets, in this form: answer [{noun}]; answer [{noun}]
 @lru_cache(maxsize=4)
 def labels_of(world: Streams, size: int) -> tuple[str, ...]:
     """Return a different opaque label for each of `size` people."""
-    return tuple(map(str, world.of("labels").sample(range(LEAST, MOST + 1), size)))
+    return tuple(map(str, world.of("labels").sample(range(SMALLEST_LABEL, LARGEST_LABEL + 1), size)))
 
 
 def running(number: int, tier: str) -> str:
@@ -88,7 +88,7 @@ def running(number: int, tier: str) -> str:
     >>> running(1249, "128k")
     '12.49'
     """
-    digits = f"{number:0{2 * PAIRS[tier]}}"
+    digits = f"{number:0{2 * DIGIT_PAIRS[tier]}}"
     return ".".join(digits[at : at + 2] for at in range(0, len(digits), 2))
 
 
@@ -117,8 +117,8 @@ def replies(values: Sequence[str], labels: Sequence[str], attribute: str) -> tup
     """
     forms = [accepted(value, attribute) for value in values]
     rows = zip_longest(*forms)
-    filled = [[said or forms[place][0] for place, said in enumerate(row)] for row in rows]
-    return tuple("; ".join(f"{said} [{label}]" for said, label in zip(row, labels, strict=True)) for row in filled)
+    filled = [[value or forms[place][0] for place, value in enumerate(row)] for row in rows]
+    return tuple("; ".join(f"{value} [{label}]" for value, label in zip(row, labels, strict=True)) for row in filled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Running:
 
 
 LABELLED = "labels@1"
-TOKENS = 85
+TOKENS_PER_ENTRY = 85
 """About the number of tokens in a biography with its label."""
 ORDERS = {1: ((0,),), 2: ((0, 1), (1, 0))}
 POOLS = {"opaque": "people-cited", "running": "people-numbered"}
@@ -216,9 +216,9 @@ class Citation(Biographies):
             "namesakes": flat(base.drawn(row_streams, asked, self.namesakes_of(stratum))),
         }
         who = [everybody[one] for one in asked]
-        said = tuple(cited(everybody[asked[place]], labels[asked[place]]) for place in order)
+        lines = tuple(cited(everybody[asked[place]], labels[asked[place]]) for place in order)
         answers = replies([one.value(attribute) for one in who], [labels[one] for one in asked], attribute)
-        return Sample("", stratum, index, latent, said, asks(who, attribute), Key.accepting(*answers))
+        return Sample("", stratum, index, latent, lines, asks(who, attribute), Key.accepting(*answers))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put each asked person into a section of the text, and people of demonstrations at random."""
@@ -262,7 +262,9 @@ class Citation(Biographies):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of uniform guesses of value and label, and of the values alone."""
         stratum = sample.stratum
-        labels = MOST - LEAST + 1 if _kind(stratum) == "opaque" else stratum.length // TOKENS
+        labels = (
+            LARGEST_LABEL - SMALLEST_LABEL + 1 if _kind(stratum) == "opaque" else stratum.length // TOKENS_PER_ENTRY
+        )
         values = 1 / choices_of(sample.latent["asked"])
         return {"uniform": (values / labels) ** stratum.complexity, "values": values**stratum.complexity}
 
@@ -273,12 +275,12 @@ def _placed(sample: Sample, row_streams: Streams, wanted: Sequence[float]) -> di
     everybody, labels = people(row_streams, tier), _labels(row_streams, tier, _kind(sample.stratum))
     who = [latent["people"][place] for place in latent["order"]]
     placed = {
-        one: Placed.line(said, "relevant", depth) for one, said, depth in zip(who, sample.relevant, wanted, strict=True)
+        one: Placed.line(line, "relevant", depth) for one, line, depth in zip(who, sample.relevant, wanted, strict=True)
     }
     for demo in latent["shown"]:
         for number, one in enumerate(demo):
-            said = cited(everybody[one], labels[one])
-            placed[one] = Placed(unit(said, "filler" if number else "demo"), places.random())
+            line = cited(everybody[one], labels[one])
+            placed[one] = Placed(unit(line, "filler" if number else "demo"), places.random())
     decoys = scattered(row_streams, (cited(everybody[one], labels[one]) for one in latent["namesakes"]))
     return placed | dict(zip(latent["namesakes"], decoys, strict=True))
 

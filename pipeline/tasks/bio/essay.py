@@ -106,7 +106,7 @@ class Among(Biographies):
         return {**self.plain.baselines(sample, key), "any_biography": 1 / guesses}
 
 
-@PROMPT.of
+@PROMPT.cached
 def parted(text: str) -> Parted:
     """Split a prompt into prose and a prompt that the plain subtask could have.
 

@@ -34,7 +34,7 @@ from pipeline.worlds.people import CLAN, STEPS, WORLD, Person, people, source_di
 from pipeline.worlds.words import pool
 
 WORLDS, LABELS = 2, 10
-TRIES = 200
+GROUPINGS_TRIED = 200
 """Random groupings from which the most even one is taken."""
 DEALT = (("asked", 2), ("labels", LABELS), ("other labels", LABELS))
 SPARES_EACH = 4
@@ -213,7 +213,7 @@ def grouped(rng: Random) -> list[list[str]]:
     letters: dict[str, list[str]] = {}
     for university in pool("universities"):
         letters.setdefault(initial(university), []).append(university)
-    tried = [_grouping(rng, letters) for _ in range(TRIES)]
+    tried = [_grouping(rng, letters) for _ in range(GROUPINGS_TRIED)]
     best = min(tried, key=lambda groups: sum(len(group) ** 2 for group in groups))
     return rng.sample(best, len(best))
 
@@ -247,8 +247,8 @@ def question(person: Person) -> str:
 
 def example(pair: Sequence[Person], asked: int, number: int) -> str:
     """Return one whole example: two biographies, the question about one of them, and the answer."""
-    said = "".join(map(biography, pair))
-    return f"{START}{said}Question: {question(pair[asked])}\nAnswer: {label(number)}\n"
+    paragraphs = "".join(map(biography, pair))
+    return f"{START}{paragraphs}Question: {question(pair[asked])}\nAnswer: {label(number)}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,12 +298,12 @@ class Icl(Biographies):
         )
 
     def _tail(self, sample: Sample, asked: Example) -> tuple[Piece, ...]:
-        told = [
+        people = [
             Piece(biography(who), "relevant" if place == asked.asked else "filler")
             for place, who in enumerate(asked.people)
         ]
         ask = Piece(f"Question: {sample.question}\nAnswer:", "question")
-        return (Piece(INSTRUCTION + START, "instruction"), *told, ask)
+        return (Piece(INSTRUCTION + START, "instruction"), *people, ask)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
         return {"category": (int(sample.key.answers[-1]) - 1, LABELS), "mapping": (sample.latent["world"], WORLDS)}

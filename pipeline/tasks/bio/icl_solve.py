@@ -17,11 +17,11 @@ from pipeline.tasks.solving import LINES, PROMPT, ReadError
 START = "Biographies:\n"
 END = "\nThis is the end of the examples."
 BLOCK = re.compile(
-    rf"Biographies:\n(?P<told>(?:.+\n)+)Question: Which category of university did (?P<name>{NAME}) graduate from\?\n"
+    rf"Biographies:\n(?P<people>(?:.+\n)+)Question: Which category of university did (?P<name>{NAME}) graduate from\?\n"
     r"Answer:(?: Category (?P<label>10|[1-9])\n)?"
 )
 ARTICLE = "the "
-SHARED = 4
+DIFFERENT_NAMES = 4
 """The number of different names that two people have if they share two of three."""
 
 
@@ -53,7 +53,7 @@ class Shown:
     last_start: int
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_examples(text: str) -> Shown:
     """Read the examples and the last case of a prompt."""
     start, end = text.find("\n" + START) + 1, text.rfind(END) + 1
@@ -72,14 +72,14 @@ def read_examples(text: str) -> Shown:
     return Shown(tuple(cases), unanswered, last)
 
 
-@LINES.of
+@LINES.cached
 def _take_apart(block: str) -> Case:
     found = BLOCK.fullmatch(block)
     if not found:
         raise ReadError(f"no example: {block[:80]!r}")
-    people = tuple(Entry(0, 0, *parse_biography(line)) for line in found["told"].splitlines())
-    asked = [place for place, told in enumerate(people) if told.name == found["name"]]
-    if len(asked) != 1 or any("university" not in told.stated for told in people):
+    people = tuple(Entry(0, 0, *parse_biography(line)) for line in found["people"].splitlines())
+    asked = [place for place, person in enumerate(people) if person.name == found["name"]]
+    if len(asked) != 1 or any("university" not in person.stated for person in people):
         raise ReadError(f"{found['name']} does not stand in the example just once, or a university is not told")
     return Case(people, asked[0], int(found["label"] or 0))
 
@@ -87,10 +87,10 @@ def _take_apart(block: str) -> Case:
 def solve(text: str) -> int:
     """Return the category of the last case."""
     shown = read_examples(text)
-    told = {case.label for _, _, case in shown.cases if case.initial == shown.last.initial}
-    if len(told) != 1:
-        raise ReadError(f"the examples tell {len(told)} categories of universities with {shown.last.initial}")
-    return told.pop()
+    categories = {case.label for _, _, case in shown.cases if case.initial == shown.last.initial}
+    if len(categories) != 1:
+        raise ReadError(f"the examples tell {len(categories)} categories of universities with {shown.last.initial}")
+    return categories.pop()
 
 
 def faults(row: Published, number: int, slack: int) -> Iterator[str]:
@@ -100,22 +100,24 @@ def faults(row: Published, number: int, slack: int) -> Iterator[str]:
     if solve(row.text) != int(row.key.answers[-1]):
         yield f"the examples tell category {solve(row.text)}, the key {row.key.target!r}"
     yield from question_faults(row)
-    yield from people_faults([told for case in (*cases, shown.last) for told in case.people])
+    yield from people_faults([person for case in (*cases, shown.last) for person in case.people])
     if any(len(case.people) != 2 for case in (*cases, shown.last)):
         yield "an example is not about two people"
-    elif any(len({*case.people[0].name.split(" "), *case.people[1].name.split(" ")}) != SHARED for case in cases):
+    elif any(
+        len({*case.people[0].name.split(" "), *case.people[1].name.split(" ")}) != DIFFERENT_NAMES for case in cases
+    ):
         yield "the two people of an example do not share two names"
     yield from _label_faults(cases, number, slack)
-    if any(told.stated["university"] == shown.last.university for case in cases for told in case.people):
+    if any(person.stated["university"] == shown.last.university for case in cases for person in case.people):
         yield f"an example holds {shown.last.university}"
     yield from _mark_faults(row, shown)
 
 
 def _label_faults(cases: Sequence[Case], number: int, slack: int) -> Iterator[str]:
-    told: dict[str, set[int]] = {}
+    categories: dict[str, set[int]] = {}
     for case in cases:
-        told.setdefault(case.initial, set()).add(case.label)
-    for letter, labels in told.items():
+        categories.setdefault(case.initial, set()).add(case.label)
+    for letter, labels in categories.items():
         if len(labels) > 1:
             yield f"universities with {letter} have the categories {sorted(labels)}"
     times: Mapping[int, int] = Counter(case.label for case in cases)

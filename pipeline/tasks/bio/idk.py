@@ -29,7 +29,7 @@ from pipeline.tasks.bio.solve import Entry, Question, parse_biographies, parse_q
 from pipeline.tasks.bio.text import biography, facts, question
 from pipeline.worlds.people import ATTRIBUTES, WORLD, choices_of, people, source_digest
 
-SHORT = 0.5
+SHARE_WITH_GAP = 0.5
 """Share of people with a gap, equal to the share of rows whose asked person has one."""
 BY_CHANCE = 1e9
 """A share counts as wrong if chance would produce it in fewer than one of this many prompts."""
@@ -78,8 +78,8 @@ def _gap_faults(row: Published, asked: str, others: Sequence[Entry]) -> Iterator
         yield "a biography lacks more than one sentence"
     share = density(row.stratum)
     lacking = Counter(name for entry in others for name in READER_ATTRIBUTES if name not in entry.stated)
-    full = share * (1 - SHORT)
-    stating = share * (1 - SHORT / len(READER_ATTRIBUTES))
+    full = share * (1 - SHARE_WITH_GAP)
+    stating = share * (1 - SHARE_WITH_GAP / len(READER_ATTRIBUTES))
     yield from _off(len(others) - lacking.total(), len(others), full, "are without a gap")
     yield from _off(len(others) - lacking[asked], len(others), stating, "state what is asked")
 
@@ -169,9 +169,9 @@ class Idk(Biographies):
             "namesakes": base.drawn(row_streams, [asked], self.namesakes_of(stratum))[0],
         }
         person, stated = everybody[asked], stratum.complexity == 1
-        said = biography(person, "" if stated else attribute)
+        line = biography(person, "" if stated else attribute)
         forms = accepted(person.value(attribute), attribute) if stated else REFUSALS
-        return Sample("", stratum, index, latent, (said,), question(person, attribute), Key.accepting(*forms))
+        return Sample("", stratum, index, latent, (line,), question(person, attribute), Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked person at the wanted depth among the others, and people of demonstrations at random."""
@@ -184,8 +184,8 @@ class Idk(Biographies):
             [],
         )
         for one, stated in latent["shown"]:
-            said = biography(everybody[one], "" if stated else attribute)
-            placed.append(Placed.line(said, "demo", places.random()))
+            line = biography(everybody[one], "" if stated else attribute)
+            placed.append(Placed.line(line, "demo", places.random()))
             reply = everybody[one].value(attribute) if stated else REFUSALS[0]
             examples.append((question(everybody[one], attribute), reply))
         placed += scattered(row_streams, _others_told(row_streams, stratum.tier, latent["namesakes"], attribute))

@@ -62,7 +62,7 @@ the biography.
 """
 
 
-def told(person: Person, attribute: str, other: Person | None) -> str:
+def sentence_of(person: Person, attribute: str, other: Person | None) -> str:
     """Return the sentence about an attribute: its value, or a link to another person."""
     if other is None:
         return SENTENCES[attribute].format(name=person.name, value=person.value(attribute))
@@ -71,7 +71,7 @@ def told(person: Person, attribute: str, other: Person | None) -> str:
 
 def linked_biography(person: Person, attribute: str, other: Person | None) -> str:
     """Return the paragraph of a person with a link to `other` in place of `attribute`; a plain one without `other`."""
-    return " ".join(told(person, key, other if key == attribute else None) for key in SENTENCES) + "\n"
+    return " ".join(sentence_of(person, key, other if key == attribute else None) for key in SENTENCES) + "\n"
 
 
 def biographies_of(chain: Sequence[Person], attribute: str) -> list[str]:
@@ -81,7 +81,7 @@ def biographies_of(chain: Sequence[Person], attribute: str) -> list[str]:
 
 def example(chain: Sequence[Person], attribute: str) -> tuple[str, str]:
     """Return a question about the first person of a chain, and a step-by-step reply."""
-    steps = " ".join(told(one, attribute, other) for one, other in _links(chain))
+    steps = " ".join(sentence_of(one, attribute, other) for one, other in _links(chain))
     return question(chain[0], attribute), f"{steps}\nFinal answer: {chain[-1].value(attribute)}"
 
 
@@ -90,20 +90,21 @@ def _links(chain: Sequence[Person]) -> list[tuple[Person, Person | None]]:
 
 
 ORDERS = ("later", "mixed")
-RATE = 2048
+TOKENS_PER_DECOY = 2048
 """One biography in a decoy chain for this many tokens of the nominal length."""
-CROWD, CROWD_RATE, TAKEN = 16, 384, 1024
-"""At least `CROWD` of them, or one per `CROWD_RATE` tokens beyond the first `TAKEN` if that is fewer."""
-OTHER = 3
+FEWEST_DECOYS, TOKENS_PER_DECOY_IF_SHORT, TOKENS_TAKEN = 16, 384, 1024
+"""At least `FEWEST_DECOYS` of them; one per `TOKENS_PER_DECOY_IF_SHORT` tokens beyond the first `TOKENS_TAKEN` if that
+is fewer."""
+CHAINS_PER_OTHER = 3
 """One in this many decoy chains is about another attribute."""
-APART = {"birthplace": "city", "city": "birthplace"}
+DISTINCT_FROM = {"birthplace": "city", "city": "birthplace"}
 """Attributes that differ for every person of the world; a link must not make them equal."""
 
 
 def decoy_chains(stratum: Stratum) -> int:
     """Return the number of decoy chains among other people, which depends only on length and complexity."""
-    crowd = min(CROWD, (stratum.length - TAKEN) // CROWD_RATE)
-    return max(1, max(crowd, stratum.length // RATE) // stratum.complexity)
+    crowd = min(FEWEST_DECOYS, (stratum.length - TOKENS_TAKEN) // TOKENS_PER_DECOY_IF_SHORT)
+    return max(1, max(crowd, stratum.length // TOKENS_PER_DECOY) // stratum.complexity)
 
 
 def strangers(rng: Random, everybody: Sequence[Person], count: int, known: Iterable[int]) -> Iterator[int]:
@@ -130,11 +131,12 @@ def _together(
     """Return whether a person may be in a chain with `others` (either may have the other's value) and the `rest`."""
     if one // CLAN in {other // CLAN for other in (*others, *rest)}:
         return False
-    if attribute not in APART:
+    if attribute not in DISTINCT_FROM:
         return True
     pairs = [(everybody[one], everybody[other]) for other in others]
     return all(
-        a.value(APART[attribute]) != b.value(attribute) and b.value(APART[attribute]) != a.value(attribute)
+        a.value(DISTINCT_FROM[attribute]) != b.value(attribute)
+        and b.value(DISTINCT_FROM[attribute]) != a.value(attribute)
         for a, b in pairs
     )
 
@@ -149,7 +151,9 @@ def decoys_of(
     shown = set(flat(latent["shown"]))
     drawn = (one for one in drawn if one not in shown)
     rng, rest = row_streams.of("decoy attributes"), [attribute for attribute in ATTRIBUTES if attribute != asked]
-    abouts = [rng.choice(rest) if place % OTHER == OTHER - 1 else asked for place in range(number)]
+    abouts = [
+        rng.choice(rest) if place % CHAINS_PER_OTHER == CHAINS_PER_OTHER - 1 else asked for place in range(number)
+    ]
     for place, chain in enumerate(chains):
         if everybody[chain[0]].value(asked) == sample.key.target:
             abouts[place] = asked
@@ -171,9 +175,9 @@ def scattered(
     stratum: Stratum, rng: Random, chain: Sequence[Person], attribute: str, roles: tuple[Role, Role]
 ) -> list[tuple[float, str, Role]]:
     """Return the biographies of a chain, one for each section of the text; the first person has the first role."""
-    said, count = biographies_of(chain, attribute), stratum.complexity
+    lines, count = biographies_of(chain, attribute), stratum.complexity
     places = places_of(stratum, rng, rng.randrange(count))
-    return [((section + rng.random()) / count, said[one], roles[one > 0]) for section, one in enumerate(places)]
+    return [((section + rng.random()) / count, lines[one], roles[one > 0]) for section, one in enumerate(places)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +197,7 @@ class Multihop(Biographies):
 
     def namesakes_of(self, stratum: Stratum) -> int:
         """Return the number of namesakes of each person in the asked chain; they replace other decoys."""
-        wanted = len(NAMES) * int(stratum.knob("namesakes", base.KNOB[0]))
+        wanted = len(NAMES) * int(stratum.knob("namesakes", base.NAMESAKE_COUNTS[0]))
         people = stratum.complexity * (1 + self.shots_of(stratum))
         room = base.room(stratum, people, self.max_new_tokens) // stratum.complexity
         return min(wanted, max(decoy_chains(stratum), room))
@@ -226,10 +230,10 @@ class Multihop(Biographies):
             "shown": [chain_of(everybody, attribute, drawn, count) for _ in range(shots)],
             "namesakes": base.drawn(row_streams, chain, self.namesakes_of(stratum)),
         }
-        said = biographies_of([everybody[one] for one in chain], attribute)
+        lines = biographies_of([everybody[one] for one in chain], attribute)
         forms = accepted(everybody[chain[-1]].value(attribute), attribute)
         asking = question(everybody[first], attribute)
-        return Sample("", stratum, index, latent, tuple(said[one] for one in places), asking, Key.accepting(*forms))
+        return Sample("", stratum, index, latent, tuple(lines[one] for one in places), asking, Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put one biography of each chain into each section of the text."""
@@ -239,7 +243,7 @@ class Multihop(Biographies):
         spots = list(
             zip(depths(stratum, sample.index, stratum_streams, stratum.complexity), sample.relevant, strict=True)
         )
-        found: list[tuple[float, str, Role]] = [(depth, said, "relevant") for depth, said in spots]
+        found: list[tuple[float, str, Role]] = [(depth, line, "relevant") for depth, line in spots]
         scatter = row_streams.of("scatter")
         for chain in latent["shown"]:
             found += scattered(stratum, scatter, [everybody[one] for one in chain], attribute, ("demo", "filler"))
@@ -248,7 +252,7 @@ class Multihop(Biographies):
         taken = {*latent["chain"], *flat(latent["shown"]), *(one for _, chain in decoys for one in chain)}
         taken |= base.near(latent["chain"])
         examples = [example([everybody[one] for one in chain], attribute) for chain in latent["shown"]]
-        placed = in_sequence(Placed.line(said, role, depth) for depth, said, role in found)
+        placed = in_sequence(Placed.line(line, role, depth) for depth, line, role in found)
         filler = others(row_streams, stratum, STYLES[PLAIN].pool, len(everybody), taken, ATTRIBUTES.index(attribute))
         return framed(INTRODUCTION, placed, filler, INSTRUCTION, examples, sample.question)
 
@@ -269,7 +273,10 @@ class Multihop(Biographies):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess, and of the end of any chain about the asked attribute."""
         number = self.chains_of(sample.stratum)
-        return {"uniform": 1 / choices_of(sample.latent["asked"]), "any_chain": 1 / (1 + number - number // OTHER)}
+        return {
+            "uniform": 1 / choices_of(sample.latent["asked"]),
+            "any_chain": 1 / (1 + number - number // CHAINS_PER_OTHER),
+        }
 
 
 TASKS = (Multihop(),)

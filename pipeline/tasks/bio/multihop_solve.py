@@ -34,7 +34,7 @@ def table_of(entries: Iterable[Entry]) -> Table:
     return table
 
 
-@PROMPT.of
+@PROMPT.cached
 def table_in(text: str) -> Table:
     """Return the biographies of a prompt by full name."""
     return table_of(parse_biographies(text))
@@ -108,15 +108,15 @@ def _decoy_faults(
     chains = {
         (head.name, attribute): follow(table, head.name, attribute)[0] for head in heads for attribute in head.linked
     }
-    told = [entry for chain in chains.values() for entry in chain]
-    yield from mark_faults(row, "decoy", told, "decoys, whole chains,")
+    chained = [entry for chain in chains.values() for entry in chain]
+    yield from mark_faults(row, "decoy", chained, "decoys, whole chains,")
     if len(chains) != count:
         yield f"expected {count} decoy chains, found {len(chains)}"
     if count and not any(attribute == asked for _, attribute in chains):
         yield f"no decoy chain is about the {asked}"
     for (name, _), chain in chains.items():
         yield from _chain_faults(row, chain, f"the decoy chain from {name}")
-    every = [entry.start for entry in [*told, *(entry for chain in kept for entry in chain)]]
+    every = [entry.start for entry in [*chained, *(entry for chain in kept for entry in chain)]]
     if len(set(every)) != len(every):
         yield "two chains meet"
     if any(len(entry.linked) > 1 for entry in entries):

@@ -23,6 +23,7 @@ from pipeline.tasks.bio.ages import (
     ages_of,
     alike,
     anybody,
+    biographies_of,
     examples,
     faults,
     framed,
@@ -31,7 +32,6 @@ from pipeline.tasks.bio.ages import (
     placed,
     reasoned,
     taken,
-    told,
     understood,
 )
 from pipeline.tasks.bio.base import dealt_kinds, kind_of
@@ -79,7 +79,13 @@ class Rank(Ages):
         asked = _question([everybody[person] for person, _ in named], first)
         forms = accepted([everybody[person].name for person, _ in right])
         return Sample(
-            "", stratum, index, latent, told(row_streams, stratum.tier, standing), asked, Key.accepting(*forms)
+            "",
+            stratum,
+            index,
+            latent,
+            biographies_of(row_streams, stratum.tier, standing),
+            asked,
+            Key.accepting(*forms),
         )
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -151,12 +157,12 @@ def _question(named: Sequence[Person], first: str) -> str:
 
 
 def _example(cast: Sequence[Sequence[int]], first: str, everybody: Sequence[Person]) -> tuple[str, str]:
-    said = " ".join(f"{everybody[person].name} is {age} years old." for person, age in cast)
+    sentences = " ".join(f"{everybody[person].name} is {age} years old." for person, age in cast)
     right = _ranked(cast, first)
     numbers = ", ".join(str(age) for _, age in right)
     final = "; ".join(everybody[person].name for person, _ in right)
     asked = _question([everybody[person] for person, _ in cast], first)
-    return asked, reasoned(f"{said} {ORDERS[first].capitalize()}, the ages are {numbers}.", final)
+    return asked, reasoned(f"{sentences} {ORDERS[first].capitalize()}, the ages are {numbers}.", final)
 
 
 TASKS = (Rank(),)

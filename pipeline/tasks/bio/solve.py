@@ -69,9 +69,9 @@ ASKED = (
 BLOCKS = re.compile(r"\nQuestions?:\s")
 ANSWERS = re.compile(r"\nAnswers?:")
 
-KEPT = 256
+CACHED_QUESTIONS = 256
 """Questions whose meaning is cached, as a row's own are read again and again."""
-Said = tuple[str, Mapping[str, str], Mapping[str, str], str]
+ParsedBiography = tuple[str, Mapping[str, str], Mapping[str, str], str]
 """The name, the stated attributes, the names that attributes are linked to, and the label or ""."""
 
 
@@ -114,7 +114,7 @@ class Question:
         return self.reply.partition(FINAL)[2]
 
 
-@PROMPT.of
+@PROMPT.cached
 def parse_biographies(text: str) -> tuple[Entry, ...]:
     """Return every biography of a prompt, in order."""
     found = tuple(entries(text, take_each_apart))
@@ -124,7 +124,7 @@ def parse_biographies(text: str) -> tuple[Entry, ...]:
     return found
 
 
-def entries(text: str, taken_apart: Callable[[Sequence[str]], Sequence[Said]]) -> Iterator[Entry]:
+def entries(text: str, taken_apart: Callable[[Sequence[str]], Sequence[ParsedBiography]]) -> Iterator[Entry]:
     """Yield the biographies of a prompt, each of which is a line that `taken_apart` reads."""
     start = text.find(START) + len(START)
     end = text.rfind("\n" + END) + 1
@@ -135,19 +135,19 @@ def entries(text: str, taken_apart: Callable[[Sequence[str]], Sequence[Said]]) -
     return map(Entry, edges, edges[1:], *zip(*taken_apart(lines), strict=True))
 
 
-def parse_biography(line: str) -> Said:
+def parse_biography(line: str) -> ParsedBiography:
     """Read a paragraph. Sentences may be missing, but are in order."""
     regular = REGULAR.fullmatch(line)
     if regular is None or line.endswith(" "):
         return _taken_apart(line)
-    label, name, *told = regular.groups()
-    values = {kind: intern(value) for kind, value in zip(KINDS, told, strict=True) if value is not None}
+    label, name, *stated = regular.groups()
+    values = {kind: intern(value) for kind, value in zip(KINDS, stated, strict=True) if value is not None}
     if line.count(name) != len(values):
         return _taken_apart(line)
     return name, *_sorted_out(values), label or ""
 
 
-def _taken_apart(line: str) -> Said:
+def _taken_apart(line: str) -> ParsedBiography:
     """Read a paragraph whose values may contain full stops, or raise an error that explains what is wrong."""
     label, named = LABEL.match(line), NAMED.search(line)
     at, name = label.end() if label else 0, named[0] if named else ""
@@ -166,7 +166,7 @@ def _taken_apart(line: str) -> Said:
     return name, *_sorted_out(values), label[1] if label else ""
 
 
-take_each_apart = LINES.of_each(parse_biography)
+take_each_apart = LINES.cached_map(parse_biography)
 """The same for many paragraphs, most of which were read before."""
 
 
@@ -183,7 +183,7 @@ def _sorted_out(values: dict[str, str]) -> tuple[Mapping[str, str], Mapping[str,
     return {kind: value for kind, value in values.items() if kind not in linked}, linked
 
 
-@PROMPT.of
+@PROMPT.cached
 def parse_question(text: str) -> Sequence[Question]:
     """Return each question or list of questions after the biographies; the last is to be answered."""
     blocks = [ANSWERS.split(block, maxsplit=1) for block in BLOCKS.split(text[text.rfind(END) :])[1:]]
@@ -204,7 +204,7 @@ def _parts(question: str) -> Iterator[str]:
         yield line.removeprefix(f"{number}. ")
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_QUESTIONS)
 def understand(line: str) -> tuple[str, str]:
     """Return the attribute and the name that a question asks for."""
     for attribute, pattern in ASKED:
@@ -218,7 +218,7 @@ STYLED_NAME = re.compile(r"(?=\b([A-Z][a-z]+ [A-Z][a-z]+ [A-Z][a-z]+)\b)")
 DATE = re.compile(r"[1-9]\d? (?:January|February|March|April|May|June|July|August|September|October|November|December) "
                   r"(?:19[5-9]\d|200[01])")  # fmt: skip
 POOLS = {"birthplace": "cities", "hobby": "hobbies", "university": "universities", "major": "majors", "city": "cities"}
-EDGE = 10
+EDGE_CHARACTERS = 10
 """Characters at the start or end of a sentence that select the wordings to compare."""
 OPENING = "name"
 """What the first sentence states if only it contains the name."""
@@ -239,18 +239,18 @@ class Frame:
         return sentence[len(self.before) : len(sentence) - len(self.after)]
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_in(style: str, text: str) -> tuple[Entry, ...]:
     """Return every biography of a prompt in one style, in order."""
     return parse_biographies(text) if style == PLAIN else tuple(entries(text, _take_each_apart(style)))
 
 
 @cache
-def _take_each_apart(style: str) -> Callable[[Sequence[str]], list[Said]]:
-    return LINES.of_each(partial(parse_styled, style))
+def _take_each_apart(style: str) -> Callable[[Sequence[str]], list[ParsedBiography]]:
+    return LINES.cached_map(partial(parse_styled, style))
 
 
-def parse_styled(style: str, line: str) -> Said:
+def parse_styled(style: str, line: str) -> ParsedBiography:
     """Return the name and the attributes of a biography."""
     if not line.endswith("."):
         raise ReadError(f"no biography: {line[:80]!r}")
@@ -280,13 +280,13 @@ def _opened(style: str, sentence: str) -> str:
 def _shared(line: str, sentences: list[str]) -> str:
     """Return the one full name that every sentence of a line contains once."""
     names = [name for name in STYLED_NAME.findall(sentences[0]) if line.count(name) == len(sentences)]
-    names = [name for name in names if all(name in said for said in sentences)]
+    names = [name for name in names if all(name in sentence for sentence in sentences)]
     if len(names) != 1:
         raise ReadError(f"{len(names)} names stand in every sentence of {sentences[0][:80]!r} and those behind it")
     return str(names[0])
 
 
-@LINES.of
+@LINES.cached
 def _stated(style: str, sentence: str) -> tuple[str, str]:
     """Return the attribute and value in a sentence without its name; most such sentences recur, and are cached."""
     found = {
@@ -302,7 +302,7 @@ def _stated(style: str, sentence: str) -> tuple[str, str]:
 def _near(style: str, sentence: str) -> Iterable[Frame]:
     """Return the wordings that begin or end like a sentence."""
     by_start, by_end = _frames(style)
-    return chain(by_start.get(sentence[:EDGE], ()), by_end.get(sentence[-EDGE:], ()))
+    return chain(by_start.get(sentence[:EDGE_CHARACTERS], ()), by_end.get(sentence[-EDGE_CHARACTERS:], ()))
 
 
 def _possible(kind: str, value: str) -> bool:
@@ -318,7 +318,7 @@ def _values(kind: str) -> frozenset[str]:
 def _all_frames(style: str) -> tuple[Frame, ...]:
     """Return the wordings of a style, split at the value."""
     slots = {kind: "{name}" if kind == OPENING else "{value}" for kind in wordings(style)}
-    return tuple(Frame(kind, *said.split(slots[kind])) for kind, told in wordings(style).items() for said in told)
+    return tuple(Frame(kind, *wording.split(slots[kind])) for kind, some in wordings(style).items() for wording in some)
 
 
 @cache
@@ -327,12 +327,12 @@ def _frames(style: str) -> tuple[Mapping[str, list[Frame]], Mapping[str, list[Fr
     by_start: dict[str, list[Frame]] = {}
     by_end: dict[str, list[Frame]] = {}
     for frame in _all_frames(style):
-        if len(frame.before) >= EDGE:
-            by_start.setdefault(frame.before[:EDGE], []).append(frame)
-        elif len(frame.after) >= EDGE:
-            by_end.setdefault(frame.after[-EDGE:], []).append(frame)
+        if len(frame.before) >= EDGE_CHARACTERS:
+            by_start.setdefault(frame.before[:EDGE_CHARACTERS], []).append(frame)
+        elif len(frame.after) >= EDGE_CHARACTERS:
+            by_end.setdefault(frame.after[-EDGE_CHARACTERS:], []).append(frame)
         else:
-            raise ValueError(f"the wording {frame} has fewer than {EDGE} characters on either side")
+            raise ValueError(f"the wording {frame} has fewer than {EDGE_CHARACTERS} characters on either side")
     return by_start, by_end
 
 
@@ -357,8 +357,8 @@ def looked_up(asked: Question, entries: Sequence[Entry]) -> tuple[str, ...]:
             raise ReadError(f"the biography of {entry.name} states no {kind}")
     forms = [accepted(entry.stated[kind], kind) for entry, kind in found]
     marks = [f" [{entry.label}]" if entry.label else "" for entry, _ in found]
-    said = ([one or form[0] for one, form in zip(row, forms, strict=True)] for row in zip_longest(*forms))
-    return tuple("; ".join(map("".join, zip(row, marks, strict=True))) for row in said)
+    rows = ([one or form[0] for one, form in zip(row, forms, strict=True)] for row in zip_longest(*forms))
+    return tuple("; ".join(map("".join, zip(row, marks, strict=True))) for row in rows)
 
 
 def faults(row: Published, entries: Sequence[Entry], answers: Answers = looked_up, *, count: int = 1) -> Iterator[str]:
@@ -404,20 +404,20 @@ def key_faults(row: Published, asked: Question, entries: Sequence[Entry], answer
 
 def question_faults(row: Published, asks: str = "Question: ") -> Iterator[str]:
     """Check that a prompt ends in the row's question."""
-    said = asks.split(":")[0].replace("Question", "Answer")
-    if not row.text.endswith(f"\n{asks}{row.question}\n{said}:"):
+    answer = asks.split(":")[0].replace("Question", "Answer")
+    if not row.text.endswith(f"\n{asks}{row.question}\n{answer}:"):
         yield f"the prompt does not end in the question {row.question[:80]!r}"
 
 
 def whole_faults(entries: Sequence[Entry], kinds: Iterable[str], lacking: str = "") -> Iterator[str]:
     """Check that biographies state or link all `kinds` of facts, of which one may be `lacking`, and no others."""
-    every, told = set(kinds), [(*entry.stated, *entry.linked) for entry in entries]
-    few = {one for one in {*told} if every - {lacking, *one}}
-    many = {one for one in {*told} if {*one} - every}
-    short = [entry for entry, one in zip(entries, told, strict=True) if one in few]
+    every, stated = set(kinds), [(*entry.stated, *entry.linked) for entry in entries]
+    few = {one for one in {*stated} if every - {lacking, *one}}
+    many = {one for one in {*stated} if {*one} - every}
+    short = [entry for entry, one in zip(entries, stated, strict=True) if one in few]
     if short:
         yield f"{len(short)} biographies state fewer than {len(every - {lacking})} attributes, {short[0].name}'s first"
-    strange = [entry for entry, one in zip(entries, told, strict=True) if one in many]
+    strange = [entry for entry, one in zip(entries, stated, strict=True) if one in many]
     if strange:
         yield f"{len(strange)} biographies tell what they should not, {strange[0].name}'s first"
 
@@ -439,10 +439,10 @@ def share_faults(stratum: Stratum, stating: Iterable[bool]) -> Iterator[str]:
 
     `stating` has a value for each filler biography. Strictly between 0 and 1, one biography more or less is allowed.
     """
-    told, wanted = list(stating), density(stratum)
-    slack = 3 * sqrt(wanted * (1 - wanted) * len(told)) + (0 < wanted < 1)
-    if abs(sum(told) - wanted * len(told)) > slack:
-        yield f"{sum(told)} of {len(told)} other people state what is asked: a share of {wanted} was promised"
+    stated, wanted = list(stating), density(stratum)
+    slack = 3 * sqrt(wanted * (1 - wanted) * len(stated)) + (0 < wanted < 1)
+    if abs(sum(stated) - wanted * len(stated)) > slack:
+        yield f"{sum(stated)} of {len(stated)} other people state what is asked: a share of {wanted} was promised"
 
 
 def label_faults(labels: Sequence[str], *, running: bool) -> Iterator[str]:

@@ -71,8 +71,8 @@ class Standard(Biographies):
             "shown": shown,
             "namesakes": base.drawn(row_streams, [asked], self.namesakes_of(stratum))[0],
         }
-        said = (self.style.told(row_streams, stratum.tier, asked),)
-        return Sample("", stratum, index, latent, said, question(person, attribute), Key.accepting(*forms))
+        lines = (self.style.biography(row_streams, stratum.tier, asked),)
+        return Sample("", stratum, index, latent, lines, question(person, attribute), Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked person at the wanted depth among the others, and people of demonstrations at random."""
@@ -81,11 +81,11 @@ class Standard(Biographies):
         places, asked = row_streams.of("shown depth"), latent["asked"]
         placed = [Placed.line(sample.relevant[0], "relevant", depth)]
         placed += [
-            Placed.line(self.style.told(row_streams, stratum.tier, one), "demo", places.random())
+            Placed.line(self.style.biography(row_streams, stratum.tier, one), "demo", places.random())
             for one in latent["shown"]
         ]
         placed += scattered(
-            row_streams, (self.style.told(row_streams, stratum.tier, one) for one in latent["namesakes"])
+            row_streams, (self.style.biography(row_streams, stratum.tier, one) for one in latent["namesakes"])
         )
         taken = {latent["person"], *latent["shown"], *base.near([latent["person"]])}
         shown = [everybody[one] for one in latent["shown"]]
@@ -145,9 +145,9 @@ class Multi(Biographies):
             asked_people(stratum_streams, stratum, index, count),
             _attributes(stratum, index, stratum_streams),
         )
-        told = shown_people(row_streams, stratum.tier, asked, shots * count)
+        others = shown_people(row_streams, stratum.tier, asked, shots * count)
         shown = [
-            list(zip(told[start : start + count], _shuffled(row_streams, start, attributes), strict=True))
+            list(zip(others[start : start + count], _shuffled(row_streams, start, attributes), strict=True))
             for start in range(0, shots * count, count)
         ]
         pairs = list(zip(asked, attributes, strict=True))
@@ -158,9 +158,9 @@ class Multi(Biographies):
             "shown": [[list(pair) for pair in example] for example in shown],
             "namesakes": flat(base.drawn(row_streams, asked, self.namesakes_of(stratum))),
         }
-        said = tuple(STYLES[PLAIN].told(row_streams, stratum.tier, one) for one in asked)
+        lines = tuple(STYLES[PLAIN].biography(row_streams, stratum.tier, one) for one in asked)
         forms = joined([accepted(everybody[one].value(attribute), attribute) for one, attribute in pairs])
-        return Sample("", stratum, index, latent, said, _questions(row_streams, stratum, pairs), Key.accepting(*forms))
+        return Sample("", stratum, index, latent, lines, _questions(row_streams, stratum, pairs), Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked people into sections of the text in random order, and people of demonstrations at random."""
@@ -168,14 +168,14 @@ class Multi(Biographies):
         order = list(sample.relevant)
         row_streams.of("order").shuffle(order)
         wanted = depths(stratum, sample.index, stratum_streams, stratum.complexity)
-        placed = [Placed.line(said, "relevant", depth) for said, depth in zip(order, wanted, strict=True)]
+        placed = [Placed.line(line, "relevant", depth) for line, depth in zip(order, wanted, strict=True)]
         places = row_streams.of("shown depth")
         for example in latent["shown"]:
             for place, (one, _) in enumerate(example):
-                said = STYLES[PLAIN].told(row_streams, stratum.tier, one)
-                placed.append(Placed(unit(said, "filler" if place else "demo"), places.random()))
+                line = STYLES[PLAIN].biography(row_streams, stratum.tier, one)
+                placed.append(Placed(unit(line, "filler" if place else "demo"), places.random()))
         placed += scattered(
-            row_streams, (STYLES[PLAIN].told(row_streams, stratum.tier, one) for one in latent["namesakes"])
+            row_streams, (STYLES[PLAIN].biography(row_streams, stratum.tier, one) for one in latent["namesakes"])
         )
         taken = {*latent["people"], *(one for example in latent["shown"] for one, _ in example)}
         taken |= base.near(latent["people"])

@@ -34,23 +34,23 @@ class Style:
             source += f":{wordings.WORDING_WORLD}:{wordings.wording_digest(self.name)}"
         return PoolSpec(pool_name(stratum, self.pool), 1, stratum.tier, source, make_people)
 
-    def told(self, streams: Streams, tier: str, number: int, without: str = "") -> str:
+    def biography(self, streams: Streams, tier: str, number: int, without: str = "") -> str:
         """Return the biography, a paragraph, of person `number` of a tier; one attribute may be left out."""
         return self.teller(streams, tier)(number, without)
 
     def teller(self, streams: Streams, tier: str) -> Callable[[int, str], str]:
-        """Return a faster `told` for many people: it takes the number of a person and the attribute left out, or ""."""
+        """Return a faster `biography` for many people: it takes a number and the attribute left out, or ""."""
         everybody = people(streams, tier)
         if self.name == PLAIN:
             return lambda number, without: text.biography(everybody[number], without)
         chosen = wordings.chooser(streams, tier, self.name)
 
-        def told(number: int, without: str) -> str:
-            person, said = everybody[number], chosen(number)
-            said.pop(without, None)
-            return " ".join(map(_fillable, said, said.values())).format(person, name=person.name) + "\n"
+        def write(number: int, without: str) -> str:
+            person, sentences = everybody[number], chosen(number)
+            sentences.pop(without, None)
+            return " ".join(map(_fillable, sentences, sentences.values())).format(person, name=person.name) + "\n"
 
-        return told
+        return write
 
 
 PLAIN = "standard"
@@ -67,10 +67,10 @@ STYLES = {
 def make_people(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
     """Render the biography of every person of a tier, in the style that the pool is named after."""
     style = STYLES[spec.name.split("-")[1]]
-    everybody, told = people(streams, spec.tier), style.teller(streams, spec.tier)
+    everybody, biography = people(streams, spec.tier), style.teller(streams, spec.tier)
 
     def render(number: int, without: str) -> Unit:
-        return unit(told(number, without), facts=text.facts(everybody[number], without))
+        return unit(biography(number, without), facts=text.facts(everybody[number], without))
 
     return units_of(spec, len(everybody), ATTRIBUTES, render)
 

@@ -71,7 +71,7 @@ def biography(person: Person, without: str = "") -> str:
 @cache
 def _paragraph(without: str) -> str:
     """Return the paragraph as a template."""
-    return " ".join(fillable(kind, said) for kind, said in SENTENCES.items() if kind != without) + "\n"
+    return " ".join(fillable(kind, sentence) for kind, sentence in SENTENCES.items() if kind != without) + "\n"
 
 
 def fillable(kind: str, sentence: str) -> str:

@@ -26,12 +26,12 @@ from pipeline.tasks.bio.ages import (
     Ages,
     aged,
     anybody,
+    biographies_of,
     faults,
     framed,
     placed,
     reasoned,
     taken,
-    told,
     understood,
 )
 from pipeline.tasks.bio.base import asked_people, dealt_kinds, kind_of
@@ -52,15 +52,15 @@ from pipeline.worlds.people import (
 
 ONE, ANY = "one", "any"
 """The values of the knob `pairs`: how many pairs fit."""
-FEWEST, MOST = 8, 35
+SMALLEST_DIFFERENCE, LARGEST_DIFFERENCE = 8, 35
 """The range of differences to ask for, in years."""
-COMMON = 6
+FEWEST_COMMON_AGES = 6
 """The fewest of the 16 recurring ages that are common; 60 of 100 people have one of them."""
-FULL = 0.6
+FULL_CHAIN_SHARE = 0.6
 """How often an odd chain gives as many ages as it can."""
-DECOYS = 30
-TAKEN, TOKENS_PER_DECOY = 1536, 208
-"""One decoy per `TOKENS_PER_DECOY` tokens beyond the first `TAKEN`: all decoys from 8,192 tokens on."""
+MOST_DECOYS = 30
+TOKENS_TAKEN, TOKENS_PER_DECOY = 1536, 208
+"""One decoy per `TOKENS_PER_DECOY` tokens beyond the first `TOKENS_TAKEN`: all decoys from 8,192 tokens on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def decoys_of(stratum: Stratum) -> int:
     """
     if not density(stratum) or stratum.knob("pairs", ONE) != ONE:
         return 0
-    return max(0, min(DECOYS, (stratum.length - TAKEN) // TOKENS_PER_DECOY))
+    return max(0, min(MOST_DECOYS, (stratum.length - TOKENS_TAKEN) // TOKENS_PER_DECOY))
 
 
 def draw(rng: Random, years: int, recurring: Sequence[int]) -> AgeSets:
@@ -88,11 +88,13 @@ def draw(rng: Random, years: int, recurring: Sequence[int]) -> AgeSets:
         younger = rng.randint(YOUNGEST, WIDEST - years)
         pair = (younger, younger + years)
         rest = [age for chain in _chains(pair, years) for age in _thinned(rng, chain)]
-        common = [age for age in recurring if age in rest][: len(rest) - DECOYS]
-        gaps = {abs(one - other) for one, other in combinations(common, 2)} & set(range(FEWEST, MOST + 1))
-        if len(common) >= COMMON and len(gaps) >= COMMON:
+        common = [age for age in recurring if age in rest][: len(rest) - MOST_DECOYS]
+        gaps = {abs(one - other) for one, other in combinations(common, 2)} & set(
+            range(SMALLEST_DIFFERENCE, LARGEST_DIFFERENCE + 1)
+        )
+        if len(common) >= FEWEST_COMMON_AGES and len(gaps) >= FEWEST_COMMON_AGES:
             single = [age for age in rng.sample(rest, len(rest)) if age not in common]
-            return AgeSets(pair, tuple(single[:DECOYS]), tuple(sorted(common)))
+            return AgeSets(pair, tuple(single[:MOST_DECOYS]), tuple(sorted(common)))
 
 
 def _chains(pair: tuple[int, int], years: int) -> Iterator[list[int]]:
@@ -115,7 +117,7 @@ def _thinned(rng: Random, chain: Sequence[int]) -> list[int]:
     It takes even places up to a turn and odd ones after it. An odd chain would otherwise have only one choice.
     """
     odd = len(chain) % 2
-    turn = len(chain) if odd and rng.random() < FULL else 2 * rng.randint(0, len(chain) // 2)
+    turn = len(chain) if odd and rng.random() < FULL_CHAIN_SHARE else 2 * rng.randint(0, len(chain) // 2)
     return [age for place, age in enumerate(chain) if place % 2 == (place >= turn)]
 
 
@@ -155,7 +157,7 @@ class _Formed:
 
 POOL, FORMS = "people-few-ages", 2
 """The pool contains everybody with each of two ages, then, if it is sparse, everybody without one."""
-DIFFERENCES = range(FEWEST, MOST + 1)
+DIFFERENCES = range(SMALLEST_DIFFERENCE, LARGEST_DIFFERENCE + 1)
 QUESTION = "Name two people in these biographies whose ages differ by exactly {years} years."
 INSTRUCTION = (
     'You may reason step by step first. End with a line that says "Final answer:" and the full names of both people, '
@@ -209,10 +211,12 @@ class Twodiff(Ages):
             "common": list(ages.common),
         }
         everybody = people(row_streams, stratum.tier)
-        said = [*standing, *(one for cast in shown for one in cast)]
+        aged = [*standing, *(one for cast in shown for one in cast)]
         forms = accepted(everybody[pair[0]].name, everybody[pair[1]].name)
         asked = QUESTION.format(years=years)
-        return Sample("", stratum, index, latent, told(row_streams, stratum.tier, said), asked, Key.accepting(*forms))
+        return Sample(
+            "", stratum, index, latent, biographies_of(row_streams, stratum.tier, aged), asked, Key.accepting(*forms)
+        )
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the pair at the wanted depths among people of common ages, and all other placed people at random."""
@@ -284,7 +288,7 @@ def _shown(row_streams: Streams, crowd: Sequence[int], common: Sequence[int], ye
     for at in range(0, len(crowd), 2):
         while True:
             one, other = rng.sample(common, 2)
-            if FEWEST <= abs(one - other) <= MOST and abs(one - other) not in used:
+            if SMALLEST_DIFFERENCE <= abs(one - other) <= LARGEST_DIFFERENCE and abs(one - other) not in used:
                 break
         used.add(abs(one - other))
         yield [[crowd[at], one], [crowd[at + 1], other]]

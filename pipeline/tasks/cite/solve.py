@@ -17,7 +17,7 @@ from pipeline.metrics import cited
 from pipeline.tasks.base import Published
 from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, read
 from pipeline.tasks.documents.solve import question as asked_in
-from pipeline.tasks.solving import ReadError, stands
+from pipeline.tasks.solving import ReadError, contains_words
 from pipeline.worlds.gazetteer import forms
 from pipeline.worlds.gazetteer.questions import LAST, OPENINGS, clauses, lists
 from pipeline.worlds.wording import parse, pattern, reader
@@ -25,7 +25,7 @@ from pipeline.worlds.wording import parse, pattern, reader
 PRONOUNS = {"it": "(?:it|he|she)", "him": "(?:it|him|her)", "its": "(?:its|his|her)"}
 NAMED = {"it": "(?P<name>.+)", "him": "(?P<name>.+)", "its": "(?P<name>.+)'s?"}
 """What fills the slots of a clause; the first slot of the first clause has a name."""
-KEPT = 256
+CACHED_READINGS = 256
 """Questions and clauses whose readings are cached, as a row's own are read again and again."""
 Place = tuple[str, str]
 """A form and one of its relations."""
@@ -73,7 +73,7 @@ def known(found: Sequence[Entry], question: str) -> list[Fact]:
     return stated
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_READINGS)
 def listed_in(question: str) -> list[tuple[Place, str]]:
     """Return the place and the value that a question for a list means, in every reading; none for other questions."""
     return [(place, plain(match["value"])) for place, one in _lists() if (match := one.fullmatch(question))]
@@ -95,8 +95,8 @@ def _things(found: Sequence[Entry], meant: Sequence[tuple[Place, str]]) -> list[
 def subject(found: Sequence[Entry], question: str) -> tuple[str, list[list[Place]]]:
     """Return the name that a question is about, and the places that each clause may mean."""
     kinds = {one.name: one.form.kind for one in found}
-    for said in _openings(question):
-        *most, last = said.split(LAST)
+    for phrase in _openings(question):
+        *most, last = phrase.split(LAST)
         if len(most) > 1:
             continue
         first, *rest = [*most[0].split(", "), last] if most else [last]
@@ -109,10 +109,10 @@ def subject(found: Sequence[Entry], question: str) -> tuple[str, list[list[Place
     raise ReadError(f"no question: {question!r}")
 
 
-@lru_cache(maxsize=KEPT)
-def _named(said: str) -> list[tuple[Place, str]]:
+@lru_cache(maxsize=CACHED_READINGS)
+def _named(clause: str) -> list[tuple[Place, str]]:
     """Return the place and the name in a clause, in every reading."""
-    return [(place, plain(match["name"])) for place, one in _clauses(named=True) if (match := one.fullmatch(said))]
+    return [(place, plain(match["name"])) for place, one in _clauses(named=True) if (match := one.fullmatch(clause))]
 
 
 def _openings(question: str) -> Iterator[str]:
@@ -123,14 +123,14 @@ def _openings(question: str) -> Iterator[str]:
             yield question[len(head) : -len(end)]
 
 
-@lru_cache(maxsize=KEPT)
-def _places(said: str, kind: str, named: str = "") -> list[Place]:
+@lru_cache(maxsize=CACHED_READINGS)
+def _places(clause: str, kind: str, named: str = "") -> list[Place]:
     """Return the places that a clause about a thing of a kind may mean."""
     return [
         place
         for place, pattern in _clauses(named=bool(named))
         if forms()[place[0]].kind == kind
-        and (match := pattern.fullmatch(said))
+        and (match := pattern.fullmatch(clause))
         and (not named or plain(match["name"]) == named)
     ]
 
@@ -152,19 +152,19 @@ def _states(one: Entry, place: Place) -> bool:
 @cache
 def _clauses(*, named: bool) -> list[tuple[Place, re.Pattern[str]]]:
     """Return every clause as a pattern, with or without a name in its first slot."""
-    return [(place, re.compile(_filled(said, named=named))) for place, some in clauses().items() for said in some]
+    return [(place, re.compile(_filled(wording, named=named))) for place, some in clauses().items() for wording in some]
 
 
-def _filled(said: str, *, named: bool) -> str:
+def _filled(wording: str, *, named: bool) -> str:
     """Return a clause as a pattern."""
     tables = chain([NAMED] if named else [], repeat(PRONOUNS))
-    return pattern(parse(said), lambda slot: next(tables)[slot.name])
+    return pattern(parse(wording), lambda slot: next(tables)[slot.name])
 
 
 @cache
 def _lists() -> list[tuple[Place, re.Pattern[str]]]:
     """Return every question for a list as a pattern."""
-    return [(place, reader(said)) for place, some in lists().items() for said in some]
+    return [(place, reader(wording)) for place, some in lists().items() for wording in some]
 
 
 MENTIONS = 2
@@ -277,7 +277,7 @@ def _near_faults(one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry], li
     if one.name in names:
         if stated:
             yield f"the decoy {one.id} states what is asked"
-    elif listed and not any(stands(value, one.text) for value in listed):
+    elif listed and not any(contains_words(value, one.text) for value in listed):
         yield f"the decoy {one.name!r} does not name {listed[0]!r}"
     elif not listed and sum(one.text.count(name) for name in names) < MENTIONS:
         yield f"the decoy {one.name!r} does not name twice what is asked about"
@@ -290,7 +290,7 @@ def _elsewhere_faults(found: Sequence[Entry], wanted: Sequence[Fact]) -> Iterato
     for fact in wanted:
         own = {id(one) for one in fact.documents}
         others = [one.text for one in found if id(one) not in own]
-        if not any(fact.value in one for one in others) and not any(stands(fact.value, one) for one in others):
+        if not any(fact.value in one for one in others) and not any(contains_words(fact.value, one) for one in others):
             yield f"{fact.value!r} stands in no other document"
 
 
@@ -312,10 +312,10 @@ def _example_faults(row: Published, keyed: Keyed, values: Set[str]) -> Iterator[
         if row.stratum.subtask != FACETS:
             right = reply == keyed({fact.value: fact.ids for fact in wanted})[0]
         else:
-            *said, end = CITED.split(reply)
-            told = zip(wanted, said[::2], said[1::2], strict=True)
+            *parts, end = CITED.split(reply)
+            statements = zip(wanted, parts[::2], parts[1::2], strict=True)
             right = end == "." and all(
-                plain(fact.value).lower() in each.lower() and number in fact.ids for fact, each, number in told
+                plain(fact.value).lower() in each.lower() and number in fact.ids for fact, each, number in statements
             )
         if not right:
             yield f"the demonstration {asked!r} is wrong"

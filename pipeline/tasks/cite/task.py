@@ -22,9 +22,9 @@ from pipeline.worlds.gazetteer.questions import Place, Question, clauses, listed
 
 DECOYS = (4, 0, 16)
 KNOBS: dict[str, tuple[Any, ...]] = {"decoys": DECOYS, "negatives": haystack.NEGATIVES}
-SHOWN = 5
+DOCUMENTS_SHOWN = 5
 """Documents in a demonstration."""
-FRESH = 64
+FRESH_IDS = 64
 """Ids drawn for a row, more than its own documents ever need."""
 
 
@@ -125,7 +125,7 @@ class Cite(Task):
     @staticmethod
     def _numbers(row_streams: Streams, stratum: Stratum) -> list[str]:
         """Return ids for a row's own documents: relevant ones, decoys, and those of demonstrations."""
-        return fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), FRESH)
+        return fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), FRESH_IDS)
 
     def search_stats(self, row_streams: Streams, stratum: Stratum, drawn: Drawn) -> dict[str, Any]:
         """Return whether a search's first hit is relevant, and how many passages score at least a quarter as much."""
@@ -146,7 +146,7 @@ class Cite(Task):
         drawn = self.drawn(world, stratum, sample.index, row_streams, stratum_streams)
         numbers = iter(self._numbers(row_streams, stratum)[len(sample.relevant) :])
         depths = zip(sample.latent["depths"], sample.relevant, strict=True)
-        placed = [Placed.line(said, "relevant", depth) for depth, said in depths]
+        placed = [Placed.line(line, "relevant", depth) for depth, line in depths]
         placed += [
             Placed.line(text.numbered(one, number), "decoy", rng.random())
             for one, number in zip(drawn.near, numbers, strict=False)
@@ -227,7 +227,7 @@ def _head(shown: Sequence[Example]) -> Iterator[Piece]:
     yield Piece(text.START, "instruction")
 
 
-IN_EXAMPLES = 2
+FACTS_IN_EXAMPLES = 2
 """Facts in a demonstration."""
 
 
@@ -267,7 +267,7 @@ class Facets(Cite):
 
     def example(self, world: Gazetteer, rng: Random, numbers: Iterator[str], known: Sequence[str]) -> Example:
         """Draw a demonstration: two facts about another invented thing, in the words of its documents."""
-        asked = text.ask(world, rng, rng.choice(self.places), IN_EXAMPLES)
+        asked = text.ask(world, rng, rng.choice(self.places), FACTS_IN_EXAMPLES)
         writer = Writer(rng, world.cast, settled=True, out=asked.thing.facts.values())
         wordings = [
             plainest(rng, forms()[form], relation, by_name=at == 0) for at, (form, relation) in enumerate(asked.places)
@@ -277,14 +277,14 @@ class Facets(Cite):
             for (form, relation), wording in zip(asked.places, wordings, strict=True)
         ]
         own = [(one, next(numbers)) for one in golds]
-        said = [
+        sentences = [
             stating_sentence(rng, asked.thing, forms()[form], relation, wording, by_name=at == 0)
             for at, ((form, relation), wording) in enumerate(zip(asked.places, wordings, strict=True))
         ]
         answer = " ".join(
-            f"{one.removesuffix('.')} {text.label(number)}." for one, (_, number) in zip(said, own, strict=True)
+            f"{one.removesuffix('.')} {text.label(number)}." for one, (_, number) in zip(sentences, own, strict=True)
         )
-        others = self.others(world, rng, known, SHOWN - len(own))
+        others = self.others(world, rng, known, DOCUMENTS_SHOWN - len(own))
         return self.example_of(rng, asked.question, own, others, answer, asked.values)
 
 
@@ -339,8 +339,8 @@ class Listing(Cite):
         own = [(one, next(numbers)) for one in golds]
         facts = {passage.thing.name: [number] for passage, number in own}
         ((relation, value),) = asked.conditions
-        others = self.others(world, rng, known, 2 * SHOWN)
-        others = [one for one in others if one[1].facts.get(relation) != value][: SHOWN - len(own)]
+        others = self.others(world, rng, known, 2 * DOCUMENTS_SHOWN)
+        others = [one for one in others if one[1].facts.get(relation) != value][: DOCUMENTS_SHOWN - len(own)]
         return self.example_of(rng, asked.question, own, others, self.keyed(facts)[0], facts)
 
 

@@ -71,11 +71,11 @@ def _worded(facts: Mapping[str, Sequence[str]], between: str, end: str) -> tuple
     return tuple(f"{answer}{end}" for answer in answers)
 
 
-MORE = (4, 5)
+MORE_FACTS = (4, 5)
 """How many facts a document about the thing states besides the leading one, if it has that many."""
 OWN_DECOYS = 4
 """The most decoys about the thing itself."""
-NEAR = 12
+MOST_YEARS_APART = 12
 """The most years between the beginnings of a thing and a decoy; it is raised until something fits."""
 MENTIONS = 2
 """How often a decoy about another thing names the one asked about."""
@@ -161,8 +161,8 @@ def in_words(rng: Random, thing: Thing, places: Sequence[Place]) -> str:
     pronouns = pronouns_of(thing)
     first = rng.choice(by_name(places[0]) or clauses()[places[0]])
     rest = [rng.choice([one for one in clauses()[place] if not OF_PRONOUN.search(one)]) for place in places[1:]]
-    said = [_clause(first, thing.name, pronouns), *(_clause(one, "", pronouns) for one in rest)]
-    return rng.choice(OPENINGS).format(clauses=LAST.join([", ".join(said[:-1]), said[-1]]) if rest else said[0])
+    worded = [_clause(first, thing.name, pronouns), *(_clause(one, "", pronouns) for one in rest)]
+    return rng.choice(OPENINGS).format(clauses=LAST.join([", ".join(worded[:-1]), worded[-1]]) if rest else worded[0])
 
 
 def by_name(place: Place) -> list[str]:
@@ -170,7 +170,7 @@ def by_name(place: Place) -> list[str]:
     return [one for one in clauses()[place] if slots(one)[0] != "its"]
 
 
-def _clause(said: str, name: str, pronouns: Mapping[str, str]) -> str:
+def _clause(wording: str, name: str, pronouns: Mapping[str, str]) -> str:
     """Return a clause with a name, if given, in its first slot, and pronouns in the others."""
     own = "'" if name.endswith("s") else "'s"
     first = iter([name] if name else [])
@@ -179,15 +179,15 @@ def _clause(said: str, name: str, pronouns: Mapping[str, str]) -> str:
         named = next(first, "")
         return named + own * (slot.name == "its") if named else pronouns[slot.name]
 
-    return write(parse(said), fill)
+    return write(parse(wording), fill)
 
 
 def part(rng: Random, thing: Thing, form: str, stated: Sequence[str], but: Sequence[Place]) -> Thing:
     """Return a thing with few facts: the leading one, what is to be `stated`, and some others outside of `but`."""
     known, (lead, *others) = thing.stated[form], forms()[form].relations
     rest = [one.name for one in others if (form, one.name) not in but and one.name not in stated]
-    told = {lead.name, *stated, *rng.sample(rest, min(len(rest), rng.choice(MORE) - len(stated)))}
-    facts = {one.name: known[one.name] for one in (lead, *others) if one.name in told}
+    names = {lead.name, *stated, *rng.sample(rest, min(len(rest), rng.choice(MORE_FACTS) - len(stated)))}
+    facts = {one.name: known[one.name] for one in (lead, *others) if one.name in names}
     return Thing(thing.kind, thing.name, thing.era, {form: facts})
 
 
@@ -198,15 +198,15 @@ def golds(writer: Writer, rng: Random, asked: Query) -> tuple[list[Passage], lis
     are needed. Each also mentions its fact's relation with a value that does not apply.
     """
     facts = range(len(asked.places))
-    told = [*facts, *rng.sample(facts, len(facts) // 2)]
+    stated = [*facts, *rng.sample(facts, len(facts) // 2)]
     passages = []
-    for fact in told:
+    for fact in stated:
         form, relation = asked.places[fact]
         own = forms()[form]
-        said, asides = masked(rng, own, own.relation(relation), asked.question, ASIDES)
+        wording, asides = masked(rng, own, own.relation(relation), asked.question, ASIDES)
         told_of, wanted = part(rng, asked.thing, form, [relation], asked.places), [(one, "") for one in asides]
-        passages.append(writer.write(told_of, form, wanted, {relation: said}))
-    return passages, told
+        passages.append(writer.write(told_of, form, wanted, {relation: wording}))
+    return passages, stated
 
 
 def _beside(rng: Random, form: str, asked: Query) -> list[tuple[str, str]]:
@@ -232,8 +232,8 @@ def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: Query, wan
             names.append(other.name)
             writer = Writer(rng, world.cast, settled=True, out=other.facts.values())
         form, relation = asked.places[number % len(asked.places)]
-        told = part(rng, other, form, [relation], asked.places)
-        yield writer.write(told, form, [("other", asked.thing.name)] * MENTIONS + [(ASIDE + relation, "")])
+        thing = part(rng, other, form, [relation], asked.places)
+        yield writer.write(thing, form, [("other", asked.thing.name)] * MENTIONS + [(ASIDE + relation, "")])
 
 
 def years_near(thing: Thing, most: int) -> tuple[int, int]:
@@ -245,7 +245,7 @@ def years_near(thing: Thing, most: int) -> tuple[int, int]:
 
 def _other(world: Gazetteer, rng: Random, asked: Query, taken: Sequence[str]) -> Thing:
     """Invent another thing of the same kind and time, with another value for each asked fact."""
-    for turn in count(NEAR):
+    for turn in count(MOST_YEARS_APART):
         years = years_near(asked.thing, turn)
         other = whole(world, rng, asked.thing.kind, taken, years)
         if not any(other.stated[form][name] == asked.thing.stated[form][name] for form, name in asked.places):

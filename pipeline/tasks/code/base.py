@@ -45,7 +45,7 @@ from pipeline.worlds.forge import (
     source_digest,
 )
 
-ROWS = 1024
+CACHED_ROWS = 1024
 """Rows whose texts are cached, as a shard is sampled, packed and proven in turn."""
 SPARES = 32
 
@@ -185,7 +185,7 @@ class FilesTask(CodeTask):
         return solve.faults(row, self.solved)
 
 
-@lru_cache(maxsize=ROWS)
+@lru_cache(maxsize=CACHED_ROWS)
 def plan_row(task: CodeTask, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Drawn:
     """Return what a row asks and what is written for it; cached for the rows of a shard."""
     return task.drawn(Dealer(stratum, index, row_streams, stratum_streams))

@@ -28,13 +28,13 @@ from pipeline.worlds.forge import (
     started,
 )
 
-SAME = 3
+FUNCTIONS_PER_NAME = 3
 """Functions of each name, each in a package of its own."""
-SHOWN = 0.35
+RE_EXPORTED_SHARE = 0.35
 """The share of packages that re-export the function."""
-GIVEN = range(3, 60)
-SMALLEST, LARGEST = 2, 600
-TRIED = 243
+ARGUMENTS = range(3, 60)
+SMALLEST_VALUE, LARGEST_VALUE = 2, 600
+COMBINATIONS_TRIED = 243
 """The most combinations of functions with the right names to try."""
 
 
@@ -47,7 +47,7 @@ class Link:
 
     module: Module
     name: str
-    given_out: bool
+    re_exported: bool
     value: IntFunction = abs
     calls: list[Link] = field(default_factory=list)
 
@@ -69,7 +69,7 @@ class Call(FilesTask):
         """Draw functions that call one another, and two others with the name of each."""
         rng = dealer.rng("functions")
         while True:
-            levels, number = chain(rng, dealer.stratum.complexity), rng.choice(GIVEN)
+            levels, number = chain(rng, dealer.stratum.complexity), rng.choice(ARGUMENTS)
             own = [*_path(levels)]
             if is_sound(levels, own, number):
                 break
@@ -102,10 +102,10 @@ def chain(rng: Random, size: int) -> list[list[Link]]:
         _, namer = packages.new()
         name = namer.function()
         level = list[Link]()
-        for number in range(SAME):
+        for number in range(FUNCTIONS_PER_NAME):
             module = started(*packages.new(namer.domain))
-            below = levels[0][0 if not number else rng.randrange(SAME)] if levels else None
-            link = Link(module, name, rng.random() < SHOWN)
+            below = levels[0][0 if not number else rng.randrange(FUNCTIONS_PER_NAME)] if levels else None
+            link = Link(module, name, rng.random() < RE_EXPORTED_SHARE)
             among_others(module, partial(_write, link, below), most=1)
             finish(module)
             level.append(link)
@@ -117,7 +117,7 @@ def _write(link: Link, below: Link | None) -> None:
     called = None
     if below:
         link.calls.append(below)
-        source = "__init__" if below.given_out else below.module.name
+        source = "__init__" if below.re_exported else below.module.name
         spelled = import_one(link.module, source, below.name, below.module.package)
         called = Called(spelled, lambda one: link.calls[0].value(one))
     link.value = scalar_function(link.module, link.name, called)
@@ -135,7 +135,7 @@ def is_sound(levels: Sequence[Sequence[Link]], own: Sequence[Link], number: int)
     """Return whether numbers stay small, and no other function with a name on the path leads to the same value."""
     at = number
     for link in reversed(own):
-        if not SMALLEST <= abs(link.value(at)) <= LARGEST:
+        if not SMALLEST_VALUE <= abs(link.value(at)) <= LARGEST_VALUE:
             return False
     right = own[0].value(number)
     if any(link.value(number) == right for link in levels[0][1:]):
@@ -155,8 +155,12 @@ def is_sound(levels: Sequence[Sequence[Link]], own: Sequence[Link], number: int)
 def by_name_alone(rng: Random, levels: Sequence[Sequence[Link]], own: Sequence[Link], number: int) -> float:
     """Return how often the value is right if every function is drawn at random from those with its name."""
     right, hits = own[0].value(number), 0
-    every = [*product(range(SAME), repeat=len(levels))] if SAME ** len(levels) <= TRIED else None
-    tried = every or [tuple(rng.choices(range(SAME), k=len(levels))) for _ in range(TRIED)]
+    every = (
+        [*product(range(FUNCTIONS_PER_NAME), repeat=len(levels))]
+        if FUNCTIONS_PER_NAME ** len(levels) <= COMBINATIONS_TRIED
+        else None
+    )
+    tried = every or [tuple(rng.choices(range(FUNCTIONS_PER_NAME), k=len(levels))) for _ in range(COMBINATIONS_TRIED)]
     for choice in tried:
         links = [level[at] for level, at in zip(levels, choice, strict=True)]
         held = [(link, link.calls[0]) for link in links if link.calls]
@@ -172,6 +176,6 @@ def written(link: Link, own: Sequence[Link]) -> Iterator[Written]:
     """Yield the file of a function, and the package's own file if it re-exports the function."""
     role: Role = "relevant" if link in own else "decoy"
     yield Written(link.module.text, role)
-    if link.given_out:
+    if link.re_exported:
         needed = role == "relevant" and link is not own[0]
         yield Written(initial_of(link.module, [link.name]), "relevant" if needed else "decoy")

@@ -29,21 +29,21 @@ from pipeline.worlds.forge import (
     words,
 )
 
-SAME, NO_ROOT = 3, -1
+FUNCTIONS_PER_NAME, NO_ROOT = 3, -1
 """Functions of one name, each in a package of its own."""
-SHOWN = 0.35
+RE_EXPORTED_SHARE = 0.35
 """The share of packages that re-export the function."""
 WITHIN = (1, 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A function that others call, also through its package if `given_out`; `root` is the target that it leads to."""
+    """A function that others call, also through its package if `re_exported`; `root` is the target that it leads to."""
 
     module: Module
     name: str
     root: int
-    given_out: bool = False
+    re_exported: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,9 @@ class Callers(FilesTask):
         sibling, *_ = [Target(one.module, sibling_of(one.module), NO_ROOT) for one in targets]
         name, further = targets[0].name, size // 2 if within > 1 else 0
         callers = call_all(packages, targets * (size - further))
-        callers += call_all(packages, [one for root in range(SAME) for one in of_root(rng, callers, root, further)])
+        callers += call_all(
+            packages, [one for root in range(FUNCTIONS_PER_NAME) for one in of_root(rng, callers, root, further)]
+        )
         callers += call_all(packages, [sibling] * (size // 2 + 1))
         mentions = [mention(packages, name) for _ in range(size // 2 + 1)]
         own = [one for one in callers if one.root == 0]
@@ -88,7 +90,7 @@ class Callers(FilesTask):
             }.values()
         ]
         for target in targets:
-            if target.given_out:
+            if target.re_exported:
                 used = target is targets[0] and any(one.by_package for one in own)
                 files.append(Written(initial_of(target.module, [name]), "relevant" if used else "decoy"))
         key = sorted(one.name for one in own)
@@ -123,10 +125,10 @@ def same_named(packages: Packages) -> list[Target]:
     """Write functions of one name, each in a package of its own; the first is the one asked about."""
     _, namer = packages.new()
     name, found = namer.function(), list[Target]()
-    for root in range(SAME):
+    for root in range(FUNCTIONS_PER_NAME):
         module = started(*packages.new(namer.domain))
         among_others(module, partial(scalar_function, module, name), most=1)
-        found.append(Target(module, name, root, packages.rng.random() < SHOWN))
+        found.append(Target(module, name, root, packages.rng.random() < RE_EXPORTED_SHARE))
     return found
 
 
@@ -152,7 +154,7 @@ def call_all(packages: Packages, targets: Sequence[Target]) -> list[Caller]:
         known: dict[int, tuple[str, bool]] = {}
         for target in some:
             if id(target) not in known:
-                by_package = target.given_out and rng.random() < 0.5
+                by_package = target.re_exported and rng.random() < 0.5
                 source = "__init__" if by_package else target.module.name
                 known[id(target)] = import_one(module, source, target.name, target.module.package), by_package
             spelled, by_package = known[id(target)]

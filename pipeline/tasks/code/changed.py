@@ -42,18 +42,18 @@ from pipeline.worlds.forge import (
 
 FILES = 3
 """Files with a constant of the same name, and changes of the same kind."""
-NEEDED = {1: (1,), 5: (5,), 20: (19, 21)}
+NEEDED_COMMITS = {1: (1,), 5: (5,), 20: (19, 21)}
 """How many commits are needed, by complexity: the one that is asked for, and pairs after it."""
 VALUES = range(2, 90)
-SHARE = (False, True, True)
+IN_TWO_OF_THREE = (False, True, True)
 """What is dealt for whether the last value is set again and reverted, and whether the right commit is reapplied."""
-BETWEEN = 0.2
+GAP_FACTOR = 0.2
 """The factor by which the gap after the right commit, and after each point where all is reverted, is shortened."""
-FEW = 4
+VALUES_OF_CONSTANT = 4
 """Values that a constant takes, each more than once."""
 
 
-class Told(NamedTuple):
+class History(NamedTuple):
     """Commits about a constant: their units in order, the code of the right one, and all commits in order."""
 
     units: Sequence[Written]
@@ -80,16 +80,16 @@ class Changed(CodeTask):
         """Draw the history of a constant, and those of constants of the same name in two other files."""
         rng, world = dealer.rng("commits"), history(dealer.row_streams, dealer.stratum.tier)
         codes = world.codes(world.units * 4 + rng.randrange(1 << 30))
-        packages, values = Packages(rng), rng.sample(VALUES, FEW)
+        packages, values = Packages(rng), rng.sample(VALUES, VALUES_OF_CONSTANT)
         _, namer = packages.new()
         name = namer.constant(of_row=True)
         module = rng.choice(namer.domain.modules)
         places = [setting(rng, *packages.new(namer.domain), name, module) for _ in range(FILES)]
-        turns = [(dealer.deal("again", SHARE), dealer.deal("reapplied", SHARE))]
-        turns += [(rng.choice(SHARE), rng.choice(SHARE)) for _ in range(FILES - 1)]
+        turns = [(dealer.deal("again", IN_TWO_OF_THREE), dealer.deal("reapplied", IN_TWO_OF_THREE))]
+        turns += [(rng.choice(IN_TWO_OF_THREE), rng.choice(IN_TWO_OF_THREE)) for _ in range(FILES - 1)]
         histories = [
-            Telling(rng, codes, place, values).told(
-                rng.choice(NEEDED[dealer.stratum.complexity]), again=again, reapplied=reapplied
+            HistoryWriter(rng, codes, place, values).write_history(
+                rng.choice(NEEDED_COMMITS[dealer.stratum.complexity]), again=again, reapplied=reapplied
             )
             for place, (again, reapplied) in zip(places, turns, strict=True)
         ]
@@ -115,7 +115,7 @@ class Changed(CodeTask):
         wanted = sorted(depths(stratum_streams, row_streams, stratum.rows, sample.index, len(sample.relevant)))
         rng, lines = row_streams.of("decoys"), list[tuple[float, Written]]()
         for at in range(0, len(wanted) - 1, 2):  # a reader who stops early rarely stops where all is reverted
-            wanted[at] += (1 - BETWEEN) * (wanted[at + 1] - wanted[at])
+            wanted[at] += (1 - GAP_FACTOR) * (wanted[at + 1] - wanted[at])
         for count in sample.latent["histories"]:
             some = [next(files) for _ in range(count)]
             lines += zip(history_depths(rng, [one.role for one in some], wanted), some, strict=True)
@@ -147,7 +147,7 @@ def make_log(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
     return iter(Plain(log_texts(streams, spec.tier)))
 
 
-class Telling:
+class HistoryWriter:
     """Writes the history of a constant: how it got its value, and what was changed and reverted before and after that.
 
     Its few values recur: the last one may also be set before, and after by a commit that is reverted.
@@ -158,7 +158,7 @@ class Telling:
         self.final, *self.others = rng.sample(values, len(values))
         self.units, self.commits = list[Written](), list[Commit]()
 
-    def told(self, needed: int, *, again: bool, reapplied: bool) -> Told:
+    def write_history(self, needed: int, *, again: bool, reapplied: bool) -> History:
         """Write all commits, of which `needed` are needed: the right one, and pairs that cancel out.
 
         With `reapplied`, one pair reverts and reapplies the right commit. With `again`, the last value is set once more
@@ -178,7 +178,7 @@ class Telling:
                 self.write(*some, needed=role)
         for _ in range(rng.randrange(1, 3)):
             self.write(named_only(rng, self.codes, self.place))
-        return Told(self.units, answer.code, self.commits)
+        return History(self.units, answer.code, self.commits)
 
     def write(self, *some: Commit, needed: bool = False) -> None:
         """Write commits as one unit."""
@@ -221,7 +221,7 @@ class Telling:
         return found
 
 
-def guesses(own: Told) -> dict[str, float]:
+def guesses(own: History) -> dict[str, float]:
     """Return the scores of guessers that know the right file, such as the last commit that sets the constant."""
     sets = [one for one in own.commits if one.new and not one.subject.startswith(("Revert ", "Reapply "))]
     final = next(one.new for one in sets if one.code == own.answer)

@@ -16,9 +16,9 @@ from typing import Any
 from pipeline.tasks.code.reading import File, Name, Repository
 from pipeline.tasks.solving import ReadError
 
-STEPS = 100_000
+MOST_STEPS = 100_000
 """The most loop steps that a call may take, with all that it calls."""
-LARGEST, LONGEST = 1 << 64, 10_000
+LARGEST_FACTOR, LONGEST_COLLECTION = 1 << 64, 10_000
 """Bound of the numbers that may be multiplied; the longest string or collection."""
 FORM = re.compile(r"[<>0]?\d{1,2}d?")
 Do = Callable[["Frame"], Any]
@@ -75,7 +75,7 @@ class Machine:
     """Calls functions of a repository; `path` lists the calls in order."""
 
     repository: Repository
-    left: int = STEPS
+    left: int = MOST_STEPS
     path: list[Name] = field(default_factory=list)
     _open: list[Name] = field(default_factory=list)
 
@@ -267,7 +267,7 @@ def _binary(kind: type[ast.AST], left: Do, right: Do) -> Do:
 
     def run(frame: Frame) -> Any:
         one, other = left(frame), right(frame)
-        if product and not (isinstance(one, int) and isinstance(other, int) and abs(one) < LARGEST > abs(other)):
+        if product and not (isinstance(one, int) and isinstance(other, int) and abs(one) < LARGEST_FACTOR > abs(other)):
             raise ReadError("only numbers of a usual size are multiplied")
         return small(act(one, other))
 
@@ -276,7 +276,7 @@ def _binary(kind: type[ast.AST], left: Do, right: Do) -> Do:
 
 def small(value: Any) -> Any:
     """Return a value, or raise an error if it is longer than such functions can legitimately make it."""
-    if isinstance(value, str | list | dict | range) and len(value) > LONGEST:
+    if isinstance(value, str | list | dict | range) and len(value) > LONGEST_COLLECTION:
         raise ReadError(f"a {type(value).__name__} grows too long")
     return value
 
@@ -403,10 +403,10 @@ def _filled(node: ast.FormattedValue) -> Do:
         raise ReadError("a value in a text has no conversion")
 
     def run(frame: Frame) -> str:
-        told = form(frame) if form else ""
-        if told and not FORM.fullmatch(told):
-            raise ReadError(f"{told!r} is not a form of this part of Python")
-        return format(value(frame), told)
+        spec = form(frame) if form else ""
+        if spec and not FORM.fullmatch(spec):
+            raise ReadError(f"{spec!r} is not a form of this part of Python")
+        return format(value(frame), spec)
 
     return run
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.code.reading import ASKS
-from pipeline.tasks.solving import LINES, PROMPT, ReadError, times
+from pipeline.tasks.solving import LINES, PROMPT, ReadError, count_words
 
 COMMITS, END = "\nCommits:\n", "This is the end of the log."
 COMMIT = re.compile(r"commit ([0-9a-f]{10})\nAuthor: [^\n]+\n\n((?:    [^\n]+\n|\n)+)--- a/(\S+)\n\+\+\+ b/(\S+)\n")
@@ -40,7 +40,7 @@ class Log:
     question: str
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_log(text: str) -> Log:
     """Read a prompt.
 
@@ -81,7 +81,7 @@ def read_commit(text: str) -> Commit:
     return Commit(head[1], reverts[1] if reverts else "", head[3], name, was, now, text)
 
 
-_commits = LINES.of_each(read_commit)
+_commits = LINES.cached_map(read_commit)
 
 
 def answers(log: Log, left_out: frozenset[str] = frozenset()) -> tuple[str, ...]:
@@ -94,10 +94,10 @@ def answers(log: Log, left_out: frozenset[str] = frozenset()) -> tuple[str, ...]
     if not asked:
         raise ReadError(f"no question about a constant: {log.question!r}")
     own = [one for one in log.commits if (one.name, one.path) == asked.groups() and one.code not in left_out]
-    return (standing(own)[-1],)
+    return (commits_in_effect(own)[-1],)
 
 
-def standing(commits: Sequence[Commit]) -> Sequence[str]:
+def commits_in_effect(commits: Sequence[Commit]) -> Sequence[str]:
     """Return the stack of commits in effect after all commits about a constant, the last one on top.
 
     A revert of the top commit removes it; a revert of that revert restores it.
@@ -150,5 +150,5 @@ def faults(row: Published) -> Iterator[str]:
                     "another" if role == "decoy" else "the same"
                 )
     for one in log.commits:
-        if times(name, one.text) and one.code not in marked:
+        if count_words(name, one.text) and one.code not in marked:
             yield f"commit {one.code} is not marked, but names {name}"

@@ -78,7 +78,7 @@ class Repository:
         return None
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Repository:
     """Read a prompt.
 
@@ -136,7 +136,7 @@ def parse(text: str) -> File:
     return File(module, text, functions, constants, imports)
 
 
-_parsed = LINES.of_each(parse)
+_parsed = LINES.cached_map(parse)
 
 
 def _imported(node: ast.stmt) -> Iterator[tuple[str, Name]]:

@@ -16,10 +16,10 @@ from pipeline.streams import stream
 from pipeline.tasks.base import Published
 from pipeline.tasks.code.interpreter import Machine
 from pipeline.tasks.code.reading import File, Name, Repository, called_names, calls, read
-from pipeline.tasks.solving import ReadError, times
+from pipeline.tasks.solving import ReadError, count_words
 
 DESCRIBED = re.compile(r"Which function takes a list of whole numbers and does this: it (.+)\?")
-LISTS, LISTED = 32, "of lists"
+LISTS_TRIED, LIST_FUNCTIONS = 32, "of lists"
 """How many lists functions are run on; the cache key for the functions of a file that take one."""
 Act = Callable[[list[int], int], Any]
 
@@ -70,14 +70,17 @@ MEANINGS: Sequence[tuple[str, Act]] = (
     ),
 )
 """Wordings of steps, with ``#`` for a number, and what they mean."""
-PATTERNS = tuple((re.compile(said.replace("#", r"(\d)")), act) for said, act in MEANINGS)
+PATTERNS = tuple((re.compile(wording.replace("#", r"(\d)")), act) for wording, act in MEANINGS)
 
 
 @cache
 def lists() -> Sequence[list[int]]:
     """Return the lists that functions are run on, which are not those that the writer tries."""
     rng = stream("code.find", "proof")
-    return [[rng.randrange(-5, 31) for _ in range(size)] for size in (0, 1, 3, *rng.choices(range(6, 17), k=LISTS - 3))]
+    return [
+        [rng.randrange(-5, 31) for _ in range(size)]
+        for size in (0, 1, 3, *rng.choices(range(6, 17), k=LISTS_TRIED - 3))
+    ]
 
 
 def wanted(question: str) -> Sequence[Any]:
@@ -90,10 +93,10 @@ def wanted(question: str) -> Sequence[Any]:
     if not asked:
         raise ReadError(f"no question about a function: {question!r}")
     found: list[Any] = [[*some] for some in lists()]
-    for said in asked[1].split(", then "):
-        meant = [(act, match) for pattern, act in PATTERNS if (match := pattern.search(said))]
+    for step in asked[1].split(", then "):
+        meant = [(act, match) for pattern, act in PATTERNS if (match := pattern.search(step))]
         if len(meant) != 1:
-            raise ReadError(f"{len(meant)} meanings: {said!r}")
+            raise ReadError(f"{len(meant)} meanings: {step!r}")
         act, match = meant[0]
         number = next((int(one) for one in match.groups() if one), 0)
         found = [act(some, number) for some in found]
@@ -107,9 +110,9 @@ def candidates(repository: Repository) -> Sequence[Name]:
 
 def of_lists(file: File) -> Sequence[str]:
     """Return the functions of a file that take only a list of numbers; cached."""
-    if LISTED not in file.compiled:
-        file.compiled[LISTED] = [name for name, node in file.functions.items() if _takes(node) == ["list[int]"]]
-    found: Sequence[str] = file.compiled[LISTED]
+    if LIST_FUNCTIONS not in file.compiled:
+        file.compiled[LIST_FUNCTIONS] = [name for name, node in file.functions.items() if _takes(node) == ["list[int]"]]
+    found: Sequence[str] = file.compiled[LIST_FUNCTIONS]
     return found
 
 
@@ -120,7 +123,7 @@ def _takes(node: ast.FunctionDef) -> Sequence[str]:
 def matching(repository: Repository) -> Sequence[Name]:
     """Return the functions that give the described result for all lists."""
     results, found = wanted(repository.question), list[Name]()
-    order = sorted(range(LISTS), key=lambda at: -len(lists()[at]))
+    order = sorted(range(LISTS_TRIED), key=lambda at: -len(lists()[at]))
     for name in candidates(repository):
         file = repository.files[name.module]
         if returned(repository, file, name, order[0]) == results[order[0]] and all(
@@ -238,7 +241,7 @@ def named_elsewhere(row: Published) -> Iterator[str]:
     asked = CALLERS_ASKED.fullmatch(row.question)
     marked = {start for start, _ in row.spans("relevant", "decoy")}
     for module, file in repository.files.items():
-        if asked and times(asked[2], file.text) and repository.starts[module] not in marked:
+        if asked and count_words(asked[2], file.text) and repository.starts[module] not in marked:
             yield f"{module} is not marked, but names {asked[2]}"
 
 

@@ -34,17 +34,17 @@ from pipeline.tasks.corpus.passages import (
 from pipeline.tasks.corpus.questions import KNOBS
 from pipeline.tasks.documents.haystack import FACTS
 
-MOST = 12
+MOST_ANSWERS = 12
 """The most answers to a question."""
-SUPPORT, MOST_SUPPORT = 2, 3
+MOST_CHOSEN, MOST_HOLDING = 2, 3
 """The most passages chosen for an answer, and that contain it; the scorer counts three ids in a statement."""
-LOOKED_AT = 60
+PASSAGES_LOOKED_AT = 60
 """The most passages with an answer to look at, the best first."""
-LONGEST = 700
+LONGEST_KEY = 700
 """The most characters of a key, which must fit in a reply."""
-SHOWN, SHOWN_FACTS = 5, 3
+DOCUMENTS_SHOWN, ANSWERS_SHOWN = 5, 3
 """Documents in a demonstration, and the most answers."""
-Held = Mapping[str, frozenset[int]]
+AnswersByPassage = Mapping[str, frozenset[int]]
 """Passages by id, each with the numbers of the answers that it contains."""
 
 
@@ -58,12 +58,12 @@ class Facets(PassageTask):
     introduction = text.CITED
     lacking = "the corpus has no question with so many answers that its passages hold"
     few_shown = (
-        f"other questions have at most {SHOWN_FACTS} answers, in short documents that do not answer what is asked: "
+        f"other questions have at most {ANSWERS_SHOWN} answers, in short documents that do not answer what is asked: "
         "give shots = 0"
     )
     scorer = "cited"
     max_new_tokens = 300
-    complexities = tuple(range(2, MOST + 1))
+    complexities = tuple(range(2, MOST_ANSWERS + 1))
     knobs = MappingProxyType({**KNOBS, "corpus": FACTS})
     numbered = True
     reply = text.EVERY
@@ -79,18 +79,18 @@ class Facets(PassageTask):
         self, corpus: Corpus, question: Question, stratum: Stratum, row_streams: Streams
     ) -> tuple[Sequence[str], Key]:
         """Return the ids of the passages chosen for the answers, and the key."""
-        held = chosen(corpus, question)
-        names = row_streams.of("support").sample([*held], len(held))
-        return names, _key(corpus, question, held, self.listing)
+        supporting = chosen(corpus, question)
+        names = row_streams.of("support").sample([*supporting], len(supporting))
+        return names, _key(corpus, question, supporting, self.listing)
 
     def documents_shown(
         self, corpus: Corpus, rng: Random, asked: int, question: Question, gone: Set[str]
     ) -> Sequence[str]:
-        held, fit = chosen(corpus, question), showing(corpus, asked, gone)
-        if question.question == corpus.questions[asked].question or not all(map(fit, held)):
+        supporting, fit = chosen(corpus, question), showing(corpus, asked, gone)
+        if question.question == corpus.questions[asked].question or not all(map(fit, supporting)):
             return ()
-        others = [name for name in question.ranked[: 4 * SHOWN] if fit(name)]
-        return [*held, *others[: max(1, SHOWN - len(held))]] if held else ()
+        others = [name for name in question.ranked[: 4 * DOCUMENTS_SHOWN] if fit(name)]
+        return [*supporting, *others[: max(1, DOCUMENTS_SHOWN - len(supporting))]] if supporting else ()
 
     def answer_shown(self, corpus: Corpus, question: Question, documents: Sequence[str]) -> str:
         return _key(corpus, question, chosen(corpus, question), self.listing).target
@@ -115,13 +115,13 @@ class Facets(PassageTask):
         yield from numbered_faults(row, named, len(named))
         documents = [(one.number, searched(one.text)) for one in read(row.text)]
         for forms in zip(*worded, strict=True):
-            said = tuple(dict.fromkeys(searched(form) for form, _ in forms))
-            holding = {number for number, told in documents if holds(told, said)}
+            wordings = tuple(dict.fromkeys(searched(form) for form, _ in forms))
+            holding = {number for number, document in documents if holds(document, wordings)}
             if holding != forms[0][1]:
                 yield f"{forms[0][0]!r} stands in the documents {sorted(holding)}, not in {sorted(forms[0][1])}"
-        for told in row.marked("demo"):
-            ids = {*NUMBERS.findall("".join(one[2] for one in SOURCED.finditer(told.rpartition("\nAnswer: ")[2])))}
-            if not ids or not ids <= {*NUMBER.findall(told)}:
+        for demo in row.marked("demo"):
+            ids = {*NUMBERS.findall("".join(one[2] for one in SOURCED.finditer(demo.rpartition("\nAnswer: ")[2])))}
+            if not ids or not ids <= {*NUMBER.findall(demo)}:
                 yield f"the demonstration names the documents {sorted(ids)}, which are not its own"
         if row.metadata.get("support") != "string":
             yield "the metadata do not say that a string tells support"
@@ -148,38 +148,38 @@ def facts(question: Question) -> list[tuple[str, ...]]:
 
 
 @lru_cache(maxsize=4096)
-def chosen(corpus: Corpus, question: Question) -> Held:
+def chosen(corpus: Corpus, question: Question) -> AnswersByPassage:
     """Return passages that support the answers, one or two for each, the best first.
 
     Answers that no passage contains are left out. No answer is in more passages than the scorer counts.
     """
     wanted, found, times = facts(question), dict[str, frozenset[int]](), dict[int, int]()
-    places = [corpus.places[name] for name in question.gold[:LOOKED_AT]]
+    places = [corpus.places[name] for name in question.gold[:PASSAGES_LOOKED_AT]]
     holding = [{*corpus.holding(places, tuple(map(searched, forms)))} for forms in wanted]
     every = {name: frozenset(n for n, some in enumerate(holding) if corpus.places[name] in some)
-             for name in question.gold[:LOOKED_AT]}  # fmt: skip
-    for least in range(1, SUPPORT + 1):
+             for name in question.gold[:PASSAGES_LOOKED_AT]}  # fmt: skip
+    for least in range(1, MOST_CHOSEN + 1):
         for fact in range(len(wanted)):
-            for name, held in every.items():
+            for name, stated in every.items():
                 if times.get(fact, 0) >= least:
                     break
-                if name not in found and fact in held and all(times.get(one, 0) < MOST_SUPPORT for one in held):
-                    found[name] = held
-                    times |= {one: times.get(one, 0) + 1 for one in held}
+                if name not in found and fact in stated and all(times.get(one, 0) < MOST_HOLDING for one in stated):
+                    found[name] = stated
+                    times |= {one: times.get(one, 0) + 1 for one in stated}
     return found
 
 
-def _key(corpus: Corpus, question: Question, held: Held, listing: bool) -> Key:  # noqa: FBT001
+def _key(corpus: Corpus, question: Question, supporting: AnswersByPassage, listing: bool) -> Key:  # noqa: FBT001
     """Return the key: all answers with the numbers of their documents, in all wordings."""
-    places, said = numbers(corpus), facts(question)
+    places, forms = numbers(corpus), facts(question)
     ids = {
-        fact: sorted(str(places[corpus.places[name]]) for name, some in held.items() if fact in some)
-        for fact in sorted(frozenset[int]().union(*held.values()))
+        fact: sorted(str(places[corpus.places[name]]) for name, some in supporting.items() if fact in some)
+        for fact in sorted(frozenset[int]().union(*supporting.values()))
     }
     between, end = (", ", "") if listing else (". ", ".")
     answers = (
-        between.join(f"{said[one][min(at, len(said[one]) - 1)]} {label(*some)}" for one, some in ids.items()) + end
-        for at in range(max((len(said[one]) for one in ids), default=0))
+        between.join(f"{forms[one][min(at, len(forms[one]) - 1)]} {label(*some)}" for one, some in ids.items()) + end
+        for at in range(max((len(forms[one]) for one in ids), default=0))
     )
     return Key.accepting(*dict.fromkeys(answers))
 
@@ -190,17 +190,19 @@ def _askable(corpus: Corpus, count: int, *, listing: bool) -> Sequence[int]:
     found = []
     for number, one in enumerate(corpus.questions):
         if not one.shown and len(one.answers) >= count:
-            held = chosen(corpus, one)
-            if len(frozenset[int]().union(*held.values())) == count and _sound(_key(corpus, one, held, listing), one):
+            supporting = chosen(corpus, one)
+            if len(frozenset[int]().union(*supporting.values())) == count and _sound(
+                _key(corpus, one, supporting, listing), one
+            ):
                 found.append(number)
     return found
 
 
 def _sound(key: Key, question: Question) -> bool:
     row = {"target": key.target, "answers": list(key.answers), "question": question.question}
-    return len(key.target) <= LONGEST and all(cited(row, answer) == 1 for answer in key.answers)
+    return len(key.target) <= LONGEST_KEY and all(cited(row, answer) == 1 for answer in key.answers)
 
 
 @lru_cache(maxsize=4)
 def _showable(corpus: Corpus) -> Sequence[Question]:
-    return for_demonstrations(one for one in corpus.questions if 0 < len(one.answers) <= SHOWN_FACTS)
+    return for_demonstrations(one for one in corpus.questions if 0 < len(one.answers) <= ANSWERS_SHOWN)

@@ -27,7 +27,7 @@ from pipeline.tasks.icl import task
 from pipeline.tasks.icl.solve import Examples, read
 from pipeline.tasks.icl.text import example, head, tail
 
-LATE = 24
+LATE_EXAMPLES = 24
 """Examples at the end of a prompt that may be out of their rounds: they close the gap to the token."""
 
 
@@ -42,13 +42,13 @@ def _order_faults(row: Published, shown: Examples) -> Iterator[str]:
         rounds.append(seen[label])
         seen[label] += 1
     late = next((at for at in range(1, len(rounds)) if rounds[at] < rounds[at - 1]), len(rounds))
-    if late < len(rounds) - LATE:
+    if late < len(rounds) - LATE_EXAMPLES:
         yield f"example {late + 1} stands behind those of a later round"
 
 
 DOMAIN = "text"
 """The key of the wordings of `text`."""
-MOST = 999
+MOST_LABELS = 999
 """The most labels of a corpus; the scorer does not read larger numbers."""
 HELD_OUT, MOST_HELD_OUT = 5, 20
 """One in this many texts of a label is asked if the corpus keeps none for that, and at most this many."""
@@ -118,7 +118,7 @@ class Labels(CorpusTask):
     title = "the label of a user's own text, to be learned from many labelled examples"
     scorer = "label"
     max_new_tokens = 64
-    complexities = tuple(range(2, MOST + 1))
+    complexities = tuple(range(2, MOST_LABELS + 1))
     knobs = task.KNOBS
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
@@ -180,8 +180,8 @@ class Labels(CorpusTask):
         """Return the numbers of examples, of labels that have any, and of examples of the rarest and commonest."""
         counts = np.bincount(parts(self.corpus(sample.stratum)).home[units])
         there = counts[counts > 0]
-        told = {"examples": len(units), "labels": len(there)}
-        return {"filler": {**told, "fewest": int(there.min(initial=len(units))), "most": int(counts.max(initial=0))}}
+        totals = {"examples": len(units), "labels": len(there)}
+        return {"filler": {**totals, "fewest": int(there.min(initial=len(units))), "most": int(counts.max(initial=0))}}
 
     def faults(self, row: Published) -> Iterator[str]:
         shown = read(row.text)
@@ -203,10 +203,10 @@ class Labels(CorpusTask):
         ]:
             yield "the marked text is not the last one"
         yield from _order_faults(row, shown)
-        told = {"examples": len(shown.labels), "labels": len(times)}
-        told |= {"fewest": min(times.values(), default=0), "most": max(times.values(), default=0)}
-        if row.metadata.get("filler", told) != told:
-            yield f"the metadata have {row.metadata['filler']}, expected {told}"
+        totals = {"examples": len(shown.labels), "labels": len(times)}
+        totals |= {"fewest": min(times.values(), default=0), "most": max(times.values(), default=0)}
+        if row.metadata.get("filler", totals) != totals:
+            yield f"the metadata have {row.metadata['filler']}, expected {totals}"
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         return {"uniform": 1 / sample.stratum.complexity}

@@ -51,8 +51,8 @@ def numbers(corpus: Corpus) -> Sequence[int]:
 def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Write every passage of a corpus with its number."""
     corpus = corpus_of_pool(spec)
-    told = zip(corpus.passages, numbers(corpus), strict=True)
-    return (unit(document(passage, number)) for passage, number in told)
+    numbered = zip(corpus.passages, numbers(corpus), strict=True)
+    return (unit(document(passage, number)) for passage, number in numbered)
 
 
 def make_passages(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
@@ -87,16 +87,16 @@ class Answering:
 
     def __init__(self, corpus: Corpus, question: Question) -> None:
         self._corpus, self._forms = corpus, forms_of(question.answers)
-        self._held = np.zeros(len(corpus.passages), dtype=np.bool_)
+        self._contain_answer = np.zeros(len(corpus.passages), dtype=np.bool_)
         self._known = np.zeros(len(corpus.passages), dtype=np.bool_)
 
-    def held(self, places: Indices) -> NDArray[np.bool_]:
+    def contain_answer(self, places: Indices) -> NDArray[np.bool_]:
         """Return for each of some passages whether it contains an accepted answer."""
         fresh = places[~self._known[places]]
         if len(fresh) and self._forms:
-            self._held[self._corpus.holding(fresh.tolist(), self._forms)] = True
+            self._contain_answer[self._corpus.holding(fresh.tolist(), self._forms)] = True
         self._known[fresh] = True
-        return np.asarray(self._held[places], dtype=np.bool_)
+        return np.asarray(self._contain_answer[places], dtype=np.bool_)
 
 
 @lru_cache(maxsize=64)
@@ -108,8 +108,8 @@ def answering(corpus: Corpus, number: int) -> Answering:
 class Ranked:
     """The passages ranked for a question and then others, without those that are out or contain an answer."""
 
-    def __init__(self, first: Indices, others: Shuffled | None, held: Answering, out: Iterable[int]) -> None:
-        self._held, self._others, self._drawn = held, others, 0
+    def __init__(self, first: Indices, others: Shuffled | None, answers: Answering, out: Iterable[int]) -> None:
+        self._answers, self._others, self._drawn = answers, others, 0
         self._gone = np.zeros(others.limit if others else int(first.max(initial=0)) + 1, dtype=np.bool_)
         self._gone[[place for place in out if place < len(self._gone)]] = True
         self._found = self._fit(first)
@@ -127,7 +127,7 @@ class Ranked:
     def _fit(self, places: Indices) -> Indices:
         """Return the passages that may be filler."""
         free = places[~self._gone[places]]
-        return free[~self._held.held(free)]
+        return free[~self._answers.contain_answer(free)]
 
 
 def filler(
@@ -158,14 +158,14 @@ def filler(
     return Filler(pool, order, policy="ranked", ranks=ranks)
 
 
-MOST_SHOWN = 1_500
+LONGEST_SHOWN = 1_500
 """The most characters of a document in a demonstration."""
 
 
 def is_short(corpus: Corpus, name: str) -> bool:
     """Return whether a passage is short enough for a demonstration."""
     passage = corpus.passages[corpus.places[name]]
-    return len(passage.title) + len(passage.text) <= MOST_SHOWN
+    return len(passage.title) + len(passage.text) <= LONGEST_SHOWN
 
 
 def showing(corpus: Corpus, number: int, gone: Set[str]) -> Callable[[str], bool]:
@@ -178,7 +178,7 @@ def showing(corpus: Corpus, number: int, gone: Set[str]) -> Callable[[str], bool
     """
     known = answering(corpus, number)
     return lambda name: (
-        name not in gone and is_short(corpus, name) and not known.held(np.array([corpus.places[name]]))[0]
+        name not in gone and is_short(corpus, name) and not known.contain_answer(np.array([corpus.places[name]]))[0]
     )
 
 
@@ -279,7 +279,7 @@ class PassageTask(CorpusTask):
         out = {*corpus.questions[latent["number"]].gold, *(n for one in latent["shown"] for n in one["documents"])}
         return Layout(
             head=tuple(self._head(corpus, latent["shown"])),
-            placed=tuple(Placed.line(said, "relevant", depth) for depth, said in needed),
+            placed=tuple(Placed.line(line, "relevant", depth) for depth, line in needed),
             filler=filler(
                 row_streams,
                 stratum,
@@ -345,12 +345,12 @@ def read(text: str) -> list[Line]:
 
 
 def _lines(body: str, start: int) -> Iterator[Line]:
-    for said in body.split("\n")[:-1]:
-        found = OPENING.match(said)
+    for line in body.split("\n")[:-1]:
+        found = OPENING.match(line)
         if not found:
-            raise ReadError(f"no document: {said[:80]!r}")
-        yield Line(start, start + len(said) + 1, said, found[1] or "")
-        start += len(said) + 1
+            raise ReadError(f"no document: {line[:80]!r}")
+        yield Line(start, start + len(line) + 1, line, found[1] or "")
+        start += len(line) + 1
 
 
 TITLE_OPENING = len("Document ")
@@ -361,23 +361,23 @@ def faults(row: Published) -> Iterator[str]:
     found, forms = read(row.text), forms_of([row.key.answers])
     if question(row.text) != row.question:
         yield f"the prompt asks {question(row.text)!r}"
-    twice = [said for said, times in Counter(one.text for one in found).items() if times > 1]
+    twice = [line for line, times in Counter(one.text for one in found).items() if times > 1]
     if twice:
         yield f"the document {twice[0][:80]!r} stands twice"
     marked = {*row.spans("relevant")}
     needed = [one for one in found if (one.start, one.end) in marked]
     if len(needed) != len(marked) or len(needed) != row.stratum.complexity:
         yield f"{len(needed)} documents are marked as needed, expected {row.stratum.complexity}"
-    said = [one.text[TITLE_OPENING:] for one in found]
-    likely = with_words(plain("\n".join(said)).split("\n"), rarest(forms))
-    answering = [found[place] for place in likely if holds(searched(said[place]), forms)]
+    texts = [one.text[TITLE_OPENING:] for one in found]
+    likely = with_words(plain("\n".join(texts)).split("\n"), rarest(forms))
+    answering = [found[place] for place in likely if holds(searched(texts[place]), forms)]
     if not any(one in needed for one in answering):
         yield "no document that is needed holds an accepted answer"
     if others := [one for one in answering if one not in needed]:
         yield f"the document {others[0].text[:80]!r} holds an accepted answer too"
-    told = row.metadata.get("filler")
-    if told and told.get("documents") != len(found) - len(needed):
-        yield f"{len(found) - len(needed)} documents are filler, expected {told.get('documents')}"
+    stated = row.metadata.get("filler")
+    if stated and stated.get("documents") != len(found) - len(needed):
+        yield f"{len(found) - len(needed)} documents are filler, expected {stated.get('documents')}"
 
 
 def numbered_faults(row: Published, wanted: Set[str], count: int) -> Iterator[str]:
@@ -394,6 +394,6 @@ def numbered_faults(row: Published, wanted: Set[str], count: int) -> Iterator[st
     relevant = {one.number for one in found if (one.start, one.end) in marked}
     if len(marked) != count or relevant != wanted:
         yield "the marked documents are not those of the key"
-    told = chain.from_iterable(NUMBER.findall(one) for one in row.marked("demo"))
-    if again := sorted(set(told) & set(numbers)):
+    shown = chain.from_iterable(NUMBER.findall(one) for one in row.marked("demo"))
+    if again := sorted(set(shown) & set(numbers)):
         yield f"the document {again[0]} stands in a demonstration too"

@@ -55,9 +55,9 @@ from pipeline.tasks.haystacks import in_runs
 from pipeline.tasks.rag.text import ONE
 
 KNOBS: Mapping[str, tuple[Any, ...] | CorpusKnob] = {"corpus": ANSWERED, "beyond": BEYOND, "negatives": NEGATIVES}
-SHOWN = 3
+DOCUMENTS_SHOWN = 3
 """Documents in a demonstration, unless its answer needs as many or more."""
-FEW = 3
+MOST_RELEVANT_SHOWN = 3
 """The most relevant passages in a demonstration."""
 
 
@@ -91,7 +91,7 @@ class Asked(PassageTask):
         fit = showing(corpus, asked, gone)
         if question.question == corpus.questions[asked].question or not all(map(fit, question.gold)):
             return ()
-        return [*question.gold, *islice(filter(fit, question.ranked), max(1, SHOWN - len(question.gold)))]
+        return [*question.gold, *islice(filter(fit, question.ranked), max(1, DOCUMENTS_SHOWN - len(question.gold)))]
 
     def answer_shown(self, corpus: Corpus, question: Question, documents: Sequence[str]) -> str:
         return self.keyed(corpus, question).target
@@ -168,7 +168,7 @@ def _judged(corpus: Corpus, needed: int) -> Sequence[int]:
 
 @lru_cache(maxsize=4)
 def _few_judged(corpus: Corpus) -> Sequence[Question]:
-    return for_demonstrations(one for one in corpus.questions if 0 < len(one.gold) <= FEW)
+    return for_demonstrations(one for one in corpus.questions if 0 < len(one.gold) <= MOST_RELEVANT_SHOWN)
 
 
 def make_running(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
@@ -216,7 +216,7 @@ class Running(Single):
         corpus, number = self.corpus(sample.stratum), sample.latent["number"]
         home = corpus.passages[corpus.places[corpus.questions[number].gold[0]]].title
         own = sum(corpus.passages[place].title == home for place in units.tolist())
-        holding = int(answering(corpus, number).held(units).sum())
+        holding = int(answering(corpus, number).contain_answer(units).sum())
         return {"filler": {"paragraphs": len(units), "own": own, "holding": holding}}
 
     def faults(self, row: Published) -> Iterator[str]:
@@ -235,9 +235,9 @@ def _around(corpus: Corpus, gold: int, depth: float, row_streams: Streams) -> tu
     others = Shuffled(row_streams.of("filler"), len(starts), frozenset({int(home[gold])})).take(len(starts) - 1)
     lengths = np.add.reduceat(sizes, starts)[others]
     before = others[: int(np.searchsorted(np.cumsum(lengths), depth * lengths.sum()))] if len(others) else others
-    behind = others[len(before) :]
+    after = others[len(before) :]
     mine = home[gold]
-    whole = np.concatenate([before, [mine], behind]).astype(np.int64)
+    whole = np.concatenate([before, [mine], after]).astype(np.int64)
     line = in_runs(starts[whole], counts[whole])
     ranks = np.empty(len(line), dtype=np.int64)
     ranks[line] = np.arange(len(line))

@@ -25,9 +25,9 @@ from pipeline.tasks.documents.haystack import GRADED
 from pipeline.tasks.rerank.chance import guesses
 from pipeline.tasks.rerank.text import TAIL, TEN, best, key_of
 
-MOST = 300
+MOST_GRADED = 300
 """The most documents of a row with a grade above 0."""
-SHOWN, BESIDE = 4, 2
+GRADED_SHOWN, OTHERS_SHOWN = 4, 2
 """Documents in a demonstration with a grade above 0, and others."""
 
 
@@ -43,7 +43,7 @@ class Best(PassageTask):
     few_shown = "other questions have short documents of every grade: give shots = 0, or more questions"
     scorer = "ndcg"
     max_new_tokens = 256
-    complexities = tuple(range(TEN, MOST + 1))
+    complexities = tuple(range(TEN, MOST_GRADED + 1))
     knobs = MappingProxyType({**KNOBS, "corpus": GRADED})
     numbered = True
 
@@ -66,12 +66,12 @@ class Best(PassageTask):
         """Return a few short documents of every grade, and others."""
         every = _every(question).items()
         short = {name: grade for name, grade in every if name not in gone and is_short(corpus, name)}
-        graded = in_turn(rng, {name: grade for name, grade in short.items() if grade > 0}, SHOWN)
+        graded = in_turn(rng, {name: grade for name, grade in short.items() if grade > 0}, GRADED_SHOWN)
         grades = {*_grades(question).values()}
         if question.question == corpus.questions[asked].question or len({*graded.values()}) < len(grades):
             return ()
         others = [name for name, grade in short.items() if grade <= 0]
-        return [*graded, *rng.sample(others, min(BESIDE, len(others)))]
+        return [*graded, *rng.sample(others, min(OTHERS_SHOWN, len(others)))]
 
     def answer_shown(self, corpus: Corpus, question: Question, documents: Sequence[str]) -> str:
         return _key(corpus, {name: grade for name, grade in _grades(question).items() if name in documents}).target
@@ -84,9 +84,9 @@ class Best(PassageTask):
         if row.key.target != f" {RANKED} ".join(best(ranks)):
             yield f"the key {row.key.target!r} is not the best of its ranks"
         yield from numbered_faults(row, {one for rank in ranks for one in rank}, row.stratum.complexity)
-        for told in row.marked("demo"):
-            chain = told.rstrip("\n").rpartition("\nAnswer: ")[2].split(f" {RANKED} ")
-            if not {*NUMBER.findall(told)}.issuperset(chain) or len({*chain}) < len(chain):
+        for demo in row.marked("demo"):
+            chain = demo.rstrip("\n").rpartition("\nAnswer: ")[2].split(f" {RANKED} ")
+            if not {*NUMBER.findall(demo)}.issuperset(chain) or len({*chain}) < len(chain):
                 yield f"the demonstration's answer {chain} is not a ranking of its documents"
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:

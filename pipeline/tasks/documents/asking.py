@@ -21,7 +21,7 @@ def unlike(
     stratum_streams: Streams,
     dealt: tuple[object, int],
     draw: Callable[[Random, int], Q],
-    said: Callable[[Q], Hashable],
+    identity: Callable[[Q], Hashable],
 ) -> tuple[Q, Streams]:
     """Return a question that no other row of the cell asks, and the streams that it was drawn from.
 
@@ -34,7 +34,7 @@ def unlike(
         stratum_streams: the streams that all rows of the stratum share.
         dealt: the kind of question, and the round in which it was dealt to the row.
         draw: draws a question of a complexity.
-        said: returns what no two questions may have in common.
+        identity: returns what no two questions may have in common.
     """
     kind, rounds = dealt
     cell = Streams(stratum_streams.path[:-1])
@@ -44,9 +44,9 @@ def unlike(
         for tried in range(TRIES):
             streams = Streams((*cell.path, "question", str(kind), turn, tried))
             found = draw(streams.of("draw"), complexities[turn % len(complexities)])
-            if said(found) not in known:
+            if identity(found) not in known:
                 break
-        known.add(said(found))
+        known.add(identity(found))
         turns.append((found, streams))
     found, streams = turns[last]
     return found, streams

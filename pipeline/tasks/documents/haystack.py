@@ -20,9 +20,9 @@ from pipeline.worlds.gazetteer import WORLD, Passage, gazetteer, ids, source_dig
 from pipeline.worlds.ranking import Index
 
 NEGATIVES, TITLES = ("hard", "random"), (True, False)
-LEAST, SPARE = 64, 400
+FEWEST_TOKENS, SPARE_PASSAGES = 64, 400
 """Fewer tokens than any passage has; and extra passages, to close gaps and to replace those that are left out."""
-STORED = np.dtype("<i4")
+PACKED_INDEX = np.dtype("<i4")
 
 
 def has_titles(stratum: Stratum) -> bool:
@@ -45,8 +45,8 @@ def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 def stated(passage: Passage) -> tuple[str, ...]:
     """Return the facts of a passage, each as ``kind|subject|relation|value``."""
-    told = (passage.thing.kind, passage.thing.name)
-    return tuple("|".join((*told, relation, value)) for relation, value in passage.facts.items())
+    thing = (passage.thing.kind, passage.thing.name)
+    return tuple("|".join((*thing, relation, value)) for relation, value in passage.facts.items())
 
 
 def spec(stratum: Stratum) -> PoolSpec:
@@ -78,12 +78,12 @@ def ranking(row_streams: Streams, stratum: Stratum, question: str) -> bytes:
     if stratum.knob("negatives", NEGATIVES[0]) == "random":
         return b""
     order, _ = index(row_streams, stratum.tier).ranking(question, row_streams.of("ties"))
-    return order[: stratum.length // LEAST + SPARE].astype(STORED).tobytes()
+    return order[: stratum.length // FEWEST_TOKENS + SPARE_PASSAGES].astype(PACKED_INDEX).tobytes()
 
 
 def places(ranked: bytes) -> Indices:
     """Return a ranking as indices of the pool."""
-    return np.frombuffer(ranked, dtype=STORED).astype(np.int64)
+    return np.frombuffer(ranked, dtype=PACKED_INDEX).astype(np.int64)
 
 
 def filler(

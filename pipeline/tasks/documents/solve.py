@@ -16,7 +16,7 @@ from pipeline.worlds.gazetteer.things import Form, forms, words_of
 from pipeline.worlds.wording import any_of, core, parse, pattern
 
 DOCUMENTS, END = "\nDocuments:\n", "\nThis is the end of the documents."
-LINE = re.compile(r"Document(?: \[(?P<id>[1-9]\d{4})\])?(?: \(title: (?P<title>[^()]+)\)|:) (?P<said>.+)")
+LINE = re.compile(r"Document(?: \[(?P<id>[1-9]\d{4})\])?(?: \(title: (?P<title>[^()]+)\)|:) (?P<text>.+)")
 SENTENCE = re.compile(r"(?<=\.) ")
 WHO = {
     "surname": {"It": r"(?:She|He|[A-Z]\w+)", "it": r"(?:she|he|[A-Z]\w+)", "him": r"(?:her|him|[A-Z]\w+)",
@@ -52,7 +52,7 @@ def plain(name: str) -> str:
     return name[4:] if name[:4] in ("the ", "The ") else name
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Sequence[Entry]:
     """Return every document of a prompt, in order."""
     start = text.find(DOCUMENTS) + len(DOCUMENTS)
@@ -71,7 +71,7 @@ def entries(body: str, start: int = 0) -> Iterator[Entry]:
         start = stop
 
 
-@LINES.of_each
+@LINES.cached_map
 def _taken_apart(line: str) -> tuple[Form, str, dict[str, str], str]:
     form, name, facts, number = take_apart(line.rstrip("\n"))
     return forms()[form], name, facts, number
@@ -82,7 +82,7 @@ def take_apart(line: str) -> tuple[str, str, dict[str, str], str]:
     found = LINE.fullmatch(line)
     if not found:
         raise ReadError(f"no document: {line[:80]!r}")
-    first, *rest = SENTENCE.split(found["said"])
+    first, *rest = SENTENCE.split(found["text"])
     form, relation, name, value = _lead(first)
     if found["title"] and plain(found["title"]) != plain(name):
         raise ReadError(f"a document about {name!r} has the title {found['title']!r}")
@@ -109,8 +109,8 @@ def _uncapitalised(value: str, kind: str) -> str:
 
 def _lead(sentence: str) -> tuple[str, str, str, str]:
     """Return form, relation, name and value of the first sentence of a document."""
-    for form, relation, words, said in _leads():
-        if words in sentence and (found := said.fullmatch(sentence)):
+    for form, relation, words, wording in _leads():
+        if words in sentence and (found := wording.fullmatch(sentence)):
             return form, relation, found["name"], found["value"]
     raise ReadError(f"no document begins so: {sentence[:80]!r}")
 
@@ -120,8 +120,8 @@ def _leads() -> list[tuple[str, str, str, re.Pattern[str]]]:
     """Return form, relation, fixed words and pattern of every first sentence; a quick test looks for the words."""
     found = []
     for form in forms().values():
-        for said in form.relations[0].lines["-"]:
-            found.append((form.name, form.relations[0].name, core(parse(said)), re.compile(_pattern(said, form))))
+        for wording in form.relations[0].lines["-"]:
+            found.append((form.name, form.relations[0].name, core(parse(wording)), re.compile(_pattern(wording, form))))
     return found
 
 
@@ -129,16 +129,16 @@ def _leads() -> list[tuple[str, str, str, re.Pattern[str]]]:
 def _sentences(form: str) -> tuple[re.Pattern[str], list[Wording]]:
     """Return one pattern for all later sentences of a form, and their wordings in the order of its groups."""
     one = forms()[form]
-    said = [(text, relation.name, relation.type) for relation in one.relations[1:] for text in relation.lines["-"]]
-    said += [(text, "", "") for text in one.colour]
-    patterns = [_pattern(text, one) for text, _, _ in said]
-    wordings = [Wording(re.compile(each), *which) for each, (_, *which) in zip(patterns, said, strict=True)]
+    texts = [(text, relation.name, relation.type) for relation in one.relations[1:] for text in relation.lines["-"]]
+    texts += [(text, "", "") for text in one.colour]
+    patterns = [_pattern(text, one) for text, _, _ in texts]
+    wordings = [Wording(re.compile(each), *which) for each, (_, *which) in zip(patterns, texts, strict=True)]
     return any_of(patterns), wordings
 
 
-def _pattern(said: str, form: Form) -> str:
+def _pattern(wording: str, form: Form) -> str:
     """Return a sentence's pattern; its slots take any words."""
-    return pattern(parse(said), lambda slot: _slot(slot.name, form), articles=True)
+    return pattern(parse(wording), lambda slot: _slot(slot.name, form), articles=True)
 
 
 def _slot(slot: str, form: Form) -> str:
@@ -166,7 +166,7 @@ def demonstrations(text: str) -> list[tuple[str, str, str]]:
     return [(found[1], found[2], found[3]) for found in whole_lines(SHOWN, "Example ", text)]
 
 
-@PROMPT.of
+@PROMPT.cached
 def question(text: str) -> str:
     """Return the question that a prompt ends in."""
     found = ASKED.search(text, max(0, text.rfind("\nQuestion: ")))

@@ -16,7 +16,7 @@ from pipeline.tasks.solving import PROMPT, ReadError, whole_lines
 NODE = "[0-9a-f]{10}"
 ARROW = " -> "
 EDGES = re.compile(rf"(?:{NODE}{ARROW}{NODE}\n)*+")
-LINE = 25
+EDGE_CHARACTERS = 25
 """Characters of an edge, with its newline."""
 GRAPH = re.compile(r"^--- Graph \d+ ---\n", re.MULTILINE)
 END = re.compile(r"^--- End of graph \d+ ---\n", re.MULTILINE)
@@ -100,7 +100,7 @@ def way(children: Mapping[str, Sequence[str]], node: str, steps: int) -> list[st
     return found[1:]
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str, kind: str = "") -> Listed:
     """Read the last graph of a prompt, and the question about it; `kind` is needed in languages other than English."""
     starts = [mark.end() for mark in _starts(text, kind)]
@@ -110,24 +110,24 @@ def read(text: str, kind: str = "") -> Listed:
     edges = _edges(text[starts[-1] : end.start()])
     if kind:
         return Listed(starts[-1], edges, _named(text[text.rfind("\n") + 1 :], kind))
-    behind = ASKED.search(text, end.end())
-    if not behind or behind.end() != len(text):
+    asked = ASKED.search(text, end.end())
+    if not asked or asked.end() != len(text):
         raise ReadError("the prompt does not end in a question about a graph")
-    return Listed(starts[-1], edges, _asked(behind))
+    return Listed(starts[-1], edges, _asked(asked))
 
 
 def demonstrations(text: str, kind: str = "") -> list[tuple[Listed, str]]:
     """Return the graphs before the last one, each with its stated answer; `kind` is as in `read`."""
     found = []
     for one, other in pairwise(_starts(text, kind)):
-        said = text[one.end() : other.start()]
-        shown = (NAMED_ANSWER if kind else ANSWER).search(said)
-        start = said.rfind("\n", 0, shown.start()) + 1 if shown else 0
-        asked = None if kind else ASKED.search(said)
-        if not shown or shown.end() != len(said) or not (kind or (asked and asked.end() == shown.start())):
+        section = text[one.end() : other.start()]
+        shown = (NAMED_ANSWER if kind else ANSWER).search(section)
+        start = section.rfind("\n", 0, shown.start()) + 1 if shown else 0
+        asked = None if kind else ASKED.search(section)
+        if not shown or shown.end() != len(section) or not (kind or (asked and asked.end() == shown.start())):
             raise ReadError("a demonstration does not end in a question and its answer")
-        question = _asked(asked) if asked else _named(said[start : shown.start()], kind)
-        found.append((Listed(one.end(), _edges(said[: asked.start() if asked else start]), question), shown[1]))
+        question = _asked(asked) if asked else _named(section[start : shown.start()], kind)
+        found.append((Listed(one.end(), _edges(section[: asked.start() if asked else start]), question), shown[1]))
     return found
 
 
@@ -170,7 +170,7 @@ def solve(text: str, kind: str = "") -> tuple[str, ...]:
     return (EMPTY_LIST if kind and graph.answer == NO_MEMBERS else graph.answer,)
 
 
-MOST, TRAPPED = 40, 3
+MOST_ANSWERS, MISLED_DISTANCE = 40, 3
 """The most nodes in an answer; the distance from which on a walker without memory is always misled."""
 
 
@@ -226,7 +226,7 @@ def _wrong_size(row: Published, subtask: str) -> Iterator[str]:
         yield "the answer names a node twice"
     if subtask != "bfs" and len(nodes) != complexity:
         yield f"expected {complexity} nodes in the answer, found {len(nodes)}"
-    if subtask == "bfs" and not (1 if complexity == 1 else 2) <= len(nodes) <= MOST:
+    if subtask == "bfs" and not (1 if complexity == 1 else 2) <= len(nodes) <= MOST_ANSWERS:
         yield f"the answer has {len(nodes)} nodes"
 
 
@@ -235,10 +235,10 @@ def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
     met, right = _met(graph), graph.answer
     marked: dict[str, list[Edge]] = {"relevant": [], "decoy": []}
     for needle in row.needles:
-        place, rest = divmod(needle.char_start - graph.begins, LINE)
+        place, rest = divmod(needle.char_start - graph.begins, EDGE_CHARACTERS)
         if needle.role == "demo":
             continue
-        if rest or needle.char_end - needle.char_start != LINE or not 0 <= place < len(graph.edges):
+        if rest or needle.char_end - needle.char_start != EDGE_CHARACTERS or not 0 <= place < len(graph.edges):
             yield f"the mark at character {needle.char_start} is not an edge"
             return
         marked[needle.role].append(graph.edges[place])
@@ -251,7 +251,11 @@ def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
             if same == (role == "relevant"):
                 found = "the same" if same else "another"
                 yield f"the edge {edge} is marked as {role}, but the answer without it is {found}"
-    if graph.asked.kind == "bfs" and graph.asked.count >= TRAPPED and _forgetful(graph) == {*right.split(", ")}:
+    if (
+        graph.asked.kind == "bfs"
+        and graph.asked.count >= MISLED_DISTANCE
+        and _reached_without_memory(graph) == {*right.split(", ")}
+    ):
         yield "nobody who forgets where they have been is misled"
 
 
@@ -278,7 +282,7 @@ def _without(graph: Listed, met: Sequence[Edge], edge: Edge) -> str:
         return ""
 
 
-def _forgetful(graph: Listed) -> set[str]:
+def _reached_without_memory(graph: Listed) -> set[str]:
     """Return the nodes that a walker without memory reaches, without the asked node, which the scorer ignores."""
     level = {graph.asked.node}
     for _ in range(graph.asked.count):

@@ -49,9 +49,9 @@ def _degrees(*nodes: int) -> Degrees:
     return tuple(degree for degree, count in enumerate(nodes) for _ in range(count))
 
 
-EVEN = {1.5: _degrees(0, 12, 6, 2), 2.0: _degrees(0, 6, 8, 6), 3.0: _degrees(0, 0, 6, 8, 6)}
+EVEN_DEGREES = {1.5: _degrees(0, 12, 6, 2), 2.0: _degrees(0, 6, 8, 6), 3.0: _degrees(0, 0, 6, 8, 6)}
 """In- and out-degrees of twenty nodes."""
-HUBS = {
+HUB_PARENTS = {
     1.5: (*_degrees(7, 40, 12, 0, 4), 16),
     2.0: (*_degrees(0, 30, 25, 0, 8), 16),
     3.0: (*_degrees(0, 4, 38, 0, 20), 16, 16),
@@ -59,18 +59,21 @@ HUBS = {
 """Numbers of parents of 64 nodes."""
 CHILDREN = {1.5: _degrees(0, 38, 20, 6), 2.0: _degrees(0, 19, 26, 19), 3.0: _degrees(0, 0, 19, 26, 19)}
 """Numbers of children of 64 nodes."""
-WAY = GraphShape(_degrees(0, 5), _degrees(1, 3, 1), blur=3, ahead=3)
+ROUTE_SHAPE = GraphShape(_degrees(0, 5), _degrees(1, 3, 1), blur=3, ahead=3)
 """Five nodes: one edge leads out of each, and two lead into one of them."""
 SHAPES = {
-    **{("bfs", branch): GraphShape(even, even, BLUR) for branch, even in EVEN.items()},
-    **{("parents", branch): GraphShape(HUBS[branch], CHILDREN[branch], BLUR, turned=True) for branch in HUBS},
-    **{("route", branch): WAY for branch in EVEN},
+    **{("bfs", branch): GraphShape(even, even, BLUR) for branch, even in EVEN_DEGREES.items()},
+    **{
+        ("parents", branch): GraphShape(HUB_PARENTS[branch], CHILDREN[branch], BLUR, turned=True)
+        for branch in HUB_PARENTS
+    },
+    **{("route", branch): ROUTE_SHAPE for branch in EVEN_DEGREES},
 }
 SPARES = slice(24, 25)
 """The place of the spare edge in the order. There is only one, so that the next edges close gaps."""
 PARTS = 16
 """The share of the other nodes that come before the core is a whole number of these parts."""
-TIES = 16
+TIE_BITS = 16
 """Bits that order edges that enter together."""
 
 
@@ -146,7 +149,7 @@ class Around:
         drawn = self._reached()
         entered = np.maximum(self._step(self._graph.near[drawn]), self._step(self._graph.far[drawn]))
         drawn, entered = drawn[entered <= self._steps], entered[entered <= self._steps]
-        keys = ((entered << TIES) + (self._ranks[drawn] >> TIES)) * len(self._graph.far) + drawn
+        keys = ((entered << TIE_BITS) + (self._ranks[drawn] >> TIE_BITS)) * len(self._graph.far) + drawn
         return np.asarray(drawn[np.argsort(keys)], dtype=np.int64)
 
     def _reached(self) -> Indices:
@@ -183,7 +186,10 @@ def guessers(subtask: str, graph: Graph, walk: Walk) -> dict[str, float]:
     ends = {int(graph.near[edge]) if graph.turned else graph.ends[edge] for edge in edges}
     found = {"neighbours": _f1(ends, right)}
     if subtask == "bfs":
-        found |= {"surroundings": len(right) / (len(walk.nodes) - 1), "forgetful": _f1({*walk.forgetful}, right)}
+        found |= {
+            "surroundings": len(right) / (len(walk.nodes) - 1),
+            "forgetful": _f1({*walk.reached_without_memory}, right),
+        }
     return {name: round(value, 6) for name, value in found.items()}
 
 
@@ -207,9 +213,9 @@ SIZES = {
 """The dealt sizes of answers, by branch and distance."""
 
 
-ROOMS = {256: 4096, 512: 8192}
+REPLY_TOKENS = {256: 4096, 512: 8192}
 """Tokens for the reply, for routes with this many steps."""
-FITS = {256: 16_384, 512: 32_768}
+SHORTEST_LENGTHS = {256: 16_384, 512: 32_768}
 """The shortest lengths at which these routes fit."""
 
 
@@ -223,7 +229,7 @@ class GraphTask(Task):
     most_shots = 3
     shortest = 8192
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType(BRANCHES)
-    said: text.Wording = text.ENGLISH
+    prompt_wording: text.Wording = text.ENGLISH
     """The wording of its prompts."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
@@ -246,8 +252,8 @@ class GraphTask(Task):
             "effective_complexity": len(walk.relevant),
         }
         names = [graph.names[node] for node in walk.answers]
-        target = ", ".join(names if kind_of(stratum) == "route" else sorted(names)) or self.said.none
-        asked = self.said.question(kind_of(stratum), graph.names[walk.root], stratum.complexity)
+        target = ", ".join(names if kind_of(stratum) == "route" else sorted(names)) or self.prompt_wording.none
+        asked = self.prompt_wording.question(kind_of(stratum), graph.names[walk.root], stratum.complexity)
         return Sample("", stratum, index, latent, tuple(map(graph.text, walk.relevant)), asked, Key.accepting(target))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -260,11 +266,11 @@ class GraphTask(Task):
         kept_out = {*latent["relevant"], *latent["decoys"], *latent["left_out"]}
         return Layout(
             head=text.head(
-                kind_of(stratum), stratum.complexity, shots, graph.reserved, row_streams.of("demo"), self.said
+                kind_of(stratum), stratum.complexity, shots, graph.reserved, row_streams.of("demo"), self.prompt_wording
             ),
             placed=tuple(placed),
             filler=filler(stratum, latent["core"], kept_out, row_streams),
-            tail=text.tail(sample.question, shots, self.said),
+            tail=text.tail(sample.question, shots, self.prompt_wording),
         )
 
     def answers(self, text: str) -> tuple[str, ...]:
@@ -386,11 +392,11 @@ class Route(Searching):
 
     def room_of(self, stratum: Stratum) -> int:
         """Return the tokens for the reply, more for the longest routes."""
-        return ROOMS.get(stratum.complexity, self.max_new_tokens)
+        return REPLY_TOKENS.get(stratum.complexity, self.max_new_tokens)
 
     def golden_stratum(self, complexity: int) -> Stratum:
         """Return a stratum of one row, at the shortest length at which the route fits."""
-        return replace(super().golden_stratum(complexity), length=FITS.get(complexity, self.shortest))
+        return replace(super().golden_stratum(complexity), length=SHORTEST_LENGTHS.get(complexity, self.shortest))
 
     def search(self, graph: Graph, stratum: Stratum, index: int, streams: Streams, taken: AbstractSet[int]) -> Walk:
         """Draw any node."""
@@ -405,7 +411,7 @@ def in_language(plain: GraphTask) -> Callable[[str, str], GraphTask]:
         made.subtask = f"{plain.subtask}-{asked}"
         made.twin, made.drawn_as = plain.subtask, f"{plain.subtask}@{plain.version}"
         made.version = plain.version + language(asked).version - 1
-        made.languages, made.wording, made.said = (asked, asked), digest(asked), text.InLanguage(asked)
+        made.languages, made.wording, made.prompt_wording = (asked, asked), digest(asked), text.InLanguage(asked)
         return made
 
     return form

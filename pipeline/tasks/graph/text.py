@@ -12,7 +12,7 @@ from pipeline.worlds.graphs import line
 
 NODES, EDGES, TRIES = 8, 11, 1000
 """Nodes and edges of a demonstration."""
-FURTHEST = 3
+GREATEST_DISTANCE = 3
 """The greatest distance, or number of parents or steps, in a demonstration."""
 
 FORM = (
@@ -135,7 +135,7 @@ def tail(question: str, shots: int, wording: Wording = ENGLISH) -> tuple[Piece, 
 
 def _shown(subtask: str, count: int, rng: Random) -> int:
     """Return the count for a demonstration; a number of parents is random, so that it reveals nothing."""
-    return rng.randint(1, FURTHEST) if subtask == "parents" else min(count, FURTHEST)
+    return rng.randint(1, GREATEST_DISTANCE) if subtask == "parents" else min(count, GREATEST_DISTANCE)
 
 
 def _demo(subtask: str, count: int, names: Sequence[str], rng: Random, wording: Wording) -> str:

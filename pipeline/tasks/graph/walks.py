@@ -8,13 +8,13 @@ from random import Random
 
 from pipeline.worlds.graphs import Graph
 
-SPAN = 16 * 24
+MOST_NODES_SPANNED = 16 * 24
 """The most nodes of the world from the first relevant one to the last."""
-SPAN_OF_STEP = 4
+NODES_SPANNED_PER_STEP = 4
 """The same for each step of a long route."""
-TRIES, TRAPPED = 20_000, 3
+TRIES, MISLED_DISTANCE = 20_000, 3
 """Nodes to try; the distance from which on the answer must differ from that of a walker without memory."""
-THINNED = {False: 0.7, True: 0.85}
+THINNING_SHARE = {False: 0.7, True: 0.85}
 """How often an edge is left out if one can be, by whether the graph is turned; this removes half of the surplus."""
 
 
@@ -32,7 +32,7 @@ class Walk:
     decoys: tuple[int, ...]
     left_out: tuple[int, ...]
     nodes: tuple[int, ...]
-    forgetful: tuple[int, ...]
+    reached_without_memory: tuple[int, ...]
     """The nodes, without the root, that a walker without memory reaches in as many steps."""
 
     @property
@@ -43,13 +43,13 @@ class Walk:
     @property
     def trapped(self) -> bool:
         """Whether a walker without memory ends elsewhere."""
-        return {*self.forgetful} != {*self.answers}
+        return {*self.reached_without_memory} != {*self.answers}
 
     @property
     def near(self) -> bool:
         """Whether all its nodes are close together in the world."""
         first, last = self.core
-        return last - first <= SPAN
+        return last - first <= MOST_NODES_SPANNED
 
     def thinned(self, graph: Graph, rng: Random) -> list[int]:
         """Draw edges from elsewhere into the answers, to be left out.
@@ -61,7 +61,7 @@ class Walk:
         for node in self.answers:
             others = [edge for edge in graph.entering(node) if int(graph.near[edge]) not in self.nodes]
             spared = [edge for edge in others if len(graph.leaving(int(graph.near[edge]))) > 1]
-            if spared and rng.random() < THINNED[graph.turned]:
+            if spared and rng.random() < THINNING_SHARE[graph.turned]:
                 found.append(rng.choice(spared))
         return found
 
@@ -97,7 +97,7 @@ class Reach:
             tuple(decoys),
             tuple(left_out),
             (self.root, *self.by),
-            tuple(sorted(self._forgetful(known) - {self.root})),
+            tuple(sorted(self._reached_without_memory(known) - {self.root})),
         )
 
     def _on_the_way(self) -> set[int]:
@@ -120,7 +120,7 @@ class Reach:
             reached |= level
         return [node for node in self.by if node in level]
 
-    def _forgetful(self, known: set[int]) -> set[int]:
+    def _reached_without_memory(self, known: set[int]) -> set[int]:
         """Return the nodes that a walker without memory reaches in as many steps."""
         level = {self.root}
         for _ in range(self.distance):
@@ -168,7 +168,7 @@ def follow(graph: Graph, root: int, steps: int) -> Walk | None:
 
 
 def drawn_search(graph: Graph, distance: int, size: int, rng: Random, taken: AbstractSet[int]) -> Walk:
-    """Draw the walk of a node, not taken, with `size` nodes at a distance; from `TRAPPED` on it must be trapped.
+    """Draw the walk of a node, not taken, with `size` nodes at a distance; from `MISLED_DISTANCE` on it is trapped.
 
     Raises:
         ValueError: if there is none.
@@ -178,7 +178,7 @@ def drawn_search(graph: Graph, distance: int, size: int, rng: Random, taken: Abs
         found = None if node in taken else reach(graph, node, distance)
         if found and len(found.level) == size:
             walk = found.walk()
-            if walk.near and (walk.trapped or distance < TRAPPED):
+            if walk.near and (walk.trapped or distance < MISLED_DISTANCE):
                 return walk
     raise ValueError(f"no node has {size} nodes at distance {distance}")
 
@@ -192,6 +192,6 @@ def drawn_route(graph: Graph, steps: int, rng: Random, taken: AbstractSet[int]) 
     for _ in range(TRIES):
         node = rng.randrange(graph.nodes)
         walk = None if node in taken else follow(graph, node, steps)
-        if walk and walk.core[1] - walk.core[0] <= max(SPAN, SPAN_OF_STEP * steps):
+        if walk and walk.core[1] - walk.core[0] <= max(MOST_NODES_SPANNED, NODES_SPANNED_PER_STEP * steps):
             return walk
     raise ValueError(f"no node has a route of {steps} steps")

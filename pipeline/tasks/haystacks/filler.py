@@ -24,9 +24,9 @@ from pipeline.worlds.essays import WORLD as ESSAYS_WORLD
 from pipeline.worlds.essays import paragraphs as essays_paragraphs
 from pipeline.worlds.essays import source_digest as essays_source_digest
 
-SHORT, MIDDLING = range(240), range(500, 900)
+SHORT_CHARACTERS, MIDDLING_CHARACTERS = range(240), range(500, 900)
 """Characters of spares: middling ones take most of a gap, short ones (up to 60 tokens) the rest."""
-MIDDLE = 16
+MIDDLING_SPARES = 16
 """Spares of middling length."""
 
 
@@ -62,12 +62,12 @@ def addresses(row_streams: Streams, stratum: Stratum, *, shuffled: bool = False)
 
 def _set_aside(order: Indices, fit: Sequence[Mapping[range, list[int]]]) -> tuple[Indices, Indices]:
     """Return an order of addresses without its last ones, and spares taken from these, middling ones first."""
-    found, last = {MIDDLING: list[int](), SHORT: list[int]()}, len(order)
-    while len(found[MIDDLING]) < MIDDLE or len(found[SHORT]) < SPARES - MIDDLE:
+    found, last = {MIDDLING_CHARACTERS: list[int](), SHORT_CHARACTERS: list[int]()}, len(order)
+    while len(found[MIDDLING_CHARACTERS]) < MIDDLING_SPARES or len(found[SHORT_CHARACTERS]) < SPARES - MIDDLING_SPARES:
         last -= 1
         for size, some in found.items():
             some += fit[order[last]][size]
-    spares = found[MIDDLING][:MIDDLE] + found[SHORT][: SPARES - MIDDLE]
+    spares = found[MIDDLING_CHARACTERS][:MIDDLING_SPARES] + found[SHORT_CHARACTERS][: SPARES - MIDDLING_SPARES]
     return order[:last], np.array(spares, dtype=np.int64)
 
 
@@ -80,7 +80,7 @@ def _outline() -> tuple[Indices, Indices, Sequence[Mapping[range, list[int]]], J
     fit = [
         {
             fits: [one.start + place for place, size in enumerate(one.sizes) if size in fits]
-            for fits in (MIDDLING, SHORT)
+            for fits in (MIDDLING_CHARACTERS, SHORT_CHARACTERS)
         }
         for one in every
     ]
@@ -131,7 +131,7 @@ SENTENCES = (
     "Nobody is in a hurry.",
 )
 """The noise. The sentences differ in length, so that lines cut after one of them can close any gap."""
-WHOLE = 3
+WHOLE_LINE_SPARES = 3
 """Whole lines among the spares: as many as fit in a gap."""
 
 
@@ -152,8 +152,8 @@ def noise_spec(stratum: Stratum) -> PoolSpec:
 
 def noise(row_streams: Streams, stratum: Stratum) -> Filler:
     """Return filler that repeats the paragraph without end; its spares are lines of all lengths, each many times."""
-    early = 1 + np.arange(SPARES - WHOLE) % (len(SENTENCES) - 1)
-    spares = np.concatenate([np.zeros(WHOLE, dtype=np.int64), early])
+    early = 1 + np.arange(SPARES - WHOLE_LINE_SPARES) % (len(SENTENCES) - 1)
+    spares = np.concatenate([np.zeros(WHOLE_LINE_SPARES, dtype=np.int64), early])
     return Filler(noise_spec(stratum).name, _Repeated(), spares)
 
 

@@ -32,7 +32,7 @@ class Parted:
     places: Mapping[tuple[int, int], int]
 
 
-@PROMPT.of
+@PROMPT.cached
 def part(text: str, heading: str, end: str, plain: str) -> Parted:
     """Split a prompt whose body is between `heading` and `end`; in the text without prose, `plain` is the heading."""
     at, stop = text.find(heading), text.rfind("\n" + end) + 1
@@ -57,7 +57,7 @@ def is_prose(line: str) -> bool:
     return not TELLS.search(line)
 
 
-are_prose = LINES.of_each(is_prose)
+are_prose = LINES.cached_map(is_prose)
 """The same for many lines, most of which were read before."""
 
 
@@ -73,7 +73,7 @@ def foreign_spans(text: str, start: int, stop: int, haystack: str) -> list[Span]
     """
     lines = text[start:stop].splitlines(keepends=True)
     edges = accumulate(map(len, lines), initial=start)
-    return list(compress(pairwise(edges), map(not_, EACH[haystack](lines))))
+    return list(compress(pairwise(edges), map(not_, LINE_TESTS[haystack](lines))))
 
 
 def is_noise(line: str) -> bool:
@@ -112,10 +112,10 @@ HAYSTACKS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
 )
 """The haystacks by name, each with a test for single lines."""
 
-EACH: Mapping[str, Callable[[Sequence[str]], list[bool]]] = MappingProxyType(
+LINE_TESTS: Mapping[str, Callable[[Sequence[str]], list[bool]]] = MappingProxyType(
     {
         "essay": are_prose,
-        **{name: LINES.of_each(test) for name, test in HAYSTACKS.items() if test is not is_prose},
+        **{name: LINES.cached_map(test) for name, test in HAYSTACKS.items() if test is not is_prose},
     }
 )
 """The same tests for many lines, most of which were read before."""

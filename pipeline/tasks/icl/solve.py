@@ -35,12 +35,12 @@ class Examples:
     count: int
     numbered: bool
 
-    def told(self, intent: Intent) -> Intent:
+    def labelled_part(self, intent: Intent) -> Intent:
         """Return the part of an intent that labels distinguish."""
         return (intent[0], "") if self.count == ACTS_ALONE else intent
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Examples:
     """Read a prompt."""
     body, stated = BODY.search(text), STATED.search(text)
@@ -60,18 +60,18 @@ def read(text: str) -> Examples:
 def solve(text: str) -> str:
     """Return the label of the last message."""
     shown = read(text)
-    found = _labels(text).get(shown.told(intent_of(shown.last)), set())
+    found = _labels(text).get(shown.labelled_part(intent_of(shown.last)), set())
     if len(found) != 1:
         raise ReadError(f"the examples tell {len(found)} labels of messages like {shown.last!r}")
     return next(iter(found))
 
 
-@PROMPT.of
+@PROMPT.cached
 def _labels(text: str) -> Mapping[Intent, set[str]]:
     """Return the labels of the messages of each intent."""
     shown, found = read(text), dict[Intent, set[str]]()
     for intent, label in sorted({*zip(intents_of(shown.messages), shown.labels, strict=True)}):
-        found.setdefault(shown.told(intent), set()).add(label)
+        found.setdefault(shown.labelled_part(intent), set()).add(label)
     return found
 
 

@@ -26,18 +26,18 @@ from pipeline.tasks.icl.text import example, head, label_words, tail
 from pipeline.typed import TIERS
 from pipeline.worlds.utterances import Intent, chosen, domain, fresh, source_digest, texts
 
-MAPPINGS, EACH = 8, 3
+MAPPINGS, ROWS_PER_MAPPING = 8, 3
 """The most mappings of labels to intents in a tier, each with its own pool.
 
 A stratum has at most one for every three rows, as a pool takes longer to count than these rows.
 """
-COARSE = 6
+ACTS_ALONE = 6
 """The number of labels that stand for acts alone."""
-TOKENS = 28
+TOKENS_PER_EXAMPLE = 28
 """A pool has one example for this many tokens of the longest prompt."""
 SPARES = 24
 """Examples that close gaps, of different labels; if there are few labels, two of each."""
-SHORTEST = {6: 2048, 50: 4096, 68: 4096, 77: 8192, 151: 16384}
+SHORTEST_LENGTHS = {6: 2048, 50: 4096, 68: 4096, 77: 8192, 151: 16384}
 """The shortest length, in every vocabulary, that has room for a round of this many labels."""
 FORMS = ("integers", "words")
 ROUNDS = ("balanced", "blocked")
@@ -66,7 +66,7 @@ def domain_of(count: int) -> str:
 def labels(world: Streams, tier: str, count: int, which: int, form: str) -> Labels:
     """Return a set of labels of a tier; `world` are the streams of the seed without a path."""
     name = domain_of(count)
-    if count == COARSE:
+    if count == ACTS_ALONE:
         acts = world.world("icl@2", tier).of("coarse", which).sample(domain(name).acts, count)
         intents = tuple(tuple(Intent(act, thing) for thing in domain(name).objects) for act in acts)
         words_of = [label_words((act,)) for act in acts]
@@ -88,7 +88,7 @@ def form_of(stratum: Stratum) -> str:
 
 def mappings(stratum: Stratum) -> int:
     """Return the number of mappings of labels in a stratum."""
-    return min(MAPPINGS, -(-stratum.rows // EACH))
+    return min(MAPPINGS, -(-stratum.rows // ROWS_PER_MAPPING))
 
 
 def size_of(stratum: Stratum) -> str:
@@ -112,7 +112,7 @@ def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     _, form, count, which, size, tier = spec.name.split("-")
     known = labels(streams.world(), tier, int(count), int(which), form)
     labelled = zip(known.written, pool_messages(streams, tier, size, known), strict=True)
-    return Plain(example(message, label) for label, said in labelled for message in said)
+    return Plain(example(message, label) for label, messages in labelled for message in messages)
 
 
 def pool_messages(streams: Streams, tier: str, size: str, known: Labels) -> Sequence[Sequence[str]]:
@@ -123,7 +123,7 @@ def pool_messages(streams: Streams, tier: str, size: str, known: Labels) -> Sequ
 
 def each(size: str, known: Labels) -> int:
     """Return the number of examples of each label in a pool of a size."""
-    return -(-TIERS[size] // (TOKENS * len(known.intents)))
+    return -(-TIERS[size] // (TOKENS_PER_EXAMPLE * len(known.intents)))
 
 
 def _mixed(parts: Sequence[Sequence[str]], count: int) -> list[str]:
@@ -187,7 +187,7 @@ class Intents(Task):
 
     def golden_stratum(self, complexity: int) -> Stratum:
         """Return a stratum of one row, at the shortest length that has room for a round of all labels."""
-        return Stratum(self.family, self.subtask, "32k", max(4096, SHORTEST[complexity]), complexity, 1)
+        return Stratum(self.family, self.subtask, "32k", max(4096, SHORTEST_LENGTHS[complexity]), complexity, 1)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return specs(stratum)

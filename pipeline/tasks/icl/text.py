@@ -40,8 +40,8 @@ CUE = "label:"
 
 def head(domain: str, form: str, count: int) -> tuple[Piece, ...]:
     """Return the text before the examples."""
-    told = INTRODUCTION[domain].format(count=count, form=FORMS[form].format(last=count - 1))
-    return (Piece(f"{told}\n\n{START}", "instruction"),)
+    introduction = INTRODUCTION[domain].format(count=count, form=FORMS[form].format(last=count - 1))
+    return (Piece(f"{introduction}\n\n{START}", "instruction"),)
 
 
 def tail(domain: str, message: str) -> tuple[Piece, ...]:

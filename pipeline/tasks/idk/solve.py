@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from pipeline.caches import cache, lru_cache
 from pipeline.tasks.base import Published
 from pipeline.tasks.idk.forms import LETTERS, UNKNOWN, accepted
-from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, times
+from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, count_words
 from pipeline.worlds.stories import Plot, plots, values_of
 from pipeline.worlds.wording import Phrase, Slot, parse, pattern, settled
 
@@ -23,7 +23,7 @@ CAPITALISED = re.compile(r"\b[A-Z][a-z]+\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Story:
     """A story as read: its person, its plot, the detail that it states of each noun, and what else it mentions.
 
     `near` maps both nouns of each sentence about a pair to the detail in it, whichever of the two has it.
@@ -84,7 +84,7 @@ def _grammar(plot: Plot) -> Grammar:
 
 
 @lru_cache(maxsize=1 << 16)
-def read_story(line: str) -> Told:
+def read_story(line: str) -> Story:
     """Read a story."""
     for grammar in _grammars():
         for opening in grammar.openings:
@@ -94,7 +94,7 @@ def read_story(line: str) -> Told:
     raise ReadError(f"neither a story nor letters: {line[:80]!r}")
 
 
-def _read(grammar: Grammar, name: str, rest: str) -> Told:
+def _read(grammar: Grammar, name: str, rest: str) -> Story:
     first = name.split(" ")[0]
     *sentences, closing = rest.strip().removesuffix(".").split(". ")
     ends = [pattern.fullmatch(f"{closing}.") for pattern in grammar.closings]
@@ -113,7 +113,7 @@ def _read(grammar: Grammar, name: str, rest: str) -> Told:
             raise ReadError(f"the story of {name} has {', '.join(sorted(nouns))} in more than one pair")
         near |= dict.fromkeys(nouns, value)
         stated[noun] = value
-    return Told(name, grammar.plot.title, stated, near, frozenset(mentioned | near.keys()))
+    return Story(name, grammar.plot.title, stated, near, frozenset(mentioned | near.keys()))
 
 
 def _statement(grammar: Grammar, first: str, sentence: str) -> tuple[str, str, set[str]]:
@@ -148,7 +148,7 @@ class Line(NamedTuple):
     start: int
     end: int
     text: str
-    told: Told | None
+    story: Story | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +165,15 @@ class Query:
 def solve(text: str) -> tuple[str, ...]:
     """Return the accepted answers of a prompt's last question."""
     asked = read_question(text)
-    letter = answer(asked, [line.told for line in read_body(text) if line.told])
+    letter = answer(asked, [line.story for line in read_body(text) if line.story])
     return accepted(letter, asked.choices[LETTERS.index(letter)])
 
 
-def answer(asked: Query, stories: list[Told]) -> str:
+def answer(asked: Query, stories: list[Story]) -> str:
     """Return the letter that answers a question about one of some stories."""
-    own = [told for told in stories if told.name == asked.name]
+    own = [story for story in stories if story.name == asked.name]
     if len(own) != 1 or own[0].plot != asked.plot:
-        raise ReadError(f"{asked.name} has {len(own)} stories, of {[told.plot for told in own]}")
+        raise ReadError(f"{asked.name} has {len(own)} stories, of {[story.plot for story in own]}")
     if asked.noun not in own[0].mentioned:
         raise ReadError(f"the story of {asked.name} does not mention {asked.noun}")
     value = own[0].stated.get(asked.noun)
@@ -184,7 +184,7 @@ def answer(asked: Query, stories: list[Told]) -> str:
     return LETTERS[asked.choices.index(value)]
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_body(text: str) -> tuple[Line, ...]:
     """Return every line of the body."""
     start = text.find("\n" + START) + 1 + len(START)
@@ -192,15 +192,15 @@ def read_body(text: str) -> tuple[Line, ...]:
     if start <= len(START) or end <= start:
         raise ReadError("the prompt has no body")
     lines = Lines(text, start, end)
-    told = (one or None for one in _told(lines.texts))
+    stories = (one or None for one in _read_line(lines.texts))
     return tuple(
         Line(*lines.span(number), line, story)
-        for number, (line, story) in enumerate(zip(lines.texts, told, strict=True))
+        for number, (line, story) in enumerate(zip(lines.texts, stories, strict=True))
     )
 
 
-@LINES.of_each
-def _told(line: str) -> Told | Literal[False]:
+@LINES.cached_map
+def _read_line(line: str) -> Story | Literal[False]:
     return False if RANDOM_LETTERS.fullmatch(line) else read_story(line)
 
 
@@ -237,10 +237,10 @@ def _questions() -> tuple[tuple[str, re.Pattern[str]], ...]:
 def faults(row: Published, subtask: str) -> Iterator[str]:
     """Yield what is wrong with a row."""
     lines, asked = read_body(row.text), read_question(row.text)
-    own = [line for line in lines if line.told and line.told.name == asked.name]
+    own = [line for line in lines if line.story and line.story.name == asked.name]
     if row.spans("relevant") != [(line.start, line.end) for line in own]:
         yield "the needle is not the story of the asked person"
-    if times(asked.name, row.text) != len(own) + 1:
+    if count_words(asked.name, row.text) != len(own) + 1:
         yield f"{asked.name} is named outside of one story"
     if f"\nQuestion: {row.question}\n" not in row.text or row.key.choices != asked.choices:
         yield "the prompt does not end in the row's question and choices"
@@ -251,12 +251,12 @@ def faults(row: Published, subtask: str) -> Iterator[str]:
 
 
 def _filler_faults(lines: tuple[Line, ...], own: list[Line], subtask: str) -> Iterator[str]:
-    if subtask == "letters" and sum(line.told is not None for line in lines) != len(own):
+    if subtask == "letters" and sum(line.story is not None for line in lines) != len(own):
         yield "there is another story among the letters"
-    if subtask == "stories" and not all(line.told for line in lines):
+    if subtask == "stories" and not all(line.story for line in lines):
         yield "there are letters among the stories"
-    told = [line.told.name for line in lines if line.told]
-    if len(set(told)) != len(told):
+    names = [line.story.name for line in lines if line.story]
+    if len(set(names)) != len(names):
         yield "two stories are about the same person"
     if len({line.text for line in lines}) != len(lines):
         yield "two lines are equal"
@@ -268,14 +268,14 @@ def _choice_faults(row: Published, asked: Query, own: list[Line]) -> Iterator[st
     if last != UNKNOWN or len(set(asked.choices)) != len(LETTERS):
         yield f"the choices are {asked.choices}"
     for line in own:
-        if line.told is None:
+        if line.story is None:
             continue
-        stated = line.told.stated
+        stated = line.story.stated
         if (asked.noun in stated) != (row.stratum.complexity == 1):
             yield f"the story states {stated}, which does not go with complexity {row.stratum.complexity}"
         if stated != row.metadata["latent"]["details"]:
             yield "the story states other details than the row says"
-        near, place = line.told.near.get(asked.noun), row.metadata["latent"]["place"]
+        near, place = line.story.near.get(asked.noun), row.metadata["latent"]["place"]
         if near != asked.choices[place]:
             yield f"the sentence about {asked.noun} states {near!r}, which is not choice {LETTERS[place]}"
         found = sum(choice in stated.values() for choice in others)
@@ -292,20 +292,20 @@ def _namesake_faults(row: Published, asked: Query, lines: tuple[Line, ...]) -> I
     marked = row.spans("decoy")
     if marked != [(line.start, line.end) for line in both]:
         yield "the decoys are not the stories of namesakes"
-    told = {(line.told.plot, line.told.stated.get(asked.noun)) for line in both if line.told}
+    known = {(line.story.plot, line.story.stated.get(asked.noun)) for line in both if line.story}
     place = row.metadata["latent"]["place"]
-    if told and told != {(asked.plot, choice) for at, choice in enumerate(asked.choices[:-1]) if at != place}:
+    if known and known != {(asked.plot, choice) for at, choice in enumerate(asked.choices[:-1]) if at != place}:
         yield f"the namesakes of {asked.name} are not told the other choices of {asked.noun}"
 
 
 def _with(lines: tuple[Line, ...], place: int, name: str, asked: Query) -> list[Line]:
     """Return the stories of others with `name` as their first (0) or last (1) name."""
-    told = [line for line in lines if line.told and line.told.name != asked.name]
-    return [line for line in told if line.told and line.told.name.split(" ")[place] == name]
+    others = [line for line in lines if line.story and line.story.name != asked.name]
+    return [line for line in others if line.story and line.story.name.split(" ")[place] == name]
 
 
 def _example_faults(row: Published, lines: tuple[Line, ...]) -> Iterator[str]:
-    in_text = {line.told.name for line in lines if line.told}
+    in_text = {line.story.name for line in lines if line.story}
     for shown in (row.text[start:end] for start, end in row.spans("demo")):
         story = read_story(shown.partition(": ")[2].partition("\n")[0])
         (asked,) = read_blocks(shown)

@@ -49,10 +49,10 @@ from pipeline.worlds.stories import (
 )
 
 ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-FAIR = len(ALPHABET) * (256 // len(ALPHABET))
+FAIR_BYTES = len(ALPHABET) * (256 // len(ALPHABET))
 """Bytes from this value on are dropped, so that every letter is equally likely."""
-TABLE = bytes(ALPHABET[byte % len(ALPHABET)] for byte in range(256))
-SHORTEST, LONGEST = 8, 64
+LETTER_OF_BYTE = bytes(ALPHABET[byte % len(ALPHABET)] for byte in range(256))
+FEWEST_LETTERS, MOST_LETTERS = 8, 64
 """The fewest and most letters of a line. The mean is 36, and a letter is about a token."""
 LETTERS_PER_TOKEN = 1.5
 SPARES = 64
@@ -67,7 +67,7 @@ def specs(subtask: str, tier: str) -> tuple[PoolSpec, ...]:
 
 def lines_of(tier: str) -> int:
     """Return the number of lines of letters in a tier."""
-    return int(TIERS[tier] * LETTERS_PER_TOKEN) // ((SHORTEST + LONGEST) // 2)
+    return int(TIERS[tier] * LETTERS_PER_TOKEN) // ((FEWEST_LETTERS + MOST_LETTERS) // 2)
 
 
 def make_letters(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
@@ -79,8 +79,8 @@ def _letters(streams: Streams, spec: PoolSpec) -> Iterator[str]:
     rng = streams.of("letters")
     seen: set[bytes] = set()
     while len(seen) < lines_of(spec.tier):
-        drawn = rng.randbytes(2 * LONGEST).translate(TABLE, bytes(range(FAIR, 256)))
-        line = drawn[: rng.randint(SHORTEST, LONGEST)]
+        drawn = rng.randbytes(2 * MOST_LETTERS).translate(LETTER_OF_BYTE, bytes(range(FAIR_BYTES, 256)))
+        line = drawn[: rng.randint(FEWEST_LETTERS, MOST_LETTERS)]
         if line not in seen:
             seen.add(line)
             yield " ".join(line.decode("ascii")) + "\n"
@@ -119,7 +119,7 @@ class _Rest:
         return self._order.take(count + self._skip)[self._skip :]
 
 
-STATED = (1, 1, 2, 2, 3)
+CHOICES_STATED = (1, 1, 2, 2, 3)
 """How many of the three choices a story states, dealt in these proportions in either class."""
 
 
@@ -158,7 +158,7 @@ def plan_question(stratum_streams: Streams, rows: int, index: int, *, answerable
 
     plot = _plot(stratum_streams, rows, index)
     pair, side = divmod(dealt("asked", range(2 * PAIRS)), 2)
-    return QuestionPlan(plot, dealt("stated", STATED), dealt("place", range(3)), pair, side, answerable)
+    return QuestionPlan(plot, dealt("stated", CHOICES_STATED), dealt("place", range(3)), pair, side, answerable)
 
 
 def _plot(stratum_streams: Streams, rows: int, index: int) -> Plot:
@@ -172,7 +172,7 @@ def _plot(stratum_streams: Streams, rows: int, index: int) -> Plot:
 
 def plan_any_question(rng: Random, *, answerable: bool) -> QuestionPlan:
     """Draw freely what a row of a stratum is dealt, for demonstrations."""
-    plot, stated, place = rng.choice(plots()), rng.choice(STATED), rng.randrange(3)
+    plot, stated, place = rng.choice(plots()), rng.choice(CHOICES_STATED), rng.randrange(3)
     return QuestionPlan(plot, stated, place, rng.randrange(PAIRS), rng.randrange(2), answerable)
 
 
@@ -252,8 +252,8 @@ class Idk(Task):
             "person": person,
             "shown": shown,
         }
-        said = asked.story.text
-        return Sample("", stratum, index, latent, (said,), asked.question, _key(asked))
+        story = asked.story.text
+        return Sample("", stratum, index, latent, (story,), asked.question, _key(asked))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the story at a stratified depth of the filler, or first."""
@@ -261,7 +261,7 @@ class Idk(Task):
         first = stratum.knob("depth", "uniform") == "first"
         depth = 0.0 if first else spread(stratum_streams.of("depth"), stratum.rows, sample.index)
         around = self._namesakes(sample, row_streams) if self.subtask == "stories" else ()
-        demos = [Piece(said, "demo") for said in self._examples(sample, row_streams)]
+        demos = [Piece(example, "demo") for example in self._examples(sample, row_streams)]
         opening = text.INTRODUCTIONS[self.subtask] + (text.EXAMPLES if demos else "")
         return Layout(
             head=(Piece(opening, "instruction"), *demos, Piece(text.START, "instruction")),

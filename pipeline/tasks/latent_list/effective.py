@@ -4,7 +4,7 @@ No single relevant operation can be left out, but several together may be, such 
 again. What is counted here is the smallest subsequence of the relevant operations that runs and shows the same answer.
 The search is exhaustive over the lists that subsequences leave. Line by line, it drops lists that provably cannot reach
 the answer with as few operations as are allowed, and allows more until the answer is reached. Lists that nothing later
-can tell apart count as one. If more than `STATES` lists must be kept, there is no result, and no row is drawn.
+can tell apart count as one. If more than `MOST_STATES` lists must be kept, there is no result, and no row is drawn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from pipeline.caches import lru_cache
 from pipeline.worlds.programs import START, Operation, View, run
 
-STATES = 3000
+MOST_STATES = 3000
 """The most lists to keep after a line."""
 ADDS, TAKES = ("append", "insert"), ("pop", "remove")
 SURPLUS = sum(START)
@@ -89,11 +89,13 @@ class Search:
         if self._view.name == "sum":
             return {value: value for value in numbers}
         shown = set(visible(self._view, final, ()))
-        told = shown.union(operation.args[0] for operation in later if operation.name == "remove")
+        distinct = shown.union(operation.args[0] for operation in later if operation.name == "remove")
         sorts = any(operation.name == "sort" for operation in later)
-        marks = sorted(told if sorts else () if self._view.name == "print" else shown)
+        marks = sorted(distinct if sorts else () if self._view.name == "print" else shown)
         first: dict[int, int] = {}
-        return {value: value if value in told else first.setdefault(bisect(marks, value), value) for value in numbers}
+        return {
+            value: value if value in distinct else first.setdefault(bisect(marks, value), value) for value in numbers
+        }
 
     def shows(self, items: Items) -> bool:
         """Return whether a list shows the answer."""
@@ -109,7 +111,7 @@ class Search:
             after = {} if place in self._needed else states.copy()
             self._taken(states, operation, self._faces[place], after)
             states = self._kept_of(after, place + 1, allowed)
-            if len(states) > STATES:
+            if len(states) > MOST_STATES:
                 return None
         return states
 

@@ -68,12 +68,12 @@ KEEPING = ("append", "insert", "reverse")
 STARTING = frozenset(START)
 LENGTHENS, SHORTENS = ("append", "insert"), ("pop", "remove")
 Weights = Mapping[str, int]
-LEAST = 0.05
+WEIGHT_IF_ENOUGH = 0.05
 """The weight of a kind of which there are enough already."""
-FIRST = 0.95
+INITIAL_NUMBER_SHARE = 0.95
 """How often one of the list's initial numbers is taken out, if any is left: a number that is added and taken out again
 could be left out."""
-NEAR = (7, 4, 2)
+INDEX_WEIGHTS = (7, 4, 2)
 """Weights of indices by their distance from the nearer end, as in filler."""
 ATTEMPTS = 40
 """Operations tried at one place before a draft is given up."""
@@ -166,7 +166,7 @@ def _shows(view: View, items: list[int]) -> bool:
 
 
 def _sums(kinds: Sequence[str], wanted: Mapping[str, float]) -> Sequence[float]:
-    return list(accumulate([max(wanted[kind], LEAST) for kind in kinds]))
+    return list(accumulate([max(wanted[kind], WEIGHT_IF_ENOUGH) for kind in kinds]))
 
 
 def one_of(rng: Random, sums: Sequence[float]) -> int:
@@ -190,7 +190,7 @@ def draw_arguments(rng: Random, kind: str, items: Sequence[int]) -> tuple[int, .
     if kind == "insert":
         return (_near_the_ends(rng, _within(INSERT_AT, -len(items), len(items))), number(rng))
     if kind in SHORTENS:
-        first = rng.random() < FIRST
+        first = rng.random() < INITIAL_NUMBER_SHARE
         if kind == "remove":
             return (rng.choice(([item for item in items if item in STARTING] if first else ()) or items),)
         places = _within(POP_AT, -len(items), len(items) - 1)
@@ -211,19 +211,19 @@ def _near_the_ends(rng: Random, places: tuple[int, ...]) -> int:
 
 @cache
 def _nearness(places: tuple[int, ...]) -> Sequence[int]:
-    return list(accumulate(NEAR[max(at, ~at)] for at in places))
+    return list(accumulate(INDEX_WEIGHTS[max(at, ~at)] for at in places))
 
 
 Table = NDArray[np.int64]
-GONE = 1 << 20
+PADDING = 1 << 20
 """Padding after the end of a list, negative for maxima. No value of a list is as large, so nothing equals it."""
-WIDEST = 16
+WIDEST_SLICE = 16
 """The widest printed slice, so that every answer fits with a margin."""
-CLIPPED = {"print": 2, "sum": 1}
+MOST_UNNEEDED = {"print": 2, "sum": 1}
 """How many additions of a long program may be unneeded; for sums, also how many numbers may be left out."""
-MANY, LOOSE = 6, 2
-"""With more than `MANY` operations, or additions, a program is long. The slice of a minimum or maximum may need `LOOSE`
-operations fewer than the hardest."""
+LONG_PROGRAM, SLICE_LEEWAY = 6, 2
+"""With more than `LONG_PROGRAM` operations, or additions, a program is long. The slice of a minimum or maximum may need
+`SLICE_LEEWAY` operations fewer than the hardest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ class ProgramPlan:
 
 def proven(name: str, true: Sequence[int], others: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
     """Return at ``[i, j]`` whether the view of ``[i:j+1]`` distinguishes the true list from every other."""
-    lists = _matrix([true, *others], len(true), -GONE if name == "max" else GONE)
+    lists = _matrix([true, *others], len(true), -PADDING if name == "max" else PADDING)
     if name == "print":
         return _differs(lists)
     shown = _slice_sums(lists) if name == "sum" else _extremes(name, lists)
@@ -284,25 +284,27 @@ def choose(name: str, draft: Draft, wish: ProgramPlan, rng: Random) -> View | No
 def _suits(name: str, part: Sequence[int], wish: ProgramPlan) -> bool:
     """Return whether a slice may be shown: not too wide to print; or wide enough, with a nonzero value."""
     if name == "print":
-        return len(part) <= WIDEST
+        return len(part) <= WIDEST_SLICE
     return len(part) > wish.wide and VALUES[name](part) != 0
 
 
 def _enough(draft: Draft, view: View) -> bool:
     """Return whether a sum leaves out little, and a long program provably needs most of its additions."""
     start, stop = view.span or (0, 0)
-    if view.name == "sum" and len(draft.operations) > 1 and stop - start < len(draft.true) - CLIPPED["sum"]:
+    if view.name == "sum" and len(draft.operations) > 1 and stop - start < len(draft.true) - MOST_UNNEEDED["sum"]:
         return False
     added = sum(operation.name in ADDS for operation in draft.operations)
-    return added <= MANY or len(needed(draft.operations, view, draft.true)) >= added - CLIPPED[view.name]
+    return added <= LONG_PROGRAM or len(needed(draft.operations, view, draft.true)) >= added - MOST_UNNEEDED[view.name]
 
 
 def _hardest(views: Sequence[View], draft: Draft, wish: ProgramPlan) -> list[View]:
     """Return the views that need about as many operations as any, and enough for a long program."""
     leasts = [least(view, draft.true) for view in views]
     count = len(draft.operations)
-    enough = 0 if count <= MANY else count * 3 // 20 if views and wish.beyond(views[0].name) else count * 9 // 20
-    return [view for view, size in zip(views, leasts, strict=True) if size >= max(enough, max(leasts) - LOOSE)]
+    enough = (
+        0 if count <= LONG_PROGRAM else count * 3 // 20 if views and wish.beyond(views[0].name) else count * 9 // 20
+    )
+    return [view for view, size in zip(views, leasts, strict=True) if size >= max(enough, max(leasts) - SLICE_LEEWAY)]
 
 
 def least(view: View, true: Sequence[int]) -> int:
@@ -338,7 +340,7 @@ def _matrix(lists: Sequence[Sequence[int]], width: int, gone: int) -> Table:
 
 def _slice_sums(lists: Table) -> Table:
     """Return the sum of ``[i:j+1]`` at ``[list, i, j]``; slices stop at the end of their list."""
-    sums = np.cumsum(np.where(lists == GONE, 0, lists), axis=1)
+    sums = np.cumsum(np.where(lists == PADDING, 0, lists), axis=1)
     before = np.concatenate([np.zeros_like(sums[:, :1]), sums[:, :-1]], axis=1)
     shown: Table = sums[:, None, :] - before[:, :, None]
     return shown
@@ -346,7 +348,7 @@ def _slice_sums(lists: Table) -> Table:
 
 def _extremes(name: str, lists: Table) -> Table:
     """Return the minimum or maximum of ``[i:j+1]`` at ``[list, i, j]``; below the diagonal it is beyond all numbers."""
-    pick, beyond = (np.minimum, GONE) if name == "min" else (np.maximum, -GONE)
+    pick, beyond = (np.minimum, PADDING) if name == "min" else (np.maximum, -PADDING)
     shown: Table = pick.accumulate(np.where(_upper(lists.shape[1]), lists[:, None, :], beyond), axis=2)
     return shown
 
@@ -370,14 +372,14 @@ Few operations are enough to determine most minima and maxima of a slice. It tak
 the slice to begin where it does, or to take out all initial numbers that would be shown. So programs grow, or they
 shrink and show a minimum above those numbers or a maximum below them.
 """
-GOALS = {"print": (7, 10), "sum": (7, 10), "min": (3, 10), "max": (3, 10), "len": (0, 1)}
+GOAL_SHARES = {"print": (7, 10), "sum": (7, 10), "min": (3, 10), "max": (3, 10), "len": (0, 1)}
 """The effective complexity at which a program is accepted at once, as a fraction of its operations."""
-TRIES, SHORT = 2, 5
+PROGRAMS_TRIED, FEW_OPERATIONS = 2, 5
 """Finished programs among which the nearest to the wish is chosen; the most operations that count as few."""
-PATIENCE, STRETCHES, CANDIDATES = 12, 20, 12
+TRIES_AT_PLACE, STRETCHES, CANDIDATES = 12, 20, 12
 """Stretches tried at one place, and in all, before a draft is given up; programs among which the hardest is chosen if
 none is hard enough."""
-STRETCH = {False: 3, True: 6}
+STRETCH_OPERATIONS = {False: 3, True: 6}
 """Operations in a stretch, without and with quotas. Few drafts are shown by a minimum or maximum; more are if they grow
 or shrink for longer at a time."""
 
@@ -385,7 +387,7 @@ or shrink for longer at a time."""
 def draw(name: str, complexity: int, wish: ProgramPlan, rng: Random) -> Program:
     """Draw a program of a view; with few operations, the nearest to the wish of up to five, as near ones are rare."""
     drawn = []
-    for _ in range(1 if complexity > SHORT or name == "len" else 5):
+    for _ in range(1 if complexity > FEW_OPERATIONS or name == "len" else 5):
         drawn.append(_hard(name, complexity, wish, rng))
         if not miss(drawn[-1].view, drawn[-1].final, wish):
             break
@@ -397,7 +399,7 @@ def _hard(name: str, complexity: int, wish: ProgramPlan, rng: Random) -> Program
 
     Programs with the other sign count only until a best one is known: to measure one costs as much as to draw it.
     """
-    share, of = GOALS[name]
+    share, of = GOAL_SHARES[name]
     best, most = None, (False, -1)
     for tried in range(CANDIDATES * CANDIDATES):
         program = _fitted(_draw(name, complexity, wish, rng), wish)
@@ -439,15 +441,15 @@ def _drafted(name: str, ways: Sequence[int], wish: ProgramPlan, rng: Random) -> 
 
     Without this, only one draft of twenty operations in fifty has a slice that shows them all by its minimum.
     """
-    quotas = name in ("min", "max") and len(ways) > SHORT
+    quotas = name in ("min", "max") and len(ways) > FEW_OPERATIONS
     weights = WEIGHTS if name not in ("min", "max") else SHRINKING if wish.beyond(name) else GROWING
     drafts = [Draft()]
     for _ in range(STRETCHES):
         left = len(ways) - len(drafts[-1].operations)
-        size = (left - 1) % STRETCH[quotas] + 1
-        ends = filter(None, islice(drafts[-1].stretches(weights, ways, size, rng, quotas=quotas), PATIENCE))
+        size = (left - 1) % STRETCH_OPERATIONS[quotas] + 1
+        ends = filter(None, islice(drafts[-1].stretches(weights, ways, size, rng, quotas=quotas), TRIES_AT_PLACE))
         if size == left:
-            programs = list(islice(_finished(ends, name, wish, rng), TRIES))
+            programs = list(islice(_finished(ends, name, wish, rng), PROGRAMS_TRIED))
             if programs:
                 return min(programs, key=lambda program: miss(program.view, program.final, wish))
         longer = next((draft for draft in ends if name == "len" or provable(draft, name)), None)

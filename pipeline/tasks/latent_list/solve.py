@@ -23,8 +23,8 @@ CALL = re.compile(rf">> a\.(append|insert|pop|remove|sort|reverse)\(({NUMBER}(?:
 ARGUMENTS = {"append": (1,), "insert": (2,), "pop": (0, 1), "remove": (1,), "sort": (0,), "reverse": (0,)}
 ASKED = re.compile(r">> (?:(print|sum|min|max)\(a\[([0-9]{1,4}):([0-9]{1,4})\]\)|(len)\(a\))")
 PRINTS = '>> print("Do nothing.")'
-MEMO = 200_000
-KEPT = 64
+MOST_REMEMBERED = 200_000
+COPY_EVERY = 64
 """Steps between copies of the list, from which a program is run again instead of from its first line."""
 Step = tuple[Callable[..., object], tuple[int, ...]]
 
@@ -34,7 +34,7 @@ class Steps(dict[str, Step | None]):
 
     def __missing__(self, line: str) -> Step | None:
         """Read a new line."""
-        if len(self) > MEMO:
+        if len(self) > MOST_REMEMBERED:
             self.clear()
         self[line] = step = _step(line)
         return step
@@ -82,15 +82,15 @@ class Session:
     steps: Sequence[Step | None]
     ask: Ask
     kept: list[list[int]] = field(default_factory=list, compare=False, repr=False)
-    """The list before every `KEPT`-th step, as far as the program was run."""
+    """The list before every `COPY_EVERY`-th step, as far as the program was run."""
 
     def at(self, place: int) -> list[int]:
         """Return the list before a step (from 0), or after the last, starting from the nearest kept copy."""
         if not self.kept:
             self.kept.append(list(self.initial))
-        for begin in range((len(self.kept) - 1) * KEPT, place // KEPT * KEPT, KEPT):
-            self.kept.append(advanced(self.kept[-1], self.steps[begin : begin + KEPT]))
-        return advanced(self.kept[place // KEPT], self.steps[place // KEPT * KEPT : place])
+        for begin in range((len(self.kept) - 1) * COPY_EVERY, place // COPY_EVERY * COPY_EVERY, COPY_EVERY):
+            self.kept.append(advanced(self.kept[-1], self.steps[begin : begin + COPY_EVERY]))
+        return advanced(self.kept[place // COPY_EVERY], self.steps[place // COPY_EVERY * COPY_EVERY : place])
 
     def runs(self) -> str:
         """Return the program's final output."""
@@ -111,7 +111,7 @@ def advanced(items: Iterable[int], steps: Iterable[Step | None]) -> list[int]:
     return left
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Session:
     """Read the last program of a prompt."""
     opening = text.rfind(f"\n{OPENING}") + 1
@@ -160,7 +160,7 @@ IDLE = "idle"
 CLASSES = {"append": "addition", "insert": "addition", "pop": "removal", "remove": "removal", "reverse": "reverse"}
 KINDS = ("", "sort", "addition", "removal", "reverse", IDLE)
 """Kinds of lines by their number; the first stands for no line, beyond either end of a program."""
-BETRAYS = 1e-9
+BETRAYING_CHANCE = 1e-9
 """Chance below which neighbors betray what is relevant. A release of a million rows is wrongly refused once in 250."""
 
 
@@ -181,11 +181,11 @@ def betrayed(lines: Sequence[str], places: Sequence[int]) -> Iterator[str]:
     relevant = Counter(_between(kinds, place) for place in places)
     filler = every - relevant
     for between in sorted(relevant):
-        before, kind, behind = between
+        before, kind, after = between
         of, others = (sum(counts[seen] for seen in counts if seen[1] == kind) for counts in (relevant, filler))
         share = (1 + filler[between]) / (2 + others)
-        if kind in CLASSES.values() and _tail(relevant[between], of, share) < BETRAYS:
-            found = f"{relevant[between]} of {of} relevant lines of kind {kind} stand between {before!r} and {behind!r}"
+        if kind in CLASSES.values() and _tail(relevant[between], of, share) < BETRAYING_CHANCE:
+            found = f"{relevant[between]} of {of} relevant lines of kind {kind} stand between {before!r} and {after!r}"
             yield f"{found}, and a share of {share:.3f} of filler"
 
 
@@ -194,7 +194,7 @@ class Numbers(dict[str, int]):
 
     def __missing__(self, line: str) -> int:
         """Return the number of the kind of a new line."""
-        if len(self) > MEMO:
+        if len(self) > MOST_REMEMBERED:
             self.clear()
         step = STEPS[line]
         self[line] = number = KINDS.index(CLASSES.get(step[0].__name__, "sort") if step else IDLE)
@@ -206,8 +206,8 @@ NUMBERS = Numbers()
 
 def _between(kinds: bytes, place: int) -> Between:
     """Return the kinds of the lines before, at and after a place; `kinds` begins one before the first line."""
-    before, kind, behind = kinds[place : place + 3]
-    return KINDS[before], KINDS[kind], KINDS[behind]
+    before, kind, after = kinds[place : place + 3]
+    return KINDS[before], KINDS[kind], KINDS[after]
 
 
 def _counted(kinds: bytes) -> Counter[Between]:
@@ -216,15 +216,15 @@ def _counted(kinds: bytes) -> Counter[Between]:
     counts = np.bincount((numbers[:-2] * size + numbers[1:-1]) * size + numbers[2:])
     found = Counter[Between]()
     for place in np.flatnonzero(counts).tolist():
-        rest, behind = divmod(place, size)
+        rest, after = divmod(place, size)
         before, kind = divmod(rest, size)
-        found[KINDS[before], KINDS[kind], KINDS[behind]] = int(counts[place])
+        found[KINDS[before], KINDS[kind], KINDS[after]] = int(counts[place])
     return found
 
 
-def _parted(before: str, kind: str, behind: str) -> bool:
+def _parted(before: str, kind: str, after: str) -> bool:
     """Return whether a line that does nothing follows an addition, and precedes a removal."""
-    return behind == IDLE if kind == "addition" else before == IDLE if kind == "removal" else True
+    return after == IDLE if kind == "addition" else before == IDLE if kind == "removal" else True
 
 
 def _tail(seen: int, of: int, share: float) -> float:

@@ -32,23 +32,23 @@ from pipeline.tasks.latent_list import chance
 from pipeline.tasks.latent_list import solve as solver
 from pipeline.tasks.latent_list import text as prompt
 from pipeline.tasks.latent_list.effective import effective
-from pipeline.tasks.latent_list.sample import WIDEST, ProgramPlan, draw, lengths
+from pipeline.tasks.latent_list.sample import WIDEST_SLICE, ProgramPlan, draw, lengths
 from pipeline.tasks.latent_list.text import spaced, surroundings
 from pipeline.worlds.programs import START, Block, cancels, draw_block
 
 SHAPES = ("rart", "rarartrt", "rraratrt", "raratrrt", "rrarartt", "ararrtrt", "raaattrt")
 """The steps of units: `a` adds a number, `t` takes one out, `r` reverses. Like relevant operations, most are between
 two reverses. The last shape adds three numbers in a row, so that indices can be far from the ends."""
-QUOTAS = (592, 800, 600, 600, 600, 600, 600)
+UNITS_PER_SHAPE = (592, 800, 600, 600, 600, 600, 600)
 """The number of units of each shape."""
-STANDS = (1, 5, 4, 4, 2, 2, 1)
+WHEEL_COPIES = (1, 5, 4, 4, 2, 2, 1)
 """How often a unit of each shape is on the wheel, so that a third of all lines does nothing, a third reverses the list,
 and a third adds or takes out numbers."""
-BLOCKS = sum(QUOTAS)
-SMALL_POOL = QUOTAS[0]
-LONGEST = 265
+BLOCKS = sum(UNITS_PER_SHAPE)
+SMALL_POOL = UNITS_PER_SHAPE[0]
+LONGEST_UNIT = 265
 """The most characters of a unit: the shortest windows have room for little more than five such units."""
-MIXED, MORE = 40, 64
+MIXED_SPARES, SMALL_SPARES = 40, 64
 """Spares: units drawn from the wheel, then units of the smallest shape, for a variety of token counts."""
 
 
@@ -64,7 +64,7 @@ def make(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
         ValueError: for a block that does not cancel at every state.
     """
     rng, seen = streams.of("blocks", spec.tier), set[Block]()
-    for shape, quota in zip(SHAPES, QUOTAS, strict=True):
+    for shape, quota in zip(SHAPES, UNITS_PER_SHAPE, strict=True):
         for _ in range(quota):
             yield _fresh(seen, partial(draw_block, rng, shape), rng)
 
@@ -74,7 +74,7 @@ def _fresh(seen: set[Block], draw: Callable[[], Block], rng: Random) -> Unit:
     while True:
         block = draw()
         made = block_unit(block, rng)
-        if block not in seen and len(made.pieces[0].text) <= LONGEST:
+        if block not in seen and len(made.pieces[0].text) <= LONGEST_UNIT:
             seen.add(block)
             return made
 
@@ -93,23 +93,23 @@ def block_unit(block: Block, rng: Random) -> Unit:
 @lru_cache(maxsize=1)
 def wheel() -> Indices:
     """Return the wheel of unit indices."""
-    return np.arange(BLOCKS, dtype=np.int64).repeat(np.repeat(STANDS, QUOTAS))
+    return np.arange(BLOCKS, dtype=np.int64).repeat(np.repeat(WHEEL_COPIES, UNITS_PER_SHAPE))
 
 
 def filler(tier: str, row_streams: Streams) -> Filler:
     """Return a row's filler: an order drawn from the wheel, and spares of all shapes and of the smallest."""
-    mixed = Wheel(row_streams.of("spares", "mixed"), wheel()).take(MIXED)
-    more = np.array(row_streams.of("spares", "more").sample(range(SMALL_POOL), MORE), dtype=np.int64)
+    mixed = Wheel(row_streams.of("spares", "mixed"), wheel()).take(MIXED_SPARES)
+    more = np.array(row_streams.of("spares", "more").sample(range(SMALL_POOL), SMALL_SPARES), dtype=np.int64)
     return Filler(f"blocks-{tier}", Wheel(row_streams.of("filler"), wheel()), np.concatenate([np.unique(mixed), more]))
 
 
-SIZES = {"sum": range(1, 15), "min": range(7, 13), "max": range(7, 13)}
+VALUE_BITS = {"sum": range(1, 15), "min": range(7, 13), "max": range(7, 13)}
 """Bits of the wished values. Minima and maxima are often small anyway."""
-ONE = {**SIZES, "max": range(1, 13)}
+VALUE_BITS_OF_ONE = {**VALUE_BITS, "max": range(1, 13)}
 """The same for a single operation, so that it does not always add a large number."""
 SIGNS = {"sum": (-1, 1), "min": (-1, -1, 1, 1, 1), "max": (1, 1, -1, -1, -1)}
 """Signs in proportion: three fifths of minima and maxima are beyond the list's initial numbers."""
-SMALL = {1: 1.0, 5: 0.5}
+INITIAL_MINIMUM_SHARE = {1: 1.0, 5: 0.5}
 """By complexity, how often a positive minimum is to be an initial number, as few operations allow little else."""
 
 
@@ -169,13 +169,13 @@ class LatentList(Task):
         if self.view == "len":
             return ProgramPlan(size=_dealt(stratum_streams, "length", stratum.rows, index, lengths(stratum.complexity)))
         if self.view == "print":
-            return ProgramPlan(width=rng.randint(1, min(WIDEST, 6 + stratum.complexity)))
-        bits_of = ONE if stratum.complexity == 1 else SIZES
+            return ProgramPlan(width=rng.randint(1, min(WIDEST_SLICE, 6 + stratum.complexity)))
+        bits_of = VALUE_BITS_OF_ONE if stratum.complexity == 1 else VALUE_BITS
         sizes = [(sign, bits) for sign in SIGNS[self.view] for bits in bits_of[self.view]]
         sign, bits = _dealt(stratum_streams, "size", stratum.rows, index, sizes)
         wide = self.view != "sum" and _dealt(stratum_streams, "width", stratum.rows, index, range(4)) > 0
         size = rng.randrange(1 << (bits - 1), 1 << bits)
-        if self.view == "min" and sign > 0 and rng.random() < SMALL.get(stratum.complexity, 0.0):
+        if self.view == "min" and sign > 0 and rng.random() < INITIAL_MINIMUM_SHARE.get(stratum.complexity, 0.0):
             size = rng.choice(START)
         return ProgramPlan(sign, size, wide=wide)
 
@@ -242,9 +242,9 @@ def method(line: str) -> str:
     return line[line.index(".") + 1 : line.index("(")]
 
 
-def _relevant(line: str, before: str, behind: str) -> Unit:
+def _relevant(line: str, before: str, after: str) -> Unit:
     """Return a relevant line with the filler around it."""
-    texts: tuple[tuple[str, Role], ...] = ((before, "filler"), (f"{line}\n", "relevant"), (behind, "filler"))
+    texts: tuple[tuple[str, Role], ...] = ((before, "filler"), (f"{line}\n", "relevant"), (after, "filler"))
     return Unit(tuple(Piece(text, role) for text, role in texts if text))
 
 

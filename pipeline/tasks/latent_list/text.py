@@ -22,7 +22,7 @@ AROUND: Mapping[str, Mapping[str, int]] = {
 }
 """What is before and after a relevant operation (the dot), and in what percentage of cases: the steps of a block, and
 `-` for a line that does nothing. No other reverse may touch a relevant one, so it comes before a pair."""
-LOOSE = 0.05
+IDLE_LINE_SHARE = 0.05
 """How often an optional line that does nothing is added: after a removal, or between a reverse and an addition."""
 
 
@@ -31,7 +31,7 @@ def parted(before: Operation, after: Operation, rng: Random) -> bool:
     left, right = CLASS[before.name], CLASS[after.name]
     if left == "add" or right == "take" or left == right == "reverse":
         return True
-    return rng.random() < LOOSE
+    return rng.random() < IDLE_LINE_SHARE
 
 
 def spaced(block: Iterable[Operation], rng: Random) -> str:
@@ -47,10 +47,10 @@ def spaced(block: Iterable[Operation], rng: Random) -> str:
 def surroundings(rng: Random, name: str) -> tuple[str, str]:
     """Draw the lines before and after a relevant operation."""
     around = AROUND[CLASS[name]]
-    before, _, behind = rng.choices(list(around), list(around.values()))[0].partition(".")
+    before, _, after = rng.choices(list(around), list(around.values()))[0].partition(".")
     return (
         spaced(draw_block(rng, before.rstrip("-")), rng) + IDLE * before.count("-"),
-        IDLE * behind.count("-") + spaced(draw_block(rng, behind.lstrip("-")), rng),
+        IDLE * after.count("-") + spaced(draw_block(rng, after.lstrip("-")), rng),
     )
 
 
@@ -75,10 +75,10 @@ def head(
 ) -> tuple[Piece, ...]:
     """Return all that precedes the relevant operations and their filler; `instruct` returns the instruction."""
     demos = _demos(name, complexity, shots, target, row_streams)
-    told = [Piece(instruct(shots), "instruction")]
-    told += [Piece(f"--- Program {place} ---\n{demo}", "demo") for place, demo in enumerate(demos, 1)]
+    pieces = [Piece(instruct(shots), "instruction")]
+    pieces += [Piece(f"--- Program {place} ---\n{demo}", "demo") for place, demo in enumerate(demos, 1)]
     title = f"--- Program {shots + 1} ---\n" if shots else "--- Program ---\n"
-    return (*told, Piece(f"{title}{START_LINE}\n", "instruction"))
+    return (*pieces, Piece(f"{title}{START_LINE}\n", "instruction"))
 
 
 def tail(view: str) -> tuple[Piece, ...]:

@@ -17,11 +17,11 @@ from pipeline.tasks.longqa import text
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, happenings, listed, source_digest
 from pipeline.worlds.chronicle.entries import LAST_DAY, ON_ROLL
 
-ROWS = 1024
+CACHED_ROWS = 1024
 """Rows whose entries are cached, as a shard is sampled, packed and proven in turn."""
 ROLL, MOST_ON_ROLL = "jury", 5
 """The kind of entry that names people once more, and the most of them in one."""
-TOGETHER, NEARBY = 15 * 365, 8 * 365
+MOST_DAYS_TOGETHER, REPEAT_DAYS = 15 * 365, 8 * 365
 """The most days between the entries of people who are named together, and before a person is named again."""
 
 
@@ -34,7 +34,7 @@ class Drawn:
 
     question: str
     key: Key
-    told: Sequence[PlannedEntry]
+    entries: Sequence[PlannedEntry]
     props: Sequence[str]
     shown: Mapping[str, Any]
 
@@ -88,8 +88,8 @@ class LongQa(Task):
 
     def placed(self, world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[Placed]:
         """Return a row's own entries, written and placed."""
-        told = written(world, row_streams, drawn)
-        return [dated(world, one, said) for one, said in told]
+        entries = written(world, row_streams, drawn)
+        return [dated(world, one, line) for one, line in entries]
 
     def asking(self, sample: Sample) -> str:
         """Return the question as written in the prompt."""
@@ -99,7 +99,7 @@ class LongQa(Task):
         return () if self.paired else sample.relevant
 
 
-@lru_cache(maxsize=ROWS)
+@lru_cache(maxsize=CACHED_ROWS)
 def plan_entry(
     task: LongQa, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
 ) -> tuple[Drawn, tuple[Placed, ...]]:
@@ -113,7 +113,7 @@ def written(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[tuple[
     """Return a row's own entries, each with its text."""
     return [
         (one, world.write(row_streams.of("text", number), one.day, one.kind, one.about).text)
-        for number, one in enumerate(drawn.told)
+        for number, one in enumerate(drawn.entries)
     ]
 
 
@@ -135,7 +135,7 @@ def rolls(world: Chronicle, rng: Random, days: Mapping[str, int]) -> list[Planne
     """Return entries that name each of some people once more, at or after their `days`."""
     groups = list[list[str]]()
     for name in sorted(days, key=lambda one: (days[one], one)):
-        if groups and len(groups[-1]) < MOST_ON_ROLL and days[name] - days[groups[-1][0]] < TOGETHER:
+        if groups and len(groups[-1]) < MOST_ON_ROLL and days[name] - days[groups[-1][0]] < MOST_DAYS_TOGETHER:
             groups[-1].append(name)
         else:
             groups.append([name])
@@ -144,7 +144,7 @@ def rolls(world: Chronicle, rng: Random, days: Mapping[str, int]) -> list[Planne
 
 def _later_roll(world: Chronicle, rng: Random, some: Sequence[str], first: int) -> PlannedEntry:
     """Return an entry that names some people, in the years from day `first` on."""
-    return PlannedEntry(*roll(world, rng, some, rng.randrange(first, min(first + NEARBY, LAST_DAY) + 1)), "anchor")
+    return PlannedEntry(*roll(world, rng, some, rng.randrange(first, min(first + REPEAT_DAYS, LAST_DAY) + 1)), "anchor")
 
 
 def roll(world: Chronicle, rng: Random, some: Sequence[str], day: int) -> tuple[int, str, Mapping[str, str]]:

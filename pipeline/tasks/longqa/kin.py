@@ -32,7 +32,7 @@ TRIES = 4000
 class Family:
     """A line of ancestors: its entries, first and last person, others, and the birthday of the last one's child."""
 
-    told: Sequence[PlannedEntry]
+    entries: Sequence[PlannedEntry]
     first: str
     first_is_woman: bool
     last: str
@@ -57,7 +57,7 @@ def schedule(rng: Random, path: Sequence[str], day: int) -> tuple[list[int], lis
         ValueError: if the line does not fit into the annals.
     """
     for _ in range(TRIES):
-        born, days, told = [0], [], []
+        born, days, kinds = [0], [], []
         for place, step in enumerate(path):
             mine = born[place]
             at = rng.choice(TOLD_AT)
@@ -69,13 +69,13 @@ def schedule(rng: Random, path: Sequence[str], day: int) -> tuple[list[int], lis
                 days.append(wed if place else mine + rng.randrange(20 * YEAR, 34 * YEAR))
             else:
                 days.append(mine + life * YEAR + (rng.randrange(YEAR) if life else 0))
-            told.append(at)
+            kinds.append(at)
             older = rng.randrange(-5 * YEAR, 5 * YEAR) if step == SPOUSE else -rng.randrange(24 * YEAR, 38 * YEAR)
             born.append(mine + older)
         shift = day - rng.choice(days)
         days = [one + shift for one in days]
         if min(days) >= FIRST_DAY and max(days) <= LAST_DAY and len(set(days)) == len(days):
-            return days, told, born[-2] + shift
+            return days, kinds, born[-2] + shift
     raise ValueError("the line does not fit into the annals")
 
 
@@ -87,12 +87,12 @@ def family(
     surname = rng.choice(like).split(" ")[1] if like else ""
     first = now = names.new(surname, woman=woman)
     partner = ""
-    told, others = list[PlannedEntry](), list[str]()
+    entries, others = list[PlannedEntry](), list[str]()
     is_woman = woman
     for step, at, when in zip(path, told_at, days, strict=True):
         if step == SPOUSE:
             spouse = names.new(woman=not is_woman)
-            told.append(PlannedEntry(when, "wedding", _couple(now, spouse, woman=is_woman), role))
+            entries.append(PlannedEntry(when, "wedding", _couple(now, spouse, woman=is_woman), role))
             now, is_woman, partner = spouse, not is_woman, now
             continue
         father, mother = names.new(now.split(" ")[1], woman=False), names.new(woman=True)
@@ -100,13 +100,13 @@ def family(
         if at == "marriage":
             partner = partner or names.new(woman=not is_woman)
             kind = "bride" if is_woman else "groom"
-            told.append(PlannedEntry(when, kind, {**_couple(now, partner, woman=is_woman), **known}, role))
+            entries.append(PlannedEntry(when, kind, {**_couple(now, partner, woman=is_woman), **known}, role))
         else:
             who = "child" if at == "birth" else "person"
-            told.append(PlannedEntry(when, at, {who: now, **known, **sex(woman=is_woman)}, role))
+            entries.append(PlannedEntry(when, at, {who: now, **known, **sex(woman=is_woman)}, role))
         now, partner, is_woman = (father, mother, False) if step == FATHER else (mother, father, True)
         others.append(partner)
-    return Family(told, first, woman, now, others, bore)
+    return Family(entries, first, woman, now, others, bore)
 
 
 def _couple(one: str, other: str, *, woman: bool) -> dict[str, str]:
@@ -145,14 +145,14 @@ class Kin(LongQa):
         mine, others = found[0], found[1:]
         rng = row_streams.of("asked")
         question = rng.choice(text.RELATIVES).format(relative=phrase(rng, path, mine))
-        told = [*mine.told, *(one for other in others for one in other.told)]
-        told += [_parents_again(world, row_streams.of("rolls", at), family) for at, family in enumerate(found)]
+        entries = [*mine.entries, *(one for other in others for one in other.entries)]
+        entries += [_parents_again(world, row_streams.of("rolls", at), family) for at, family in enumerate(found)]
         shown = {
             "asked": "-".join(path),
             "person": mine.first,
-            "told": [one.kind for one in mine.told],
+            "told": [one.kind for one in mine.entries],
         }
-        return Drawn(question, Key(mine.last, (mine.last,)), told, (), shown)
+        return Drawn(question, Key(mine.last, (mine.last,)), entries, (), shown)
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Follow the steps from entry to entry."""
@@ -200,7 +200,7 @@ def _families(world: Chronicle, row_streams: Streams, path: Sequence[str], day: 
 
 def phrase(rng: Random, path: Sequence[str], of: Family) -> str:
     """Return the relative at the end of a path in words; two steps may become one word, such as mother-in-law."""
-    said, at, woman = of.first, 0, of.first_is_woman
+    relative, at, woman = of.first, 0, of.first_is_woman
     while at < len(path):
         two = tuple(path[at : at + 2])
         if two in GRAND and rng.random() < 0.7:
@@ -208,5 +208,5 @@ def phrase(rng: Random, path: Sequence[str], of: Family) -> str:
         else:
             word = ("husband" if woman else "wife") if path[at] == SPOUSE else path[at]
             at += 1
-        said = f"the {word} of {said}"
-    return said
+        relative = f"the {word} of {relative}"
+    return relative

@@ -20,7 +20,7 @@ from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
 from pipeline.tasks.longqa.steps import without_restoring
 from pipeline.tasks.longqa.titles import (
-    AHEAD,
+    SALES_AHEAD,
     SHAPES,
     Past,
     Sizes,
@@ -35,7 +35,7 @@ from pipeline.tasks.longqa.titles import (
 from pipeline.worlds.chronicle import Chronicle
 from pipeline.worlds.chronicle.world import SALE, UNDO, UNDO2, UNNAMED
 
-SIZES = Sizes(SHAPES[5], AHEAD[5], range(1, 3))
+SIZES = Sizes(SHAPES[5], SALES_AHEAD[5], range(1, 3))
 
 
 def other_sale(rng: Random, found: Past, *but: int) -> int:
@@ -72,13 +72,13 @@ class Unanswerable(LongQa):
         question = rng.choice(text.OWNED).format(prop=prop, when=when(rng, found.asked))
         second = like(world, near, whole, SIZES, whole.buyers)
         second = second.unnamed(other_sale(near, second))
-        told = [*found.told(prop, found.needed), *second.told(twin)]
-        told += beside(world, near, prop, [*whole.buyers, *named(told)])
-        told += beside(world, near, twin, [*whole.buyers, *named(told)])
-        told += rolls(world, row_streams.of("rolls"), buyers(told))
+        entries = [*found.entries(prop, found.needed), *second.entries(twin)]
+        entries += beside(world, near, prop, [*whole.buyers, *named(entries)])
+        entries += beside(world, near, twin, [*whole.buyers, *named(entries)])
+        entries += rolls(world, row_streams.of("rolls"), buyers(entries))
         forms = (whole.owner,) if stratum.complexity else text.REFUSALS
         shown = {"property": prop, "twin": twin, "shape": shape, **found.shown}
-        return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
+        return Drawn(question, Key(forms[0], forms), entries, (prop, twin), shown)
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Return the owner, or refusals if the annals do not name them."""

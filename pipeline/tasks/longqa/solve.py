@@ -11,8 +11,8 @@ from itertools import pairwise
 from pipeline.tasks.annals import solve as annals
 from pipeline.tasks.annals.solve import (
     DATE,
-    ESTATE,
     NAME,
+    OWNERSHIP_KINDS,
     SALES,
     Event,
     Line,
@@ -21,11 +21,11 @@ from pipeline.tasks.annals.solve import (
     follow,
     happening_asked,
     history,
+    last_valid_sale,
     owner_asked,
     spans,
     stated_in,
     steps_of,
-    whose,
 )
 from pipeline.tasks.base import Published, Turns
 from pipeline.tasks.solving import ReadError
@@ -49,7 +49,7 @@ def body_faults(row: Published, found: Sequence[Line]) -> Iterator[str]:
         yield "the options are not those of the row"
 
 
-NEEDED = {1: range(1, 2), 5: range(3, 10), 20: range(17, 24)}
+NEEDED_ENTRIES = {1: range(1, 2), 5: range(3, 10), 20: range(17, 24)}
 """The number of needed entries, by complexity."""
 
 
@@ -57,12 +57,12 @@ def state_faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row that asks for an owner."""
     found = annals.read(row.text)
     prop, day = owner_asked(row.question)
-    told = stated_in(row.text, prop)
+    statements = stated_in(row.text, prop)
     yield from body_faults(row, found)
-    yield from _title_faults(row, found, told, day, NEEDED[row.stratum.complexity])
-    if any(event.kind == UNNAMED for event in told):
+    yield from _title_faults(row, found, statements, day, NEEDED_ENTRIES[row.stratum.complexity])
+    if any(event.kind == UNNAMED for event in statements):
         yield f"a buyer of {prop} is not named"
-    buyers = {event.values["buyer"] for event in told if event.kind == "sale"}
+    buyers = {event.values["buyer"] for event in statements if event.kind == "sale"}
     if not buyers.issuperset(row.key.choices or ()):
         yield "an option never bought the property"
 
@@ -71,26 +71,26 @@ def pair_faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row of a pair that asks for an owner."""
     found = annals.read(row.text)
     prop, day = owner_asked(row.question)
-    told = stated_in(row.text, prop)
+    statements = stated_in(row.text, prop)
     yield from body_faults(row, found)
-    yield from _title_faults(row, found, told, day, NEEDED[5])
-    yield from name_known_faults(row, told, day)
+    yield from _title_faults(row, found, statements, day, NEEDED_ENTRIES[5])
+    yield from name_known_faults(row, statements, day)
 
 
-def name_known_faults(row: Published, told: Sequence[Event], day: int) -> Iterator[str]:
+def name_known_faults(row: Published, statements: Sequence[Event], day: int) -> Iterator[str]:
     """Check that one sale does not name its buyer, which is the valid one only in form b."""
-    right = whose([event for event in told if event.line.day <= day])
+    right = last_valid_sale([event for event in statements if event.line.day <= day])
     if right is None or (right.kind == UNNAMED) == (row.stratum.complexity == 1):
         yield "the sale that stands names its buyer in form b, or does not in form a"
-    if sum(event.kind == UNNAMED for event in told) != 1:
+    if sum(event.kind == UNNAMED for event in statements) != 1:
         yield "there is not just one sale without its buyer"
 
 
 def _title_faults(
-    row: Published, found: Sequence[Line], told: Sequence[Event], day: int, promised: range
+    row: Published, found: Sequence[Line], statements: Sequence[Event], day: int, promised: range
 ) -> Iterator[str]:
     """Check the number and marks of the entries that decide a property's owner on a day, and those of its twin."""
-    steps = [event for event in told if event.kind in ESTATE]
+    steps = [event for event in statements if event.kind in OWNERSHIP_KINDS]
     earlier = [event for event in steps if event.line.day <= day]
     needed = deciding(earlier)
     if len(needed) not in promised:
@@ -99,16 +99,16 @@ def _title_faults(
         yield "the entries marked as relevant are not those that decide"
     if len(earlier) == len(steps):
         yield "nothing befalls the title after the day"
-    yield from twin_faults(row, found, told)
+    yield from twin_faults(row, found, statements)
     near = history(found, str(row.metadata["latent"]["twin"]))
-    if row.spans("relevant", "decoy") != spans([event.line for event in (*told, *near)]):
+    if row.spans("relevant", "decoy") != spans([event.line for event in (*statements, *near)]):
         yield "the marks are not the entries about the two properties"
     yield from name_faults(found, [event for event in steps if event.kind == "sale"])
 
 
 def deciding(steps: Sequence[Event]) -> list[Event]:
     """Return the steps without which another sale is valid in the end, or a later step is impossible."""
-    right = whose(steps)
+    right = last_valid_sale(steps)
     return [event for at, event in enumerate(steps) if _matters(steps, at, right)]
 
 
@@ -116,17 +116,17 @@ def when_faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row that asks for a year."""
     found = annals.read(row.text)
     prop, kind = happening_asked(row.question)
-    told, twin = stated_in(row.text, prop), history(found, str(row.metadata["latent"]["twin"]))
+    statements, twin = stated_in(row.text, prop), history(found, str(row.metadata["latent"]["twin"]))
     yield from body_faults(row, found)
-    right = [event.line for event in told if event.kind == kind]
+    right = [event.line for event in statements if event.kind == kind]
     if len(right) != 1 or row.spans("relevant") != spans(right):
         yield "the entry marked as relevant is not the one asked for"
-    others = [event.line for event in told if event.kind != kind]
+    others = [event.line for event in statements if event.kind != kind]
     if len({_year(line) for line in (*right, *others)} - {row.key.target}) < 1 or any(
         _year(line) == row.key.target for line in others
     ):
         yield "something else befell the property in the year asked for, or nothing at any other time"
-    if len(twin) != len(told) or kind not in {event.kind for event in twin}:
+    if len(twin) != len(statements) or kind not in {event.kind for event in twin}:
         yield "the other property is not mentioned as often, or not for the same"
     near = set(row.spans("decoy"))
     if not near.issuperset(spans([*others, *(event.line for event in twin)])):
@@ -160,24 +160,26 @@ def kin_faults(row: Published) -> Iterator[str]:
 def _matters(steps: Sequence[Event], without: int, right: Event | None) -> bool:
     """Return whether the valid sale changes, or there is none, without one of the steps."""
     try:
-        return whose([*steps[:without], *steps[without + 1 :]]) != right
+        return last_valid_sale([*steps[:without], *steps[without + 1 :]]) != right
     except ValueError:
         return True
 
 
-def twin_faults(row: Published, found: Sequence[Line], told: Sequence[Event]) -> Iterator[str]:
+def twin_faults(row: Published, found: Sequence[Line], statements: Sequence[Event]) -> Iterator[str]:
     """Check that the twin shares a word of the property's name, and has as many entries, steps and offers."""
     prop, twin = (str(row.metadata["latent"][one]) for one in ("property", "twin"))
     near = history(found, twin)
     if not set(prop.split(" ")[1:]) & set(twin.split(" ")[1:]):
         yield f"{twin} shares no word with {prop}"
-    sorts = [(len(some), sum(event.kind in ESTATE for event in some), _vain(some)) for some in (told, near)]
+    sorts = [
+        (len(some), sum(event.kind in OWNERSHIP_KINDS for event in some), _vain(some)) for some in (statements, near)
+    ]
     if sorts[0] != sorts[1]:
         yield f"{prop} has {sorts[0]} entries, steps and offers, {twin} {sorts[1]}"
 
 
-def _vain(told: Sequence[Event]) -> int:
-    return sum(event.kind == "bid" for event in told)
+def _vain(statements: Sequence[Event]) -> int:
+    return sum(event.kind == "bid" for event in statements)
 
 
 def name_faults(found: Sequence[Line], sales: Sequence[Event]) -> Iterator[str]:
@@ -220,20 +222,20 @@ def read(turns: Turns) -> list[Line]:
     if [role for role, _ in turns] != ["user", "assistant"] * (len(turns) // 2) + ["user"]:
         raise ReadError("users' turns and replies do not alternate")
     found, at = [], len(USER) + len(turns[0][1]) + 2 + len(MODEL) + len(turns[1][1]) + 2
-    for (_, said), (_, reply) in zip(turns[2:-1:2], turns[3:-1:2], strict=True):
+    for (_, message), (_, reply) in zip(turns[2:-1:2], turns[3:-1:2], strict=True):
         start = at + len(USER)
-        dated = list(ENTRY.finditer(said))
-        if not dated or dated[0].start() or said.count("\n") != len(dated) - 1:
-            raise ReadError(f"no session: {said[:80]!r}")
-        found += [Line(start, start + len(said), day_of(one[1], one[2], one[3]), one[4]) for one in dated[1:]]
-        at = start + len(said) + 2 + len(MODEL) + len(reply) + 2
+        dated = list(ENTRY.finditer(message))
+        if not dated or dated[0].start() or message.count("\n") != len(dated) - 1:
+            raise ReadError(f"no session: {message[:80]!r}")
+        found += [Line(start, start + len(message), day_of(one[1], one[2], one[3]), one[4]) for one in dated[1:]]
+        at = start + len(message) + 2 + len(MODEL) + len(reply) + 2
     return found
 
 
-def chat_question(said: str) -> Asked:
+def chat_question(message: str) -> Asked:
     """Return what a question asks."""
     for kind, form in QUESTIONS.items():
-        if found := re.fullmatch(form, said.partition("\n")[0]):
+        if found := re.fullmatch(form, message.partition("\n")[0]):
             got = found.groupdict()
             day = (
                 day_of(got["day"], got["month"], got["year"])
@@ -241,7 +243,7 @@ def chat_question(said: str) -> Asked:
                 else day_of("31", "December", "9999")
             )
             return Asked(kind, got["prop"], day, got.get("name", ""))
-    raise ReadError(f"no question: {said[:80]!r}")
+    raise ReadError(f"no question: {message[:80]!r}")
 
 
 def answer(turns: Turns) -> tuple[str, list[Line]]:
@@ -250,11 +252,11 @@ def answer(turns: Turns) -> tuple[str, list[Line]]:
 
 
 def _answered(found: Sequence[Line], what: Asked) -> tuple[str, list[Line]]:
-    told = [event for event in history(found, what.prop) if event.kind in ESTATE]
+    statements = [event for event in history(found, what.prop) if event.kind in OWNERSHIP_KINDS]
     if what.kind == "information":
-        return _next_buyer(told, what.name)
-    earlier = [event for event in told if event.line.day <= what.day]
-    sale = whose(earlier)
+        return _next_buyer(statements, what.name)
+    earlier = [event for event in statements if event.line.day <= what.day]
+    sale = last_valid_sale(earlier)
     if sale is None:
         raise ReadError(f"no sale of {what.prop} stands")
     name, needed = sale.values.get("buyer", ""), [event.line for event in deciding(earlier)]
@@ -267,9 +269,9 @@ def _answered(found: Sequence[Line], what: Asked) -> tuple[str, list[Line]]:
     return wife, [*needed, *used]
 
 
-def _next_buyer(told: Sequence[Event], name: str) -> tuple[str, list[Line]]:
+def _next_buyer(statements: Sequence[Event], name: str) -> tuple[str, list[Line]]:
     """Return the next buyer of a property after a person, and the entries of the two sales."""
-    sales = [event for event in told if event.kind in SALES]
+    sales = [event for event in statements if event.kind in SALES]
     place = next((at for at, sale in enumerate(sales) if sale.values.get("buyer") == name), len(sales))
     if place + 1 >= len(sales):
         raise ReadError(f"nobody bought it after {name}")
@@ -282,21 +284,21 @@ def faults(row: Published) -> Iterator[str]:
     what = chat_question(row.turns[-1][1])
     if row.question != row.turns[-1][1].partition("\n")[0]:
         yield "the last turn does not ask the question"
-    opened = [match for _, said in row.turns[2:-1:2] if (match := ENTRY.match(said))]
+    opened = [match for _, message in row.turns[2:-1:2] if (match := ENTRY.match(message))]
     days = [day_of(one[1], one[2], one[3]) for one in opened]
     if days != sorted(days):
         yield "the sessions are not in order of date"
     if len({(one.day, one.text) for one in found}) != len(found):
         yield "two entries are equal"
-    told, near = history(found, what.prop), history(found, str(row.metadata["latent"]["twin"]))
-    yield from twin_faults(row, found, told)
-    if not set(row.spans("relevant", "decoy")).issuperset(spans([event.line for event in (*told, *near)])):
+    statements, near = history(found, what.prop), history(found, str(row.metadata["latent"]["twin"]))
+    yield from twin_faults(row, found, statements)
+    if not set(row.spans("relevant", "decoy")).issuperset(spans([event.line for event in (*statements, *near)])):
         yield "the marks are not the sessions about the two properties"
-    yield from name_faults(found, [event for event in told if event.kind == "sale"])
-    yield from _told_faults(row, found, told, what)
+    yield from name_faults(found, [event for event in statements if event.kind == "sale"])
+    yield from _told_faults(row, found, statements, what)
 
 
-def _told_faults(row: Published, found: Sequence[Line], told: Sequence[Event], what: Asked) -> Iterator[str]:
+def _told_faults(row: Published, found: Sequence[Line], statements: Sequence[Event], what: Asked) -> Iterator[str]:
     """Check that the answer was told only in form a, in sessions that are all needed."""
     name, used = _answered(found, what)
     if bool(name) != (row.stratum.complexity == 1):
@@ -311,7 +313,7 @@ def _told_faults(row: Published, found: Sequence[Line], told: Sequence[Event], w
                 yield "the answer is the same without a session marked as relevant"
         except ValueError:
             continue
-    nameless = sum(event.kind == UNNAMED for event in told)
+    nameless = sum(event.kind == UNNAMED for event in statements)
     if nameless != (what.kind != "sessions"):
         yield f"{nameless} sales are told without their buyers"
     if name and all(one in used for one in about(found, name)):

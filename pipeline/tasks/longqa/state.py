@@ -56,12 +56,14 @@ class State(LongQa):
         rng, near = row_streams.of("asked"), row_streams.of("near")
         question = rng.choice(text.OWNED).format(prop=prop, when=when(rng, found.asked))
         other = like(world, near, found, sizes(stratum.complexity), found.buyers)
-        told = [*found.told(prop, found.needed), *other.told(twin)]
-        told += beside(world, near, prop, [*found.buyers, *other.buyers])
-        told += beside(world, near, twin, named(told))
-        told += rolls(world, row_streams.of("rolls"), buyers(told))
+        entries = [*found.entries(prop, found.needed), *other.entries(twin)]
+        entries += beside(world, near, prop, [*found.buyers, *other.buyers])
+        entries += beside(world, near, twin, named(entries))
+        entries += rolls(world, row_streams.of("rolls"), buyers(entries))
         key = self.keyed(found, row_streams, stratum_streams, stratum, index)
-        return Drawn(question, key, told, (prop, twin), {"property": prop, "twin": twin, "shape": shape, **found.shown})
+        return Drawn(
+            question, key, entries, (prop, twin), {"property": prop, "twin": twin, "shape": shape, **found.shown}
+        )
 
     def past(
         self, world: Chronicle, stratum: Stratum, index: int, rng: Random, stratum_streams: Streams
@@ -89,9 +91,9 @@ class State(LongQa):
         ``last_step`` reads only the last step before the day, as if all earlier sales were valid, and ``no_restoring``
         ignores that sales are restored.
         """
-        told, owner = steps_of(sample), key.answers[-1]
-        before = told[: sample.latent["needed"][1]]
-        buyers = sold(told)
+        steps, owner = steps_of(sample), key.answers[-1]
+        before = steps[: sample.latent["needed"][1]]
+        buyers = sold(steps)
         return {
             "uniform": 1 / len(buyers),
             "first_buyer": float(buyers[0] == owner),
@@ -112,7 +114,7 @@ def steps_of(sample: Sample) -> list[tuple[str, str]]:
     return [(kind, next(names) if kind == SALE else "") for kind in sample.latent["steps"]]
 
 
-FEWEST = 4
+OPTIONS = 4
 """The number of options, and so the fewest buyers."""
 
 
@@ -137,12 +139,12 @@ class Choice(State):
         an option did. So the last option to buy before the day is right in a quarter of the rows.
         """
         some, later = sizes(stratum.complexity), self.later(stratum_streams, stratum, index)
-        able = [at for at, (_, behind) in enumerate(some.shapes) if behind < 0 or (behind == 0) == (later == 0)]
+        able = [at for at, (_, sales) in enumerate(some.shapes) if sales < 0 or (sales == 0) == (later == 0)]
         for _ in count():
             shape = rng.choice(able)
             steps, needed = of_shape(rng, some, some.shapes[shape])
             before, every = len(sold(steps[: needed.start])), len(sold(steps))
-            if FEWEST - 1 - later <= before and later <= every - 1 - before:
+            if OPTIONS - 1 - later <= before and later <= every - 1 - before:
                 return on_days(world, rng, steps, needed, some), shape
         raise AssertionError
 
@@ -150,7 +152,7 @@ class Choice(State):
         """Return the key: a dealt letter, among four consecutive buyers."""
         rng, letter = row_streams.of("options"), self.letter(stratum_streams, stratum, index)
         place = found.buyers.index(found.owner) + self.later(stratum_streams, stratum, index)
-        others = [one for one in found.buyers[place + 1 - FEWEST : place + 1] if one != found.owner]
+        others = [one for one in found.buyers[place + 1 - OPTIONS : place + 1] if one != found.owner]
         rng.shuffle(others)
         names = (*others[:letter], found.owner, *others[letter:])
         forms = text.accepted(text.LETTERS[letter], found.owner)
@@ -164,7 +166,7 @@ class Choice(State):
     @staticmethod
     def later(stratum_streams: Streams, stratum: Stratum, index: int) -> int:
         """Return the number of options who bought the property later than the owner."""
-        return deal(stratum_streams.of("later"), stratum.rows, index, FEWEST)
+        return deal(stratum_streams.of("later"), stratum.rows, index, OPTIONS)
 
     def asking(self, sample: Sample) -> str:
         """Return the question with its options."""
@@ -197,5 +199,5 @@ class Choice(State):
         bought = [one for one in sample.latent["buyers"] if one in (sample.key.choices or ())]
         return {
             "letter": (sample.key.target, len(text.LETTERS)),
-            "options who bought later": (len(bought) - 1 - bought.index(sample.key.answers[-1]), FEWEST),
+            "options who bought later": (len(bought) - 1 - bought.index(sample.key.answers[-1]), OPTIONS),
         }

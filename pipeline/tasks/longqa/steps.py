@@ -16,11 +16,11 @@ from typing import NamedTuple
 from pipeline.caches import cache, lru_cache
 from pipeline.worlds.chronicle.world import REDO, SALE, UNDO, UNDO2, UNNAMED, Step, owner
 
-TRIED = {SALE: 5, UNDO: 4, REDO: 3, UNDO2: 1}
+STEP_WEIGHTS = {SALE: 5, UNDO: 4, REDO: 3, UNDO2: 1}
 """How often each step is tried."""
-LAST, TRIES = (SALE, SALE, SALE, UNDO, REDO), 20
+LAST_STEPS, TRIES = (SALE, SALE, SALE, UNDO, REDO), 20
 """Candidates for the last step before the owner's purchase, and tries for each, as not all are possible."""
-COUNTS = 0.25
+COUNTABLE_SHARE = 0.25
 """The share of histories in which counting sales may find the owner, besides those with one earlier sale."""
 
 
@@ -46,44 +46,44 @@ class Place(NamedTuple):
     `last` is the kind of the last step, or "" for any.
     """
 
-    standing: int
+    valid: int
     undone: int
     sales: int
     left: int
     last: str
 
 
-SPARE = Rules(sale=0, undo=2, undo2=3, redo=2, most=99)
+RULES_FOR_SPARE = Rules(sale=0, undo=2, undo2=3, redo=2, most=99)
 """Rules for steps any one of which can be left out without making others impossible."""
 
 
 def _onward(rules: Rules, place: Place) -> Iterator[tuple[str, Place]]:
     """Yield the steps that are possible at a place, each with the place after it."""
-    standing, undone, sales, left, last = place
-    for kind in TRIED if left > 1 or not last else (last,):
-        if kind == SALE and sales and standing >= rules.sale:
-            yield kind, Place(standing + 1, 0, max(sales - 1, -1), left - 1, last)
-        elif kind == UNDO and standing >= rules.undo:
-            yield kind, Place(standing - 1, undone + 1, sales, left - 1, last)
-        elif kind == UNDO2 and standing >= rules.undo2:
-            yield kind, Place(standing - 2, 0, sales, left - 1, last)
+    valid, undone, sales, left, last = place
+    for kind in STEP_WEIGHTS if left > 1 or not last else (last,):
+        if kind == SALE and sales and valid >= rules.sale:
+            yield kind, Place(valid + 1, 0, max(sales - 1, -1), left - 1, last)
+        elif kind == UNDO and valid >= rules.undo:
+            yield kind, Place(valid - 1, undone + 1, sales, left - 1, last)
+        elif kind == UNDO2 and valid >= rules.undo2:
+            yield kind, Place(valid - 2, 0, sales, left - 1, last)
         elif kind == REDO and undone >= rules.redo:
-            yield kind, Place(standing + 1, undone - 1, sales, left - 1, last)
+            yield kind, Place(valid + 1, undone - 1, sales, left - 1, last)
 
 
 @lru_cache(maxsize=1 << 16)
 def _ways(rules: Rules, place: Place) -> int:
-    """Return the number of ways from a place to the end, each step weighted as in `TRIED`."""
+    """Return the number of ways from a place to the end, each step weighted as in `STEP_WEIGHTS`."""
     if not place.left:
-        return int(place.sales <= 0 and 1 <= place.standing <= rules.most)
-    return sum(TRIED[kind] * _ways(rules, then) for kind, then in _onward(rules, place))
+        return int(place.sales <= 0 and 1 <= place.valid <= rules.most)
+    return sum(STEP_WEIGHTS[kind] * _ways(rules, then) for kind, then in _onward(rules, place))
 
 
 @lru_cache(maxsize=1 << 14)
 def _choices(rules: Rules, place: Place) -> tuple[Sequence[tuple[str, Place]], Sequence[int]]:
     """Return the steps from a place from which the end can be reached, and the running sums of their ways."""
     found = [(kind, then) for kind, then in _onward(rules, place) if _ways(rules, then)]
-    return found, [*accumulate(TRIED[kind] * _ways(rules, then) for kind, then in found)]
+    return found, [*accumulate(STEP_WEIGHTS[kind] * _ways(rules, then) for kind, then in found)]
 
 
 def _drawn(rng: Random, rules: Rules, place: Place) -> list[str]:
@@ -118,12 +118,13 @@ def changes(steps: Sequence[Step], without: int, right: str = "") -> bool:
 
 
 @cache
-def cores(needed: int, behind: int) -> Sequence[Sequence[str]]:
-    """Return the kinds of `needed` steps, `behind` of them later sales, that are all needed for the first to count.
+def cores(needed: int, later_sales: int) -> Sequence[Sequence[str]]:
+    """Return the kinds of `needed` steps that are all needed for the first, a sale, to count.
 
-    Those that the last step alone gives away, or in which no sale is restored, are left out if there are others.
+    `later_sales` of the steps after it are sales. Those that the last step alone gives away, or in which no sale is
+    restored, are left out if there are others.
     """
-    found = [named((SALE, *kinds)) for kinds in _every(_deciding(1), Place(1, 0, behind, needed - 1, ""))]
+    found = [named((SALE, *kinds)) for kinds in _every(_deciding(1), Place(1, 0, later_sales, needed - 1, ""))]
     found = [steps for steps in found if owner(steps) == "0" and all(changes(steps, at, "0") for at in range(needed))]
     hard = [steps for steps in found if by_last_step(steps) != "0"] or found
     hard = [steps for steps in hard if (REDO, "") in steps] or hard
@@ -186,11 +187,11 @@ def forgotten(rng: Random, ahead: int, length: int = 0) -> list[Step]:
     In most cases some sales are set aside, so that counting valid sales does not find the owner. `length` is the number
     of steps, or 0 for any.
     """
-    counts = rng.random() < COUNTS or ahead in (1, length)
+    counts = rng.random() < COUNTABLE_SHARE or ahead in (1, length)
     for turn in count():
         if turn % TRIES == 0:
-            last = rng.choice(LAST)
-        kinds = _drawn(rng, SPARE, Place(0, 0, ahead, length or rng.randrange(ahead, 2 * ahead + 3), last))
+            last = rng.choice(LAST_STEPS)
+        kinds = _drawn(rng, RULES_FOR_SPARE, Place(0, 0, ahead, length or rng.randrange(ahead, 2 * ahead + 3), last))
         if kinds and (counts or net(kinds) < ahead):
             return named(kinds)
     raise AssertionError
@@ -203,21 +204,21 @@ def net(kinds: Sequence[str]) -> int:
 
 def fits(ahead: int, length: int) -> bool:
     """Return whether `length` steps, with `ahead` sales among them, can precede the owner's purchase."""
-    return any(_ways(SPARE, Place(0, 0, ahead, length, last)) for last in LAST)
+    return any(_ways(RULES_FOR_SPARE, Place(0, 0, ahead, length, last)) for last in LAST_STEPS)
 
 
 def history(
-    rng: Random, ahead: int, needed: int, after: int, behind: int = -1, length: int = 0
+    rng: Random, ahead: int, needed: int, after: int, later_sales: int = -1, length: int = 0
 ) -> tuple[list[Step], range]:
     """Draw a history, and return its steps with the range of those that are `needed` to decide the owner after them.
 
-    Buyers are numbers, in order. `ahead` sales come before the owner's, in `length` steps (0 for any number). `behind`
-    of the needed steps after it are sales (negative for any number). `after` more steps follow.
+    Buyers are numbers, in order. `ahead` sales come before the owner's, in `length` steps (0 for any number).
+    `later_sales` of the needed steps after it are sales (negative for any number). `after` more steps follow.
     """
     first, mine = forgotten(rng, ahead, length), str(ahead)
     rules, start = _deciding(net([kind for kind, _ in first])), Place(1, 0, -1, needed - 1, "")
     while True:
-        kinds = _drawn(rng, rules, start) if behind < 0 else rng.choice(cores(needed, behind))[1:]
+        kinds = _drawn(rng, rules, start) if later_sales < 0 else rng.choice(cores(needed, later_sales))[1:]
         steps = [*first, *named((SALE, *kinds), ahead)]
         if owner(steps) == mine and all(changes(steps, at, mine) == (at >= len(first)) for at in range(len(steps))):
             return [*steps, *_sold_on(rng, steps, after)], range(len(first), len(steps))

@@ -22,17 +22,17 @@ from pipeline.worlds.chronicle import Chronicle, new_year, written, year
 from pipeline.worlds.chronicle.entries import LAST_DAY
 from pipeline.worlds.chronicle.world import UNNAMED, Step
 
-FEW = (
+SHAPES_OF_FIVE = (
     (3, 0), (3, 0), (5, 0), (7, 0), (9, 0), (3, 1), (5, 1), (5, 1), (7, 1), (9, 1),
     (4, 2), (5, 2), (5, 2), (6, 2), (8, 2), (6, 3), (6, 3), (6, 3), (7, 3), (8, 3),
 )  # fmt: skip
 """Shapes with about five needed steps: their number, and that of sales among them after the owner's. They are chosen so
 that no fixed place, such as the first or last sale, is often right."""
-SHAPES = {1: ((1, 0),), 5: FEW, 20: tuple((needed, -1) for needed in range(17, 24))}
+SHAPES = {1: ((1, 0),), 5: SHAPES_OF_FIVE, 20: tuple((needed, -1) for needed in range(17, 24))}
 """The dealt shapes by complexity; -1 stands for any number of sales."""
-AHEAD = {1: (1, 2), 5: (1, 2, 3, 3, 4, 4, 5, 5), 20: (1, 2, 3, 3, 4, 4, 5, 5)}
+SALES_AHEAD = {1: (1, 2), 5: (1, 2, 3, 3, 4, 4, 5, 5), 20: (1, 2, 3, 3, 4, 4, 5, 5)}
 """Numbers of sales before the owner's, by complexity, in proportion to how often they are listed."""
-AFTER = 3
+MOST_STEPS_AFTER = 3
 """The most steps after the needed ones; there is at least one."""
 OFFER, OFFERS, HAPPENED = "bid", 2, 1
 """The kind and number of offers that came to nothing, and the number of happenings at the property."""
@@ -67,7 +67,7 @@ class Past:
         steps = [(UNNAMED, "") if place == at else step for place, step in enumerate(self.steps)]
         return Past(steps, self.days, self.needed)
 
-    def told(self, prop: str, relevant: Collection[int] = ()) -> list[PlannedEntry]:
+    def entries(self, prop: str, relevant: Collection[int] = ()) -> list[PlannedEntry]:
         """Return its entries; all but the `relevant` steps are decoys."""
         return [
             PlannedEntry(
@@ -100,7 +100,7 @@ class Sizes:
 
 def sizes(complexity: int) -> Sizes:
     """Return the sizes of histories of a complexity."""
-    return Sizes(SHAPES[complexity], AHEAD[complexity], range(1, AFTER + 1))
+    return Sizes(SHAPES[complexity], SALES_AHEAD[complexity], range(1, MOST_STEPS_AFTER + 1))
 
 
 def past(world: Chronicle, rng: Random, some: Sizes, shape: tuple[int, int], taken: Sequence[str] = ()) -> Past:
@@ -110,8 +110,8 @@ def past(world: Chronicle, rng: Random, some: Sizes, shape: tuple[int, int], tak
 
 def of_shape(rng: Random, some: Sizes, shape: tuple[int, int]) -> tuple[list[Step], range]:
     """Draw the steps of a history of a shape, and the range of needed ones."""
-    needed, behind = shape
-    return history(rng, rng.choice(some.ahead), needed, rng.choice(some.after), behind)
+    needed, later_sales = shape
+    return history(rng, rng.choice(some.ahead), needed, rng.choice(some.after), later_sales)
 
 
 def like(world: Chronicle, rng: Random, other: Past, some: Sizes, taken: Sequence[str]) -> Past:
@@ -132,7 +132,7 @@ def on_days(
             return Past(_named(world, rng, steps, days, taken), days, wanted)
 
 
-GRID, SAMPLED = 32, 200
+INTERVALS, HISTORIES_SAMPLED = 32, 200
 """The number of intervals in the table of `even`, and the histories sampled for it."""
 
 
@@ -141,8 +141,8 @@ def even(share: float, some: Sizes) -> float:
 
     Needed steps are in the middle of their histories, and would otherwise be rare at both ends of the annals.
     """
-    table, at = _table(some), int(share * GRID)
-    return table[at] + (share * GRID - at) * (table[at + 1] - table[at])
+    table, at = _table(some), int(share * INTERVALS)
+    return table[at] + (share * INTERVALS - at) * (table[at + 1] - table[at])
 
 
 @lru_cache(maxsize=16)
@@ -153,13 +153,13 @@ def _table(some: Sizes) -> Sequence[float]:
     functions of a math library are used, as their last digits differ between machines.
     """
     rng, mixed = Random(0), list[tuple[int, int, int]]()
-    for turn in range(SAMPLED):
+    for turn in range(HISTORIES_SAMPLED):
         needed, _ = some.shapes[turn % len(some.shapes)]
         before = len(forgotten(rng, rng.choice(some.ahead)))
         mixed.append((before, needed, before + needed + rng.choice(some.after)))
     table = [0.0]
-    for step in range(1, GRID):
-        share, total = step / GRID, 0.0
+    for step in range(1, INTERVALS):
+        share, total = step / INTERVALS, 0.0
         below: dict[int, list[float]] = {}
         for before, needed, steps in mixed:
             if steps not in below:
@@ -213,14 +213,14 @@ def beside(
     return found
 
 
-def buyers(told: Iterable[PlannedEntry]) -> dict[str, int]:
+def buyers(entries: Iterable[PlannedEntry]) -> dict[str, int]:
     """Return all buyers in some entries, with the day."""
-    return {one.about["buyer"]: one.day for one in told if "buyer" in one.about}
+    return {one.about["buyer"]: one.day for one in entries if "buyer" in one.about}
 
 
-def named(told: Iterable[PlannedEntry]) -> list[str]:
+def named(entries: Iterable[PlannedEntry]) -> list[str]:
     """Return all names in some entries, except those of properties."""
-    return [name for one in told for slot, name in one.about.items() if slot != "prop"]
+    return [name for one in entries for slot, name in one.about.items() if slot != "prop"]
 
 
 def shape_of(stratum_streams: Streams, rows: int, index: int, some: Sizes) -> int:

@@ -21,11 +21,11 @@ from pipeline.tasks.annals.haystack import PlannedEntry, asked_property
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, Unit
 from pipeline.tasks.longqa import solve as talk
 from pipeline.tasks.longqa import text
-from pipeline.tasks.longqa.base import NEARBY, Drawn, LongQa, plan_entry, rolls, written
+from pipeline.tasks.longqa.base import REPEAT_DAYS, Drawn, LongQa, plan_entry, rolls, written
 from pipeline.tasks.longqa.pairs import other_sale
 from pipeline.tasks.longqa.steps import without_restoring
 from pipeline.tasks.longqa.titles import (
-    AHEAD,
+    SALES_AHEAD,
     SHAPES,
     Past,
     Sizes,
@@ -42,31 +42,31 @@ from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY, talked, write
 from pipeline.worlds.chronicle.entries import talk as wording_talk
 from pipeline.worlds.chronicle.world import SALE, UNNAMED
 
-ENTRIES = 2
+SESSION_ENTRIES = 2
 """Entries in a session."""
-LATER, WEEK = 14, 7
+DAYS_LATER, WEEK = 14, 7
 """A session is on a Sunday, at least this many days after its last entry, so that what the entries state is past."""
 
 
 def session(rng: Random, day: int, entries: Sequence[str], role: Role = "filler", facts: tuple[str, ...] = ()) -> Unit:
     """Return a session: a user's turn with entries, some time after the last one's day, and a reply."""
-    held = -(-(day + LATER) // WEEK) * WEEK
+    held = -(-(day + DAYS_LATER) // WEEK) * WEEK
     opening, reply = (talked(rng, name, held) for name in ("opening", "reply"))
-    said = "\n".join([f"{dated(held)}. {opening}", *(entry.rstrip("\n") for entry in entries)])
-    return Unit((Piece(said, role, "user"), Piece(reply, "filler", "assistant")), facts)
+    message = "\n".join([f"{dated(held)}. {opening}", *(entry.rstrip("\n") for entry in entries)])
+    return Unit((Piece(message, role, "user"), Piece(reply, "filler", "assistant")), facts)
 
 
 def opening() -> tuple[Piece, Piece]:
     """Return the first turns of every chat."""
-    said, welcome = (write(Random(0), wording_talk()[name][0], {}) for name in ("start", "welcome"))
-    return Piece(said, "instruction", "user"), Piece(welcome, "instruction", "assistant")
+    message, welcome = (write(Random(0), wording_talk()[name][0], {}) for name in ("start", "welcome"))
+    return Piece(message, "instruction", "user"), Piece(welcome, "instruction", "assistant")
 
 
 def make_sessions(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Write the entries of a tier in sessions, in order of date."""
     world, rng = chronicle(streams, spec.tier), streams.world("sessions@1", spec.tier).of("talk")
-    for start in range(0, len(world.entries), ENTRIES):
-        some = world.entries[start : start + ENTRIES]
+    for start in range(0, len(world.entries), SESSION_ENTRIES):
+        some = world.entries[start : start + SESSION_ENTRIES]
         facts = tuple(fact for one in some for fact in one.facts)
         yield session(rng, some[-1].day, [one.text for one in some], "filler", facts)
 
@@ -78,21 +78,26 @@ def spec(tier: str) -> PoolSpec:
 
 @lru_cache(maxsize=2)
 def _days(world: Chronicle) -> Indices:
-    return np.array([world.days[min(at + ENTRIES, len(world.days)) - 1] for at in range(0, len(world.days), ENTRIES)])
+    return np.array(
+        [
+            world.days[min(at + SESSION_ENTRIES, len(world.days)) - 1]
+            for at in range(0, len(world.days), SESSION_ENTRIES)
+        ]
+    )
 
 
-def filler(world: Chronicle, tier: str, row_streams: Streams, props: Sequence[str], told: Iterable[int]) -> Filler:
-    """Return sessions in order of date, without those that contain an entry about `props` or one in `told`."""
+def filler(world: Chronicle, tier: str, row_streams: Streams, props: Sequence[str], used: Iterable[int]) -> Filler:
+    """Return sessions in order of date, without those that contain an entry about `props` or one in `used`."""
     about = [number for prop in props for number in world.about.get(prop, ())]
-    out = frozenset(number // ENTRIES for number in (*about, *told))
+    out = frozenset(number // SESSION_ENTRIES for number in (*about, *used))
     days = _days(world)
     return Filler(spec(tier).name, Shuffled(row_streams.of("filler"), len(days), out), policy="ranked", ranks=days)
 
 
 KINDS = ("information", "update", "temporal", "sessions")
-SIZES = {kind: Sizes(SHAPES[5], AHEAD[5], range(1, 3) if kind == "temporal" else range(1)) for kind in KINDS}
+SIZES = {kind: Sizes(SHAPES[5], SALES_AHEAD[5], range(1, 3) if kind == "temporal" else range(1)) for kind in KINDS}
 """The sizes of histories; only those for questions about a day have steps after the needed ones."""
-REACH = 60
+REACH_IN_ENTRIES = 60
 """How far before and after an entry those that share its session may be, in entries."""
 WEDDING = "wedding"
 
@@ -103,7 +108,7 @@ class Plot:
 
     Attributes:
         past: its history, as told.
-        told: entries about it, and about weddings of its buyers.
+        entries: entries about it, and about weddings of its buyers.
         right: the index of the step whose buyer leads to the answer.
         answer: the person who is asked for, in form a.
         after: the buyer whom the question names, or "".
@@ -111,7 +116,7 @@ class Plot:
     """
 
     past: Past
-    told: list[PlannedEntry]
+    entries: list[PlannedEntry]
     right: int
     answer: str
     after: str
@@ -143,26 +148,26 @@ class ChatTurns(LongQa):
         prop, twin = asked_property(world, index, row_streams, stratum_streams)
         stated, near = stratum.complexity == 1, row_streams.of("near")
         mine = _plot(world, row_streams.of("plot"), kind, prop, shape, stated=stated)
-        other = like(world, near, mine.past, SIZES[kind], named(mine.told))
+        other = like(world, near, mine.past, SIZES[kind], named(mine.entries))
         if kind != "sessions":
             other = other.unnamed(other_sale(near, other))
-        told = [*mine.told, *other.told(twin)]
-        gone = named(told)
-        told += [*beside(world, near, prop, gone, 1, 0), *beside(world, near, twin, gone, 1, 0)]
-        told += rolls(world, row_streams.of("rolls"), {**mine.wives, **buyers(told)})
+        entries = [*mine.entries, *other.entries(twin)]
+        gone = named(entries)
+        entries += [*beside(world, near, prop, gone, 1, 0), *beside(world, near, twin, gone, 1, 0)]
+        entries += rolls(world, row_streams.of("rolls"), {**mine.wives, **buyers(entries)})
         day = row_streams.of("asked").choice(mine.past.asked)
         question = row_streams.of("words").choice(text.TALKED[kind])
         question = question.format(prop=prop, day=dated(day), name=mine.after)
         forms = (mine.answer,) if stated else text.REFUSALS
         shown = {"asked": kind, "shape": shape, "property": prop, "twin": twin, "right": mine.right, **mine.past.shown}
-        return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
+        return Drawn(question, Key(forms[0], forms), entries, (prop, twin), shown)
 
     def placed(self, world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[Placed]:
         """Return a row's own entries, each in a session with entries of the world from about the same day."""
         around, found = _companions(world, row_streams, drawn), []
-        for number, (one, said) in enumerate(written(world, row_streams, drawn)):
+        for number, (one, line) in enumerate(written(world, row_streams, drawn)):
             entries = [(world.entries[at].day, world.entries[at].text) for at in around[number]]
-            entries = sorted([*entries, (one.day, said)])
+            entries = sorted([*entries, (one.day, line)])
             day = entries[-1][0]
             unit = session(row_streams.of("session", number), day, [text for _, text in entries], one.role)
             found.append(Placed(unit, world.depth_of(day), at=day))
@@ -192,13 +197,13 @@ class ChatTurns(LongQa):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of any buyer, a constant refusal, the last sale, and a reader who restores no sales."""
         stated, latent = sample.stratum.complexity == 1, sample.latent
-        told = latent["steps"] if latent["asked"] == "information" else latent["steps"][: latent["needed"][1]]
-        sales = [at for at, kind in enumerate(told) if kind in (SALE, UNNAMED)]
+        steps = latent["steps"] if latent["asked"] == "information" else latent["steps"][: latent["needed"][1]]
+        sales = [at for at, kind in enumerate(steps) if kind in (SALE, UNNAMED)]
         return {
             "uniform": stated / max(1, len(latent["buyers"])),
             "refusal": float(not stated),
             "last_before": float(sales[-1] == latent["right"]),
-            "no_restoring": float(latent["asked"] != "information" and without_restoring(told) == latent["right"]),
+            "no_restoring": float(latent["asked"] != "information" and without_restoring(steps) == latent["right"]),
         }
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
@@ -213,16 +218,16 @@ def _companions(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[li
     later than the row's next own entry, so that sessions have the same order as their entries.
     """
     shut = {number for prop in drawn.props for number in world.about.get(prop, ())}
-    found, days = [], sorted({one.day for one in drawn.told})
-    for number, one in enumerate(drawn.told):
+    found, days = [], sorted({one.day for one in drawn.entries})
+    for number, one in enumerate(drawn.entries):
         following = next((day for day in days if day > one.day), LAST_DAY)
         now = int(np.searchsorted(world.days, one.day, side="right"))
-        before = [at for at in range(now - 1, max(-1, now - REACH), -1) if at not in shut]
-        last = min(now + REACH, int(np.searchsorted(world.days, following)))
-        behind = [at for at in range(now, last) if at not in shut]
-        many = ENTRIES - 1
-        first = max(row_streams.of("place", number).randrange(ENTRIES), many - len(behind))
-        chosen = [*before[:first], *behind[: many - len(before[:first])]]
+        before = [at for at in range(now - 1, max(-1, now - REACH_IN_ENTRIES), -1) if at not in shut]
+        last = min(now + REACH_IN_ENTRIES, int(np.searchsorted(world.days, following)))
+        after = [at for at in range(now, last) if at not in shut]
+        many = SESSION_ENTRIES - 1
+        first = max(row_streams.of("place", number).randrange(SESSION_ENTRIES), many - len(after))
+        chosen = [*before[:first], *after[: many - len(before[:first])]]
         shut.update(chosen)
         found.append(chosen)
     return found
@@ -250,7 +255,7 @@ def _plot(world: Chronicle, rng: Random, kind: str, prop: str, shape: int, *, st
     else:
         wrong = other_sale(rng, whole, right)
     found = whole.unnamed(wrong if stated else right)
-    return Plot(found, found.told(prop, relevant), right, whole.steps[right][1], after, {})
+    return Plot(found, found.entries(prop, relevant), right, whole.steps[right][1], after, {})
 
 
 def _married(world: Chronicle, rng: Random, whole: Past, prop: str, *, stated: bool) -> Plot:
@@ -258,13 +263,13 @@ def _married(world: Chronicle, rng: Random, whole: Past, prop: str, *, stated: b
     fresh = world.newcomers(rng)
     men = {old: fresh.new(woman=False) for old in whole.buyers}
     found = Past([(kind, men.get(buyer, "")) for kind, buyer in whole.steps], whole.days, whole.needed)
-    told, wives = found.told(prop, found.needed), dict[str, int]()
-    days = buyers(told)
+    entries, wives = found.entries(prop, found.needed), dict[str, int]()
+    days = buyers(entries)
     first, second = rng.sample([one for one in found.buyers if one != found.owner], 2)
     for husband in (found.owner if stated else first, second):
-        wife, day = fresh.new(woman=True), days[husband] + rng.randrange(-NEARBY, NEARBY)
+        wife, day = fresh.new(woman=True), days[husband] + rng.randrange(-REPEAT_DAYS, REPEAT_DAYS)
         day = min(max(day, FIRST_DAY), LAST_DAY)
         role: Role = "relevant" if husband == found.owner else "decoy"
-        told.append(PlannedEntry(day, WEDDING, {"husband": husband, "wife": wife}, role))
+        entries.append(PlannedEntry(day, WEDDING, {"husband": husband, "wife": wife}, role))
         wives[wife] = day
-    return Plot(found, told, found.needed.start, next(iter(wives)), "", wives)
+    return Plot(found, entries, found.needed.start, next(iter(wives)), "", wives)

@@ -19,9 +19,9 @@ from pipeline.tasks.longqa.base import Drawn, LongQa, quiet
 from pipeline.worlds.chronicle import Chronicle, happenings, year
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
 
-OTHERS = 5
+OTHER_HAPPENINGS = 5
 """Other happenings at the property, and at its twin."""
-SAME = 2
+PROPERTIES_ALIKE = 2
 """Further properties with the same happening."""
 
 
@@ -43,21 +43,21 @@ class When(LongQa):
         kinds, rng = list(happenings()), row_streams.of("told")
         kind = kinds[deal(stratum_streams.of("kind"), stratum.rows, index, len(kinds))]
         day = world.day_at(spread(stratum_streams.of("depth"), stratum.rows, index))
-        told = [PlannedEntry(day, kind, {"prop": prop}, "relevant")]
-        same = rng.sample([one for one in world.properties if one not in (prop, twin)], SAME)
-        others = [(one, prop) for one in quiet(rng, OTHERS, (kind,))]
-        others += [(one, twin) for one in (kind, *quiet(rng, OTHERS, (kind,)))]
+        entries = [PlannedEntry(day, kind, {"prop": prop}, "relevant")]
+        same = rng.sample([one for one in world.properties if one not in (prop, twin)], PROPERTIES_ALIKE)
+        others = [(one, prop) for one in quiet(rng, OTHER_HAPPENINGS, (kind,))]
+        others += [(one, twin) for one in (kind, *quiet(rng, OTHER_HAPPENINGS, (kind,)))]
         others += [(kind, one) for one in same]
         years = {year(day)}
         for other, place in others:  # each in a different year, as a year with more entries would be a tell
             while year(at := world.day_at(rng.random())) in years:
                 pass
             years.add(year(at))
-            told.append(PlannedEntry(at, other, {"prop": place}, "decoy"))
+            entries.append(PlannedEntry(at, other, {"prop": place}, "decoy"))
         answer = str(year(day))
         question = text.HAPPENED.format(asked=rng.choice(happenings()[kind]).format(prop=prop))
         shown = {"asked": kind, "property": prop, "twin": twin}
-        return Drawn(question, Key.accepting(answer), told, (prop, twin, *same), shown)
+        return Drawn(question, Key.accepting(answer), entries, (prop, twin, *same), shown)
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Find the happening at the property, and return its year."""
@@ -69,7 +69,7 @@ class When(LongQa):
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of any year of the annals, and of any year with a happening at the property."""
-        return {"uniform": 1 / (year(LAST_DAY) - year(FIRST_DAY) + 1), "any_event": 1 / (OTHERS + 1)}
+        return {"uniform": 1 / (year(LAST_DAY) - year(FIRST_DAY) + 1), "any_event": 1 / (OTHER_HAPPENINGS + 1)}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the kind of happening."""

@@ -59,7 +59,7 @@ class Conversation:
         return [reply for reply in self.replies if reply.key == self.asked.key]
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_conversation(turns: Turns) -> Conversation:
     """Return a conversation; the last one is cached."""
     if len(turns) == 1:

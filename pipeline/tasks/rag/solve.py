@@ -14,7 +14,7 @@ from itertools import permutations
 from pipeline.caches import cache, lru_cache
 from pipeline.tasks.base import Published
 from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, question, read
-from pipeline.tasks.solving import PROMPT, ReadError, stands
+from pipeline.tasks.solving import PROMPT, ReadError, contains_words
 from pipeline.worlds.gazetteer.things import Form, Relation, forms
 from pipeline.worlds.wording import reader
 
@@ -220,7 +220,7 @@ def _descriptions() -> list[tuple[Form, str, str, re.Pattern[str]]]:
     return patterns
 
 
-@PROMPT.of
+@PROMPT.cached
 def table_of(text: str) -> Table:
     """Return the documents of a prompt as a table."""
     return Table(read(text))
@@ -298,7 +298,7 @@ def _half(entry: Entry, facts: Mapping[tuple[str, str], str]) -> bool:
     wrong = [
         value for (form, name), value in facts.items() if entry.form.name != form or entry.facts.get(name) != value
     ]
-    return len(wrong) == 1 and stands(wrong[0], entry.text)
+    return len(wrong) == 1 and contains_words(wrong[0], entry.text)
 
 
 def _elsewhere_faults(
@@ -307,7 +307,7 @@ def _elsewhere_faults(
     """Check that the answer occurs in other documents, or in none, as the knob says."""
     if row.stratum.subtask == "list":
         return
-    is_elsewhere = any(stands(answer, one.text) for one in entries if one not in needed)
+    is_elsewhere = any(contains_words(answer, one.text) for one in entries if one not in needed)
     if is_elsewhere != bool(row.stratum.knob("answer_elsewhere", True)):
         yield f"the answer {answer!r} stands {'too' if is_elsewhere else 'nowhere'} in other documents"
 

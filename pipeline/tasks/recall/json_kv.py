@@ -148,7 +148,7 @@ def _line(pair: Sequence[str]) -> str:
     return base.PAIR.format(key=pair[0], value=pair[1])
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Sequence[Pair]:
     """Return the pairs of the object in a prompt, in order, with duplicates."""
     body = next(whole_lines(BODY, "JSON object:\n", text), None)

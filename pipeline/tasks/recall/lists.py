@@ -50,7 +50,7 @@ ASKED = re.compile(r"^Question: Which (three|ten) words come most often in the l
 SHOWN = re.compile(r"^Example:\n((?:[a-z]+\n)+)Question: Which .*\nAnswer: (.+)\n", re.MULTILINE)
 
 
-@PROMPT.of
+@PROMPT.cached
 def count_words(text: str) -> Counter[str]:
     """Return how often each line of the list in a prompt occurs."""
     return Counter(read_list(text))

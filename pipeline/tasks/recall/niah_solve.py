@@ -66,7 +66,7 @@ def read_needles(text: str) -> list[Needle]:
     return list(map(Needle, needles.things, needles.keys, needles.values, *edges))
 
 
-@PROMPT.of
+@PROMPT.cached
 def columns(text: str) -> Needles:
     """Return the needles of a prompt."""
     lines = Lines(text)
@@ -76,7 +76,7 @@ def columns(text: str) -> Needles:
     return Needles(lines, list(compress(count(), stated)), *zip(*filter(None, stated), strict=True))
 
 
-@LINES.of_each
+@LINES.cached_map
 def _stated(line: str) -> tuple[str, ...]:
     """Return the thing, key and value that a line without its newline states; empty if it is not a needle."""
     match = STATED.match(f"{line}\n")
@@ -93,7 +93,7 @@ def is_ordered(text: str) -> bool:
     return bool(_asked(text)[1])
 
 
-@PROMPT.of
+@PROMPT.cached
 def _asked(text: str) -> tuple[str, str]:
     asked = [match.groups("") for match in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
@@ -230,7 +230,7 @@ def _marks(row: Published, needles: Needles, mine: Sequence[int]) -> Iterator[st
     marked = {role: {*row.spans(role)} for role in ("relevant", "decoy")}
     if marked["relevant"] != {needles.span(place) for place in mine}:
         yield "the marked lines are not those that answer"
-    numbers = {needles.lines.at(span) for span in marked["decoy"] - marked["relevant"]}
+    numbers = {needles.lines.number_of(span) for span in marked["decoy"] - marked["relevant"]}
     if marked["decoy"] & marked["relevant"] or not numbers.issubset(needles.numbers):
         yield "a marked decoy is not a needle"
 

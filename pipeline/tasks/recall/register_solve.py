@@ -22,7 +22,7 @@ DATED = re.compile(rf"{LABEL} [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{COLON}[0-9]{{4,7}
 BODY = re.compile(r"^\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 
 
-@PROMPT.of
+@PROMPT.cached
 def asked(text: str) -> tuple[str, tuple[str, ...]]:
     """Return the asked label, and its keys in the order of the question."""
     parted = [label.rpartition(" ") for label in quoted(text)]
@@ -31,7 +31,7 @@ def asked(text: str) -> tuple[str, tuple[str, ...]]:
     return parted[0][0], tuple(_spelled(key) for _, _, key in parted)
 
 
-@PROMPT.of
+@PROMPT.cached
 def columns(text: str) -> Needles:
     """Return the entries of a prompt that have a key; the asked label is called a code, as in English."""
     lines, (label, _) = Lines(text), asked(text)
@@ -49,11 +49,11 @@ def entry(line: str) -> tuple[str, ...]:
     return (match[1], _spelled(match[2]), match[3]) if match else ()
 
 
-_stated = LINES.of_each(entry)
+_stated = LINES.cached_map(entry)
 """`entry` for many lines."""
 
 
-@LINES.of_each
+@LINES.cached_map
 def _is_dated(line: str) -> bool:
     return DATED.fullmatch(line) is not None
 
@@ -99,7 +99,7 @@ VALUE = re.compile("[0-9]+$")
 """The value of a dated entry."""
 
 
-@PROMPT.of
+@PROMPT.cached
 def pairs(text: str) -> Sequence[tuple[str, str]]:
     """Return the pairs of the object in a prompt, in order, with duplicates."""
     body = BODY.search(text)

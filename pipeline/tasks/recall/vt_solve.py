@@ -49,7 +49,7 @@ class Program:
         return self.lines.span(self.numbers[place])
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_program(text: str) -> Program:
     """Return the program of a prompt."""
     lines = Lines(text, *body(text))
@@ -62,7 +62,7 @@ def read_steps(text: str) -> list[Step]:
     return [step for step in _steps(text.split("\n")[:-1]) if step]
 
 
-@LINES.of_each
+@LINES.cached_map
 def _steps(line: str) -> Step | Literal[False]:
     """Return the step that a line states, or False."""
     match = LINE.match(f"{line}\n")
@@ -103,7 +103,7 @@ def solve(text: str) -> str:
     return ", ".join(names)
 
 
-@PROMPT.of
+@PROMPT.cached
 def _answer(text: str) -> list[str]:
     return holders(read_program(text).steps, parse_question(text))
 
@@ -123,7 +123,7 @@ def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
     if needed != {*row.spans("relevant")}:
         yield "the marked lines are not those that the answer needs"
     decoys = {*row.spans("decoy")}
-    if decoys & needed or not {*map(program.lines.at, decoys)}.issubset(program.numbers):
+    if decoys & needed or not {*map(program.lines.number_of, decoys)}.issubset(program.numbers):
         yield "a marked decoy is not a line of the program"
     starts = (step for step in steps if step.number == number and not step.source)
     if sum(step.name not in answer for step in starts) != twins:

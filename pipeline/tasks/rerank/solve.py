@@ -14,7 +14,7 @@ from itertools import pairwise
 from pipeline.caches import cache
 from pipeline.tasks.base import Published
 from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, question, read
-from pipeline.tasks.solving import ReadError, stands
+from pipeline.tasks.solving import ReadError, contains_words
 from pipeline.worlds.gazetteer.things import forms
 from pipeline.worlds.wording import reader
 from pipeline.worlds.words import pool_text
@@ -205,7 +205,7 @@ def _decoy_faults(entries: Sequence[Entry], what: Wanted) -> Iterator[str]:
     texts = [(one, one.text.lower()) for one in entries]
     for name, value in what.values.items():
         sought = value.lower()
-        holding = [one for one, text in texts if sought in text and stands(value, one.text)]
+        holding = [one for one, text in texts if sought in text and contains_words(value, one.text)]
         right = sum(name in what.met(one) for one in holding)
         if len(holding) - right < (IN_ORDER if what.scale else OTHERWISE) * right:
             yield f"{value!r} meets its condition in {right} documents, and stands in {len(holding) - right} others"

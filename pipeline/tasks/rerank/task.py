@@ -30,7 +30,7 @@ from pipeline.tasks.rerank import chance, text
 from pipeline.tasks.rerank import solve as reader
 from pipeline.tasks.rerank.documents import DocumentWriter
 from pipeline.tasks.rerank.questions import CONDITIONS, Question, ask_conditions, ask_order, asked_forms, scales
-from pipeline.tasks.solving import stands
+from pipeline.tasks.solving import contains_words
 from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, fresh, gazetteer, ids
 
 KNOBS: Mapping[str, tuple[Any, ...]] = MappingProxyType({"decoys": (True, False), "negatives": haystack.NEGATIVES})
@@ -256,7 +256,7 @@ class Conditions(Rerank):
 def _named_otherwise(asked: Question, graded: Sequence[Graded]) -> bool:
     """Return whether each value occurs in other roles in twice as many documents as where it meets its condition."""
     for name, value in asked.conditions:
-        holding = [one for one, _ in graded if stands(value, one.text)]
+        holding = [one for one, _ in graded if contains_words(value, one.text)]
         meeting = sum(one.form == asked.form and one.facts.get(name) == value for one in holding)
         if len(holding) < 3 * meeting:
             return False

@@ -13,13 +13,13 @@ from pipeline.tasks.annals.solve import (
     BODY,
     DATE,
     END,
-    ESTATE,
+    OWNERSHIP_KINDS,
     Event,
     Line,
     day_of,
     history,
     spans,
-    standing,
+    valid_sales,
 )
 from pipeline.tasks.base import Published
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError
@@ -55,7 +55,7 @@ class Annals:
     numbers: dict[int, str]
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Annals:
     """Return every entry of a prompt."""
     start, end = text.find(BODY) + len(BODY), text.rfind(END) + 1
@@ -68,7 +68,7 @@ def read(text: str) -> Annals:
     return Annals([line for _, line in numbered], {line.start: number for number, line in numbered})
 
 
-@LINES.of_each
+@LINES.cached_map
 def _entries(line: str) -> tuple[str, int, str]:
     """Return the number of an entry, its day, and the text after the date."""
     match = LINE.fullmatch(line)
@@ -93,7 +93,7 @@ def parse_question(question: str) -> Question:
     return Question(match[1], day_of("31", "December", match[2]), frozenset(PHRASES[one] for one in match.groups()[2:]))
 
 
-@PROMPT.of
+@PROMPT.cached
 def events_in(text: str, prop: str) -> list[Event]:
     """Return all that a prompt states about a property; the last prompt and property are cached."""
     return events_of(read(text).lines, prop)
@@ -107,8 +107,8 @@ def events_of(lines: Sequence[Line], prop: str) -> list[Event]:
 def points(events: Sequence[Event], what: Question) -> list[Event]:
     """Return the events that belong in a summary, in order."""
     before = [event for event in events if event.line.day <= what.last]
-    left = standing([event for event in before if event.kind in ESTATE])
-    deeds = [event for event in before if event.kind in what.kinds and event.kind not in ESTATE]
+    left = valid_sales([event for event in before if event.kind in OWNERSHIP_KINDS])
+    deeds = [event for event in before if event.kind in what.kinds and event.kind not in OWNERSHIP_KINDS]
     return sorted([*left, *deeds], key=lambda event: event.line.start)
 
 
@@ -184,7 +184,7 @@ def _left_out_faults(row: Published, events: Sequence[Event], right: Sequence[Ev
     before = [event for event in events if event.line.day <= what.last and event not in right]
     undone = [event for event in before if event.kind == "sale"]
     vain = [event for event in before if event.kind in VAIN]
-    unasked = [event for event in before if event.kind not in (*ESTATE, *VAIN)]
+    unasked = [event for event in before if event.kind not in (*OWNERSHIP_KINDS, *VAIN)]
     if any(event.kind not in what.kinds for event in late):
         yield "something that is not asked for befell the property too late"
     sorts = tuple(map(len, (undone, unasked, vain)))

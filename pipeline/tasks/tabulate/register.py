@@ -64,8 +64,8 @@ class InRegister(OfLedger, NotesTask):
             "guesses": self.guesses(table, [row_of(one) for one in asked], decoys),
         }
         question = joined(self.asks("asks_entries", label, district), self._asked.said(order))
-        tail = self.said_behind(f"{self._asked.said('reply_table')}\n{self._head()}", "{question}")
-        return Drawn(self.said_before(), tail, question, (self._head(), *table), lines, shown)
+        tail = self.text_after(f"{self._asked.said('reply_table')}\n{self._head()}", "{question}")
+        return Drawn(self.text_before(), tail, question, (self._head(), *table), lines, shown)
 
     def _head(self) -> str:
         labels = self._asked.labels

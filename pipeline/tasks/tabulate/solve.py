@@ -85,7 +85,7 @@ def read_note(line: str) -> Note:
     return Note(slots["name"], kind, slots["region"], builder, int(year), _number(cost), mentioned)
 
 
-notes_of = LINES.of_each(read_note)
+notes_of = LINES.cached_map(read_note)
 
 
 def _first_group(match: re.Match[str]) -> str:
@@ -161,7 +161,7 @@ class AskedNotes(NamedTuple):
     order: str
 
 
-@PROMPT.of
+@PROMPT.cached
 def asked_of_notes(text: str) -> AskedNotes:
     """Return what a prompt asks."""
     match = ASKED_NOTES.search(text, max(0, text.rfind("\nQuestion: ")))
@@ -171,7 +171,7 @@ def asked_of_notes(text: str) -> AskedNotes:
     return AskedNotes(of_plural[match[1]], match[2], match[3])
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_notes(text: str) -> tuple[Lines, list[Note]]:
     """Return the lines of a survey, and what each note states."""
     lines = lines_between(text, "Survey:\n", "This is the end of the survey.")
@@ -255,17 +255,17 @@ def read_line(line: str) -> Logged:
     return Logged((hour, minute, second), host, unit, level, message, quoting[1] if quoting else "")
 
 
-lines_of = LINES.of_each(read_line)
+lines_of = LINES.cached_map(read_line)
 
 
-@PROMPT.of
+@PROMPT.cached
 def read_log(text: str) -> tuple[Lines, list[Logged]]:
     """Return the lines of a log, and what each says."""
     lines = lines_between(text, "Host log:\n", "This is the end of the log.")
     return lines, lines_of(lines.texts)
 
 
-@PROMPT.of
+@PROMPT.cached
 def host_asked(text: str) -> str:
     """Return the host that a prompt asks about."""
     match = ASKED_LOG.search(text, max(0, text.rfind("\nQuestion: ")))
@@ -304,7 +304,7 @@ class Form(NamedTuple):
         return "\t".join(cells[column] for column in self.columns)
 
 
-@PROMPT.of
+@PROMPT.cached
 def form_of(text: str) -> Form:
     """Return the form that a prompt states by its rules and exceptions.
 

@@ -71,8 +71,8 @@ class CountInRegister(OfLedger):
         wanted = depths(stratum_streams, row_streams, stratum.rows, sample.index, len(drawn.asked))
         placed = [Placed.line(one, "relevant", depth) for one, depth in zip(sample.relevant, wanted, strict=True)]
         placed += [Placed.line(line(self._text, one), "decoy", anywhere.random()) for one in drawn.misses]
-        head = self.said_before() + self._asked.heading(self._asked.heads.register)
-        tail = self.said_behind(self._asked.said("reply_count"), sample.question)
+        head = self.text_before() + self._asked.heading(self._asked.heads.register)
+        tail = self.text_after(self._asked.said("reply_count"), sample.question)
         return Layout(
             head=(Piece(head, "instruction"),),
             placed=tuple(placed),

@@ -110,7 +110,7 @@ def _words() -> Mapping[str, str]:
     return {name: word for word, name in acts().items()}
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Book:
     """Read a prompt."""
     begin, end = text.find(START) + len(START), text.rfind(END)
@@ -128,7 +128,7 @@ def entries_of(body: str) -> list[Entry]:
     return _entries(lines)
 
 
-@LINES.of_each
+@LINES.cached_map
 def _entries(line: str) -> Entry:
     match = LINE.fullmatch(f"{line}\n")
     if not match:

@@ -66,7 +66,7 @@ class Log:
     report: Sequence[str]
 
 
-@PROMPT.of
+@PROMPT.cached
 def read(text: str) -> Log:
     """Read a prompt."""
     start, end = text.find(START) + len(START), text.rfind(END)
@@ -89,7 +89,7 @@ def read(text: str) -> Log:
     return Log(_calls(chunks), starts, asked[1], report.strip().split("\n") if report else [])
 
 
-@LINES.of_each
+@LINES.cached_map
 def _calls(chunk: str) -> Call:
     """Return a call from its text, with what the user says before it."""
     user_line, _, call = chunk.partition("\n") if chunk.startswith("[user] ") else ("", "", chunk)

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.assemble.pools import BATCH, UNIT_SCHEMA, UNIT_TEXT, Pool, PoolCache
 from pipeline.tasks.base import Piece, Plain, Unit, unit
-from pipeline.tasks.solving import PARTED, LineCache, PromptCache
+from pipeline.tasks.solving import READING_CHARACTERS, LineCache, PromptCache
 
 PLAIN = [unit(f"line {number}\n", facts=(f"n({number})",) * (number % 3)) for number in range(2 * BATCH + 7)]
 MIXED = [
@@ -110,7 +110,7 @@ def test_readers_share_one_budget_of_characters() -> None:
         read.append((kind, text))
         return kind, text
 
-    first, second = memory.of(lambda text: noted("first", text)), memory.of(lambda text: noted("second", text))
+    first, second = memory.cached(lambda text: noted("first", text)), memory.cached(lambda text: noted("second", text))
     for _ in range(2):
         assert first("a" * 40) == ("first", "a" * 40)
         assert second("a" * 40) == ("second", "a" * 40)
@@ -123,13 +123,13 @@ def test_readers_share_one_budget_of_characters() -> None:
 
 
 def test_many_lines_are_read_as_one_by_one_and_each_once() -> None:
-    memory, read = LineCache(2 * (PARTED + 1)), []
+    memory, read = LineCache(2 * (READING_CHARACTERS + 1)), []
 
     def noted(line: str) -> str:
         read.append(line)
         return line.upper()
 
-    each = memory.of_each(noted)
+    each = memory.cached_map(noted)
     assert each(["a", "b", "a"]) == ["A", "B", "A"]
     assert each(["b", "a"]) == ["B", "A"]
     assert read == ["a", "b"]
@@ -140,7 +140,7 @@ def test_many_lines_are_read_as_one_by_one_and_each_once() -> None:
 def test_what_a_reader_refuses_is_not_remembered() -> None:
     memory = LineCache(100)
 
-    @memory.of
+    @memory.cached
     def refusing(text: str) -> str:
         raise ValueError(text)
 
@@ -153,7 +153,7 @@ def test_what_a_reader_refuses_is_not_remembered() -> None:
 def test_a_prompt_is_read_once_until_its_row_is_done_with() -> None:
     memory, read = PromptCache(), []
 
-    @memory.of
+    @memory.cached
     def noted(text: str) -> str:
         read.append(text)
         return text.upper()

@@ -140,13 +140,13 @@ def test_ages_are_dealt() -> None:
 
 def test_no_two_ages_of_a_text_but_the_pairs_are_so_many_years_apart() -> None:
     rng = Random(5)
-    for years in range(twodiff.FEWEST, twodiff.MOST + 1):
+    for years in range(twodiff.SMALLEST_DIFFERENCE, twodiff.LARGEST_DIFFERENCE + 1):
         for _ in range(20):
             found = twodiff.draw(rng, years, rng.sample(range(YOUNGEST, WIDEST + 1), FEW))
             every = [*found.pair, *found.single, *found.common]
             assert len(set(every)) == len(every)
-            assert len(found.single) == twodiff.DECOYS
-            assert len(found.common) >= twodiff.COMMON
+            assert len(found.single) == twodiff.MOST_DECOYS
+            assert len(found.common) >= twodiff.FEWEST_COMMON_AGES
             assert [(one, other) for one in every for other in every if other - one == years] == [found.pair]
 
 

@@ -115,7 +115,7 @@ def test_sentences_about_different_things_begin_differently(style: str) -> None:
 def test_biographies_have_no_fault(style: str) -> None:
     """Of grammar or spelling, by the rules that other texts are held to."""
     row = Streams((SEED, "row"))
-    told = "".join(STYLES[style].told(row, "32k", number) for number in range(0, 1000, 3))
+    told = "".join(STYLES[style].biography(row, "32k", number) for number in range(0, 1000, 3))
     assert list(faults(told)) == []
 
 
@@ -150,7 +150,7 @@ def test_biographies_are_taken_apart_in_full_and_without_any_attribute(style: st
     row = Streams((SEED, "row"))
     for number, person in enumerate(people(row, "32k")[:400]):
         for without in ("", *ATTRIBUTES):
-            line = STYLES[style].told(row, "32k", number, without)
+            line = STYLES[style].biography(row, "32k", number, without)
             stated = {kind: person.value(kind) for kind in ATTRIBUTES if kind != without}
             assert line.count(person.name) == (len(stated) if style == "paraphrase" else 1)
             assert parse_styled(style, line.removesuffix("\n")) == (person.name, stated, {}, "")
@@ -301,7 +301,7 @@ def test_planted_faults_of_one_question_are_found(subtask: str) -> None:
     with pytest.raises(ValueError, match="has 2 biographies"):
         task.solve(insert(good, good.text[own.start : own.end]).turns)
     number = drawn(task, cell, 0).latent["person"]
-    without = task.style.told(streams(cell, 0)[0], "32k", number, attribute)
+    without = task.style.biography(streams(cell, 0)[0], "32k", number, attribute)
     with pytest.raises(ValueError, match="states no"):
         task.solve((("user", good.text[: own.start] + without + good.text[own.end :]),))
 
@@ -661,4 +661,4 @@ def test_the_plan_tells_what_prompts_are_made_of(tmp_path: Path) -> None:
 def test_plain_biographies_are_the_pools_own() -> None:
     row = Streams((SEED, "row"))
     for number, person in enumerate(people(row, "32k")[:50]):
-        assert STYLES["standard"].told(row, "32k", number, "hobby") == biography(person, "hobby")
+        assert STYLES["standard"].biography(row, "32k", number, "hobby") == biography(person, "hobby")

@@ -23,7 +23,7 @@ from pipeline.recipe import Recipe, Stratum
 from pipeline.stages import Stages
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Needle, PoolSpec, Published, Sample
-from pipeline.tasks.bio.citation import LEAST, MOST, Citation, running
+from pipeline.tasks.bio.citation import LARGEST_LABEL, SMALLEST_LABEL, Citation, running
 from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.idk import REFUSALS, Idk, gaps
 from pipeline.tasks.bio.solve import parse_biographies, parse_question
@@ -111,7 +111,7 @@ def test_labels_are_distinct_and_as_long_as_each_other() -> None:
     texts = pool_of(CITE, cell(CITE, 1))
     labels = [int(text[1:6]) for text in texts]
     assert len(set(labels)) == len(labels) == len(people(Streams((5,)), "32k"))
-    assert all(LEAST <= label <= MOST for label in labels)
+    assert all(SMALLEST_LABEL <= label <= LARGEST_LABEL for label in labels)
     assert labels != sorted(labels)
 
 

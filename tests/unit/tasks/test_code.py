@@ -25,7 +25,7 @@ from pipeline.rows import Row
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS
 from pipeline.tasks.base import Sample
-from pipeline.tasks.code.log import read_log, standing
+from pipeline.tasks.code.log import commits_in_effect, read_log
 from pipeline.tasks.code.reading import read
 from pipeline.tasks.solving import ReadError
 from pipeline.verify.row import answer_faults, cell_place
@@ -189,7 +189,7 @@ def test_a_log_is_a_stack_of_what_stands() -> None:
         )
         asked = "Which commit gave ONE_A in p/m.py the value that it has at the end of the log?"
         prompt = f"Read.{COMMITS}{text}This is the end of the log. Reply.\n\nQuestion: {asked}\nAnswer:"
-        return [code[0] for code in standing(read_log(prompt).commits)]
+        return [code[0] for code in commits_in_effect(read_log(prompt).commits)]
 
     assert log("1", "2") == ["1", "2"]
     assert log("1", "2", "3-2") == ["1"]

@@ -19,7 +19,7 @@ from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.graph import TASKS
 from pipeline.tasks.graph import task as pool
-from pipeline.tasks.graph.solve import LINE, Edge, demonstrations, read
+from pipeline.tasks.graph.solve import EDGE_CHARACTERS, Edge, demonstrations, read
 from pipeline.worlds.graphs import RESERVED, Graph, graph
 
 TASK = {task.subtask: task for task in TASKS}
@@ -265,8 +265,8 @@ def test_planted_faults_are_found() -> None:
         role = "decoy" if row.needles[-1].role == "relevant" else "relevant"
         assert check(replace(row, needles=(*row.needles[:-1], replace(row.needles[-1], role=role))))
         filler = next(
-            Needle("relevant", at, at + LINE, 0.0)
-            for at in range(read(row.text).begins, len(row.text), LINE)
+            Needle("relevant", at, at + EDGE_CHARACTERS, 0.0)
+            for at in range(read(row.text).begins, len(row.text), EDGE_CHARACTERS)
             if at not in {needle.char_start for needle in row.needles}
         )
         assert check(replace(row, needles=(*row.needles, filler)))

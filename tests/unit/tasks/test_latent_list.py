@@ -294,7 +294,7 @@ def test_the_filler_of_a_prompt_is_a_prefix_of_one_order() -> None:
     filler = pool.filler("32k", row)
     taken = filler.order.take(20_000)
     assert (pool.filler("32k", row).order.take(100) == taken[:100]).all()
-    assert len(filler.spares) == pool.MIXED + pool.MORE
+    assert len(filler.spares) == pool.MIXED_SPARES + pool.SMALL_SPARES
     assert (pool.filler("32k", row).spares == filler.spares).all()
 
 
@@ -484,7 +484,7 @@ def test_pieces_keep_to_the_rule_of_boundaries() -> None:
             assert not piece.text.startswith("/")
         assert layout.tail[-1].text == layout.tail[-1].text.strip()
         assert [piece.role for piece in layout.head] == ["instruction", "demo", "demo", "instruction"]
-        assert max(len(unit.pieces[0].text) for unit in units()) <= pool.LONGEST
+        assert max(len(unit.pieces[0].text) for unit in units()) <= pool.LONGEST_UNIT
 
 
 def test_baselines_are_shares_and_cheap() -> None:

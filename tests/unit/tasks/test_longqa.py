@@ -292,7 +292,7 @@ def test_whoever_owns_a_property_lives() -> None:
             world, task = chronicle(own, cell.tier), task_of(cell)
             assert isinstance(task, LongQa)
             souls = {one.name: one for one in world.population.souls}
-            for one in plan_entry(task, cell, index, own, shared)[0].told:
+            for one in plan_entry(task, cell, index, own, shared)[0].entries:
                 if "buyer" in one.about:
                     buyer = souls[one.about["buyer"]]
                     assert buyer.dies > LAST_DAY

@@ -29,7 +29,7 @@ from pipeline.score.scoring import records_for_a_judge, score_predictions, write
 from pipeline.stages import Stages
 from pipeline.streams import stream
 from pipeline.tasks import task_of
-from pipeline.tasks.annals.solve import ESTATE, Event
+from pipeline.tasks.annals.solve import OWNERSHIP_KINDS, Event
 from pipeline.tasks.summ.solve import events_of, parse_question, person_and_year, read
 from pipeline.tasks.summ.task import MIXTURES, is_needed, titles
 from pipeline.verify.row import answer_faults, cell_place
@@ -194,7 +194,7 @@ def not_undone_at_once(row: Row) -> str:
     """Tell of the same, but for sales after which the next step of the title is a cancellation."""
     what = parse_question(row["question"])
     found = [event for event in events_of(read(row["prompt"]).lines, what.prop) if event.line.day <= what.last]
-    steps = [event for event in found if event.kind in ESTATE]
+    steps = [event for event in found if event.kind in OWNERSHIP_KINDS]
     gone = [one for one, then in pairwise(steps) if one.kind == "sale" and then.kind in ("undo", "undo2")]
     return told(row, [event for event in found if event.kind in what.kinds and event not in gone])
 

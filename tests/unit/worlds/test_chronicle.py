@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.streams import Streams, stream
-from pipeline.tasks.annals.solve import SENTENCE, Event, Line, _pattern, _patterns, whose
+from pipeline.tasks.annals.solve import SENTENCE, Event, Line, _pattern, _patterns, last_valid_sale
 from pipeline.tasks.longqa.steps import changes, history
 from pipeline.worlds.chronicle import Chronicle, chronicle, happenings
 from pipeline.worlds.chronicle.entries import (
@@ -244,7 +244,7 @@ def test_each_step_needed_matters_and_no_other(seed: int, shape: tuple[int, int,
 
 def read_by_other_code(steps: list[tuple[str, str]]) -> str:
     told = [Event(Line(at, at + 1, at, ""), kind, {"buyer": buyer}) for at, (kind, buyer) in enumerate(steps)]
-    sale = whose(told)
+    sale = last_valid_sale(told)
     return sale.values["buyer"] if sale else ""
 
 
