@@ -77,7 +77,7 @@ def models_of(given: Sequence[str], *, together: bool = False) -> dict[str, list
     """Return the files of each model by its label; files given under the same NAME are combined.
 
     Args:
-        given: items of the form ``[NAME=]PREDICTIONS``; a model without a name is labeled by its file's name.
+        given: items of the form ``[NAME=]PREDICTIONS``; a model without a name is labelled by its file's name.
         together: whether files without names all belong to one unlabeled model; ignored if any has a name.
 
     Raises:

@@ -155,7 +155,7 @@ HELMET_ICL: Mapping[int, str] = {
     77: "icl_banking77",
     151: "icl_clinic150",
 }
-"""HELMET's names of its data sets of labeled texts, by number of labels."""
+"""HELMET's names of its data sets of labelled texts, by number of labels."""
 HELMET_SUMMARIES = ("infbench_sum", "multi_lexsum")
 """HELMET's names of its data sets of summaries."""
 OTHER_TASKS: Mapping[str, object] = {"asks": "value", "order": "asked", "operations": "none", "ratio": 10, "alpha": 2.0}

@@ -128,7 +128,7 @@ def cell(axes: Axes, place: tuple[float, float], value: float, most: float, word
 
 
 def shade(share: float) -> str:
-    """Return a blue that is darker for a larger share, also when printed in gray."""
+    """Return a blue that is darker for a larger share, also when printed in grey."""
     light, dark = (226, 236, 246), (8, 58, 112)
     mixed = (round(a + (b - a) * min(1.0, max(0.0, share))) for a, b in zip(light, dark, strict=True))
     return "#" + "".join(f"{part:02x}" for part in mixed)

@@ -1,4 +1,4 @@
-"""Figures of scores over length: a line for each model, with gaps where replies are missing, and guessers in gray."""
+"""Figures of scores over length: a line for each model, with gaps where replies are missing, and guessers in grey."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ GUESSES: tuple[Any, ...] = (
     (0, (1, 2)), (0, (7, 2, 1, 2)), (0, (3, 2)), (0, (9, 3)), (0, (1, 1, 5, 1)), (0, (2, 4)), (0, (5, 1, 5, 4)),
     (0, (1, 5)), (0, (12, 2, 2, 2)),
 )  # fmt: skip
-"""Dashes of the gray lines: chance, the best constant, and simulated readers."""
+"""Dashes of the grey lines: chance, the best constant, and simulated readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Point:
 class Line:
     """A model's points in order of length.
 
-    `style` is the index of its color, dash and marker in every figure, `reach` the effective length (ringed) or 0.
+    `style` is the index of its colour, dash and marker in every figure, `reach` the effective length (ringed) or 0.
     """
 
     label: str
@@ -80,7 +80,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """The scores of a guesser or simulated reader by length: a thin gray line; `style` is the index of its dash."""
+    """The scores of a guesser or simulated reader by length: a thin grey line; `style` is the index of its dash."""
 
     label: str
     style: int
@@ -181,7 +181,7 @@ def _frame(axes: Axes, title: str, lengths: Sequence[int], across: str) -> None:
 
 
 def _labels(axes: Axes, lines: Sequence[Line], guesses: Sequence[Guess], size: Size) -> None:
-    """Write each line's label beside its end, in its color, and separate labels that would overlap."""
+    """Write each line's label beside its end, in its colour, and separate labels that would overlap."""
     ends = [
         (line.means[max(line.means)], f"{MARKS[line.style % 6]} {fitted(line.label, size)}", line.style % 6)
         for line in lines
@@ -275,7 +275,7 @@ def _words(title: str, gaps: Sequence[Gap]) -> str:
 
 HEAT_WIDTH, CELL = 470, 34
 UNSURE, FEW = 0.4, 5
-"""A cell with an interval at least this wide, or with fewer units, has no color, which would claim too much."""
+"""A cell with an interval at least this wide, or with fewer units, has no colour, which would claim too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +291,7 @@ class Heat:
 
     @property
     def unsure(self) -> bool:
-        """Whether there are too few units, or the interval is too wide, for a color."""
+        """Whether there are too few units, or the interval is too wide, for a colour."""
         return self.units < FEW or self.high - self.low >= UNSURE
 
 

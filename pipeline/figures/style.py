@@ -1,4 +1,4 @@
-"""The style of figures: legible without color, reproducible byte for byte, and fit for embedding in a page."""
+"""The style of figures: legible without colour, reproducible byte for byte, and fit for embedding in a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 INK, SOFT, GRID, PAPER = "#1b1f24", "#57606a", "#d5dae0", "#fefefe"
 SERIES = ("#0067a8", "#c04a00", "#007a5a", "#9b3d78", "#7a5f00", "#4d4d4d")
-"""Colors with a contrast of at least 4.5 to 1 on white, which differ under every common color blindness."""
+"""Colours with a contrast of at least 4.5 to 1 on white, which differ under every common colour blindness."""
 
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.4)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 1)), (0, (8, 3)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -29,7 +29,7 @@ HATCHES = ("", "////", "\\\\\\\\", "xxxx", "----", "||||")
 THEME = {
     INK: "ink", SOFT: "soft", GRID: "grid", PAPER: "paper", **{color: f"s{at}" for at, color in enumerate(SERIES)},
 }  # fmt: skip
-"""The colors that a page may redefine, with the names of its CSS variables."""
+"""The colours that a page may redefine, with the names of its CSS variables."""
 
 RC: Mapping[str, Any] = {
     "axes.axisbelow": True,
@@ -143,7 +143,7 @@ class Picture:
         return out.getvalue()
 
     def inline(self) -> str:
-        """Return the figure as an element of a page: letters as text, unique ids, colors as CSS variables."""
+        """Return the figure as an element of a page: letters as text, unique ids, colours as CSS variables."""
         text = self._svg("none")
         body = DROPPED.sub("", text[text.index("<svg") + len("<svg") :])
         body = TAG.sub(self._own, compact(body))
@@ -151,7 +151,7 @@ class Picture:
         return re.sub(r' (?:width|height)="[\d.]+pt"', "", head + body, count=2).strip()
 
     def _own(self, found: re.Match[str]) -> str:
-        """Return a tag with this figure's ids and colors; the text of labels is not a tag, so it stays as it is."""
+        """Return a tag with this figure's ids and colours; the text of labels is not a tag, so it stays as it is."""
         tag = IDENTITY.sub(rf"\g<1>{self.name}-\g<2>", found[0])
         for color, name in THEME.items():
             tag = tag.replace(color, f"var(--{name}, {color})")

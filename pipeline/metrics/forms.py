@@ -1,4 +1,4 @@
-"""Values that are recognized by their form: UUIDs, numbers, hexadecimal names, words in capitals."""
+"""Values that are recognised by their form: UUIDs, numbers, hexadecimal names, words in capitals."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _between(text: str, kept: int | None) -> Iterator[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A model's name; `style` is the index of its color and marker in figures."""
+    """A model's name; `style` is the index of its colour and marker in figures."""
 
     label: str
     style: int
@@ -282,7 +282,7 @@ def _pictures(blocks: Sequence[Block]) -> Iterator[Picture]:
 
 
 GENERATOR = "carrara report"
-"""The generator named in a page, by which a later run recognizes a report's folder."""
+"""The generator named in a page, by which a later run recognises a report's folder."""
 
 INDEX, FIGURES = "index.html", "figures"
 CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"

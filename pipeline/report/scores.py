@@ -186,7 +186,7 @@ def score_page(
     Args:
         splits: the splits that each model was asked, stacked if several.
         scored: the results of each model; all were asked the same questions, each for its own tokenizer.
-        readers: the results of simulated readers on these rows, drawn in gray.
+        readers: the results of simulated readers on these rows, drawn in grey.
         threshold: the share of the score at the shortest length that must be kept for an effective length.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The formats of predictions: each is a JSON object, recognized by its keys. Harnesses have further ones (see below).
+"""The formats of predictions: each is a JSON object, recognised by its keys. Harnesses have further ones (see below).
 
 ======================  ===================================================================
 plain                   ``id`` and ``prediction``, as `carrara run` writes it and Parquet has it
@@ -53,7 +53,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A format: its name, how to recognize it, and how to read a prediction from it."""
+    """A format: its name, how to recognise it, and how to read a prediction from it."""
 
     name: str
     fits: Callable[[Body], bool]

@@ -7,7 +7,7 @@ import re
 import click
 
 CONTROL = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that move the cursor, change colors or text direction, or are invalid; not line breaks and tabs."""
+"""Characters that move the cursor, change colours or text direction, or are invalid; not line breaks and tabs."""
 
 
 def plain(text: str) -> str:

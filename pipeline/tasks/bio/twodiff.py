@@ -112,7 +112,7 @@ def _chains(pair: tuple[int, int], years: int) -> Iterator[list[int]]:
 
 
 def _thinned(rng: Random, chain: Sequence[int]) -> list[int]:
-    """Return a largest part of a chain without neighbors, or of an odd chain sometimes one age fewer.
+    """Return a largest part of a chain without neighbours, or of an odd chain sometimes one age fewer.
 
     It takes even places up to a turn and odd ones after it. An odd chain would otherwise have only one choice.
     """

@@ -161,13 +161,13 @@ CLASSES = {"append": "addition", "insert": "addition", "pop": "removal", "remove
 KINDS = ("", "sort", "addition", "removal", "reverse", IDLE)
 """Kinds of lines by their number; the first stands for no line, beyond either end of a program."""
 BETRAYING_CHANCE = 1e-9
-"""Chance below which neighbors betray what is relevant. A release of a million rows is wrongly refused once in 250."""
+"""Chance below which neighbours betray what is relevant. A release of a million rows is wrongly refused once in 250."""
 
 
 def betrayed(lines: Sequence[str], places: Sequence[int]) -> Iterator[str]:
-    """Find neighbors that distinguish the relevant operations, at `places` among a program's lines, from filler.
+    """Find neighbours that distinguish the relevant operations, at `places` among a program's lines, from filler.
 
-    The lines after an addition and before a removal cannot, as they always do nothing. Otherwise, if neighbors betray
+    The lines after an addition and before a removal cannot, as they always do nothing. Otherwise, if neighbours betray
     nothing, the number of relevant operations of a kind between lines of two kinds is binomial. Its probability is the
     share among filler, smoothed by one more operation of either sort.
     """
@@ -211,7 +211,7 @@ def _between(kinds: bytes, place: int) -> Between:
 
 
 def _counted(kinds: bytes) -> Counter[Between]:
-    """Count lines by their own kind and those of their neighbors."""
+    """Count lines by their own kind and those of their neighbours."""
     size, numbers = len(KINDS), np.frombuffer(kinds, dtype=np.uint8).astype(np.intp)
     counts = np.bincount((numbers[:-2] * size + numbers[1:-1]) * size + numbers[2:])
     found = Counter[Between]()
