@@ -188,7 +188,7 @@ def _subtasks(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
         yield (
             f"`{place[0]}`",
             kilo(place[1]),
-            ", ".join("-" if cell is None else str(cell["rows"]) for cell in found),
+            ", ".join("-" if cell is None else str(cell["rows"]) for cell in own),
             *("-" if cell is None else _with_interval(cell) for cell in own),
             _figure(known["chance"]),
             _figure(known["best_constant"]),
