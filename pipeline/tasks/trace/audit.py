@@ -12,7 +12,7 @@ from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Sample
 from pipeline.tasks.trace import text
 from pipeline.tasks.trace.base import DENSITY, ERRORS, Dealer, Drawn, Step, TraceTask
 from pipeline.tasks.trace.histories import nothing_pairs
-from pipeline.worlds.desk import Act, CallWriter, Pair, SentenceWriter, acts, job_text
+from pipeline.worlds.desk import Act, CallWriter, Pair, SentenceWriter, acts, drawn_room, job_text
 from pipeline.worlds.desk.jobs import USER, assign_act, image_name, move_act, set_act, user_line
 
 EIGHTHS = (1, 2, 3)
@@ -83,7 +83,7 @@ class Audit(TraceTask):
         """Draw a thing of a kind, and one with a similar name, that are not in the row yet."""
         while True:
             if kind == "room":
-                room, _, half = writer.sentences.slot("room").partition("-")
+                room, _, half = drawn_room(writer.rng, asked=True).partition("-")
                 names = [f"{room}-{half}", f"{room}-{'east' if half == 'west' else 'west'}"]
             else:
                 names = list(dealer.desk.fresh(kind, writer.rng))

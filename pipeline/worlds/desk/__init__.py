@@ -2,7 +2,7 @@
 
 from pipeline.worlds.desk.calls import Act, CallWriter, Pair
 from pipeline.worlds.desk.jobs import job_text, pool_size, pool_texts
-from pipeline.worlds.desk.lexicon import WORLD, Desk, Refs, SentenceWriter, desk, source_digest, words
+from pipeline.worlds.desk.lexicon import WORLD, Desk, Refs, SentenceWriter, desk, drawn_room, source_digest, words
 from pipeline.worlds.desk.simulator import State, apply
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "State",
     "apply",
     "desk",
+    "drawn_room",
     "job_text",
     "pool_size",
     "pool_texts",

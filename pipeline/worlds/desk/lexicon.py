@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from random import Random
 from types import MappingProxyType
+from zlib import crc32
 
 from pipeline.caches import cache, lru_cache
 from pipeline.streams import Permutation, Streams
@@ -236,9 +237,15 @@ def _login(writer: SentenceWriter) -> str:
     return f"{first[0]}{last}"
 
 
-def _room(rng: Random) -> str:
-    """Draw a room: each is half of a larger one, so that any may have a neighbour with nearly the same name."""
-    return f"{rng.choice('ABCDE')}{rng.randrange(1, 7)}.{rng.randrange(10, 60)}-{rng.choice(('west', 'east'))}"
+def drawn_room(rng: Random, *, asked: bool = False) -> str:
+    """Draw half of a room that is only ever named in a question's own calls (`asked`), or of one of all others.
+
+    A checksum tells the two apart, and nothing that a reader could see.
+    """
+    while True:
+        room = f"{rng.choice('ABCDE')}{rng.randrange(1, 7)}.{rng.randrange(10, 60)}"
+        if (crc32(room.encode()) % 4 == 0) is asked:
+            return f"{room}-{rng.choice(('west', 'east'))}"
 
 
 def _workday(rng: Random) -> str:
@@ -252,7 +259,7 @@ def _workday(rng: Random) -> str:
 OWN: Mapping[str, Callable[[SentenceWriter], str]] = {
     "person": lambda writer: writer.rng.choice(writer.desk.staff),
     "login": _login,
-    "room": lambda writer: _room(writer.rng),
+    "room": lambda writer: drawn_room(writer.rng),
     "date": lambda writer: f"{writer.rng.randrange(1, 29)} {writer.rng.choice(MONTHS)}",
     "day": lambda writer: f"2026-{writer.rng.choice(FIRST_HALF):02}-{writer.rng.randrange(1, 29):02}",
     "workday": lambda writer: _workday(writer.rng),

@@ -5,13 +5,25 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
+from random import Random
 
 import pytest
 
 from pipeline.streams import Streams
 from pipeline.tasks.trace.histories import row_batch
 from pipeline.tasks.trace.log import Call, Log, calls_naming, read
-from pipeline.worlds.desk import CallWriter, Desk, SentenceWriter, State, acts, apply, desk, pool_texts, words
+from pipeline.worlds.desk import (
+    CallWriter,
+    Desk,
+    SentenceWriter,
+    State,
+    acts,
+    apply,
+    desk,
+    drawn_room,
+    pool_texts,
+    words,
+)
 from pipeline.worlds.desk.calls import ENVELOPES, ERRORS, FAULTS, aligned
 from pipeline.worlds.desk.jobs import WEIGHTS, assign_act, batch_code, copy_act, install_act, move_act, set_act
 from pipeline.worlds.desk.lexicon import FAMILIES
@@ -238,3 +250,12 @@ def test_no_sentence_but_a_rule_names_what_rules_are_about() -> None:
     papers = "|".join(said["paper"])
     for name, some in said.items():
         assert name.startswith("rule") or not re.search(rf"(?:{papers}) from", " ".join(some)), name
+
+
+def test_no_call_around_a_question_names_a_room_that_one_asks_about() -> None:
+    rng = Random(3)
+    others = {drawn_room(rng).partition("-")[0] for _ in range(2000)}
+    asked = {drawn_room(rng, asked=True).partition("-")[0] for _ in range(2000)}
+    assert len(others) > 800
+    assert len(asked) > 250
+    assert not others & asked
