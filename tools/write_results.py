@@ -24,6 +24,7 @@ from pipeline.artifacts.asked import read_asked, record_path
 from pipeline.rows import kilo
 from pipeline.score.lengths import difference
 from pipeline.score.results import Record, Scored
+from write_tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results"
@@ -141,12 +142,12 @@ def score_again(name: str, split: Path, folder: Path = RESULTS) -> int:
 def tables(results: Sequence[Result]) -> dict[str, str]:
     """Return the tables of the page by name."""
     return {
-        "models": _table(MODELS, map(_model, results)),
-        "subtasks": _table(
+        "models": table(MODELS, map(_model, results)),
+        "subtasks": table(
             ("subtask", "length", "rows", *(each.name for each in results), "chance", "best constant", "naive reader"),
             _subtasks(results),
         ),
-        "pairs": _table(("models", "rows", "difference", "95% interval", "better in", "worse in"), _pairs(results)),
+        "pairs": table(("models", "rows", "difference", "95% interval", "better in", "worse in"), _pairs(results)),
         "floor": _floor(results),
     }
 
@@ -259,11 +260,6 @@ def _floor(results: Sequence[Result]) -> str:
                 above[f"`{subtask}` at {kilo(length)}"].append(each.name)
     lines = [f"- {place}: {', '.join(names) or 'none'}" for place, names in sorted(above.items())]
     return "\n".join(lines)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def written(results: Sequence[Result]) -> str:
