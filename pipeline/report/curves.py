@@ -97,14 +97,14 @@ def _numbers(asked: QuestionSet, caption: str, place: Where) -> Table:
     rows = []
     for at in range(len(curves[0].points)):
         same = [curve.points[at] for curve in curves]
-        point, told = max(same, key=lambda each: each.rows), [_told(each) for each in same]
+        point, values = max(same, key=lambda each: each.rows), [_shown(each) for each in same]
         simulated = [_reading(reader, point.length) for reader in readers]
         guessed = [share(point.chance), share(point.best_constant)]
-        rows.append([kilo(point.length), f"{point.rows:,}", *told, *guessed, *simulated])
+        rows.append([kilo(point.length), f"{point.rows:,}", *values, *guessed, *simulated])
     return Table(caption, columns, rows, folded=True)
 
 
-def _told(point: LengthScore) -> str:
+def _shown(point: LengthScore) -> str:
     """Return a score with its interval and, if replies are missing, their number."""
     if not point.rows:
         return "not asked"
