@@ -113,4 +113,4 @@ def _category(sentence: str) -> int | str | None:
     return SEVERAL if len(numbers) > 1 or any(found["denied"] for found in named) else numbers.pop()
 
 
-LABEL_SCORER = Scorer(label, 3, "number", quirks={"alone": {}, "em": labelled}, ungraded=NUMBER)
+LABEL_SCORER = Scorer(label, 4, "number", quirks={"alone": {}, "em": labelled}, ungraded=NUMBER)

@@ -234,9 +234,9 @@ def _sourced(text: str) -> list[tuple[str, int]]:
 
 CITATION_SCORER = Scorer(
     citation,
-    4,
+    5,
     "cited",
     unnormalised="HELMET asks for several values in words that have no place for how to cite",
 )
-ALL_IN_ORDER_SCORER = Scorer(all_in_order, 4, "parts")
-PAIR_SCORER = Scorer(pair, 4, "pair")
+ALL_IN_ORDER_SCORER = Scorer(all_in_order, 5, "parts")
+PAIR_SCORER = Scorer(pair, 5, "pair")

@@ -231,5 +231,5 @@ def last_line(row: Row, prediction: str) -> float | None:
     return f1(len(wanted & given), len(wanted), len(given)) if wanted or given else 1.0
 
 
-MEMBERS_SCORER = Scorer(members, 5, "members", quirks={"f1": {}, "recall": held, "last_line": last_line})
-ROUTE_SCORER = Scorer(route, 5, "route", ungraded="the order of the nodes counts, which the rule cannot see")
+MEMBERS_SCORER = Scorer(members, 6, "members", quirks={"f1": {}, "recall": held, "last_line": last_line})
+ROUTE_SCORER = Scorer(route, 6, "route", ungraded="the order of the nodes counts, which the rule cannot see")

@@ -263,7 +263,7 @@ SHORTEST = 5
 """Characters of the shortest sentence that HELMET's copy of ALCE reads."""
 CITED_SCORER = Scorer(
     cited,
-    4,
+    5,
     "sourced",
     quirks={"mean": {}, "alce": {"alce": True}, **{name: {"figure": name} for name in FIGURES}},
     ungraded="facts are asked for together with the ids of documents that state them",

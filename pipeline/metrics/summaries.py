@@ -341,7 +341,7 @@ def _paired(mentions: Sequence[tuple[bool, str]], sentence: str) -> list[Pair]:
 
 KEY_POINTS_SCORER = Scorer(
     key_points,
-    4,
+    5,
     "points",
     quirks={"f1": {}, "sourced": {"sourced": True}, **{name: {"figure": name} for name in POINT_FIGURES}},
     ungraded="a summary is asked, which is right in part",

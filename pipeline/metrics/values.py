@@ -270,10 +270,10 @@ def _names_value(piece: str, asked: frozenset[str]) -> bool:
     return any(may_be_value(token, asked) and not token[0].islower() for token in tokens[1:])
 
 
-EXACT_SCORER = Scorer(exact, 5, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
+EXACT_SCORER = Scorer(exact, 6, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
 IDK_PAIR_SCORER = Scorer(
     idk_pair,
-    5,
+    6,
     "value",
     refuses=True,
     paired=True,
