@@ -207,7 +207,7 @@ def _scores() -> Schema:
             "classes": _list(_record(Classes)),
             "figures": _list(cell),
             "languages": _list(_in_language(cell)),
-            "faults": _list(_closed("What was wrong", {"kind": {"enum": sorted(FAULT_KINDS)}, "said": TEXT})),
+            "faults": _list(_closed("What was wrong", {"kind": {"enum": sorted(FAULT_KINDS)}, "message": TEXT})),
             "rows": _list(_closed("A row", row)),
         },
         optional=("rows",),

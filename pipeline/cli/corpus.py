@@ -182,9 +182,9 @@ def write(
     if str(file) == "-":
         raise RecipeError("FILE is '-', but a model's replies are kept beside a file: give a file name")
     options = {"max_tokens": max_tokens} if max_tokens else {}
-    told = at_times(lambda said: say(said, err=True))
+    report = at_times(lambda line: say(line, err=True))
     key = api_key(key_file, api_key_env)
-    asked = Endpoint(base_url, model, key, timeout, max_retries + 1, options, on_wait=told)
+    asked = Endpoint(base_url, model, key, timeout, max_retries + 1, options, on_wait=report)
     _by_model(file, labels, texts, asked, max_concurrency)
 
 

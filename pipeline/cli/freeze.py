@@ -38,9 +38,9 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
     """
     lock, new = frozen(folder, copy)
     shards = sum(len(split.shards) for profile in lock.profiles.values() for split in profile.tiers.values())
-    said = "frozen" if new else "already frozen, and unchanged"
+    state = "frozen" if new else "already frozen, and unchanged"
     say(
-        f"{lock.title} is {said}: tiers {', '.join(lock.tiers)}, profiles {', '.join(lock.profiles)}, {shards} "
+        f"{lock.title} is {state}: tiers {', '.join(lock.tiers)}, profiles {', '.join(lock.profiles)}, {shards} "
         f"shard{'s' * (shards != 1)}; "
         f"lock in {folder / LOCK_NAME}{f' and {copy}' if copy else ''}"
     )

@@ -123,7 +123,7 @@ class OneLine(click.Group):
                 return super().main(args, **{**extra, "standalone_mode": False})
         except (KeyboardInterrupt, click.Abort) as fault:
             if isinstance(fault.__cause__, EOFError):  # a file that ends early, which click turns into Abort too
-                say(f"carrara: {_one_line(_told(fault.__cause__))}", err=True)
+                say(f"carrara: {_one_line(_message(fault.__cause__))}", err=True)
                 sys.exit(1)
             say(INTERRUPTED, err=True)
             if isinstance(fault.__cause__ or fault, Terminated):  # click turns it into Abort
@@ -134,25 +134,25 @@ class OneLine(click.Group):
             if debug:
                 sys.excepthook = lambda *it: say("".join(traceback.format_exception(*it)).rstrip(), err=True)
                 raise
-            say(f"carrara: {_one_line(_told(fault))}", err=True)
+            say(f"carrara: {_one_line(_message(fault))}", err=True)
             sys.exit(1)
 
 
-def _one_line(said: str) -> str:
+def _one_line(text: str) -> str:
     """Return a message in one line, without its middle if it is too long."""
-    line = " ".join(said.split())
+    line = " ".join(text.split())
     if len(line) <= MAX_ERROR_CHARACTERS:
         return line
     return f"{line[: MAX_ERROR_CHARACTERS // 2]} [...] {line[-MAX_ERROR_CHARACTERS // 2 :]}"
 
 
-def _told(fault: Exception) -> str:
+def _message(fault: Exception) -> str:
     """Return the message of an error; for an unexpected one, with where to look further."""
     if isinstance(fault, click.MissingParameter) and fault.ctx:
         name = fault.ctx.command_path.partition(" ")[2]
         wanted = _given(fault.param) if fault.param else ""
-        said = fault.format_message().rstrip(".").replace("'[NAME=]", "'").replace("'[", "'").replace("]'", "'")
-        return f"{said}: {wanted}for example, `carrara {EXAMPLES[name]}`"
+        message = fault.format_message().rstrip(".").replace("'[NAME=]", "'").replace("'[", "'").replace("]'", "'")
+        return f"{message}: {wanted}for example, `carrara {EXAMPLES[name]}`"
     if isinstance(fault, click.ClickException):
         return fault.format_message()
     if isinstance(fault, CarraraError) or _is_of_store(fault):

@@ -161,7 +161,7 @@ def _readers(given: Sequence[Path]) -> dict[str, list[Path]]:
 def _said(scored: Sequence[Scored]) -> Iterator[str]:
     """Yield one line per kind of fault and model; the page lists each fault."""
     for each in scored:
-        for kind, said in FAULT_KINDS.items():
+        for kind, meaning in FAULT_KINDS.items():
             count = sum(fault.kind == kind for fault in each.faults)
             if count:
-                yield f"{each.model}: {count:,} {said}"
+                yield f"{each.model}: {count:,} {meaning}"

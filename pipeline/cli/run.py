@@ -99,14 +99,14 @@ def _tell_counts(found: Outcome) -> None:
         )
 
 
-def _name(said: Mapping[str, str]) -> None:
+def _name(problems: Mapping[str, str]) -> None:
     """Print the messages for rows of a kind; those that differ only in numbers are printed once."""
     alike: dict[str, list[str]] = {}
-    for row_id, words in said.items():
+    for row_id, words in problems.items():
         alike.setdefault(NUMBER.sub("0", words), []).append(row_id)
     for ids in list(alike.values())[:MAX_MESSAGES]:
         others = f" (and {len(ids) - 1:,} like it)" if len(ids) > 1 else ""
-        say(f"{ids[0]}: {said[ids[0]]}{others}", err=True)
+        say(f"{ids[0]}: {problems[ids[0]]}{others}", err=True)
     if unnamed := [row_id for ids in list(alike.values())[MAX_MESSAGES:] for row_id in ids]:
         say(f"... and {len(unnamed):,} more", err=True)
 
@@ -215,9 +215,9 @@ def run(
     if not (base_url and model and out):
         raise missing(base_url=base_url, model=model, out=out)
     sent = _options(temperature, seed, options)
-    told = (lambda said: None) if quiet else at_times(lambda said: say(said, err=True))
+    report = (lambda line: None) if quiet else at_times(lambda line: say(line, err=True))
     key = api_key(key_file, api_key_env)
-    asked = Endpoint(base_url, model, key, timeout, max_retries + 1, sent, on_wait=told)
+    asked = Endpoint(base_url, model, key, timeout, max_retries + 1, sent, on_wait=report)
     name = "max_completion_tokens" if completion_tokens else "max_tokens"
     with Predictions(out, model, frozenset(split.tags.values()), again=again) as kept:
         sizes = {row["id"]: row for row in split.rows(SIZES, selection)}
@@ -260,11 +260,11 @@ def _costs_of(split: Split, selection: Selection, most: int | None) -> Costs:
 
 def _warn_of_window(asked: Endpoint, sizes: Sequence[int]) -> None:
     """Warn of rows that the server will reject, if it states its window."""
-    told = window_of(replace(asked, timeout=min(asked.timeout, PATIENCE)))
-    if told and (beyond := sum(size > told[1] for size in sizes)):
+    window = window_of(replace(asked, timeout=min(asked.timeout, PATIENCE)))
+    if window and (beyond := sum(size > window[1] for size in sizes)):
         say(
-            f"the server's window is {told[1]:,} tokens ({told[0]}), so it will reject {row_count(beyond)} of "
-            f"{len(sizes):,}: leave them out with --max-length {told[1]}",
+            f"the server's window is {window[1]:,} tokens ({window[0]}), so it will reject {row_count(beyond)} of "
+            f"{len(sizes):,}: leave them out with --max-length {window[1]}",
             err=True,
         )
 
@@ -288,9 +288,9 @@ def _warner() -> Callable[[int], None]:
 def _settings(asked: Endpoint, sent: Mapping[str, Any], frame: str) -> dict[str, str]:
     """Return the recorded settings of a run: model, server, date, and what is sent besides the prompt."""
     stop = {"stop": STOP} if frame == "raw" else {}
-    told = {name: "none" if value is None else json.dumps(value)[:1000] for name, value in sent.items()}
+    settings = {name: "none" if value is None else json.dumps(value)[:1000] for name, value in sent.items()}
     date = datetime.now(UTC).strftime("%Y-%m-%d")  # noqa: TID251 - a run is dated, no build is
-    return {"model": asked.model, **stop, **told, "endpoint": asked.url, "date": date}
+    return {"model": asked.model, **stop, **settings, "endpoint": asked.url, "date": date}
 
 
 def _note(

@@ -292,8 +292,8 @@ def window_lines(plan: Plan) -> Iterator[str]:
     for profile in plan.profiles:
         short = [(model, window) for model, (_, window) in profile.reach if window < profile.window(longest)]
         if short:
-            said = ", ".join(f"{model} ({window:,})" for model, window in short)
-            yield f"{profile.name}: the longest rows are longer than the windows of {said}."
+            names = ", ".join(f"{model} ({window:,})" for model, window in short)
+            yield f"{profile.name}: the longest rows are longer than the windows of {names}."
 
 
 def spent_lines(spent: Mapping[str, float]) -> list[str]:
@@ -301,8 +301,8 @@ def spent_lines(spent: Mapping[str, float]) -> list[str]:
     if "pack" not in spent:
         return []
     total = sum(spent.values())
-    told = {stage: seconds / total for stage, seconds in spent.items() if seconds >= total / 200}
-    shares = ", ".join(f"{stage} {percent(share)}" for stage, share in told.items())
+    listed = {stage: seconds / total for stage, seconds in spent.items() if seconds >= total / 200}
+    shares = ", ".join(f"{stage} {percent(share)}" for stage, share in listed.items())
     return [f"carrara: {total:,.0f} s of CPU time: {shares}"]
 
 

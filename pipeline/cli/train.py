@@ -106,8 +106,8 @@ def write(
     with meter("train", rows * len(specs), quiet=quiet) as shown:
         index = write_shards(specs, rows, out, engine, apart, lambda count: shown.advance(count, 0))
     left = ", ".join(f"{count} with a {kind}" for kind, count in sorted(index["dropped"].items())) or "none"
-    said = f"; left out because they match {', '.join(index['apart_from'])}: {left}" if apart else ""
-    say(f"{out}: {index['rows']} rows, all proven{said}")
+    left_out = f"; left out because they match {', '.join(index['apart_from'])}: {left}" if apart else ""
+    say(f"{out}: {index['rows']} rows, all proven{left_out}")
 
 
 def _knob(given: str) -> tuple[str, Knob]:

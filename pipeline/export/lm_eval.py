@@ -149,8 +149,8 @@ def _groups(release: str, parts: list[Part]) -> dict[str, tuple[str, list[str]]]
 
 def _group(name: str, members: list[str], version: str, metric: str) -> str:
     mean = {"metric": metric, "aggregation": "mean", "weight_by_size": False}
-    told = {"group": name, "task": members, "aggregate_metric_list": [mean], "metadata": {"version": version}}
-    return as_yaml(told)
+    settings = {"group": name, "task": members, "aggregate_metric_list": [mean], "metadata": {"version": version}}
+    return as_yaml(settings)
 
 
 EXPORT = Export(

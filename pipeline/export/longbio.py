@@ -113,8 +113,8 @@ def body_start(row: Row) -> int:
 def _asked(row: Row, subtask: str, start: int, lines: Sequence[str]) -> Row:
     """Return the question of a row, with the places of the needles that answer it."""
     needles = [each for each in row["needles"] if each["role"] == "relevant"]
-    told = [row["prompt"][each["char_start"] : each["char_end"]] for each in needles]
-    order = sorted(range(len(told)), key=lambda at: _place(row["question"], told[at]))
+    texts = [row["prompt"][each["char_start"] : each["char_end"]] for each in needles]
+    order = sorted(range(len(texts)), key=lambda at: _place(row["question"], texts[at]))
     places = [row["prompt"].count("\n", start, needles[at]["char_start"]) for at in order]
     several = subtask == "multi_standard"
     asked = [line.partition(" ")[2] for line in row["question"].split("\n")] if several else [row["question"]]
@@ -137,9 +137,9 @@ def _asked(row: Row, subtask: str, start: int, lines: Sequence[str]) -> Row:
     }
 
 
-def _place(question: str, told: str) -> int:
+def _place(question: str, text: str) -> int:
     """Return where a question names the person of a paragraph, or the question's length if it does not."""
-    at = question.find(" ".join(told.split(" ", 3)[:3]))
+    at = question.find(" ".join(text.split(" ", 3)[:3]))
     return at if at >= 0 else len(question)
 
 
@@ -148,14 +148,14 @@ def _attributes(row: Row, count: int) -> list[str]:
     return list(latent.get("attributes") or [latent["asked"]] * count)
 
 
-def _stated(told: str, asked: str, attribute: str, value: str) -> list[int]:
+def _stated(text: str, asked: str, attribute: str, value: str) -> list[int]:
     """Return the start and end of a biography's sentence about an attribute, including the space after it."""
     before, after = QUESTIONS[attribute].split("{name}")
     name = asked.removeprefix(before).removesuffix(after)
     sentence = SENTENCES[attribute].format(name=name, value=value)
-    at = told.index(sentence)
+    at = text.index(sentence)
     end = at + len(sentence)
-    return [at, end + (told[end] == " ")]
+    return [at, end + (text[end] == " ")]
 
 
 def _numbered(lines: Sequence[str]) -> str:

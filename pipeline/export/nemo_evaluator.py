@@ -30,8 +30,8 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     if limits:
         copy_metrics(folder)
         kind = "chat" if split.manifest.frame == "chat" else "completions"
-        told = {"endpoint": kind, "benchmarks": list(benchmarks(name, limits))}
-        put(folder, "benchmarks.json", json.dumps(told, indent=1) + "\n")
+        settings = {"endpoint": kind, "benchmarks": list(benchmarks(name, limits))}
+        put(folder, "benchmarks.json", json.dumps(settings, indent=1) + "\n")
         put(folder, "carrara_byob.py", template("nemo_evaluator/carrara_byob.py"))
     return tally.written
 

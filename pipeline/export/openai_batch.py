@@ -61,18 +61,18 @@ def _request(row: Row, model: str) -> Row:
     chat = row["frame"] == "chat"
     turns = sent(row["messages"] or [{"role": "user", "content": row["prompt"]}])
     cold = {} if OWN_TEMPERATURE.match(model) else {"temperature": 0}
-    said: Row = (
+    fields: Row = (
         {"messages": turns, "max_completion_tokens": row["max_new_tokens"]}
         if chat
         else {"prompt": row["prompt"], "max_tokens": row["max_new_tokens"]}
     )
     if not chat and facts(row["scorer"]).stops:
-        said["stop"] = stops_of(row["prompt"])
+        fields["stop"] = stops_of(row["prompt"])
     return {
         "custom_id": row["id"],
         "method": "POST",
         "url": URLS[row["frame"]],
-        "body": {"model": model, **said, **cold},
+        "body": {"model": model, **fields, **cold},
     }
 
 

@@ -80,7 +80,7 @@ class Language:
     labels: Labels
     sentences: Mapping[str, Sentence] = field(default_factory=dict)
 
-    def said(self, name: str, **slots: object) -> str:
+    def sentence(self, name: str, **slots: object) -> str:
         """Return a sentence with its slots filled."""
         return self.sentences[name].text.format(**slots) if slots else self.sentences[name].text
 
@@ -112,10 +112,10 @@ def language(code: str) -> Language:
     if code not in CODES:
         raise CarraraError(unknown("language", code, CODES))
     where, table = f"languages/{code}.toml", parse_toml(_file(code))
-    said = {
+    sentences = {
         name: typed(Sentence, each, f"{where}: {name}", CarraraError) for name, each in table.pop("sentences").items()
     }
-    return replace(typed(Language, table, where, CarraraError), sentences=said)
+    return replace(typed(Language, table, where, CarraraError), sentences=sentences)
 
 
 @cache

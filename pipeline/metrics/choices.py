@@ -110,11 +110,11 @@ def _without_article(choice: str) -> str:
 
 CHOICE_OR_REFUSAL_SCORER = Scorer(
     choice_or_refusal,
-    4,
+    5,
     "letter",
     refuses=True,
     aggregate="balanced",
     ungraded=LETTERED,
     pattern=LETTER_ALONE,
 )
-CHOICE_SCORER = Scorer(choice, 4, "letter", ungraded=LETTERED, pattern=LETTER_ALONE)
+CHOICE_SCORER = Scorer(choice, 5, "letter", ungraded=LETTERED, pattern=LETTER_ALONE)

@@ -80,11 +80,11 @@ def _letters(text: str) -> str:
 
 def _worded_label(sentence: str) -> str | None:
     """Return the worded label in a sentence, SEVERAL for more than one or a denied one, None for none."""
-    said = sentence[-LONG_LINE:].lower().replace("_", "-")
-    found = list(WORDED_LABEL.finditer(said))
+    lowered = sentence[-LONG_LINE:].lower().replace("_", "-")
+    found = list(WORDED_LABEL.finditer(lowered))
     if not found:
         return None
-    several = len({each[0] for each in found}) > 1 or DENIED_VALUE.search(said[: found[-1].start()])
+    several = len({each[0] for each in found}) > 1 or DENIED_VALUE.search(lowered[: found[-1].start()])
     return SEVERAL if several else found[-1][0]
 
 
@@ -98,19 +98,19 @@ def _bare_category(sentence: str) -> bool:
 
 def _category(sentence: str) -> int | str | None:
     """Return the category in a sentence, SEVERAL for more than one or a denied one, None for none."""
-    said = NUMERAL.sub(numeral, sentence[-LONG_LINE:]).lower()
-    short = EXPLAINED.sub("", said)
-    said = short if CATEGORY.search(short) else said
-    alone = BARE_CATEGORY.fullmatch(said.strip(" \"'"))
+    lowered = NUMERAL.sub(numeral, sentence[-LONG_LINE:]).lower()
+    short = EXPLAINED.sub("", lowered)
+    lowered = short if CATEGORY.search(short) else lowered
+    alone = BARE_CATEGORY.fullmatch(lowered.strip(" \"'"))
     if alone:
         return int(alone[1])
-    if SEVERAL_NUMBERS.fullmatch(said):
+    if SEVERAL_NUMBERS.fullmatch(lowered):
         return SEVERAL
-    named = list(CATEGORY.finditer(said))
+    named = list(CATEGORY.finditer(lowered))
     numbers = {int(found["number"]) for found in named}
-    if not re.search(r"categor|class|label", said) or not numbers:
+    if not re.search(r"categor|class|label", lowered) or not numbers:
         return None
     return SEVERAL if len(numbers) > 1 or any(found["denied"] for found in named) else numbers.pop()
 
 
-LABEL_SCORER = Scorer(label, 3, "number", quirks={"alone": {}, "em": labelled}, ungraded=NUMBER)
+LABEL_SCORER = Scorer(label, 4, "number", quirks={"alone": {}, "em": labelled}, ungraded=NUMBER)

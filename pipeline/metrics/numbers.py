@@ -200,10 +200,10 @@ SHORT = 20
 """Characters below which OOLONG takes a whole reply without colons as the answer."""
 LATENT_LIST_SCORER = Scorer(
     latent_list,
-    3,
+    4,
     "view",
     quirks={"characters": {"values": False}, "values": {"values": True}},
     unnormalised="a list of numbers is asked, and HELMET drops brackets, commas and signs before it compares",
 )
-LAST_INTEGER_SCORER = Scorer(last_integer, 3, "number", ungraded=NUMBER)
-COUNT_SCORER = Scorer(count, 3, "number", quirks={"exact": {}, "oolong": near_count}, ungraded=NUMBER)
+LAST_INTEGER_SCORER = Scorer(last_integer, 4, "number", ungraded=NUMBER)
+COUNT_SCORER = Scorer(count, 4, "number", quirks={"exact": {}, "oolong": near_count}, ungraded=NUMBER)

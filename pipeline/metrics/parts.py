@@ -169,8 +169,8 @@ def pair(row: Row, prediction: str) -> float | None:
 
 def _named(final: str, known: Mapping[str, str]) -> list[str]:
     """Return the known people whom a text names."""
-    said = final.lower()
-    return [name for name in known if any(form.lower() in said for form in _name_forms(name))]
+    lowered = final.lower()
+    return [name for name in known if any(form.lower() in lowered for form in _name_forms(name))]
 
 
 def _apart(names: list[str], known: Mapping[str, str]) -> int:
@@ -205,8 +205,8 @@ def citation(row: Row, prediction: str) -> float | None:
         return len(given) == len(wanted) and all(map(matches, given, wanted))
 
     def matches(given: tuple[str, int], forms: tuple[tuple[str, int], ...]) -> bool:
-        said, number = given
-        return number == forms[0][1] and bool(gives(said, [value for value, _ in forms], asked))
+        name, number = given
+        return number == forms[0][1] and bool(gives(name, [value for value, _ in forms], asked))
 
     def lists(line: str) -> bool:
         return CITED.search(line) is not None and FINITE.isdisjoint(TOKEN.findall(line.lower()))
@@ -228,15 +228,15 @@ def _sourced(text: str) -> list[tuple[str, int]]:
     edges = [0, *(edge for label in labels for edge in label.span()), len(text)]
     gaps = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
     leads = TOKEN.search(gaps[0]) is None
-    said = gaps[1:] if leads else [*gaps[:-2], f"{gaps[-2]} {gaps[-1]}"]
-    return list(zip((one.strip(" \t\n;,.") for one in said), numbers, strict=True))
+    names = gaps[1:] if leads else [*gaps[:-2], f"{gaps[-2]} {gaps[-1]}"]
+    return list(zip((one.strip(" \t\n;,.") for one in names), numbers, strict=True))
 
 
 CITATION_SCORER = Scorer(
     citation,
-    4,
+    5,
     "cited",
     unnormalised="HELMET asks for several values in words that have no place for how to cite",
 )
-ALL_IN_ORDER_SCORER = Scorer(all_in_order, 4, "parts")
-PAIR_SCORER = Scorer(pair, 4, "pair")
+ALL_IN_ORDER_SCORER = Scorer(all_in_order, 5, "parts")
+PAIR_SCORER = Scorer(pair, 5, "pair")

@@ -114,7 +114,7 @@ def longest_chain(row: Row, prediction: str) -> float:
 
 NDCG_SCORER = Scorer(
     ndcg,
-    3,
+    4,
     "ranking",
     quirks={"ids": {}, "longest": longest_chain},
     ungraded="an order of documents is asked, which is right in part",

@@ -98,15 +98,19 @@ CUE = re.compile(r"\s*(?:(?:final )?answers?:\s*)?", re.IGNORECASE)
 
 
 def _without_cut(lines: list[str]) -> list[str]:
-    """Return lines without the last one if it repeats an earlier line but breaks off within a word.
+    """Return lines without the last one if it repeats an earlier line but breaks off.
 
-    Models that repeat their answer until they run out of tokens end so.
+    Models that repeat their answer until they run out of tokens end so. A line breaks off within a word, or anywhere if
+    the two answers before it are the same.
     """
-    *before, last = lines or [""]
-    begun = last[_cue(last) :].rstrip()
-    if begun and any(_is_begun(line[_cue(line) :].rstrip(), begun) for line in before):
+    *before, last = (line.rstrip() for line in lines or [""])
+    begun = last[_cue(last) :]
+    if begun and any(_is_begun(line[_cue(line) :], begun) for line in before):
         return before
-    return lines
+    *_, first, second = ["", "", *filter(None, before)]
+    answer = second[_cue(second) :]
+    looped = len(answer) >= LEAST_CUT and first[_cue(first) :] == answer and last not in (answer, second)
+    return before if looped and (answer.startswith(last) or second.startswith(last)) else lines
 
 
 def _cue(line: str) -> int:

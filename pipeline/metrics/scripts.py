@@ -88,4 +88,4 @@ def _is_beside(text: str, at: int) -> bool:
     return 0 <= at < len(text) and unicodedata.category(text[at])[0] in "LMN"
 
 
-PLAIN_SCORER = Scorer(in_any_script, 1, "value")
+PLAIN_SCORER = Scorer(in_any_script, 2, "value")

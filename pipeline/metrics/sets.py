@@ -79,10 +79,10 @@ def members(row: Row, prediction: str) -> float | None:
     Judges a final answer that has items of the members' form, or says that there are none.
     """
     wanted = set(_members(row))
-    given, said = _given(row, prediction)
+    given, text = _given(row, prediction)
     if row["target"] == EMPTY_LIST and not given:
         return 1.0 if EMPTY.search(after_mark(without_markup(row, prediction))[0]) else None
-    if not given and not (NONE.search(said) and not UNABLE.search(said)):
+    if not given and not (NONE.search(text) and not UNABLE.search(text)):
         return None
     if not wanted:
         return float(not given)
@@ -125,16 +125,16 @@ def _given(row: Row, prediction: str) -> tuple[list[str], str]:
     forms = (GLOSS, EXPLAINED, ASIDE) if names else (EXPLAINED, ASIDE)
     many = len(listed(row))
     every = sentences_of(text, max(LONG_LINE, LONG_MEMBER * many), max(MOST, many))
-    sentences = [_told(sentence, read, forms) for sentence in every]
+    sentences = [_answering_part(sentence, read, forms) for sentence in every]
     sentences = sentences[_span(sentences, list(map(read, sentences)), marked=marked)]
     passages = [(lists, read("\n".join(some))) for lists, some in groupby(sentences, _lists)]
     listing = any(items for lists, items in passages if lists)
     return [item for lists, items in passages if lists or not listing for item in items], "\n".join(sentences)
 
 
-def _span(sentences: Sequence[str], said: Sequence[object], *, marked: bool) -> slice:
+def _span(sentences: Sequence[str], items_by_sentence: Sequence[object], *, marked: bool) -> slice:
     """Return the slice of sentences that is the final answer: from the last conclusion on, or up to the explanation."""
-    places = [at for at, items in enumerate(said) if items] or [0]
+    places = [at for at, items in enumerate(items_by_sentence) if items] or [0]
     ends = [at for at, each in enumerate(sentences[: places[-1] + 1]) if CONCLUSION.match(each)]
     if ends and not marked:
         return slice(ends[-1], None)
@@ -194,7 +194,7 @@ def _pieces(text: str) -> list[tuple[list[str], bool]]:
     ]
 
 
-def _told(sentence: str, read: Callable[[str], object], forms: Sequence[re.Pattern[str]]) -> str:
+def _answering_part(sentence: str, read: Callable[[str], object], forms: Sequence[re.Pattern[str]]) -> str:
     """Return a sentence without explanations and asides, unless no items remain."""
     for form in forms:
         without = form.sub(" ", sentence)
@@ -231,5 +231,5 @@ def last_line(row: Row, prediction: str) -> float | None:
     return f1(len(wanted & given), len(wanted), len(given)) if wanted or given else 1.0
 
 
-MEMBERS_SCORER = Scorer(members, 5, "members", quirks={"f1": {}, "recall": held, "last_line": last_line})
-ROUTE_SCORER = Scorer(route, 5, "route", ungraded="the order of the nodes counts, which the rule cannot see")
+MEMBERS_SCORER = Scorer(members, 6, "members", quirks={"f1": {}, "recall": held, "last_line": last_line})
+ROUTE_SCORER = Scorer(route, 6, "route", ungraded="the order of the nodes counts, which the rule cannot see")

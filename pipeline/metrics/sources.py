@@ -140,9 +140,9 @@ def _statements(row: Row, prediction: str, facts: Sequence[Fact], *, listing: bo
     asked, found, numbers = words_asked(row), list[Statement](), iter(ids)
     for place, piece in enumerate(joined_pieces(cut_statements(text, listing=listing), facts, listing=listing)):
         own = tuple(dict.fromkeys(number for _, number in zip(range(piece.count(ID)), numbers, strict=False)))
-        said = piece.replace(ID, " ").strip()
-        claimed = frozenset(_claimed(said, facts, asked, listing=listing)) if place < MOST else frozenset[int]()
-        if claimed or own or not (said.endswith(":") or _empty(said, asked)):
+        words = piece.replace(ID, " ").strip()
+        claimed = frozenset(_claimed(words, facts, asked, listing=listing)) if place < MOST else frozenset[int]()
+        if claimed or own or not (words.endswith(":") or _empty(words, asked)):
             found.append(Statement(claimed, own))
     return found
 
@@ -197,9 +197,9 @@ def joined_pieces(pieces: Iterable[str], facts: Sequence[Fact] = (), *, listing:
         yield " ".join(held)
 
 
-def _states(said: str, facts: Sequence[Fact]) -> bool:
+def _states(sentence: str, facts: Sequence[Fact]) -> bool:
     """Tell whether a text contains the value of a fact."""
-    words = f" {normalised(said)} "
+    words = f" {normalised(sentence)} "
     return any(_stands(fact, words) for fact in facts)
 
 
@@ -208,29 +208,30 @@ def _stands(fact: Fact, words: str) -> bool:
     return any(f" {NORMALISED(form)} " in words for form in fact.forms)
 
 
-def _claimed(said: str, facts: Sequence[Fact], asked: frozenset[str], *, listing: bool) -> Iterator[int]:
+def _claimed(sentence: str, facts: Sequence[Fact], asked: frozenset[str], *, listing: bool) -> Iterator[int]:
     """Yield the indices of the facts that a statement claims: none if it leaves a choice, refuses or is too long."""
-    if len(said) > LONG_LINE or REFUSAL.search(said) or not (CHOOSING - asked).isdisjoint(TOKEN.findall(said.lower())):
+    choosing = not (CHOOSING - asked).isdisjoint(TOKEN.findall(sentence.lower()))
+    if len(sentence) > LONG_LINE or REFUSAL.search(sentence) or choosing:
         return
-    words = f" {normalised(said)} | {normalised(POSSESSIVE.sub('', said))} "
+    words = f" {normalised(sentence)} | {normalised(POSSESSIVE.sub('', sentence))} "
     for at, fact in enumerate(facts):
-        if _stands(fact, words) and (not listing or _is_item(said, fact, asked)):
+        if _stands(fact, words) and (not listing or _is_item(sentence, fact, asked)):
             yield at
 
 
 POSSESSIVE = re.compile(r"(?<=\w)'s\b")
 
 
-def _is_item(said: str, fact: Fact, asked: frozenset[str]) -> bool:
+def _is_item(sentence: str, fact: Fact, asked: frozenset[str]) -> bool:
     """Tell whether an item is the value of a fact, perhaps with an introduction, and no other value."""
     forms = [NORMALISED(form) for form in fact.forms]
-    parts = [normalised(part) for part in (said, said.rpartition(": ")[2], *CONJUNCTION.split(said))]
-    return any(form in parts for form in forms) or bool(gives(said, fact.forms, asked))
+    parts = [normalised(part) for part in (sentence, sentence.rpartition(": ")[2], *CONJUNCTION.split(sentence))]
+    return any(form in parts for form in forms) or bool(gives(sentence, fact.forms, asked))
 
 
-def _empty(said: str, asked: frozenset[str]) -> bool:
+def _empty(sentence: str, asked: frozenset[str]) -> bool:
     """Tell whether a text consists of ordinary words and those of the question."""
-    return not any(may_be_value(word, asked) for word in TOKEN.findall(said))
+    return not any(may_be_value(word, asked) for word in TOKEN.findall(sentence))
 
 
 def _alce_statements(
@@ -262,7 +263,7 @@ SHORTEST = 5
 """Characters of the shortest sentence that HELMET's copy of ALCE reads."""
 CITED_SCORER = Scorer(
     cited,
-    4,
+    5,
     "sourced",
     quirks={"mean": {}, "alce": {"alce": True}, **{name: {"figure": name} for name in FIGURES}},
     ungraded="facts are asked for together with the ids of documents that state them",

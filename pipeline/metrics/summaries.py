@@ -109,17 +109,17 @@ def key_points(row: Row, prediction: str, *, sourced: bool = False, figure: str 
     Judges a reply with a sentence, a list item or a table row that has a person and a year.
     """
     sources, people = points_of(row)
-    told = _told_points(row, prediction, people)
-    if not told:
+    points = _points_of(row, prediction, people)
+    if not points:
         return None
-    right = [one for one in told if one in sources]
-    backed = [one for one in right if not sources[one].isdisjoint(told[one])]
+    right = [one for one in points if one in sources]
+    backed = [one for one in right if not sources[one].isdisjoint(points[one])]
     if figure == "sources":
         return len(backed) / max(1, len(right))
     counted = len(backed if sourced else right)
     if figure in POINT_FIGURES:
-        return counted / max(1, len(sources) if figure == "recall" else len(told))
-    return f1(counted, len(sources), len(told))
+        return counted / max(1, len(sources) if figure == "recall" else len(points))
+    return f1(counted, len(sources), len(points))
 
 
 def points_of(row: Row) -> tuple[dict[Pair, frozenset[str]], tuple[str, ...]]:
@@ -129,7 +129,7 @@ def points_of(row: Row) -> tuple[dict[Pair, frozenset[str]], tuple[str, ...]]:
     return points, tuple(dict.fromkeys(one[1] for one in POINT.finditer(str(row["answers"][-1]))))
 
 
-def _told_points(row: Row, prediction: str, people: tuple[str, ...]) -> dict[Pair, list[str]]:
+def _points_of(row: Row, prediction: str, people: tuple[str, ...]) -> dict[Pair, list[str]]:
     """Return the pairs of a person and a year that a reply gives, each with its ids.
 
     If a line gives only a name or only a year, the lines below it give the other one.
@@ -137,11 +137,11 @@ def _told_points(row: Row, prediction: str, people: tuple[str, ...]) -> dict[Pai
     found, asked = dict[Pair, list[str]](), words_asked(row)
     last, names, year, held, alone = list[Pair](), list[str](), "", list[str](), False
     for sentence, ids in _summary_sentences(row, prediction):
-        said = _named_in(sentence, people, asked)
-        own, years = ([text for is_year, text in said if is_year is kind] for kind in (False, True))
+        mentions = _named_in(sentence, people, asked)
+        own, years = ([text for is_year, text in mentions if is_year is kind] for kind in (False, True))
         bare, pairs = bool(years) and _is_heading(DATE_PARTS.sub("", sentence)), list[Pair]()
         if own and years:
-            pairs, names, year = _paired(said, sentence), [], ""
+            pairs, names, year = _paired(mentions, sentence), [], ""
         elif own:
             pairs, names = [(name, year) for name in own if year], [] if year else own
             alone = len(TOKEN.findall(sentence)) <= (2 + HEADING) * len(own)
@@ -182,9 +182,9 @@ def _summary_sentences(row: Row, prediction: str) -> Iterator[tuple[str, list[st
         silent = left_out or undone or OMITTED.search(piece) or len(piece) > LONG_LINE
         for part in piece.split(";"):
             own = [number for _, number in zip(range(part.count(ID)), numbers, strict=False)]
-            said = part.replace(ID, " ").strip()
-            if not silent and (own or TOKEN.search(said)):
-                yield said, own
+            words = part.replace(ID, " ").strip()
+            if not silent and (own or TOKEN.search(words)):
+                yield words, own
 
 
 def _flattened(text: str) -> str:
@@ -218,8 +218,8 @@ def _lines_of(held: object, name: str = "") -> Iterator[str]:
         for one in held:
             yield from _lines_of(one, name)
     else:
-        said = " ".join(map(str, held)) if isinstance(held, list) else str(held)
-        yield f"{name} {said}".strip()
+        words = " ".join(map(str, held)) if isinstance(held, list) else str(held)
+        yield f"{name} {words}".strip()
 
 
 NAME_OR_NUMBER = re.compile(r"\d|[A-Z]\w* [A-Z]")
@@ -241,18 +241,18 @@ def _named_in(sentence: str, people: tuple[str, ...], asked: frozenset[str]) -> 
     plural: int | None = None  # where a plural ("the purchases") begins, all of which may turn out to be annulled
     for clause in CLAUSE.split(sentence):
         plural = len(kept) if PURCHASES.search(clause) else plural
-        said = _scanned(clause, people, asked)
-        names, years = ([one for one in said if one[0] is kind] for kind in (False, True))
+        mentions = _scanned(clause, people, asked)
+        names, years = ([one for one in mentions if one[0] is kind] for kind in (False, True))
         undone = ANNULLED.search(clause)
         if restored and (undone or RESTORED.search(clause)):
-            kept.append([one for one in said if one in (*names, *years[:1])] if names else [])
+            kept.append([one for one in mentions if one in (*names, *years[:1])] if names else [])
         elif undone and not names and plural is not None and EVERY_ONE.search(clause):
             del kept[plural:]
         elif undone and not names:
             while kept and all(is_year for is_year, _ in kept.pop()):
                 pass
         elif not undone and not (names and NEVER.search(clause)):
-            kept.append(said)
+            kept.append(mentions)
     return tuple(one for some in kept for one in some)
 
 
@@ -320,10 +320,10 @@ def _is_somebody(name: str, asked: frozenset[str]) -> bool:
     return all(may_be_value(word, asked) and word.lower() not in MONTHS for word in TOKEN.findall(name))
 
 
-def _paired(said: Sequence[tuple[bool, str]], sentence: str) -> list[Pair]:
+def _paired(mentions: Sequence[tuple[bool, str]], sentence: str) -> list[Pair]:
     """Return the pairs of people and years in a sentence: in order if they alternate, else all with all."""
-    runs = [[text for _, text in some] for _, some in groupby(said, key=lambda one: one[0])]
-    by_year = said[0][0]
+    runs = [[text for _, text in some] for _, some in groupby(mentions, key=lambda one: one[0])]
+    by_year = mentions[0][0]
     if len(runs) == 2 and len(runs[0]) == len(runs[1]) and "respectively" in sentence.lower():
         groups = [([one], [other]) for one, other in zip(*runs, strict=True)]
     else:
@@ -341,7 +341,7 @@ def _paired(said: Sequence[tuple[bool, str]], sentence: str) -> list[Pair]:
 
 KEY_POINTS_SCORER = Scorer(
     key_points,
-    4,
+    5,
     "points",
     quirks={"f1": {}, "sourced": {"sourced": True}, **{name: {"figure": name} for name in POINT_FIGURES}},
     ungraded="a summary is asked, which is right in part",

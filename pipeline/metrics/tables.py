@@ -224,7 +224,7 @@ def longproc_cell(cell: str) -> str:
 
 ROWS_SCORER = Scorer(
     rows,
-    1,
+    2,
     "rows",
     quirks={"multiset": {}, "longproc": longproc},
     ungraded="each row of a table is judged, and most replies are right in part",

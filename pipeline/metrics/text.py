@@ -63,14 +63,14 @@ def settled_on(
     """
     bare = bare or is_bare
     sentences = sentences_of(text)
-    said = [(at, what) for at, what in enumerate(map(read, sentences)) if what is not None]
-    if not said:
+    answers = [(at, what) for at, what in enumerate(map(read, sentences)) if what is not None]
+    if not answers:
         return None
-    at, answer = said[0]
+    at, answer = answers[0]
     if not marked and not leads(sentences[at]):
-        at, answer = said[-1]
+        at, answer = answers[-1]
     taken_back = any(map(RETRACTION.match, sentences[at + 1 :]))
-    rival = any(what != answer and bare(sentences[other]) for other, what in said)
+    rival = any(what != answer and bare(sentences[other]) for other, what in answers)
     return SEVERAL if taken_back or rival else answer
 
 

@@ -64,10 +64,10 @@ def stands_alone(masked: str, answer: str, asked: frozenset[str]) -> bool:
         return False
     names, digits = answer != answer.lower(), any(map(str.isdigit, answer))
     cased = names and masked != masked.lower()
-    told = (cased or digits) and masked != masked.lower() and not (FINITE | asked).isdisjoint(words)
+    finite = (cased or digits) and masked != masked.lower() and not (FINITE | asked).isdisjoint(words)
     for piece in JOINTS.split(masked):
         tokens = TOKEN.findall(piece)
-        strange = [may_be_value(each, asked, digits=digits) and not (told and each[0].islower()) for each in tokens]
+        strange = [may_be_value(each, asked, digits=digits) and not (finite and each[0].islower()) for each in tokens]
         if "\x01" not in tokens:
             if any(strange):
                 return False
@@ -203,9 +203,9 @@ def exact(row: Row, prediction: str) -> float | None:
 
 def _ends_otherwise(text: str, read: Callable[[str], bool | None], answer: str, asked: frozenset[str]) -> bool:
     """Tell whether a text answers twice: it begins with a sentence and ends with another value."""
-    said = [each for each in sentences_of(text) if read(each) is not None]
-    other = read(said[-1]) is False and bool(alike(said[-1], answer, asked))
-    return other and not is_bare(said[0])
+    answering = [each for each in sentences_of(text) if read(each) is not None]
+    other = read(answering[-1]) is False and bool(alike(answering[-1], answer, asked))
+    return other and not is_bare(answering[0])
 
 
 PRESENTING = words_of(
@@ -270,10 +270,10 @@ def _names_value(piece: str, asked: frozenset[str]) -> bool:
     return any(may_be_value(token, asked) and not token[0].islower() for token in tokens[1:])
 
 
-EXACT_SCORER = Scorer(exact, 5, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
+EXACT_SCORER = Scorer(exact, 6, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
 IDK_PAIR_SCORER = Scorer(
     idk_pair,
-    5,
+    6,
     "value",
     refuses=True,
     paired=True,

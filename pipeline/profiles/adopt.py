@@ -481,8 +481,8 @@ def _findings_template(profile: Profile) -> Iterator[str]:
     yield f"template: {one} tokens around one message, {three} around three, as transformers sends them; {system}"
     given = templates.given(template)
     if named := [name for name in templates.options(template.text) if not name.endswith("_token")]:
-        told = (f"{name} = {given[name]!r}" if name in given else f"{name} (not set)" for name in named)
-        yield f"options of the template: {', '.join(told)}; set one with --set"
+        options = (f"{name} = {given[name]!r}" if name in given else f"{name} (not set)" for name in named)
+        yield f"options of the template: {', '.join(options)}; set one with --set"
     if template.date:
         yield _dated(profile)
     if OPENED.search(templates.render(template, templates.TALKS[0], "chat")):
@@ -527,7 +527,7 @@ def joint_records(profile: Profile) -> list[dict[str, Any]]:
     strange = joints(profile.counter(), strange_lines(LINES))
     return [
         {
-            "a cut": RULES[one.name].said,
+            "a cut": RULES[one.name].words,
             "Carrara cuts so": "yes" if RULES[one.name].used else "",
             "plain text": _fares(one.broken, one.tried),
             "foreign text": _fares(other.broken, other.tried),

@@ -174,8 +174,9 @@ def check_joints(profile: Profile) -> None:
     """
     for joint in joints(profile.counter(), plain_lines(LINES)):
         if joint.name == "newline" and joint.broken:
+            rule = RULES[joint.name]
             raise ProfileError(
-                f"{profile.title}: its tokens do not add up {RULES[joint.name].said} ({joint.broken} of {joint.tried}, "
+                f"{profile.title}: its tokens do not add up {rule.words} ({joint.broken} of {joint.tried}, "
                 f"as in {json.dumps(joint.example)}): rows cannot be exact"
             )
 

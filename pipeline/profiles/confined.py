@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
 
     pid: int
     code: int
-    said: str
+    problem: str
 
 
 def check_call(where: str, call: Callable[..., object], *args: Any, uses: tuple[str, ...] = ()) -> None:
@@ -75,8 +75,9 @@ def check_call(where: str, call: Callable[..., object], *args: Any, uses: tuple[
     if done.code:
         ended = done.code in (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGXCPU, -signal.SIGALRM)
         raise ProfileError(f"{where}: {TOO_MUCH if ended else f'its process ended with {done.code}'}")
-    if done.said:
-        raise ProfileError(done.said if done.said.startswith(where.partition(":")[0]) else f"{where}: {done.said}")
+    if done.problem:
+        named = done.problem.startswith(where.partition(":")[0])
+        raise ProfileError(done.problem if named else f"{where}: {done.problem}")
 
 
 class _Server:
@@ -148,7 +149,7 @@ def _served() -> Iterator[_Server]:
 def serve() -> None:
     """Read calls from standard input until it ends, make each in a fork, and write its outcome to standard output."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    told = os.fdopen(os.dup(1), "wb")
+    out = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     while True:
@@ -159,8 +160,8 @@ def serve() -> None:
         for name in call.uses:
             with suppress(Exception):  # the call itself reports what is missing
                 import_module(name)
-        pickle.dump(_forked(call), told)
-        told.flush()
+        pickle.dump(_forked(call), out)
+        out.flush()
 
 
 def _forked(call: Call) -> Outcome:
@@ -170,8 +171,8 @@ def _forked(call: Call) -> Outcome:
         os.close(read)
         _make(call, os.fdopen(write, "wb"))
     os.close(write)
-    with os.fdopen(read, "rb") as said:
-        text = said.read().decode(errors="replace")
+    with os.fdopen(read, "rb") as file:
+        text = file.read().decode(errors="replace")
     _, status = os.waitpid(pid, 0)
     return Outcome(pid, os.waitstatus_to_exitcode(status), text)
 
@@ -185,13 +186,13 @@ def _make(call: Call, out: BinaryIO) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.alarm(PATIENCE * MOST_SECONDS)
-    said = ""
+    problem = ""
     try:
         call.function(*call.args)
     except MemoryError:
-        said = TOO_MUCH
+        problem = TOO_MUCH
     except BaseException as fault:  # a panic in Rust is not an Exception
-        said = str(fault) if isinstance(fault, ProfileError) else first_line(fault)
+        problem = str(fault) if isinstance(fault, ProfileError) else first_line(fault)
     with out:
-        out.write(said.encode(errors="replace"))
+        out.write(problem.encode(errors="replace"))
     os._exit(0)

@@ -186,8 +186,8 @@ def _write(folder: Path, vocabulary: Vocabulary, encoding: str) -> None:
             spelled, rank = line.split()
             token = base64.b64decode(spelled)
             file.write(struct.pack(f"<H{len(token)}sI", len(token), token, int(rank)))
-    told = (struct.pack(f"<{1 + 2 * len(ranges)}I", len(ranges), *chain(*ranges)) for ranges in CLASSES[:count])
-    (folder / classes).write_bytes(b"".join(told))
+    tables = (struct.pack(f"<{1 + 2 * len(ranges)}I", len(ranges), *chain(*ranges)) for ranges in CLASSES[:count])
+    (folder / classes).write_bytes(b"".join(tables))
 
 
 PROBE = ("Marta Okafor was born on 1987-03-09.\n", ">> a.append(-1729)\n", "x" * 400 + "!\n", " \n" * 50)

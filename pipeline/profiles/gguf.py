@@ -116,8 +116,8 @@ def unpacked(path: Path) -> Path:
 
 def _files(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the contents of a model's files, by name."""
-    told = {name.removeprefix("tokenizer.ggml."): value for name, value in data.items()}
-    kind, tokens = told.get("model"), told.get("tokens", [])
+    metadata = {name.removeprefix("tokenizer.ggml."): value for name, value in data.items()}
+    kind, tokens = metadata.get("model"), metadata.get("tokens", [])
     if kind not in ("gpt2", "llama"):
         raise ProfileError(
             f"{str(path)!r} has a vocabulary of kind {kind!r}, which is not read from GGUF: give the model's own "
@@ -126,13 +126,13 @@ def _files(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     vocabulary = {text: number for number, text in enumerate(tokens)}
     special = [
         {"id": number, "content": tokens[number], "special": kind == CONTROL, **dict.fromkeys(FLAGS, False)}
-        for number, kind in enumerate(told.get("token_type") or [])
+        for number, kind in enumerate(metadata.get("token_type") or [])
         if kind in (CONTROL, USER_DEFINED)
     ]
-    bos = tokens[told["bos_token_id"]] if "bos_token_id" in told else None
-    eos = tokens[told["eos_token_id"]] if "eos_token_id" in told else None
-    model = _bytewise(path, told, vocabulary) if kind == "gpt2" else _pieces(told, vocabulary)
-    added = bos if told.get("add_bos_token", kind == "llama") else None
+    bos = tokens[metadata["bos_token_id"]] if "bos_token_id" in metadata else None
+    eos = tokens[metadata["eos_token_id"]] if "eos_token_id" in metadata else None
+    model = _bytewise(path, metadata, vocabulary) if kind == "gpt2" else _pieces(metadata, vocabulary)
+    added = bos if metadata.get("add_bos_token", kind == "llama") else None
     tokenizer = {"version": "1.0", "added_tokens": special, "post_processor": _begun(added, vocabulary), **model}
     window = data.get(f"{data.get('general.architecture')}.context_length")
     config = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": bos, "eos_token": eos}
@@ -144,17 +144,17 @@ def _files(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _bytewise(path: Path, told: Mapping[str, Any], vocabulary: dict[str, int]) -> dict[str, Any]:
+def _bytewise(path: Path, metadata: Mapping[str, Any], vocabulary: dict[str, int]) -> dict[str, Any]:
     """Return byte-level BPE as tokenizers reads it: a split, then the merges as they are."""
-    pre = told.get("pre", "")
-    merges = [merge.split(" ", 1) for merge in told.get("merges", ())]
+    pre = metadata.get("pre", "")
+    merges = [merge.split(" ", 1) for merge in metadata.get("merges", ())]
     model = {"type": "BPE", "vocab": vocabulary, "merges": merges, "ignore_merges": SAME.get(pre, pre) == "llama-bpe"}
     return {"normalizer": None, "pre_tokenizer": _split(path, pre), "decoder": _bytes(own=True), "model": model}
 
 
-def _pieces(told: Mapping[str, Any], vocabulary: dict[str, int]) -> dict[str, Any]:
+def _pieces(metadata: Mapping[str, Any], vocabulary: dict[str, int]) -> dict[str, Any]:
     """Return SentencePiece's BPE: any two pieces that form a third may merge, the best score first."""
-    scores, kinds = told["scores"], told.get("token_type") or []
+    scores, kinds = metadata["scores"], metadata.get("token_type") or []
     merges = list[tuple[float, int, int, str, str]]()
     for text, number in vocabulary.items():
         if number < len(kinds) and kinds[number] != NORMAL:
@@ -164,8 +164,8 @@ def _pieces(told: Mapping[str, Any], vocabulary: dict[str, int]) -> dict[str, An
             if first is not None and second is not None:
                 merges.append((-scores[number], first, second, text[:at], text[at:]))
     blank = {"type": "Replace", "pattern": {"String": " "}, "content": BLANK}
-    front = [{"type": "Prepend", "prepend": BLANK}] if told.get("add_space_prefix", True) else []
-    unknown = told["tokens"][told.get("unknown_token_id", 0)]
+    front = [{"type": "Prepend", "prepend": BLANK}] if metadata.get("add_space_prefix", True) else []
+    unknown = metadata["tokens"][metadata.get("unknown_token_id", 0)]
     return {
         "normalizer": {"type": "Sequence", "normalizers": [*front, blank]},
         "pre_tokenizer": None,

@@ -143,7 +143,7 @@ def _got(hub: Any, model: Model, names: Iterable[str], *, offline: bool) -> Iter
             yield Path(hub.hf_hub_download(model.repo, name, revision=model.revision, local_files_only=offline))
         except Exception as fault:  # the client raises many kinds; their names show which only mean a missing file
             if not _is_absent(hub, model, name, fault, offline=offline):
-                raise ProfileError(_told(hub, model, fault)) from None
+                raise ProfileError(_failure(hub, model, fault)) from None
 
 
 def _client() -> Any:
@@ -208,7 +208,7 @@ def _refusal(fault: BaseException) -> BaseException | None:
     )
 
 
-def _told(hub: Any, model: Model, fault: Exception) -> str:
+def _failure(hub: Any, model: Model, fault: Exception) -> str:
     """Return one line that says what is wrong and what to do."""
     kinds, where = _kinds(fault), hub.constants.ENDPOINT
     have = f"fetch it once with a network (`hf download {model.repo} --include 'tokenizer*'`), or give a local folder"
@@ -229,5 +229,5 @@ def _told(hub: Any, model: Model, fault: Exception) -> str:
     unreached = {"TransportError", "ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError"}
     if kinds & unreached and not refused:
         return f"{model} is not in the cache, and {where} cannot be reached: check the network and HF_ENDPOINT, {have}"
-    said = (str(refused or fault).splitlines() or [type(fault).__name__])[0][:200]
-    return f"{model} cannot be fetched from {where}: {said}"
+    reason = (str(refused or fault).splitlines() or [type(fault).__name__])[0][:200]
+    return f"{model} cannot be fetched from {where}: {reason}"

@@ -51,12 +51,12 @@ class Rule:
     """One place where a text may be cut.
 
     Attributes:
-        said: the rule in words.
+        words: the rule in words.
         cut: turns two lines into the two halves of a cut text.
         used: whether Carrara cuts its texts so.
     """
 
-    said: str
+    words: str
     cut: Callable[[str, str], tuple[str, str]]
     used: bool = False
 

@@ -168,9 +168,9 @@ class Template:
     def counted(self) -> dict[str, Any]:
         """Return the fields that go into a digest, without tools; fields added later only if they are set."""
         later = {"date", "swallow"}
-        told = {name: value for name, value in asdict(self).items() if value or name not in later}
-        del told["tools"]
-        return told
+        fields = {name: value for name, value in asdict(self).items() if value or name not in later}
+        del fields["tools"]
+        return fields
 
     def with_tools(self) -> Template:
         """Return the template of conversations with tool calls.

@@ -229,9 +229,9 @@ def render(template: Template, messages: Messages, frame: str, *, replies: bool 
         raise
     except Exception as error:  # a template is a program and may raise anything
         roles = ", ".join(role for role, _ in messages[:SHOWN]) + (", ..." if len(messages) > SHOWN else "")
-        said = str(error).partition("\n")[0][:200] or type(error).__name__
+        reason = str(error).partition("\n")[0][:200] or type(error).__name__
         kind = AllowanceError if isinstance(error, SecurityError) else ProfileError
-        raise kind(f"the chat template rejects the roles {roles}: {said}") from None
+        raise kind(f"the chat template rejects the roles {roles}: {reason}") from None
 
 
 def sent_messages(template: Template, messages: Messages) -> list[dict[str, Any]]:
@@ -297,8 +297,8 @@ def _compiled(text: str) -> jinja2.Template:
     try:
         return environment.from_string(environment.parsed(text))
     except Exception as error:  # not Jinja, or nested deeper than Python allows
-        said = str(error).partition("\n")[0][:200] or type(error).__name__
-        raise ProfileError(f"the chat template is not Jinja: {said}") from None
+        reason = str(error).partition("\n")[0][:200] or type(error).__name__
+        raise ProfileError(f"the chat template is not Jinja: {reason}") from None
 
 
 def _refuse(message: str) -> NoReturn:

@@ -55,8 +55,8 @@ def packaged_bytes(vocabulary: Vocabulary) -> bytes:
             return checked_file(kept).read_bytes()
         return _unpacked(_installed(vocabulary).read_bytes(), vocabulary)
     except OSError as fault:
-        said = f"{vocabulary.package} cannot be read: {fault.strerror or fault}"
-        raise ProfileError(f"vocabulary {said}") from None
+        problem = f"{vocabulary.package} cannot be read: {fault.strerror or fault}"
+        raise ProfileError(f"vocabulary {problem}") from None
 
 
 def fetch(vocabulary: Vocabulary, pip: Sequence[str]) -> Path:
@@ -124,9 +124,9 @@ def _run(command: list[str], vocabulary: Vocabulary) -> None:
         raise ProfileError(f"pip cannot be run as {command[0]!r}: {fault.strerror}") from None
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("WARNING")]
-        said = lines[-1].strip()[:300] if lines else f"it exits with {done.returncode}"
-        hint = ": give another with --pip, such as 'python3.12 -m pip'" if "No module named pip" in said else ""
-        raise ProfileError(f"vocabulary {vocabulary.package}: pip cannot download it: {said}{hint}")
+        problem = lines[-1].strip()[:300] if lines else f"it exits with {done.returncode}"
+        hint = ": give another with --pip, such as 'python3.12 -m pip'" if "No module named pip" in problem else ""
+        raise ProfileError(f"vocabulary {vocabulary.package}: pip cannot download it: {problem}{hint}")
 
 
 def _unpacked(data: bytes, vocabulary: Vocabulary) -> bytes:

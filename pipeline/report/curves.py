@@ -97,14 +97,14 @@ def _numbers(asked: QuestionSet, caption: str, place: Where) -> Table:
     rows = []
     for at in range(len(curves[0].points)):
         same = [curve.points[at] for curve in curves]
-        point, told = max(same, key=lambda each: each.rows), [_told(each) for each in same]
+        point, values = max(same, key=lambda each: each.rows), [_shown(each) for each in same]
         simulated = [_reading(reader, point.length) for reader in readers]
         guessed = [share(point.chance), share(point.best_constant)]
-        rows.append([kilo(point.length), f"{point.rows:,}", *told, *guessed, *simulated])
+        rows.append([kilo(point.length), f"{point.rows:,}", *values, *guessed, *simulated])
     return Table(caption, columns, rows, folded=True)
 
 
-def _told(point: LengthScore) -> str:
+def _shown(point: LengthScore) -> str:
     """Return a score with its interval and, if replies are missing, their number."""
     if not point.rows:
         return "not asked"
@@ -215,7 +215,7 @@ def reach(asked: QuestionSet) -> Iterator[Block]:
     yield Note(
         f"Effective length: the longest up to which a model keeps {plain(100 * asked.threshold)} % of its score at "
         f"{kilo(lengths[0])} and stays above guessing. In brackets its 95 % interval."
-        + (" Rows of one length do not tell it: ask longer ones." if len(lengths) == 1 else "")
+        + (" All rows have one length, so this is only a bound: ask longer rows too." if len(lengths) == 1 else "")
     )
     yield Verdicts(
         [
@@ -252,17 +252,18 @@ def _evidence(curve: Curve, found: Effective) -> str:
 
 def _what(curve: Curve) -> str:
     """Return the explanation of the first figure."""
-    span = " to ".join(kilo(curve.points[at].length) for at in (0, -1))
+    ends = " to ".join(dict.fromkeys(kilo(curve.points[at].length) for at in (0, -1)))
+    span = f"every length from {ends}" if " to " in ends else ends
     rows = span_of([point.rows for point in curve.points if point.rows])
     rest = f" Others have figures of their own below: {', '.join(curve.left_out)}."
     families = len({name.partition(".")[0] for name in curve.subtasks})
     what = f"{families} families, in the size lite" if curve.lite else f"{len(curve.subtasks)} subtasks"
     balanced = "Where refusing may be right, the score is balanced accuracy, the mean of both classes."
     return (
-        f"Each point is the mean of the same {what}, asked at every length from {span} in "
-        f"{rows} rows, families and their subtasks alike.{rest if curve.left_out else ''} Rows without a reply are no "
-        "zeros: a mark is hollow where some lack one, and where over half do there is a gap with a count. Rings "
-        f"mark effective lengths.{'' if curve.lite else f' {balanced}'}"
+        f"Each point is the mean of the same {what}, asked at {span} in {rows} rows; "
+        f"families count alike, and so do the subtasks of a family.{rest if curve.left_out else ''} Rows without a "
+        "reply do not count as 0: a mark is hollow where some have none, and where more than half have none there is a "
+        f"gap with a count. Rings mark effective lengths.{'' if curve.lite else f' {balanced}'}"
     )
 
 

@@ -104,8 +104,8 @@ def _rule(scorer: str) -> str:
     """
     if scorer not in SCORERS:
         raise SplitError(f"{unknown('scorer', scorer, SCORERS)}: use the version of Carrara that built the split")
-    said = inspect.getdoc(SCORERS[scorer].rule) or ""
-    return " ".join(said.replace("``", "`").split())
+    text = inspect.getdoc(SCORERS[scorer].rule) or ""
+    return " ".join(text.replace("``", "`").split())
 
 
 def _needles(row: Row) -> Iterator[Needle]:
@@ -121,13 +121,13 @@ def _answers(row: Row, other: Row | None) -> Iterator[Answer]:
     code = row["random_string_to_prepend"]
     yield _answer(row, row["target"] if code else f"The answer is {row['target']}.", "the target")
     if other is not None:
-        said = (code or "") + other["target"].removeprefix(other["random_string_to_prepend"] or "")
-        yield _answer(row, said, "the answer of another row")
+        reply = (code or "") + other["target"].removeprefix(other["random_string_to_prepend"] or "")
+        yield _answer(row, reply, "the answer of another row")
 
 
-def _answer(row: Row, said: str, what: str) -> Answer:
-    given = score(row, said)
-    return Answer(cut(said, 800), f"{given:.2f}", f"{what}: {_why(given)}")
+def _answer(row: Row, reply: str, what: str) -> Answer:
+    given = score(row, reply)
+    return Answer(cut(reply, 800), f"{given:.2f}", f"{what}: {_why(given)}")
 
 
 def _why(given: float) -> str:

@@ -93,10 +93,10 @@ def languages(models: Sequence[Model]) -> Iterator[Block]:
     for model in models:
         for each in by_language(model.tables):
             gain = each.english
-            told = ranged(gain.mean, gain.low, gain.high) if gain and gain.mean is not None else NOTHING
+            difference = ranged(gain.mean, gain.low, gain.high) if gain and gain.mean is not None else NOTHING
             count = f"{gain.better} / {gain.worse}" if gain else NOTHING
             rows.append(
-                [each.text, each.asked, model.mark.label, f"{each.cell.rows:,}", interval(each.cell), told, count]
+                [each.text, each.asked, model.mark.label, f"{each.cell.rows:,}", interval(each.cell), difference, count]
             )
     if not rows:
         return
@@ -163,7 +163,7 @@ def _listings(model: Model) -> Iterator[Block]:
     for fault in model.scored.faults:
         kinds[fault.kind].append(fault)
     for kind, found in kinds.items():
-        lines = [fault.said for fault in found[:MAX_LISTED_FAULTS]]
+        lines = [fault.message for fault in found[:MAX_LISTED_FAULTS]]
         more = [f"... and {len(found) - MAX_LISTED_FAULTS:,} more"] if len(found) > MAX_LISTED_FAULTS else []
         yield Listing(f"{model.mark.label}: {len(found):,} {FAULT_KINDS[kind]}", [*lines, *more])
 

@@ -75,12 +75,12 @@ def _score(cell: Cell | None) -> str:
 
 
 def _pair(each: Difference) -> dict[str, Any]:
-    told = each.mean is not None and each.low is not None and each.high is not None
+    known = each.mean is not None and each.low is not None and each.high is not None
     return {
         "models": f"{each.second} minus {each.first}",
         "rows of both": each.rows,
-        "difference": f"{each.mean:+.3f}" if told else "-",
-        "95 %": f"{each.low:+.3f} to {each.high:+.3f}" if told else "-",
+        "difference": f"{each.mean:+.3f}" if known else "-",
+        "95 %": f"{each.low:+.3f} to {each.high:+.3f}" if known else "-",
         "better in": each.better,
         "worse in": each.worse,
     }

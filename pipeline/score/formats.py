@@ -61,7 +61,7 @@ class Shape:
 
 
 def _plain(where: str, body: Body) -> Entry:
-    error = said_of(body.get("refused") or body.get("error"))
+    error = problem_of(body.get("refused") or body.get("error"))
     return Entry(
         where,
         body["id"],
@@ -93,9 +93,9 @@ def _inspect(where: str, body: Body) -> Entry:
     error, output = body.get("error"), body["output"]
     finish, digest = finish_of(output), digest_of(body.get("input"))
     if error or finish in FULL:
-        said = said_of(error) or _text(chosen(output)) or finish
-        final = finish in FULL or is_final(0, said)
-        return Entry(where, row_id, None, said[:LONGEST_MESSAGE], final, again, finish, digest)
+        problem = problem_of(error) or _text(chosen(output)) or finish
+        final = finish in FULL or is_final(0, problem)
+        return Entry(where, row_id, None, problem[:LONGEST_MESSAGE], final, again, finish, digest)
     tokens = usage_of(output, "output_tokens")
     seconds = number(output.get("time"), float) if isinstance(output, Mapping) else None
     return Entry(where, row_id, chosen(output), "", False, again, finish, digest, tokens, seconds)
@@ -109,9 +109,9 @@ def _batch(where: str, body: Body) -> Entry:
     if error or status != 200:
         inner = answer.get("error") if isinstance(answer, Mapping) else None
         words = error_words(json.dumps({"error": error or inner})) if error or inner else ("", "")
-        said = words[0] or f"HTTP {status}"
-        final = is_final(status if isinstance(status, int) else 0, words[1] or said)
-        return Entry(where, body["custom_id"], None, said, final)
+        problem = words[0] or f"HTTP {status}"
+        final = is_final(status if isinstance(status, int) else 0, words[1] or problem)
+        return Entry(where, body["custom_id"], None, problem, final)
     tokens = usage_of(answer, "completion_tokens")
     return Entry(where, body["custom_id"], chosen(answer), finish=finish_of(answer), tokens=tokens)
 
@@ -166,7 +166,7 @@ def chosen(answer: object) -> object:
     return content
 
 
-def said_of(error: object) -> str:
+def problem_of(error: object) -> str:
     """Return an error's message in one line."""
     if isinstance(error, Mapping):
         error = error.get("message") or error.get("code") or "no reason given"
@@ -196,10 +196,11 @@ def _ruler(where: str, body: Body) -> Entry:
 
 def _evalscope(where: str, body: Body) -> Entry:
     output = _of(body, "model_output")
-    error, finish, digest = said_of(output.get("error")), finish_of(output), _only(body.get("messages"))
+    error, finish, digest = problem_of(output.get("error")), finish_of(output), _only(body.get("messages"))
     if error or finish in FULL:
-        said = error or finish
-        return Entry(where, body["metadata"].get("id"), None, said, finish in FULL or is_final(0, said), digest=digest)
+        problem = error or finish
+        final = finish in FULL or is_final(0, problem)
+        return Entry(where, body["metadata"].get("id"), None, problem, final, digest=digest)
     tokens, seconds = usage_of(output, "output_tokens"), number(output.get("time"), float)
     text = chosen(output)
     return Entry(where, body["metadata"].get("id"), text, "", False, False, finish, digest, tokens, seconds)
@@ -217,7 +218,7 @@ def _verifiers(where: str, body: Body) -> Entry:
     nodes = [_of(node, "message") for node in _list_of(trace, "nodes")]
     replies = [node for node in nodes if node.get("role") == "assistant"]
     row_id, digest = _of(trace, "task").get("key"), _only(nodes)
-    error = next(map(said_of, _list_of(trace, "errors")), "")
+    error = next(map(problem_of, _list_of(trace, "errors")), "")
     if error and not trace.get("ok"):
         return Entry(where, row_id, None, error, is_final(0, error), digest=digest)
     # A conversation ends with the reply, or with the question if there is no reply.

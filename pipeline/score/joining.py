@@ -71,7 +71,7 @@ def join(
     tags: Mapping[str, str],
     title: str,
     *,
-    told: Container[Path] = (),
+    certain: Container[Path] = (),
 ) -> Answered:
     """Read predictions and keep those of known ids. Only their texts and one line of a file are in memory at a time.
 
@@ -80,7 +80,7 @@ def join(
         known: the ids of the rows, with the digest of each prompt, or "" if it is not known.
         tags: the split tag of each tier.
         title: the split's name, for errors.
-        told: files whose tokenizer is known otherwise.
+        certain: files whose tokenizer is known otherwise.
 
     Raises:
         PredictionsError: if a file has no known format, or a prediction is for another split or another prompt.
@@ -100,7 +100,7 @@ def join(
                 read += 1
                 sure += _is_own(found, known, title)
                 _take(found, joined)
-        if read and not sure and path not in told:
+        if read and not sure and path not in certain:
             joined.untold.append(path)
     return joined
 
@@ -167,16 +167,16 @@ def _answer(entry: Entry, joined: Answered) -> Answer:
         return Answer(None, 0, entry.where, REFUSED if entry.final else MISSING, entry.error)
     text, more = entry.text, (entry.finish, entry.tokens, entry.seconds)
     if text is None or (isinstance(text, str) and not text.strip()):
-        said = f"it ended with {entry.finish}" if entry.finish else "the server gave no reason"
-        return Answer(None, 0, entry.where, EMPTY, said, *more)
+        reason = f"it ended with {entry.finish}" if entry.finish else "the server gave no reason"
+        return Answer(None, 0, entry.where, EMPTY, reason, *more)
     if not isinstance(text, str):
         joined.faults.append(
             Fault("no text", f"{entry.where}: {entry.id}: the prediction is {type(text).__name__}, not text")
         )
         return Answer(None, 0, entry.where, UNUSABLE)
     if len(text) > MAX_REPLY_CHARACTERS:
-        said = f"{len(text):,} characters, of which only the last {MAX_REPLY_CHARACTERS:,} are read"
-        joined.faults.append(Fault("huge", f"{entry.where}: {entry.id}: {said}"))
+        reason = f"{len(text):,} characters, of which only the last {MAX_REPLY_CHARACTERS:,} are read"
+        joined.faults.append(Fault("huge", f"{entry.where}: {entry.id}: {reason}"))
     return Answer(text[-MAX_REPLY_CHARACTERS:], len(text), entry.where, ANSWERED, "", *more)
 
 
@@ -241,9 +241,9 @@ def _has_keys(split: Split, part: str) -> bool:
 
 def _key_row(row: Row, tag: str, best: Mapping[tuple[Any, ...], float]) -> KeyRow:
     if row["scorer"] not in SCORERS:
-        said = unknown("scorer", row["scorer"], SCORERS)
+        problem = unknown("scorer", row["scorer"], SCORERS)
         raise PredictionsError(
-            f"row {row['id']} has the {said}: score with the version of Carrara that built the split"
+            f"row {row['id']} has the {problem}: score with the version of Carrara that built the split"
         )
     metadata = json.loads(row.pop("metadata"))
     places = [needle["depth"] for needle in row.pop("needles") if needle["role"] == "relevant"]
@@ -300,7 +300,7 @@ class Notes:
     """Records of which rows were asked, and the files `told` that they cover. Without records all rows were asked."""
 
     notes: tuple[AskedFile, ...] = ()
-    told: frozenset[Path] = field(default_factory=frozenset)
+    certain: frozenset[Path] = field(default_factory=frozenset)
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -327,9 +327,9 @@ def notes_of(paths: Sequence[Path], exports: Sequence[Path], splits: Sequence[Sp
                 )
         return Notes(notes, frozenset(paths))
     found = {path: _found(path, splits) for path in paths}
-    told = frozenset(path for path, note in found.items() if note)
+    certain = frozenset(path for path, note in found.items() if note)
     known = {note.path: note for note in found.values() if note}
-    return Notes(tuple(known.values()) if len(told) == len(found) else (), told)
+    return Notes(tuple(known.values()) if len(certain) == len(found) else (), certain)
 
 
 def _found(path: Path, splits: Sequence[Split]) -> AskedFile | None:

@@ -225,10 +225,10 @@ def _mean_of(
     levels: Sequence[str],
 ) -> float | None:
     """Return the mean score of a guess over the rows that state it, or None."""
-    told = {each.id: value for each in rows if (value := guess(each)) is not None}
-    if len(told) < len(rows):
-        shares = nested_shares((each for each in rows if each.id in told), levels)
-    return fsum(share * told[row_id] for row_id, share in shares.items()) if told else None
+    guessed = {each.id: value for each in rows if (value := guess(each)) is not None}
+    if len(guessed) < len(rows):
+        shares = nested_shares((each for each in rows if each.id in guessed), levels)
+    return fsum(share * guessed[row_id] for row_id, share in shares.items()) if guessed else None
 
 
 THRESHOLD = 0.85

@@ -100,7 +100,7 @@ class Fault:
     """
 
     kind: str
-    said: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Scored:
 
     def renamed(self, name: Callable[[str], str]) -> Scored:
         """Return the same with faults and warnings rewritten by `name`, which renames the files of predictions."""
-        faults = tuple(replace(fault, said=name(fault.said)) for fault in self.faults)
+        faults = tuple(replace(fault, message=name(fault.message)) for fault in self.faults)
         return replace(self, faults=faults, warnings=tuple(map(name, self.warnings)))
 
     @property

@@ -75,7 +75,7 @@ def score_predictions(
     whole = selection == ALL and not never and not any(split.size for split in splits)
     known = {} if whole else dict.fromkeys(_ids(splits), "")
     known |= {key.row["id"]: key.digest for key in keys}
-    joined = join(paths, known, tags, title, told=notes.told)
+    joined = join(paths, known, tags, title, certain=notes.certain)
     records = _records(keys, joined, tuple(quirks), workers)
     faults = (*joined.faults, *_lacking(records, joined), *_halves(keys))
     return Scored(

@@ -39,9 +39,9 @@ def by_tokenizer(splits: Iterable[Split]) -> dict[str, list[Split]]:
     for other in others:
         one, two = _tags(first), _tags(other)
         if not one & two or any(tier in dict(two) for tier, _ in one - two):
-            said = (", ".join(f"{tier} {tag}" for tier, tag in sorted(tags)) for tags in (one, two))
+            listed = (", ".join(f"{tier} {tag}" for tier, tag in sorted(tags)) for tags in (one, two))
             raise PredictionsError(
-                f"{_titles(first)} and {_titles(other)} are not of the same questions ({' and '.join(said)}): give "
+                f"{_titles(first)} and {_titles(other)} are not of the same questions ({' and '.join(listed)}): give "
                 "splits of one release"
             )
     return found
@@ -108,10 +108,10 @@ def _is_of(note: AskedFile, choices: Choices) -> bool:
 
 def _sent(path: Path, choices: Choices) -> str:
     """Return the tokenizer whose prompts were sent, by the digests of a file's first predictions; empty if unknown."""
-    told = dict(islice(_digests(path), TRIED))
-    if not told:
+    digests = dict(islice(_digests(path), TRIED))
+    if not digests:
         return ""
-    return next((name for name, splits in choices.items() if any(_holds(split, told) for split in splits)), "")
+    return next((name for name, splits in choices.items() if any(_holds(split, digests) for split in splits)), "")
 
 
 def _digests(path: Path) -> Iterator[tuple[str, str]]:
@@ -120,9 +120,9 @@ def _digests(path: Path) -> Iterator[tuple[str, str]]:
             yield entry.id, entry.digest
 
 
-def _holds(split: Split, told: Mapping[str, str]) -> bool:
+def _holds(split: Split, digests: Mapping[str, str]) -> bool:
     """Tell whether a split has the prompts with some digests, by its first row among them."""
     for row in reader(split)(["id", "metadata"], Selection()):
-        if digest := told.get(row["id"]) or told.get(known_by(row["id"])):
+        if digest := digests.get(row["id"]) or digests.get(known_by(row["id"])):
             return bool(json.loads(row["metadata"]).get("prompt_sha256") == digest)
     return False

@@ -99,10 +99,10 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
     kinds: dict[str, list[Fault]] = defaultdict(list)
     for fault in faults:
         kinds[fault.kind].append(fault)
-    for kind, said in FAULT_KINDS.items():
+    for kind, meaning in FAULT_KINDS.items():
         if found := kinds.get(kind, []):
-            yield f"{len(found):,} {said}:"
-            cases = _alike(found) if kind in SPOKEN else [fault.said for fault in found]
+            yield f"{len(found):,} {meaning}:"
+            cases = _alike(found) if kind in SPOKEN else [fault.message for fault in found]
             yield from (f"  {case}" for case in cases[:MAX_LISTED_FAULTS])
             if len(cases) > MAX_LISTED_FAULTS:
                 yield f"  ... and {len(cases) - MAX_LISTED_FAULTS:,} more (--json lists them all)"
@@ -112,8 +112,9 @@ def _alike(faults: Sequence[Fault]) -> list[str]:
     """Return one line for each group of faults that differ only in words with a digit, such as ids and counts."""
     groups: dict[str, list[str]] = {}
     for fault in faults:
-        groups.setdefault(NUMBERED.sub("0", fault.said), []).append(fault.said)
-    return [said[0] + (f" (and {len(said) - 1:,} like it)" if len(said) > 1 else "") for said in groups.values()]
+        groups.setdefault(NUMBERED.sub("0", fault.message), []).append(fault.message)
+    more = {key: f" (and {len(alike) - 1:,} like it)" if len(alike) > 1 else "" for key, alike in groups.items()}
+    return [alike[0] + more[key] for key, alike in groups.items()]
 
 
 def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> str:
@@ -134,8 +135,8 @@ def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> s
     if classes := tables.classes():
         parts.append(_titled("rows where refusing may be right", table([_classes(each) for each in classes])))
     if languages := by_language(tables):
-        told = "by language, with the difference from English over the same rows"
-        parts.append(_titled(told, table([_language(each) for each in languages])))
+        title = "by language, with the difference from English over the same rows"
+        parts.append(_titled(title, table([_language(each) for each in languages])))
     if figures := tables.figures():
         parts.append(_titled("figures that scores are made of", table(_pivot(figures, "figure", sort=False))))
     return "\n\n".join(parts)

@@ -77,12 +77,12 @@ class OfLedger(Task):
 
     def text_before(self) -> str:
         """Return the instruction, up to the heading of the register."""
-        return joined(self._asked.said("table"), self._asked.said("table_about")) + "\n\n"
+        return joined(self._asked.sentence("table"), self._asked.sentence("table_about")) + "\n\n"
 
     def text_after(self, reply: str, question: str) -> str:
         """Return what follows the register: how to reply, and the question."""
-        return f"{self._asked.said('register_end')}\n{reply}\n\n{self._asked.question(question)}"
+        return f"{self._asked.sentence('register_end')}\n{reply}\n\n{self._asked.question(question)}"
 
     def asks(self, sentence: str, label: int, district: int) -> str:
         """Return a question about a label and a district."""
-        return self._asked.said(sentence, label=self._text.labels.filler[label], district=district)
+        return self._asked.sentence(sentence, label=self._text.labels.filler[label], district=district)

@@ -30,7 +30,7 @@ class Meter:
     rows: int = 0
     tokens: int = 0
     started: float = field(default_factory=time.monotonic)
-    said: float = field(default_factory=time.monotonic)
+    printed: float = field(default_factory=time.monotonic)
 
     def advance(self, rows: int, tokens: int) -> None:
         """Add finished work."""
@@ -38,8 +38,8 @@ class Meter:
         self.tokens += tokens
         if self.bar is not None:
             self.bar.update(max(tokens, 1), self)
-        elif self.total and (now := time.monotonic()) - self.said >= EVERY:
-            self.said = now
+        elif self.total and (now := time.monotonic()) - self.printed >= EVERY:
+            self.printed = now
             say(f"{self.label}: {percent(min(self.tokens / self.total, 1.0))}, {self}", err=True)
 
     def __str__(self) -> str:
@@ -59,14 +59,14 @@ def at_times(tell: Callable[[str], None], pause: float = PAUSE) -> Callable[[str
     """Return a function that passes a line to `tell`, unless it passed one less than `pause` seconds ago."""
     lock, last = Lock(), [float("-inf")]
 
-    def told(said: str) -> None:
+    def limited(line: str) -> None:
         with lock:
             if time.monotonic() - last[0] < pause:
                 return
             last[0] = time.monotonic()
-        tell(said)
+        tell(line)
 
-    return told
+    return limited
 
 
 @contextmanager
@@ -91,7 +91,7 @@ def meter(label: str, total: int, *, quiet: bool = False) -> Iterator[Meter]:
 class Spent(dict[str, float]):
     """Seconds of CPU time by stage, in the order in which the stages began."""
 
-    told = 0.0
+    counted = 0.0
     """CPU seconds of this process that are counted in any stage."""
 
     def add(self, more: Mapping[str, float]) -> None:
@@ -110,7 +110,7 @@ class Spent(dict[str, float]):
             yield
         finally:
             seconds = _untold() - started
-            Spent.told += seconds
+            Spent.counted += seconds
             self.add({stage: seconds})
 
     def settle(self, stage: str) -> None:
@@ -121,4 +121,4 @@ class Spent(dict[str, float]):
 
 
 def _untold() -> float:
-    return time.process_time() - Spent.told
+    return time.process_time() - Spent.counted

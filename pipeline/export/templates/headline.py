@@ -39,17 +39,17 @@ def scores_in(path: Path) -> Iterator[tuple[str, float, str]]:
                 for trace in json.loads(line)["traces"]:
                     reward = (trace.get("rewards") or {}).get("row_score") or {}
                     last = ((trace.get("nodes") or [{}])[-1] or {}).get("message") or {}
-                    said = last.get("content") if last.get("role") == "assistant" else ""
-                    yield trace["task"]["key"], float(reward.get("score") or 0.0), said if isinstance(said, str) else ""
+                    reply = last.get("content") if last.get("role") == "assistant" else ""
+                    yield trace["task"]["key"], float(reward.get("score") or 0.0), str(reply or "")
     for details in files_in(path, "details_*.parquet"):
         for one in pq.ParquetFile(details).read(columns=["doc", "metric", "model_response"]).to_pylist():
-            said = ((one["model_response"] or {}).get("text") or [""])[0]
-            yield one["doc"]["specific"]["id"], float(one["metric"]["score"]), said or ""
+            reply = ((one["model_response"] or {}).get("text") or [""])[0]
+            yield one["doc"]["specific"]["id"], float(one["metric"]["score"]), reply or ""
 
 
 def main(given: list[str]) -> None:
     """Print the headline, the number of its rows, and the number of replies that cannot be judged."""
-    found = {row_id: (score, said) for path in given for row_id, score, said in scores_in(Path(path))}
+    found = {row_id: (score, reply) for path in given for row_id, score, reply in scores_in(Path(path))}
     columns = ["id", "family", "length", *METRICS.JUDGED]
     rows = {
         row["id"]: row
@@ -60,8 +60,8 @@ def main(given: list[str]) -> None:
     if not rows:
         sys.exit("headline.py: no score of a row of this folder was found: give what the harness has written")
     scores = METRICS.pair_scores(rows, {row_id: found[row_id][0] for row_id in rows})
-    said = {row_id: found[row_id][1] for row_id in rows}
-    unparsed = sum(bool(text.strip()) and METRICS.judge(rows[row_id], text) is None for row_id, text in said.items())
+    replies = {row_id: found[row_id][1] for row_id in rows}
+    unparsed = sum(bool(text.strip()) and METRICS.judge(rows[row_id], text) is None for row_id, text in replies.items())
     sys.stdout.write(f"headline {METRICS.headline(rows, scores):.6f} of {len(rows):,} rows, {unparsed:,} unparsed\n")
 
 

@@ -188,7 +188,9 @@ class Idk(Biographies):
             placed.append(Placed.line(line, "demo", places.random()))
             reply = everybody[one].value(attribute) if stated else REFUSALS[0]
             examples.append((question(everybody[one], attribute), reply))
-        placed += scattered(row_streams, _others_told(row_streams, stratum.tier, latent["namesakes"], attribute))
+        placed += scattered(
+            row_streams, _biographies_of_namesakes(row_streams, stratum.tier, latent["namesakes"], attribute)
+        )
         taken = {latent["person"], *(one for one, _ in latent["shown"]), *base.near([latent["person"]])}
         filler = _filler(row_streams, stratum, len(everybody), taken, ATTRIBUTES.index(attribute))
         return framed(INTRODUCTION, placed, filler, INSTRUCTION, examples, sample.question)
@@ -211,7 +213,7 @@ class Idk(Biographies):
         return {"uniform": stated / choices_of(sample.latent["asked"]), "refusal": float(not stated)}
 
 
-def _others_told(row_streams: Streams, tier: str, numbers: Iterable[int], asked: str) -> Iterator[str]:
+def _biographies_of_namesakes(row_streams: Streams, tier: str, numbers: Iterable[int], asked: str) -> Iterator[str]:
     """Yield the biographies of namesakes, who have gaps but state what is asked."""
     everybody, own_gaps = people(row_streams, tier), gaps(row_streams, tier)
     for one in numbers:

@@ -91,18 +91,18 @@ class InLanguage(Wording):
     def instruction(self, subtask: str, shots: int) -> str:
         known = self._language
         named = ["graph", f"graph_{subtask}", *(["graph_examples"] if shots else [])]
-        return f"{joined(*map(known.said, named))}\n{known.said('reply_nodes')}\n"
+        return f"{joined(*map(known.sentence, named))}\n{known.sentence('reply_nodes')}\n"
 
     def opening(self, number: int) -> str:
         return f"--- {self._language.heads.graph} {number} ---\n"
 
     def ending(self, number: int, question: str) -> str:
         known = self._language
-        return f"--- {known.heads.end} ---\n{known.said('reply_nodes')}\n\n{self.asked(question)}"
+        return f"--- {known.heads.end} ---\n{known.sentence('reply_nodes')}\n\n{self.asked(question)}"
 
     def question(self, subtask: str, node: str, count: int) -> str:
         slots = {"node": node} if subtask == "parents" else {"node": node, "count": count}
-        return self._language.said(f"asks_{subtask}", **slots)
+        return self._language.sentence(f"asks_{subtask}", **slots)
 
     def asked(self, question: str) -> str:
         return self._language.question(question)

@@ -221,7 +221,7 @@ class Instructed(LatentList):
     def instruction(self, shots: int) -> str:
         known = language(self.languages[1])
         named = ("program", *(["program_examples"] if shots else []), "program_reply")
-        return joined(*map(known.said, named)) + "\n"
+        return joined(*map(known.sentence, named)) + "\n"
 
 
 def in_language(plain: LatentList) -> Callable[[str, str], Instructed]:

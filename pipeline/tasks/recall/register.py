@@ -122,16 +122,16 @@ class InRegister(Niah):
         labels = [f"{self._things()[0]} {key}" for key in keys]
         known = language(self.asked)
         if form == "keys":
-            return known.said("asks_keys", labels=known.quoted(labels))
-        return known.said(f"asks_{form}", label=labels[0])
+            return known.sentence("asks_keys", labels=known.quoted(labels))
+        return known.sentence(f"asks_{form}", label=labels[0])
 
     def _ends(self, haystack: str, form: str, question: str) -> tuple[str, str]:
         known = language(self.asked)
-        opening = joined(known.said("register"), known.said(f"register_{form}"))
-        reply = known.said("reply_one" if form == "one" else "reply_several")
+        opening = joined(known.sentence("register"), known.sentence(f"register_{form}"))
+        reply = known.sentence("reply_one" if form == "one" else "reply_several")
         return (
             f"{opening}\n\n{known.heading(known.heads.register)}",
-            f"{known.said('register_end')}\n{reply}\n\n{known.question(question)}",
+            f"{known.sentence('register_end')}\n{reply}\n\n{known.question(question)}",
         )
 
     def _filler(self, sample: Sample, row_streams: Streams) -> Filler:
@@ -188,16 +188,16 @@ class PairsIn(JsonKV):
         return faults(row, register_solve.pairs(text), asked, register_solve.examples(text))
 
     def _question(self, side: int, shown: str) -> str:
-        return self._language.said("asks_pair", key=shown)
+        return self._language.sentence("asks_pair", key=shown)
 
     def _head(self, side: int, examples: Sequence[Sequence[str]]) -> Iterator[Piece]:
-        yield Piece(self._language.said("pairs") + "\n", "instruction")
+        yield Piece(self._language.sentence("pairs") + "\n", "instruction")
         for key, value in examples:
-            yield Piece(self._language.said("pairs_example", key=key, value=value) + "\n", "demo")
+            yield Piece(self._language.sentence("pairs_example", key=key, value=value) + "\n", "demo")
         yield Piece(self._language.heading(self._language.heads.pairs) + "{\n", "instruction")
 
     def _tail(self, side: int, question: str) -> str:
-        return f"{self._language.said('reply_one')}\n\n{self._language.question(question)}"
+        return f"{self._language.sentence('reply_one')}\n\n{self._language.question(question)}"
 
 
 def pairs_in(text: str, asked: str) -> PairsIn:

@@ -63,8 +63,8 @@ class InRegister(OfLedger, NotesTask):
             "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
             "guesses": self.guesses(table, [row_of(one) for one in asked], decoys),
         }
-        question = joined(self.asks("asks_entries", label, district), self._asked.said(order))
-        tail = self.text_after(f"{self._asked.said('reply_table')}\n{self._head()}", "{question}")
+        question = joined(self.asks("asks_entries", label, district), self._asked.sentence(order))
+        tail = self.text_after(f"{self._asked.sentence('reply_table')}\n{self._head()}", "{question}")
         return Drawn(self.text_before(), tail, question, (self._head(), *table), lines, shown)
 
     def _head(self) -> str:

@@ -19,7 +19,7 @@ ORDERS = ("order_text", "order_lowest", "order_highest")
 
 def order_asked(text: str) -> str:
     """Return the name of the sentence that says in which order rows are asked for."""
-    names = [name for code in CODES for name in ORDERS if text.endswith(language(code).said(name))]
+    names = [name for code in CODES for name in ORDERS if text.endswith(language(code).sentence(name))]
     if len(names) != 1:
         raise ReadError("the question does not say in which order")
     return names[0]

@@ -72,7 +72,7 @@ class CountInRegister(OfLedger):
         placed = [Placed.line(one, "relevant", depth) for one, depth in zip(sample.relevant, wanted, strict=True)]
         placed += [Placed.line(line(self._text, one), "decoy", anywhere.random()) for one in drawn.misses]
         head = self.text_before() + self._asked.heading(self._asked.heads.register)
-        tail = self.text_after(self._asked.said("reply_count"), sample.question)
+        tail = self.text_after(self._asked.sentence("reply_count"), sample.question)
         return Layout(
             head=(Piece(head, "instruction"),),
             placed=tuple(placed),

@@ -22,6 +22,7 @@ import pipeline.metrics
 from pipeline.metrics import MAX_REPLY_CHARACTERS, SCORERS, STOPS, figures, judge, score, stops_of
 from pipeline.metrics.glosses import COUNTRIES
 from pipeline.metrics.join import joined_metrics, write_metrics
+from pipeline.metrics.reply import reply_text
 from pipeline.worlds.people import country_of
 from repository import ROOT, TESTS
 from time_bounds import within
@@ -397,7 +398,12 @@ def test_the_headings_of_every_task_are_stop_strings(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "end", ["\nUniversity of Ai", "\nAnswer: University of A", "\nUniversity of Aizu\nUniversity of Aiz"]
+    "end",
+    [
+        "\nUniversity of Ai",
+        "\nAnswer: University of A",
+        "\nUniversity of Aizu\nUniversity of Aiz",
+    ],
 )
 def test_a_reply_that_repeats_its_answer_until_its_room_is_used_up_counts(end: str) -> None:
     row = next(each.row for each in CORPUS if each.row["answers"][-1] == "University of Aizu")
@@ -405,6 +411,16 @@ def test_a_reply_that_repeats_its_answer_until_its_room_is_used_up_counts(end: s
     assert score(row, f"University of Aizu\n{end.strip()}. So it is.") == 0.0, "a line that ends is no beginning"
     assert score(row, "University of Aizu\nWaseda Uni") == 0.0
     assert score(row, "University of Aizuwakamatsu\nUniversity of Aizu") == 0.0
+    for loop in ("\nAnswer: University", "Answer:", "An"):
+        assert score(row, f"University of Aizu\nAnswer: University of Aizu\n{loop}") == 1.0
+    assert score(row, "Waseda University\nWaseda University\nUniversity") == 0.0, (
+        "that is not how the last answer begins"
+    )
+
+
+def test_a_list_may_end_with_what_its_last_elements_begin_with() -> None:
+    assert reply_text("12\n12\n1") == "12\n12\n1"
+    assert reply_text("13 May 1900\n13 May 1900\n13 June 1900").endswith("13 June 1900")
 
 
 def test_the_countries_of_all_cities_are_known() -> None:

@@ -318,7 +318,7 @@ def test_odd_sets_of_replies_have_a_page_too(split: Split, both: list[Scored]) -
     assert "length" not in [section.key for section in page.sections]
     one = replace(both[0], records=tuple(each for each in both[0].records if each.length == 4096))
     blocks = score_page([[split]], [one]).sections[0].blocks
-    assert blocks[0].text.endswith("Rows of one length do not tell it: ask longer ones.")
+    assert blocks[0].text.endswith("All rows have one length, so this is only a bound: ask longer rows too.")
     assert blocks[1].rows[0].text == "at least 4K"
 
 

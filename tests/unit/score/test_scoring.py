@@ -156,7 +156,7 @@ def test_logs_of_inspect_are_read(scored: Callable[..., Scored], tmp_path: Path,
     assert [record.score for record in found.records] == [1.0, 1.0, 1.0, 0.0, 1.0, 1.0]
     assert states(found)[3] == MISSING
     assert kinds(found) == {"failed": 1, "repeated": 1}
-    assert any("out of memory" in fault.said for fault in found.faults)
+    assert any("out of memory" in fault.message for fault in found.faults)
     whole = {"version": 2, "status": "success", "eval": {"task": "t"}, "samples": samples, "reductions": []}
     (tmp_path / "log.json").write_text(json.dumps(whole, indent=2), encoding="utf-8")
     assert scored(tmp_path / "log.json").records == found.records
@@ -364,7 +364,7 @@ def test_every_fault_is_named_with_its_line_and_the_rest_is_scored(
     assert states(found) == [UNUSABLE, EMPTY, UNUSABLE, ANSWERED, MISSING, MISSING]
     said = {fault.kind: [] for fault in found.faults}
     for fault in found.faults:
-        said[fault.kind].append(fault.said.removeprefix(f"{path}:"))
+        said[fault.kind].append(fault.message.removeprefix(f"{path}:"))
     assert [line.split(":")[0] for line in said["unreadable"]] == ["3", "4", "10", "13", "14"]
     assert "the line is incomplete" in said["unreadable"][-1]
     assert [line.split(":")[0] for line in said["empty"]] == ["5"]
@@ -395,7 +395,7 @@ def test_an_error_is_no_prediction_and_a_later_reply_counts(scored: Callable[...
     found = scored(handmade.lines(tmp_path / "a.jsonl", [failed, *handmade.answers(ROWS[1:])]))
     assert states(found) == [MISSING, *[ANSWERED] * 5]
     assert kinds(found) == {"failed": 1}
-    assert "too long" in found.faults[0].said
+    assert "too long" in found.faults[0].message
     found = scored(handmade.lines(tmp_path / "b.jsonl", [failed, *handmade.answers(ROWS), failed]))
     assert found.complete
     assert found.records[0].score == 1.0

@@ -89,8 +89,8 @@ def carrara_score() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         row = {**state.metadata, "id": state.sample_id, "target": target.text}
-        said = state.output.completion
-        return Score(value=METRICS.score(row, said), answer=said)
+        reply = state.output.completion
+        return Score(value=METRICS.score(row, reply), answer=reply)
 
     return score
 
@@ -107,8 +107,8 @@ def headline() -> Metric:
 
     def whole(scores: list[SampleScore]) -> float:
         found = {str(one.sample_id): {**(one.sample_metadata or {}), "id": one.sample_id} for one in scores}
-        said = {str(one.sample_id): one.score.as_float() for one in scores}
-        return float(METRICS.headline(found, METRICS.pair_scores(found, said)))
+        by_row = {str(one.sample_id): one.score.as_float() for one in scores}
+        return float(METRICS.headline(found, METRICS.pair_scores(found, by_row)))
 
     return whole
 

@@ -39,9 +39,9 @@ class Rows(BaseDataset):
 class Server(OpenAISDK):
     """An OpenAI-compatible server at OPENAI_BASE_URL; this client neither counts tokens nor cuts prompts."""
 
-    def __init__(self, **told: Any) -> None:
+    def __init__(self, **options: Any) -> None:
         base = os.environ.get("OPENAI_BASE_URL", "http://localhost:8000/v1")
-        super().__init__(openai_api_base=base, query_per_second=1000, max_seq_len=1 << 30, **told)
+        super().__init__(openai_api_base=base, query_per_second=1000, max_seq_len=1 << 30, **options)
 
     def _init_tokenizer(self) -> None:
         """Load nothing, where OpenCompass would fetch a vocabulary."""
