@@ -260,14 +260,15 @@ WHY = {
 
 
 def languages() -> str:
-    """Every language, with how many of its texts native readers have signed."""
-    rows = []
+    """The languages, by how many of their texts native readers have signed."""
+    by_state: dict[str, list[str]] = {}
     for code in CODES:
         known = language(code)
         signed = sum(bool(one.signed) for one in known.sentences.values())
         labels = "signed" if known.labels.signed else "not signed"
-        rows.append((f"`{code}`", f"{known.name}; {signed} of {len(known.sentences)} texts signed, labels {labels}"))
-    return listed(rows)
+        state = f"{signed} of {len(known.sentences)} texts signed, labels {labels}"
+        by_state.setdefault(state, []).append(f"`{code}` {known.name}")
+    return listed((state, ", ".join(names)) for state, names in by_state.items())
 
 
 def slots() -> str:
