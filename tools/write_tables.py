@@ -238,8 +238,10 @@ def languages() -> str:
 def slots() -> str:
     """Every slot of the fixed texts, with why it is correct in every language."""
     texts = (sentence.text for sentence in language(CODES[0]).sentences.values())
-    named = dict.fromkeys(slot for text in texts for _, slot, _, _ in Formatter().parse(text) if slot)
-    return listed((f"`{slot}`", WHY[slot]) for slot in named)
+    by_reason: dict[str, list[str]] = {}
+    for slot in dict.fromkeys(slot for text in texts for _, slot, _, _ in Formatter().parse(text) if slot):
+        by_reason.setdefault(WHY[slot], []).append(f"`{slot}`")
+    return listed((", ".join(slots), why) for why, slots in by_reason.items())
 
 
 def _list(values: Iterable[object]) -> str:
