@@ -142,17 +142,16 @@ def score_again(name: str, split: Path, folder: Path = RESULTS) -> int:
 def tables(results: Sequence[Result]) -> dict[str, str]:
     """Return the tables of the page by name."""
     return {
-        "models": table(MODELS, map(_model, results)),
+        "models": f"{table(MODELS, map(_model, results))}\n\n{_servers(results)}",
         "subtasks": table(
-            ("subtask", "length", "rows", *(each.name for each in results), "chance", "best constant", "naive reader"),
+            ("subtask", "length", *(each.name for each in results), "chance", "best constant", "naive reader"),
             _subtasks(results),
         ),
         "pairs": table(("models", "rows", "difference", "95% interval", "better in", "worse in"), _pairs(results)),
-        "floor": _floor(results),
     }
 
 
-MODELS = ("model", "parameters", "file", "server", "rows", "minutes", "cut off", "unparsed", "headline")
+MODELS = ("model", "parameters", "file", "rows", "minutes", "cut off", "unparsed", "headline")
 
 
 def _model(each: Result) -> tuple[str, ...]:
@@ -161,7 +160,6 @@ def _model(each: Result) -> tuple[str, ...]:
         f"[{each.name}]({each.about['page']})",
         each.about["parameters"],
         f"{each.about['file']} (`{each.about['digest'][:14]}`)",
-        f"{each.about['server']}; {each.about['machine']}",
         f"{counts['answered']:,}",
         f"{each.seconds / 60:.0f}",
         str(counts["cut"]),
@@ -170,8 +168,22 @@ def _model(each: Result) -> tuple[str, ...]:
     )
 
 
+def _servers(results: Sequence[Result]) -> str:
+    """Return a list of the servers and machines, each with its models."""
+    by_place: dict[str, list[str]] = {}
+    for each in results:
+        by_place.setdefault(f"{each.about['server']}, {each.about['machine']}", []).append(each.name)
+    return "\n".join(f"- {place}: {', '.join(names)}" for place, names in by_place.items())
+
+
 def _with_interval(cell: dict[str, Any]) -> str:
-    return f"{cell['mean']:.3f} ({cell['low']:.3f} to {cell['high']:.3f})"
+    return f"{cell['mean']:.3f} ({cell['low']:.3f}-{cell['high']:.3f})"
+
+
+def _score(cell: dict[str, Any]) -> str:
+    """Return a score with its interval, in bold if all of it is above guessing."""
+    above = cell["low"] > max(cell["chance"] or 0.0, cell["best_constant"] or 0.0)
+    return f"**{_with_interval(cell)}**" if above else _with_interval(cell)
 
 
 def _cells(each: Result) -> dict[tuple[str, int], dict[str, Any]]:
@@ -189,8 +201,7 @@ def _subtasks(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
         yield (
             f"`{place[0]}`",
             kilo(place[1]),
-            ", ".join("-" if cell is None else str(cell["rows"]) for cell in own),
-            *("-" if cell is None else _with_interval(cell) for cell in own),
+            *("-" if cell is None else _score(cell) for cell in own),
             _figure(known["chance"]),
             _figure(known["best_constant"]),
             "-" if naive is None else f"{naive[0].replace('_', ' ')} {naive[1]:.2f}",
@@ -247,19 +258,6 @@ def _record(row: dict[str, Any]) -> Record:
         target="",
         question="",
     )
-
-
-def _floor(results: Sequence[Result]) -> str:
-    """Return a list of subtasks and lengths, with the models that score above guessing there."""
-    above: dict[str, list[str]] = {}
-    for each in results:
-        for (subtask, length), cell in _cells(each).items():
-            guess = max(cell["chance"] or 0.0, cell["best_constant"] or 0.0)
-            above.setdefault(f"`{subtask}` at {kilo(length)}", [])
-            if cell["low"] > guess:
-                above[f"`{subtask}` at {kilo(length)}"].append(each.name)
-    lines = [f"- {place}: {', '.join(names) or 'none'}" for place, names in sorted(above.items())]
-    return "\n".join(lines)
 
 
 def written(results: Sequence[Result]) -> str:

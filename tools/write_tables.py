@@ -16,11 +16,8 @@ from math import sqrt
 from pathlib import Path
 from string import Formatter
 
-import click
-
 from pipeline import tasks as registry
 from pipeline.artifacts.lite import lite_counts
-from pipeline.cli import cli
 from pipeline.cli.group import GROUPS
 from pipeline.languages import CODES, language
 from pipeline.profiles import load_profile, shipped_profiles
@@ -183,39 +180,6 @@ def commands() -> str:
     )
 
 
-def options() -> str:
-    """Every option of `run` and `score` with its default, grouped by the commands that take it."""
-    by_option: dict[tuple[str, str], list[str]] = {}
-    for name in ("run", "score"):
-        context = click.Context(cli)
-        command = cli.get_command(context, name)
-        assert command
-        for option in command.params:
-            record = option.get_help_record(context) if isinstance(option, click.Option) else None
-            if record:
-                by_option.setdefault(_option(*record), []).append(f"`{name}`")
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for option, names in by_option.items():
-        groups.setdefault(", ".join(names), []).append(option)
-    return "\n\n".join(f"{names}:\n\n{listed(group)}" for names, group in groups.items())
-
-
-def _option(names: str, text: str) -> tuple[str, str]:
-    """Return an option's name, and the first sentence of its help with the default."""
-    names = re.sub(r"\[([a-zN|]+\|[a-zN|]+)\]", r"\1", names).replace("|", "/")
-    head, _, tail = text.partition("  [")
-    head = " ".join(head.split())
-    first = re.split(r"(?<=\.) (?=[A-Z])| \(see ", head)[0].removesuffix(".")
-    first += "; repeatable" if "Repeatable." in head else ""
-    default = re.search(r"default: ([^;\]]+)", tail)
-    shown = f" (default: {_shown(default[1].strip('()').removesuffix('.0'))})" if default else ""
-    return f"`{names}`", first + shown
-
-
-def _shown(default: str) -> str:
-    return f"`{default}`" if "<" in default else default
-
-
 def folders(root: Path = ROOT) -> str:
     """Every folder of the package with the first line of its docstring; each imports only folders below it."""
     trees = {path.parent.name: ast.parse(path.read_text("utf-8")) for path in (root / "pipeline").glob("*/__init__.py")}
@@ -260,21 +224,24 @@ WHY = {
 
 
 def languages() -> str:
-    """Every language, with how many of its texts native readers have signed."""
-    rows = []
+    """The languages, by how many of their texts native readers have signed."""
+    by_state: dict[str, list[str]] = {}
     for code in CODES:
         known = language(code)
         signed = sum(bool(one.signed) for one in known.sentences.values())
         labels = "signed" if known.labels.signed else "not signed"
-        rows.append((f"`{code}`", f"{known.name}; {signed} of {len(known.sentences)} texts signed, labels {labels}"))
-    return listed(rows)
+        state = f"{signed} of {len(known.sentences)} texts signed, labels {labels}"
+        by_state.setdefault(state, []).append(f"`{code}` {known.name}")
+    return listed((state, ", ".join(names)) for state, names in by_state.items())
 
 
 def slots() -> str:
     """Every slot of the fixed texts, with why it is correct in every language."""
     texts = (sentence.text for sentence in language(CODES[0]).sentences.values())
-    named = dict.fromkeys(slot for text in texts for _, slot, _, _ in Formatter().parse(text) if slot)
-    return listed((f"`{slot}`", WHY[slot]) for slot in named)
+    by_reason: dict[str, list[str]] = {}
+    for slot in dict.fromkeys(slot for text in texts for _, slot, _, _ in Formatter().parse(text) if slot):
+        by_reason.setdefault(WHY[slot], []).append(f"`{slot}`")
+    return listed((", ".join(slots), why) for why, slots in by_reason.items())
 
 
 def _list(values: Iterable[object]) -> str:
@@ -291,7 +258,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "knobs": knobs,
     "columns": columns,
     "commands": commands,
-    "options": options,
     "folders": folders,
     "languages": languages,
     "slots": slots,
