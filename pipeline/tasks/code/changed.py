@@ -67,7 +67,7 @@ class Changed(CodeTask):
     __slots__ = ()
 
     subtask = "changed"
-    version = 3
+    version = 4
     title = "the commit that gave a constant its present value, despite reverts and reapplied commits"
     complexities = (1, 5, 20)
     reply = text.COMMIT

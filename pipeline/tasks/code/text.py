@@ -17,9 +17,9 @@ Below is the log of a repository with its changes, the oldest commit first: the 
 it says, and what it changed. A question about the log follows at the end.
 
 A commit that reverts another one takes back what that one changed, so that a value is again what it was before. A \
-commit that reapplies another one takes back its revert, so that the value of that commit stands again. Whoever gave a \
-constant its value is the commit that changed it to that value and stands: neither the revert behind which it stands \
-again nor the commit that reapplies it.
+commit that reapplies another one takes back its revert, so that the value of that commit stands again. The commit \
+that gave a constant its value is the one that changed it to that value and stands: neither a revert after which it \
+stands again nor a commit that reapplies it.
 """
 LOG_START = "Commits:\n"
 LOG_TAIL = """\

@@ -42,7 +42,7 @@ class State(LongQa):
     __slots__ = ()
 
     subtask = "state"
-    version = 4
+    version = 5
     title = "who owned a property on a day, after sales that are set aside and restored"
     complexities: tuple[int, ...] = (1, 5, 20)
     shortest = 8192
@@ -124,7 +124,7 @@ class Choice(State):
     __slots__ = ()
 
     subtask = "choice"
-    version = 5
+    version = 6
     title = "who owned a property on a day, from four choices"
     scorer = "choice"
     complexities = (5, 20)

@@ -44,7 +44,7 @@ class TabulateTask(Task):
     __slots__ = ()
 
     family = "tabulate"
-    version = 2
+    version = 3
     scorer = "rows"
     complexities = tuple(ROOMS)
     max_new_tokens = max(ROOMS.values())

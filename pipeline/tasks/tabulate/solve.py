@@ -30,7 +30,7 @@ ASKED_LOG = re.compile(
     r"the log\.\nAnswer:\Z"
 )
 ASKED_COLUMNS = re.compile(
-    r"\nThis is the end of the log\. .* Its columns are (\w+), (\w+), (\w+) and (\w+), with a tab\n"
+    r"\nThis is the end of the log\. .* Its columns are (\w+), (\w+), (\w+) and (\w+), with a tab "
 )
 LOGGED = re.compile(r"(\d\d):(\d\d):(\d\d) ([a-z]+) ([a-z]+) ([a-z]+) (.+)")
 QUOTING = re.compile(r'[^"\d]+ "\d\d:\d\d:\d\d ([a-z]+) [^"]+"')

@@ -5,13 +5,13 @@ from __future__ import annotations
 SURVEY = "Survey:\n"
 LOG = "Host log:\n"
 NOTES_INTRODUCTION = """\
-Below is a survey of the buildings of a land, one note on each line, in no particular order. A note names a building
-and states its kind, the region that it stands in, who built it, the year in which it was ready, and its cost in
-crowns. You will be asked for a table of the buildings of one kind in one region. A note may also speak of other
+Below is a survey of the buildings of a land, one note on each line, in no particular order. A note names a building \
+and states its kind, the region that it stands in, who built it, the year in which it was ready, and its cost in \
+crowns. You will be asked for a table of the buildings of one kind in one region. A note may also speak of other \
 regions, or of buildings without a name: these do not count.
 """
 NOTES_TAIL = """\
-This is the end of the survey. Reply with the table alone. Its columns are name, builder, year and cost, with a tab
+This is the end of the survey. Reply with the table alone. Its columns are name, builder, year and cost, with a tab \
 between them, and its first line has these four words. Names are written as in the notes, years and costs in digits.
 
 Question: {question}
@@ -23,7 +23,7 @@ ORDERS = {"lowest": False, "highest": True}
 HEAD = ("name", "builder", "year", "cost")
 
 LOG_INTRODUCTION = """\
-Below is the log of one day that several hosts share, one line for each event, in order of time. A line has the time,
+Below is the log of one day that several hosts share, one line for each event, in order of time. A line has the time, \
 the host, its unit, the level, and a message. You will be asked to rewrite the lines of one host. The rules are:
 
 1. {time}
@@ -38,7 +38,7 @@ There are two exceptions.
 Lines in which other hosts quote a line do not count, and names of hosts may differ in a single letter.
 """
 LOG_TAIL = """\
-This is the end of the log. Reply with the table alone. Its columns are {columns}, with a tab
+This is the end of the log. Reply with the table alone. Its columns are {columns}, with a tab \
 between them, and its first line has these four words. The number is the one in the message.
 
 Question: {question}
