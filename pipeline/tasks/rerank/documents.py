@@ -28,6 +28,11 @@ AGAIN = 0.5
 """The probability that a document names a value once more than it has to."""
 SPOKEN = 0.7
 """The probability that a document that misses a condition names its value in a sentence about the condition."""
+OTHERS = (
+    *({"painter", "buyer"}, {"painter", "sitter"}, {"author", "dedicated"}, {"composer", "librettist"}),
+    *({"founder", "heir"}, {"patron", "rival"}),
+)
+"""Pairs of relations to different people: nobody buys a painting from themselves, or has a rival as a patron."""
 
 
 class DocumentWriter:
@@ -154,7 +159,10 @@ class DocumentWriter:
             if missed and spoken not in taken and self._rng.random() < SPOKEN:
                 mentions.append((value, spoken))
                 continue
+            held = {spot for known, spot in mentions if known == value}
+            held |= {name} if form.name == self._asked.form else set()
             free = list(self._free(form, era, relation, value, {*gone, *taken}, taken))
+            free = [spot for spot in free if not any({spot, one} in OTHERS for one in held)]
             if (value, TOWN) in mentions or (name == TOWN and TOWN in gone):  # its own town is not somewhere else
                 free = [spot for spot in free if spot != COLOUR + slot_of(form, relation)]
             if free:
@@ -176,8 +184,6 @@ class DocumentWriter:
             if role.type != relation.type or role.type == "year" or role.of or role.name in gone or same:
                 continue
             if role.name == SPOUSE:  # nobody marries twice
-                continue
-            if role.name == "heir" and same_form and relation.name in gone:  # nobody succeeds themselves
                 continue
             once = f"{form.name}.{role.name}" in ONCE and self._used[form.name, role.name, value]
             soonest, latest = bounds(self._world, form, role, value) or (era, era)
