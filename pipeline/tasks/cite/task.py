@@ -64,7 +64,7 @@ class Cite(Task):
     __slots__ = ()
 
     family = "cite"
-    version = 4
+    version = 5
     scorer = "cited"
     max_new_tokens = 300
     shots = 2

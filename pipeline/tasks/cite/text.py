@@ -12,7 +12,7 @@ from pipeline.tasks.documents.text import EXAMPLE, START, TAIL, accepted, number
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Thing, forms, kinds
 from pipeline.worlds.gazetteer.documents import ASIDE, Writer, masked, pronouns_of
 from pipeline.worlds.gazetteer.questions import ASIDES, LAST, OPENINGS, Place, clauses
-from pipeline.worlds.gazetteer.things import YEARS, era_of
+from pipeline.worlds.gazetteer.things import SPOUSE, YEARS, era_of
 from pipeline.worlds.wording import Slot, parse, slots, write
 
 __all__ = ["EXAMPLE", "INTRODUCTION", "ITEMS", "SENTENCES", "START", "TAIL", "accepted", "numbered", "plain"]
@@ -225,11 +225,11 @@ def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: Query, wan
     for _ in range(own):
         form, _ = rng.choice(asked.places)
         yield writer.write(part(rng, asked.thing, form, [], asked.places), form, _beside(rng, form, asked))
-    names = [asked.thing.name]
+    things = [asked.thing]
     for number in range(wanted - own):
         if number % 2 == 0:
-            other = _other(world, rng, asked, names)
-            names.append(other.name)
+            other = _other(world, rng, asked, things)
+            things.append(other)
             writer = Writer(rng, world.cast, settled=True, out=other.facts.values())
         form, relation = asked.places[number % len(asked.places)]
         thing = part(rng, other, form, [relation], asked.places)
@@ -243,11 +243,17 @@ def years_near(thing: Thing, most: int) -> tuple[int, int]:
     return max(first, thing.era - most), min(last, thing.era + most)
 
 
-def _other(world: Gazetteer, rng: Random, asked: Query, taken: Sequence[str]) -> Thing:
-    """Invent another thing of the same kind and time, with another value for each asked fact."""
+def _other(world: Gazetteer, rng: Random, asked: Query, things: Sequence[Thing]) -> Thing:
+    """Invent another thing of the same kind and time, with another value for each asked fact.
+
+    Its name is new, and whom it married, if it is a person, is married to none of the `things` so far.
+    """
+    names, married = [one.name for one in things], {one.facts[SPOUSE] for one in things if SPOUSE in one.facts}
     for turn in count(MOST_YEARS_APART):
         years = years_near(asked.thing, turn)
-        other = whole(world, rng, asked.thing.kind, taken, years)
+        other = whole(world, rng, asked.thing.kind, names, years)
+        if other.facts.get(SPOUSE) in married:
+            continue
         if not any(other.stated[form][name] == asked.thing.stated[form][name] for form, name in asked.places):
             return other
     raise AssertionError

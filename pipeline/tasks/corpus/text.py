@@ -5,8 +5,8 @@ from __future__ import annotations
 from pipeline.corpora.records import Passage
 
 INTRODUCTION = """\
-Below are documents, one paragraph each. A question about them follows at the end, and everything that is needed to \
-answer it stands in the documents.
+Below are documents, one paragraph each. A question about them follows at the end, and everything needed to answer it \
+is in the documents.
 """
 RUNNING = "Below is the text of one or more documents, one after another. A question about it follows at the end.\n"
 START_OF_TEXT = "Text:\n"
@@ -24,8 +24,8 @@ Question: {question}
 Answer:"""
 CITED = """\
 Below are documents, one paragraph each, with a number in square brackets, which is the id of the document. A question \
-about them follows at the end. It may be meant in several ways, or have several answers. Everything that is needed \
-stands in the documents, and the answer has to say in which.
+about them follows at the end. It may be meant in several ways, or have several answers. Everything needed is in \
+the documents, and the answer has to say in which.
 """
 EVERY = """\
 Give every answer that the documents hold in a sentence of its own, which may be the answer alone, and end each \

@@ -177,7 +177,7 @@ class Intents(Task):
 
     family = "icl"
     subtask = "intents"
-    version = 4
+    version = 5
     title = "the label of a message, to be learned from many labelled examples"
     scorer = "label"
     max_new_tokens = 20

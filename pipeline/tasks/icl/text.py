@@ -10,15 +10,15 @@ INTRODUCTION = {
     "question": (
         "Below are questions that people have put to an information desk. Each is followed by a label. "
         "There are {count} labels, {form}. A label stands for one kind of question: questions of the same kind always "
-        "have the same label, and questions of different kinds never do. What the kinds are you are not told. Work out "
+        "have the same label, and questions of different kinds never do. You are not told what the kinds are. Work out "
         "from the examples what each label stands for. The last question has no label yet, and it is not among the "
         "examples."
     ),
     "request": (
         "Below are messages that customers have sent to a company that looks after their contracts and memberships. "
         "Each is followed by a label. There are {count} labels, {form}. A label stands for one kind of message: "
-        "messages of the same kind always have the same label, and messages of different kinds never do. What the "
-        "kinds are you are not told. Work out from the examples what each label stands for. The last message has no "
+        "messages of the same kind always have the same label, and messages of different kinds never do. You are "
+        "not told what the kinds are. Work out from the examples what each label stands for. The last message has no "
         "label yet, and it is not among the examples."
     ),
     "text": (

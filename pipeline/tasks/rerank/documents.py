@@ -9,13 +9,15 @@ from random import Random
 from pipeline.tasks.rerank.questions import ONCE, Question, bounds
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
 from pipeline.worlds.gazetteer.documents import ASIDE, Writer, naming, slot_of
-from pipeline.worlds.gazetteer.things import EVER, QUALIFIED, era_of, together
+from pipeline.worlds.gazetteer.things import EVER, QUALIFIED, SPOUSE, era_of, together
 
 TRIES = 1000
 GROWN = 40
 """Years from a birth to what a person does."""
 SPREAD = 20
 """The most years between things drawn only for what they name."""
+TOWN = "town"
+"""The relation of a thing and the town where it is."""
 COLOUR = "colour: "
 Spot = str
 """Where a document can name a value: a relation of its form, `COLOUR` and a slot, or `COLOUR`, `ASIDE` and a relation,
@@ -26,6 +28,11 @@ AGAIN = 0.5
 """The probability that a document names a value once more than it has to."""
 SPOKEN = 0.7
 """The probability that a document that misses a condition names its value in a sentence about the condition."""
+OTHERS = (
+    *({"painter", "buyer"}, {"painter", "sitter"}, {"author", "dedicated"}, {"composer", "librettist"}),
+    *({"founder", "heir"}, {"patron", "rival"}),
+)
+"""Pairs of relations to different people: nobody buys a painting from themselves, or has a rival as a patron."""
 
 
 class DocumentWriter:
@@ -39,6 +46,7 @@ class DocumentWriter:
         self._world, self._rng, self._asked, self._taken = world, rng, asked, taken
         self._writer = Writer(rng, world.cast)
         self._used: Counter[tuple[str, Spot, str]] = Counter()
+        self._married = set[str]()
 
     def same_kind(self, met: Sequence[str], *, named: bool = True, number: int | None = None) -> Passage:
         """Write a document of the form asked about.
@@ -70,7 +78,7 @@ class DocumentWriter:
             self._mention(form, era, values, set(), mentions)
             if len(mentions) == len(values):
                 self._mention(form, era, self._again(), set(), mentions)
-                town = next((value for value, spot in mentions if spot == "town"), "")
+                town = next((value for value, spot in mentions if spot == TOWN), "")
                 return self._written(self._begun(form, era, town), form, {}, mentions)
         raise ValueError(f"no other kind of thing can name {list(values.values())}")
 
@@ -116,7 +124,7 @@ class DocumentWriter:
         self._taken.add(name)
         thing = Thing(form.kind, name, era)
         if form.kind in QUALIFIED:
-            thing.stated[form.name] = {"town": town}
+            thing.stated[form.name] = {TOWN: town}
         return thing
 
     def _written(self, thing: Thing, form: Form, fixed: Mapping[str, str], mentions: Sequence[Mention]) -> Passage:
@@ -124,7 +132,8 @@ class DocumentWriter:
         placed = {spot: value for value, spot in mentions if not spot.startswith(COLOUR)}
         wanted = [(spot.removeprefix(COLOUR), value) for value, spot in mentions if spot.startswith(COLOUR)]
         named = {value for _, value in wanted}
-        self._world.cast.state(self._rng, thing, {**dict(thing.facts), **fixed, **placed}, named)
+        self._world.cast.state(self._rng, thing, {**dict(thing.facts), **fixed, **placed}, named | self._married)
+        self._married |= {spouse for name, spouse in thing.facts.items() if name == SPOUSE}
         return self._writer.write(thing, form.name, wanted)
 
     def _another(self, thing: Thing, relation: Relation) -> str:
@@ -150,7 +159,13 @@ class DocumentWriter:
             if missed and spoken not in taken and self._rng.random() < SPOKEN:
                 mentions.append((value, spoken))
                 continue
-            if free := list(self._free(form, era, relation, value, {*gone, *taken}, taken)):
+            held = {spot for known, spot in mentions if known == value}
+            held |= {name} if form.name == self._asked.form else set()
+            free = list(self._free(form, era, relation, value, {*gone, *taken}, taken))
+            free = [spot for spot in free if not any({spot, one} in OTHERS for one in held)]
+            if (value, TOWN) in mentions or (name == TOWN and TOWN in gone):  # its own town is not somewhere else
+                free = [spot for spot in free if spot != COLOUR + slot_of(form, relation)]
+            if free:
                 uses = [self._used[form.name, spot, value] for spot in free]
                 spot = self._rng.choice([one for one, use in zip(free, uses, strict=True) if use == min(uses)])
                 self._used[form.name, spot, value] += 1
@@ -168,7 +183,7 @@ class DocumentWriter:
             same = same_form and role.name == relation.name
             if role.type != relation.type or role.type == "year" or role.of or role.name in gone or same:
                 continue
-            if role.name == "heir" and same_form and relation.name in gone:  # nobody succeeds themselves
+            if role.name == SPOUSE:  # nobody marries twice
                 continue
             once = f"{form.name}.{role.name}" in ONCE and self._used[form.name, role.name, value]
             soonest, latest = bounds(self._world, form, role, value) or (era, era)

@@ -47,7 +47,7 @@ class Rerank(Task):
     __slots__ = ()
 
     family = "rerank"
-    version = 4
+    version = 5
     scorer = "ndcg"
     shots = 2
     most_shots = 2

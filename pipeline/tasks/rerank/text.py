@@ -28,7 +28,7 @@ Question: {question}
 Answer:"""
 BEST = """\
 Give the numbers of the ten documents with the highest grades, the best first, and nothing else, in this form: \
-number > number > number. Documents of the same grade may stand in any order among themselves.\
+number > number > number. Documents of the same grade may come in any order among themselves.\
 """
 IN_ORDER = """\
 Give the numbers of the ten documents that it asks for, in order, and nothing else, in this form: \

@@ -20,7 +20,7 @@ INTRODUCTION = (
     "lines are in no particular order.{stated} A message asks one thing about one contract or membership; many also "
     "say what they do not ask, or mention others. At the end is a question about all of the messages.\n\nMessages:\n"
 )
-STATED = " At the end of each line stands, in brackets, what the message asks."
+STATED = " Each line ends with what its message asks, in brackets."
 END = "This is the end of the messages. {reply}\n\nQuestion: {question}\nAnswer:"
 REPLIES = {
     "count": "Reply with the number alone.",
@@ -44,8 +44,8 @@ QUESTIONS = {
 }
 NAMED = " What a message asks has one of ten names: {names}."
 KINDS = (
-    " What a message asks about a contract or membership is one of ten things: {acts}. It is about one of fifteen: "
-    "{things}."
+    " What a message asks about a contract or membership is one of ten things: {acts}. The contract or "
+    "membership is one of fifteen: {things}."
 )
 
 

@@ -347,6 +347,7 @@ def listed(
     """
     form, relation, ((_, value),) = forms()[asked.form], forms()[asked.form].relation(asked.relation), asked.conditions
     written, taken, base = list[tuple[Thing, list[tuple[str, str]]]](), set[str](), None
+    married = set[str]()
     for number in range(count + decoys):
         era = world.cast.era(rng, form.kind, {relation.name: value})
         base = era if base is None else base
@@ -356,7 +357,9 @@ def listed(
         else:
             fixed, wanted = _named(world, rng, form, relation, value, era, number - count, ())
             drawn, out = [relation.name], {value}
-        thing = _sibling(world, rng, form, era, fixed, drawn, out, taken, named={each for _, each in wanted})
+        named = {each for _, each in wanted} | married
+        thing = _sibling(world, rng, form, era, fixed, drawn, out, taken, named=named)
+        married |= {spouse for name, spouse in thing.facts.items() if name == SPOUSE}
         written.append((thing, wanted or [(ASIDE + relation.name, "")]))
     order = rng.sample(range(len(written)), len(written))
     after = dict(zip(order, [*order[1:], order[0]], strict=True))
@@ -385,7 +388,7 @@ def _named(
     """
     if number % 3 < MENTIONS and relation.asides:
         return {}, [(ASIDE + relation.name, value)]
-    gone = {relation.name, *taken}
+    gone = {relation.name, SPOUSE, *taken}
     others = [one for one in form.relations if one.type == relation.type and not (one.of or one.is_number)]
     fitting = [one.name for one in others if one.name not in gone and _in_time(world, form, one, value, era)]
     if fitting:

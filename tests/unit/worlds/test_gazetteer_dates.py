@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.streams import Streams
 from pipeline.worlds.gazetteer import Gazetteer, Thing, forms, gazetteer
+from pipeline.worlds.gazetteer.questions import ask, listed
 from pipeline.worlds.gazetteer.things import together
 
 SEED = 7
@@ -95,6 +96,17 @@ def test_nobody_marries_twice() -> None:
     rng = Streams((SEED,)).of("row")
     for _ in range(30):
         assert world.invent(rng, "person", {}).facts.get("spouse") not in married
+
+
+def test_nobody_marries_two_people_of_a_list() -> None:
+    world, rng, weddings = gazetteer(Streams((SEED, "any row")), "32k"), Streams((SEED,)).of("lists"), 0
+    for _ in range(6):
+        asked = ask(world, rng, "list", ("person_life", "home"), 8, 0)
+        people = [passage.facts for passages in listed(world, rng, asked, 8, 16) for passage in passages]
+        spouses = [facts["spouse"] for facts in people if "spouse" in facts]
+        assert len({*spouses}) == len(spouses)
+        weddings += len(spouses)
+    assert weddings > 20
 
 
 def test_dates_that_contradict_each_other_are_found() -> None:
