@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import huggingface_hub
@@ -20,18 +21,32 @@ from loopback.client import hurried
 from model_files import CODE, DATED, TEMPLATE, folder_of, saved, small, with_code
 from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.split import open_split
+from pipeline.assemble.pools import PoolCache
 from pipeline.errors import ProfileError
-from pipeline.profiles import load_profile
+from pipeline.profiles import confined, load_profile, profile
 from pipeline.profiles.adopt import RequestedProfile, Source, adopt, made_folder, settled
 from pipeline.profiles.hub import parse_model, safe_name
 from pipeline.publish.staging import stage
 
-pytestmark = pytest.mark.usefixtures("small_shards")
+pytestmark = pytest.mark.usefixtures("small_shards", "shared")
 
 CELLS = (("bio", "standard", [1], [4096], 2), ("mrcr", "chat", [2], [16384], 1))
 NAME = "org/small"
 KEPT = "org__small"
 SAME = ("id", "family", "subtask", "length", "complexity", "question", "target", "answers", "choices")
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[None]:
+    """Keep what tests have in common: the server that tries tokenizers, whatever variables a test sets, and the pools.
+
+    A new server would import transformers again. And few lines are enough to measure how fast a counter is.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(confined, "READ_ONCE", ())
+        patch.setattr(PoolCache, "clear", lambda self: None)
+        patch.setattr(profile, "SPEED_LINES", 30)
+        yield
 
 
 @pytest.fixture
@@ -40,7 +55,7 @@ def recipe(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(shared: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A build for a local folder, and a frozen one; no test touches it."""
     home = tmp_path_factory.mktemp("byname")
     folder_of(small(), home / "small")
@@ -288,8 +303,11 @@ def test_a_frozen_release_takes_a_model(built: Path, hub: Hub, tmp_path: Path) -
     assert succeeded(carrara("verify", "--against", made, "--quiet")).count("every byte as in the lock") == 2
 
 
-def test_what_is_published_says_where_its_tokenizer_is(built: Path, hub: Hub, tmp_path: Path) -> None:
+def test_what_is_published_says_where_its_tokenizer_is(
+    built: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A copy comes with the TOML alone: the vocabulary is the model owner's, and is fetched at its commit."""
+    monkeypatch.setattr(confined, "READ_ONCE", ("HF_",))  # where the Hub is, libraries read when they are imported
     hub.model(NAME, small())
     out = tmp_path / "out"
     succeeded(carrara("build", built / "tiny.toml", "--tokenizer", NAME, "--out", out, "--quiet"))
