@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import builds
-from builds import SHARD_TOKENS, SWEPT, Place, chosen
+from builds import SHARD_TOKENS, Place, chosen
 from loopback import Hub
 from loopback.client import settled
 from pipeline.artifacts.split import Split, open_split
@@ -76,7 +76,7 @@ def _room() -> None:
     """
     cache.MOST = 1 << 40
     for name in ("_opened", "_second"):
-        setattr(profile, name, lru_cache(maxsize=len(SWEPT))(getattr(profile, name).__wrapped__))
+        setattr(profile, name, lru_cache(maxsize=None)(getattr(profile, name).__wrapped__))
 
 
 @pytest.fixture(scope="module")
