@@ -45,9 +45,9 @@ def accounted(folder: Path, written: Written, known: set[str]) -> None:
 
 
 def changed(split: Split, folder: Path, columns: Mapping[str, Any]) -> Split:
-    """Return a copy of a split in which some columns of text have one value in every row."""
+    """Return a copy of two rows of each shard in which some columns of text have one value in every row."""
     for path in split.shards():
-        table = pq.read_table(path)
+        table = pq.read_table(path).slice(0, 2)
         for name, value in columns.items():
             at = table.schema.get_field_index(name)
             table = table.set_column(
