@@ -40,12 +40,8 @@ SAME = ("id", "family", "subtask", "length", "complexity", "question", "target",
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[None]:
-    """Keep what tests have in common: the server that tries tokenizers, whatever variables a test sets, and the pools.
-
-    A new server would import transformers again. And few lines are enough to measure how fast a counter is.
-    """
+    """Make each pool once for all builds of this file, and measure how fast a counter is on few lines."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(confined, "READ_ONCE", ())
         patch.setattr(PoolCache, "clear", lambda self: None)
         patch.setattr(profile, "SPEED_LINES", 30)
         yield
