@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import builds
-from builds import SHARD_TOKENS, SWEPT, Place, chosen
+from builds import SHARD_TOKENS, Place, chosen
 from loopback import Hub
 from loopback.client import settled
 from pipeline.artifacts.split import Split, open_split
@@ -19,7 +19,7 @@ from pipeline.assemble import cache
 from pipeline.assemble import plan as plans
 from pipeline.cli import cli
 from pipeline.errors import RecipeError
-from pipeline.profiles import profile
+from pipeline.profiles import confined, profile
 from pipeline.publish.staging import Staged
 from pipeline.tasks import TASKS
 from pipeline.terminal.startup import COLLECTED
@@ -72,11 +72,13 @@ def _chosen(config: pytest.Config) -> list[Place]:
 def _room() -> None:
     """Let this process keep what it made: it holds more for tests than a worker may, and would forget at each build.
 
-    It keeps the vocabularies that tests go over, too: opening one takes longer than most tests.
+    It keeps the vocabularies that tests go over, too: opening one takes longer than most tests. And it keeps the server
+    that tries models' files, whatever variables a test sets: a new one would import transformers again.
     """
     cache.MOST = 1 << 40
+    confined.READ_ONCE = ()
     for name in ("_opened", "_second"):
-        setattr(profile, name, lru_cache(maxsize=len(SWEPT))(getattr(profile, name).__wrapped__))
+        setattr(profile, name, lru_cache(maxsize=None)(getattr(profile, name).__wrapped__))
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import as_file, files
+from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from pipeline.artifacts.asked import ASKED, asked_record_of, write_asked
 from pipeline.artifacts.files import atomic_folder
@@ -110,11 +111,14 @@ def _readme(harness: Export, split: Split, rows: Sequence[Row], written: Written
         "calls": harness.calls,
         **harness.values(split, rows),
     }
-    with as_file(files("pipeline.export") / "templates") as templates:
-        environment = Environment(
-            loader=FileSystemLoader(templates), undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
-        )
-        return environment.get_template(f"{harness.folder}/README.md").render(known)
+    return _environment().get_template(f"{harness.folder}/README.md").render(known)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    templates = files("pipeline.export") / "templates"
+    loader = FunctionLoader(lambda name: (templates / name).read_text(encoding="utf-8"))
+    return Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
 
 
 @dataclass(slots=True)

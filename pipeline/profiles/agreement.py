@@ -56,28 +56,26 @@ def agreed_engines(tokenizer: Any, path: Path, title: str) -> Agreed:
         ProfileError: if no tokenizer.json counts as transformers does.
     """
     lines = [*plain_lines(LINES), *strange_lines(LINES)]
-    truth = _Truth(tokenizer)
-    fits = path.is_file() and _same(truth, _opened(path, "tokenizers"), lines)
+    texts = [joined(lines), *lines]
+    truth = [_encoded(tokenizer, text) for text in texts]
+
+    def agrees(engine: str) -> bool:
+        counter = _opened(path, engine)
+        return counter is not None and all(counter.encode(text) == ids for text, ids in zip(texts, truth, strict=True))
+
+    fits = path.is_file() and agrees("tokenizers")
     if not fits:
         path.write_text(tokenizer.backend_tokenizer.to_str(), encoding="utf-8")
-        if not _same(truth, _opened(path, "tokenizers"), lines):
+        if not agrees("tokenizers"):
             raise ProfileError(
                 f"{title}: what transformers does to a text cannot be written as a tokenizer.json: give another model"
             )
-    fast = next(
-        (name for name in ("splintr", "tokenizers") if _same(truth, _opened(path, name), lines)), "transformers"
-    )
+    fast = next((name for name in ("splintr", "tokenizers") if agrees(name)), "transformers")
     return Agreed(fast, "transformers", converted=not fits)
 
 
-class _Truth:
-    """The tokenizer that transformers loaded, as a counter."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
-
-    def encode(self, text: str) -> list[int]:
-        return list(self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
+def _encoded(tokenizer: Any, text: str) -> list[int]:
+    return list(tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
 
 
 def _opened(path: Path, engine: str) -> Counter | None:
@@ -86,14 +84,6 @@ def _opened(path: Path, engine: str) -> Counter | None:
         return open_counter(Vocabulary(form="json", file=str(path), sha256=sha256), Engine(engine=engine))
     except ProfileError:
         return None
-
-
-def _same(truth: _Truth, counter: Counter | None, lines: Sequence[str]) -> bool:
-    """Tell whether a counter gives transformers' ids, for all lines together and for each alone."""
-    if counter is None:
-        return False
-    whole = joined(lines)
-    return truth.encode(whole) == counter.encode(whole) and all(truth.encode(x) == counter.encode(x) for x in lines)
 
 
 def check_sent(profile: Profile, tokenizer: Any) -> None:

@@ -329,15 +329,14 @@ def merges_of(pieces: Sequence[str], unranked: set[int]) -> list[tuple[str, str]
     A piece can be built from every pair of pieces that spell it. Pieces rank by id; unranked ones come before all
     others. Among merges of the same rank, the longest left piece comes first.
     """
-    ids = {piece: number for number, piece in enumerate(pieces)}
-    merges = []
+    known, first, others = set(pieces), list[tuple[str, str]](), list[tuple[str, str]]()
     for number, piece in enumerate(pieces):
-        halves = ((piece[:cut], piece[cut:]) for cut in range(1, len(piece)))
-        pairs = sorted((ids[left], ids[right], left, right) for left, right in halves if left in ids and right in ids)
-        rank = -1 if number in unranked else number
-        merges += [(rank, -len(left), -len(right), left, right) for _, _, left, right in pairs]
-    merges.sort(key=lambda merge: merge[:3])
-    return [merge[3:] for merge in merges]
+        merges = first if number in unranked else others
+        for cut in range(len(piece) - 1, 0, -1):
+            if (left := piece[:cut]) in known and (right := piece[cut:]) in known:
+                merges.append((left, right))
+    first.sort(key=lambda merge: (-len(merge[0]), -len(merge[1])))
+    return first + others
 
 
 def stretch_of(pieces: Iterable[str]) -> re.Pattern[str]:

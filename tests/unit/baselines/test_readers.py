@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import product
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -53,13 +56,18 @@ def said(name: str, row: Row, **changed: object) -> str | None:
     return READERS[name].replies(open_reading({**{column: row[column] for column in COLUMNS}, **changed}))
 
 
-def rows_of(split: Split, *places: str) -> list[Row]:
-    return [row for row in split.rows() if f"{row['family']}.{row['subtask']}" in places]
+@pytest.fixture(scope="module")
+def rows(split: Split) -> list[Row]:
+    return list(split.rows())
 
 
-def test_every_task_is_read_by_every_reader_or_left_out_for_its_reason(split: Split) -> None:
+def rows_of(rows: Iterable[Row], *places: str) -> list[Row]:
+    return [row for row in rows if f"{row['family']}.{row['subtask']}" in places]
+
+
+def test_every_task_is_read_by_every_reader_or_left_out_for_its_reason(rows: list[Row]) -> None:
     left_out = defaultdict(set)
-    for row in {(row["subtask"], row["complexity"]): row for row in split.rows()}.values():
+    for row in {(row["subtask"], row["complexity"]): row for row in rows}.values():
         for name in READERS:
             reply = said(name, row)
             assert reply is None or reply.strip(), (name, row["id"])
@@ -71,35 +79,34 @@ def test_every_task_is_read_by_every_reader_or_left_out_for_its_reason(split: Sp
 
 
 @pytest.mark.parametrize("name", ["all", "last32k", "first32k"])
-def test_who_reads_all_is_right_in_every_row(split: Split, name: str) -> None:
-    assert {row["id"]: said(name, row) for row in split.rows()} == {row["id"]: row["target"] for row in split.rows()}
+def test_who_reads_all_is_right_in_every_row(rows: list[Row], name: str) -> None:
+    assert {row["id"]: said(name, row) for row in rows} == {row["id"]: row["target"] for row in rows}
 
 
-def test_no_constant_answer_is_passed_over_that_would_score(split: Split) -> None:
+def test_no_constant_answer_is_passed_over_that_would_score(rows: list[Row]) -> None:
     groups = defaultdict(list)
-    for row in split.rows():
+    for row in rows:
         groups[row["scorer"], row["subtask"]].append(row)
     passed = set()
-    for (scorer, _), rows in groups.items():
-        for row, other in product(rows[:FEW], rows[:FEW]):
+    for (scorer, _), group in groups.items():
+        for row, other in product(group[:FEW], group[:FEW]):
             most = _score_bound(other["target"], row)
             assert score(row, other["target"]) <= most, (row["id"], other["target"])
             passed |= {scorer} if most == 0 else set()
     assert passed >= {"exact", "all_in_order", "members", "cited", "key_points"}
 
 
-def test_who_reads_nothing_is_no_better_than_the_best_constant(split: Split) -> None:
+def test_who_reads_nothing_is_no_better_than_the_best_constant(split: Split, rows: list[Row]) -> None:
     chances = chances_in(split.manifest)
     for family in READINGS:
-        rows = list(split.rows(selection=Selection(families=(family,))))
-        mean = fmean(score(row, said("no-context", row)) for row in rows)
+        mean = fmean(score(row, said("no-context", row)) for row in rows if row["family"] == family)
         known = pool_chances([one for one in chances if one.family == family])
         assert mean <= max(known.best_constant, *known.baselines.values()) + 0.02, family
 
 
-def test_a_text_twice_as_long_as_the_window_is_read_by_half(split: Split) -> None:
+def test_a_text_twice_as_long_as_the_window_is_read_by_half(rows: list[Row]) -> None:
     found = defaultdict(list)
-    for row in rows_of(split, "bio.standard", "bio.paraphrase", "bio.pronoun", "bio.standard-essay"):
+    for row in rows_of(rows, "bio.standard", "bio.paraphrase", "bio.pronoun", "bio.standard-essay"):
         (needle,) = [needle for needle in row["needles"] if needle["role"] == "relevant"]
         half = len(row["prompt"]) / 2
         for name, seen in (("last32k", needle["char_start"] >= half), ("first32k", needle["char_end"] <= half)):
@@ -108,8 +115,8 @@ def test_a_text_twice_as_long_as_the_window_is_read_by_half(split: Split) -> Non
     assert all(set(seen) == {True, False} for seen in found.values())
 
 
-def test_a_passage_is_forgotten_the_sooner_the_farther_it_is_from_the_end(split: Split) -> None:
-    rows = [row for row in rows_of(split, "bio.standard") for _ in range(2)]
+def test_a_passage_is_forgotten_the_sooner_the_farther_it_is_from_the_end(rows: list[Row]) -> None:
+    rows = [row for row in rows_of(rows, "bio.standard") for _ in range(2)]
     shares = [
         fmean(
             said("forgets", row, prompt_tokens=size, id=f"{row['id']}{at}") == row["target"]
@@ -121,15 +128,15 @@ def test_a_passage_is_forgotten_the_sooner_the_farther_it_is_from_the_end(split:
     assert shares[2] < 0.2
 
 
-def test_the_last_match_is_the_last_reply_to_what_is_asked(split: Split) -> None:
-    for row in rows_of(split, "mrcr.transcript", "mrcr.chat"):
+def test_the_last_match_is_the_last_reply_to_what_is_asked(rows: list[Row]) -> None:
+    for row in rows_of(rows, "mrcr.transcript", "mrcr.chat"):
         ends = [needle for needle in row["needles"] if needle["role"] in ("relevant", "match")]
         right = ends[-1]["role"] == "relevant"
         assert (said("last-match", row) == row["target"]) == right, row["id"]
 
 
-def test_forgotten_lines_of_a_program_are_passed_over(split: Split) -> None:
-    (row, *_) = rows_of(split, "latent_list.print")
+def test_forgotten_lines_of_a_program_are_passed_over(rows: list[Row]) -> None:
+    (row, *_) = rows_of(rows, "latent_list.print")
     reading = open_reading(row)
     assert reading.answer(reading.passages) == row["target"]
     start, stop = map(int, reading.question.partition("[")[2].rstrip("])").split(":"))
@@ -149,8 +156,8 @@ def test_names_are_known_by_half(text: str, name: str, found: str | None) -> Non
     assert half_name(text, name) == found
 
 
-def test_half_a_name_takes_the_first_namesake_or_the_last(split: Split) -> None:
-    row = rows_of(split, "bio.standard")[0]
+def test_half_a_name_takes_the_first_namesake_or_the_last(rows: list[Row]) -> None:
+    row = rows_of(rows, "bio.standard")[0]
     (needle,) = [needle for needle in row["needles"] if needle["role"] == "relevant"]
     own = row["prompt"][needle["char_start"] : needle["char_end"]]
     name = own.partition(" was born")[0]
@@ -163,8 +170,8 @@ def test_half_a_name_takes_the_first_namesake_or_the_last(split: Split) -> None:
     assert said("all", row, prompt=before) == said("all", row, prompt=behind) == row["target"]
 
 
-def test_a_family_without_a_reading_of_its_own_is_read_by_lines(split: Split) -> None:
-    row = next(row for row in split.rows() if row["family"] == "latent_list")
+def test_a_family_without_a_reading_of_its_own_is_read_by_lines(rows: list[Row]) -> None:
+    row = next(row for row in rows if row["family"] == "latent_list")
     reading = PromptView(row)
     assert reading.answer(reading.passages) == row["target"]
     assert [name for name, reader in READERS.items() if reader.replies(reading) is None] == ["half-name", "last-match"]
@@ -182,7 +189,8 @@ def test_files_are_the_same_whatever_reads_them(split: Split, tmp_path: Path) ->
 
 
 def test_the_command_writes_what_score_reads(split: Split, tmp_path: Path) -> None:
-    done = carrara("baselines", split.folder, "--out", tmp_path, "--reader", "all", "--reader", "half-name")
+    readers = ("--reader", "all", "--reader", "half-name")
+    done = carrara("baselines", split.folder, "--out", tmp_path, *readers, "--workers", 1)
     assert done.exit_code == 0, done.output
     assert sorted(path.stem for path in tmp_path.iterdir()) == ["all", "half-name"]
     assert "left out, whose questions give half-name nothing to go by" in done.output
@@ -219,6 +227,12 @@ def readings(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def cells_of(split: Split, readings: Path) -> Callable[[str], list[dict[str, Any]]]:
+    """Return the scores of a reader by family."""
+    return cache(lambda name: open_scores(split, readings / f"{name}.jsonl").frame("family").to_dict("records"))
+
+
 @pytest.mark.parametrize(
     ("family", "name", "most"),
     [
@@ -232,10 +246,11 @@ def readings(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("latent_list", "passage", 0.21),
     ],
 )
-def test_shortcuts_do_not_pay(split: Split, readings: Path, family: str, name: str, most: float) -> None:
+def test_shortcuts_do_not_pay(
+    cells_of: Callable[[str], list[dict[str, Any]]], family: str, name: str, most: float
+) -> None:
     """The bounds are what a build of `128k` gives, and .05 more: few rows are held to them by their interval."""
-    cells = open_scores(split, readings / f"{name}.jsonl").frame("family").to_dict("records")
-    (cell,) = [cell for cell in cells if cell["family"] == family]
+    (cell,) = [cell for cell in cells_of(name) if cell["family"] == family]
     assert cell["low"] <= most
 
 
@@ -251,9 +266,9 @@ def test_the_page_has_every_reader_and_its_table_every_task(root: Path, split: S
     assert known <= set(re.findall(r"^(\S+?),1\.00,", written, re.MULTILINE))
 
 
-def test_the_front_shows_a_real_row(split: Split, readings: Path) -> None:
+def test_the_front_shows_a_real_row(split: Split, rows: list[Row], readings: Path) -> None:
     drawn = tool("draw_front").picture(split, readings, 4 * K)
-    row = next(row for row in rows_of(split, "bio.multi_standard") if row["complexity"] == 5)
+    row = next(row for row in rows_of(rows, "bio.multi_standard") if row["complexity"] == 5)
     roles = Counter(each.get("class") for each in ElementTree.fromstring(drawn).iter(f"{{{SVG}}}rect"))
     needles = Counter(needle["role"] for needle in row["needles"])
     assert (roles["needle"], roles["decoy"]) == (needles["relevant"], needles["decoy"])
@@ -271,7 +286,8 @@ def test_the_front_that_is_kept_is_small_and_names_itself(root: Path) -> None:
 
 def test_a_set_without_keys_is_read_alike(split: Split, apart: Staged, tmp_path: Path) -> None:
     for name, where in (("with", split.folder), ("without", apart.folder)):
-        done = carrara("baselines", where, "--out", tmp_path / name, "--reader", "half-name", "--family", "idk")
+        how = ("--reader", "half-name", "--family", "idk", "--workers", 1)
+        done = carrara("baselines", where, "--out", tmp_path / name, *how)
         assert done.exit_code == 0, done.output
     said = [(tmp_path / name / "half-name.jsonl").read_bytes() for name in ("with", "without")]
     assert said[0] == said[1]

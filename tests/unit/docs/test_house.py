@@ -8,6 +8,7 @@ import json
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from pkgutil import walk_packages
 from types import FunctionType
@@ -43,10 +44,16 @@ FORBIDDEN = {
 }
 
 
+@cache
+def import_nodes(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def imports(path: Path) -> set[str]:
     """Return the modules below `pipeline` that a file imports, by their first name."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in import_nodes(path):
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         if isinstance(node, ast.Import) or names == ["pipeline"]:
             names = [".".join([*names, alias.name]) for alias in node.names]
@@ -79,10 +86,10 @@ def test_scorers_need_the_standard_library_alone() -> None:
 def imported(path: Path) -> set[str]:
     """Return the modules that a file imports, and of each what it imports by name, in dots."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in import_nodes(path):
         if isinstance(node, ast.ImportFrom):
             found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Import):
+        else:
             found |= {alias.name for alias in node.names}
     return found
 

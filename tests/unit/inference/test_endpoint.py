@@ -459,7 +459,7 @@ WITHOUT_END = {
 def test_the_timeout_bounds_whatever_a_server_drips(kind: str) -> None:
     with Raw(*WITHOUT_END[kind], drip=0.01) as server:
         url = server.url.replace("http:", "https:") if kind == "TLS" else server.url
-        endpoint = Endpoint(url, MODEL, KEY, timeout=0.4, tries=1)
+        endpoint = Endpoint(url, MODEL, KEY, timeout=0.2, tries=1)
         start = time.monotonic()
         with pytest.raises(EndpointError) as caught:
             endpoint.ask(ASKED)
@@ -985,7 +985,7 @@ def settled(server: Server) -> int:
     before = -1
     while before != len(server.asked):
         before = len(server.asked)
-        time.sleep(0.5)
+        time.sleep(0.2)
     return before
 
 
@@ -995,8 +995,8 @@ def test_a_killed_run_goes_on(serve: Callable[..., Server], tmp_path: Path) -> N
     assert not corpus.exists()
     had = replies_path(corpus).read_bytes().count(b"\n")
     server.script, before = writes, settled(server)
-    ended = builds.run(*command(server, corpus), small=False, env={"CARRARA_API_KEY": KEY})
-    assert (ended.returncode, ended.stderr) == (0, "")
+    ended = carrara(*command(server, corpus))
+    assert (ended.exit_code, ended.stderr) == (0, "")
     assert f"12 texts, {12 - had} of them new" in ended.stdout
     assert len(server.asked) - before == 12 - had
     assert len(read_corpus(corpus)) == 12

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from html import unescape
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -362,12 +363,20 @@ def test_no_text_of_a_hundred_kilobytes_takes_a_second(row: dict[str, Any], piec
         score(row, reply)
 
 
-@pytest.mark.parametrize("scorer", sorted({*SCORERS} - {"mrcr"}))
-def test_long_replies_cost_little(scorer: str) -> None:
+LONG = ("1", "_", "(", "a ", "a, ", "\n", "1\n", "A\n", "[1]\n", "Oslo. ", "1-", "\\boxed{", " ")
+
+
+def scorers_and_pieces() -> list[pytest.ParameterSet]:
+    """Return every scorer with every piece; a quarter of them is tried always, with each piece for several scorers."""
+    pairs = product(sorted({*SCORERS} - {"mrcr"}), LONG)
+    return [pytest.param(*pair, marks=pytest.mark.slow if at % 4 else ()) for at, pair in enumerate(pairs)]
+
+
+@pytest.mark.parametrize(("scorer", "piece"), scorers_and_pieces())
+def test_long_replies_cost_little(scorer: str, piece: str) -> None:
     row = next(each.row for each in CORPUS if each.scorer == scorer)
-    for piece in ("1", "_", "(", "a ", "a, ", "\n", "1\n", "A\n", "[1]\n", "Oslo. ", "1-", "\\boxed{", " "):
-        with within(1.0, piece):
-            score(row, "a" + piece * (100_000 // len(piece)) + "b")
+    with within(1.0, piece):
+        score(row, "a" + piece * (100_000 // len(piece)) + "b")
 
 
 def test_of_a_reply_the_last_200_000_characters_count() -> None:

@@ -6,32 +6,45 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import huggingface_hub
 import huggingface_hub.constants
 import pytest
+from transformers import PreTrainedTokenizerFast
 
 import builds
 import test_transformers
 from frozen_releases import carrara, error_line, succeeded, written
 from loopback import Hub
 from loopback.client import hurried
-from model_files import CODE, DATED, TEMPLATE, folder_of, saved, small, with_code
+from model_files import CODE, DATED, TEMPLATE, folder_of, saved, small, trained, with_code
 from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.split import open_split
+from pipeline.assemble.pools import PoolCache
 from pipeline.errors import ProfileError
-from pipeline.profiles import load_profile
+from pipeline.profiles import confined, counters, load_profile, profile
 from pipeline.profiles.adopt import RequestedProfile, Source, adopt, made_folder, settled
+from pipeline.profiles.agreement import agreed_engines
 from pipeline.profiles.hub import parse_model, safe_name
 from pipeline.publish.staging import stage
 
-pytestmark = pytest.mark.usefixtures("small_shards")
+pytestmark = pytest.mark.usefixtures("small_shards", "shared")
 
 CELLS = (("bio", "standard", [1], [4096], 2), ("mrcr", "chat", [2], [16384], 1))
 NAME = "org/small"
 KEPT = "org__small"
 SAME = ("id", "family", "subtask", "length", "complexity", "question", "target", "answers", "choices")
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[None]:
+    """Make each pool once for all builds of this file, and measure how fast a counter is on few lines."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PoolCache, "clear", lambda self: None)
+        patch.setattr(profile, "SPEED_LINES", 30)
+        yield
 
 
 @pytest.fixture
@@ -40,7 +53,7 @@ def recipe(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(shared: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A build for a local folder, and a frozen one; no test touches it."""
     home = tmp_path_factory.mktemp("byname")
     folder_of(small(), home / "small")
@@ -288,7 +301,9 @@ def test_a_frozen_release_takes_a_model(built: Path, hub: Hub, tmp_path: Path) -
     assert succeeded(carrara("verify", "--against", made, "--quiet")).count("every byte as in the lock") == 2
 
 
-def test_what_is_published_says_where_its_tokenizer_is(built: Path, hub: Hub, tmp_path: Path) -> None:
+def test_what_is_published_says_where_its_tokenizer_is(
+    built: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A copy comes with the TOML alone: the vocabulary is the model owner's, and is fetched at its commit."""
     hub.model(NAME, small())
     out = tmp_path / "out"
@@ -297,7 +312,21 @@ def test_what_is_published_says_where_its_tokenizer_is(built: Path, hub: Hub, tm
     copy = stage(open_split(out / KEPT), tmp_path / KEPT, repo=NAME).folder
     assert [path.name for path in (copy / "tokenizer").iterdir()] == ["profile.toml"]
     hub.model(NAME, small(size=500))
+    monkeypatch.setattr(counters, "check_call", lambda *_, **__: None)  # this process alone knows that Hub
     assert "tiny 1.0.0" in succeeded(carrara("verify", "--against", copy, "--quiet"))
+
+
+def test_the_process_that_tries_files_has_the_variables_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries read where the Hub is when they are imported."""
+    monkeypatch.setattr(confined, "READ_ONCE", ("HF_",))
+    monkeypatch.setattr(confined, "_servers", [])
+    seen = []
+    for place in ("here", "here", "there"):
+        monkeypatch.setenv("HF_ENDPOINT", f"http://{place}")
+        with confined._served() as server:
+            seen.append(server)
+    server.close()
+    assert seen[0] is seen[1] is not server
 
 
 def test_profile_add_says_what_it_found(tmp_path: Path) -> None:
@@ -383,6 +412,13 @@ def test_a_model_without_a_template_is_for_raw_frames(tmp_path: Path) -> None:
     files = {name: content for name, content in small().items() if name != "chat_template.jinja"}
     done = succeeded(carrara("profile", "add", folder_of(files, tmp_path / "base"), "--out", tmp_path / "made"))
     assert 'template: none: only recipes with frame = "raw" can be built' in done
+
+
+def test_a_tokenizer_json_with_other_ids_than_transformers_has_is_written_anew(tmp_path: Path) -> None:
+    path = folder_of(small(size=500), tmp_path / "small") / "tokenizer.json"
+    read = PreTrainedTokenizerFast(tokenizer_object=trained())
+    assert agreed_engines(read, path, "small").converted
+    assert path.read_text() == read.backend_tokenizer.to_str()
 
 
 def test_special_tokens_that_swallow_whitespace_are_counted_so(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def stretch(name: str) -> re.Pattern[str]:
 
 
 @pytest.mark.parametrize("name", GEMMAS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(text=st.lists(st.sampled_from(BITS) | st.text(max_size=3), max_size=30).map("".join))
 def test_a_text_has_the_tokens_of_its_stretches(name: str, text: str) -> None:
     stretches = stretch(name).findall(text)
@@ -74,3 +74,6 @@ def test_stretches_follow_the_pieces(spelled: list[str], text: str, stretches: l
 
 def test_merges_are_all_pairs_that_spell_a_piece_by_its_rank() -> None:
     assert merges_of(["a", "b", "ab", "aba"], set()) == [("a", "b"), ("ab", "a")]
+    both = [("b", "a"), ("ab", "a"), ("a", "ba")]
+    assert merges_of(["a", "b", "ab", "ba", "aba"], set()) == [("a", "b"), *both], "the longest left piece comes first"
+    assert merges_of(["a", "b", "ab", "ba", "aba"], {4}) == [("ab", "a"), ("a", "ba"), ("a", "b"), ("b", "a")]

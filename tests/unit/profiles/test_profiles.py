@@ -91,7 +91,7 @@ def segments() -> st.SearchStrategy[str]:
 
 
 @every_profile
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(segments(), min_size=1, max_size=12))
 def test_counts_of_segments_add_up_and_both_counters_agree(name: str, lines: list[str]) -> None:
     profile = load_profile(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import lru_cache
@@ -18,10 +19,10 @@ from transformers.utils import chat_template_utils
 from transformers.utils.chat_template_utils import render_jinja_template
 
 from pipeline.errors import ProfileError
-from pipeline.profiles import Profile, load_profile, shipped_profiles
+from pipeline.profiles import Profile, load_profile, shipped_profiles, vocabulary
 from pipeline.profiles.spec import Template
 from pipeline.profiles.template import render
-from pipeline.profiles.vocabulary import bpe_of_pieces, kept_in, ranks_of, vocabulary_bytes
+from pipeline.profiles.vocabulary import bpe_of_pieces, kept_in, pieces_of, ranks_of, vocabulary_bytes
 from repository import TESTS
 
 Messages = list[tuple[str, str]]
@@ -74,8 +75,8 @@ SPLITS = {
 
 def is_here(name: str) -> bool:
     """Tell whether a profile's vocabulary is in the base install or has been fetched."""
-    vocabulary = load_profile(name).vocabulary
-    return not vocabulary.package or (kept_in() / vocabulary.sha256).is_file()
+    wanted = load_profile(name).vocabulary
+    return not wanted.package or (kept_in() / wanted.sha256).is_file()
 
 
 def digest_of(name: str) -> str:
@@ -120,33 +121,46 @@ def official(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def fast_tokenizer(digest: str) -> PreTrainedTokenizerFast:
-    """Return a tokenizer as transformers makes one of a vocabulary, with the special tokens of all its profiles."""
-    profiles = [load_profile(name) for name in EXACT if digest_of(name) == digest]
-    special = {token: number for profile in profiles for token, number in profile.template.special}
-    first = profiles[0]
-    if first.vocabulary.form == "pieces":
-        made = bpe_of_pieces(tokenizers, first.vocabulary)
-    elif first.vocabulary.form == "json":
-        made = Tokenizer.from_str(vocabulary_bytes(first.vocabulary).decode())
-    else:
-        sent = "".join(profile.render(talk, "chat") for profile in profiles for talk in TALKS.values())
-        made = of_ranks(first, special, sent)
-    made.add_special_tokens([AddedToken(each, normalized=False, special=True) for each in special])
-    assert {each: made.token_to_id(each) for each in special} == special
-    return PreTrainedTokenizerFast(tokenizer_object=made)
-
-
-def of_ranks(profile: Profile, special: dict[str, int], sent: str) -> Tokenizer:
-    """Return what transformers makes of a list of ranks, its special tokens among the vocabulary.
+    """Return a tokenizer as transformers makes one of a vocabulary, with the special tokens of all its profiles.
 
     It gets the tokens that stand somewhere in what is sent: merges come to no others.
     """
-    found = {sent[at : at + size].encode() for size in range(1, 65) for at in range(len(sent) - size + 1)}
-    ranks = {token: rank for token, rank in ranks_of(profile.vocabulary).items() if token in found or len(token) == 1}
+    profiles = [load_profile(name) for name in EXACT if digest_of(name) == digest]
+    special = {token: number for profile in profiles for token, number in profile.template.special}
+    first = profiles[0]
+    if first.vocabulary.form == "json":
+        made = Tokenizer.from_str(vocabulary_bytes(first.vocabulary).decode())
+    else:
+        sent = "".join(profile.render(talk, "chat") for profile in profiles for talk in TALKS.values())
+        parts = set(re.split("|".join(map(re.escape, special)), sent))
+        found = {part[at : at + size] for part in parts for size in range(1, 65) for at in range(len(part) - size + 1)}
+        made = (of_pieces if first.vocabulary.form == "pieces" else of_ranks)(first, special, found)
+    made.add_special_tokens([AddedToken(each, normalized=False, special=True) for each in special])
+    assert {each: made.token_to_id(each) for each in special} == special
+    fast = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE()))
+    fast._tokenizer = made  # given above, it would be copied, which takes longer than making it
+    return fast
+
+
+def of_pieces(profile: Profile, special: dict[str, int], found: set[str]) -> Tokenizer:
+    kept = {text.replace(" ", "\u2581") for text in found} | special.keys()
+    pieces = [
+        piece if piece in kept or re.fullmatch("<.+>", piece) else f"\0{number}"
+        for number, piece in enumerate(pieces_of(profile.vocabulary))
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vocabulary, "pieces_of", lambda _: pieces)
+        return bpe_of_pieces(tokenizers, profile.vocabulary)
+
+
+def of_ranks(profile: Profile, special: dict[str, int], found: set[str]) -> Tokenizer:
+    """Return what transformers makes of a list of ranks, its special tokens among the vocabulary."""
+    kept = {text.encode() for text in found}
+    ranks = {token: rank for token, rank in ranks_of(profile.vocabulary).items() if token in kept or len(token) == 1}
     reader = TikTokenConverter()
     reader.load_tiktoken_bpe = lambda _: ranks
-    vocabulary, merges = reader.extract_vocab_merges_from_model("")
-    numbered = {token: rank + profile.vocabulary.first_id for token, rank in vocabulary.items()}
+    known, merges = reader.extract_vocab_merges_from_model("")
+    numbered = {token: rank + profile.vocabulary.first_id for token, rank in known.items()}
     made = Tokenizer(models.BPE({**numbered, **special}, merges, ignore_merges=True))
     patterns = SPLITS.get(profile.vocabulary.entry, (profile.check.pattern or profile.vocabulary.pattern,))
     splits = [pre_tokenizers.Split(Regex(pattern), behavior="isolated", invert=False) for pattern in patterns]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -240,10 +241,17 @@ def of_unknown_method(path: Path) -> Path:
 
 
 def bomb(path: Path) -> Path:
-    """A sample of 1 GB in 1 MB."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as log, log.open("samples/1_epoch_1.json", "w") as entry:
-        for _ in range(1024):
-            entry.write(bytes(1 << 20))
+    """A sample of 1 GB in 1 MB: the same packed megabyte over and over, since packing all of it takes seconds."""
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    megabyte = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as log:
+        log.writestr("samples/1_epoch_1.json", megabyte * 1024 + packer.flush())
+    raw = bytearray(path.read_bytes())
+    for mark, method, size in ((b"PK\x03\x04", 8, 22), (b"PK\x01\x02", 10, 24)):
+        at = raw.index(mark)
+        raw[at + method] = zipfile.ZIP_DEFLATED
+        raw[at + size : at + size + 4] = (1 << 30).to_bytes(4, "little")
+    path.write_bytes(raw)
     return path
 
 
