@@ -9,7 +9,6 @@ before it: unlike in `state`, a later one of them may be impossible without an e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import count
 from random import Random
 
 from pipeline.recipe import Stratum
@@ -74,11 +73,10 @@ class Choice(State):
         """Draw a history with enough buyers for the options."""
         some, later = SIZES[stratum.complexity], self.later(stratum_streams, stratum, index)
         (look,) = rng.choices([*LOOKS], [often[min(later[0], 2)] for often in LOOKS.values()])
-        for _ in count():
+        while True:
             found = open_history(rng, rng.choice(some.before), *rng.choice(some.shapes), rng.choice(some.after), look)
             if found and others(rng, *found, later):
                 return on_days(world, rng, *found, some), {}
-        raise AssertionError
 
     def like(self, world: Chronicle, rng: Random, found: Past, complexity: int) -> Past:
         """Draw a history with as many steps before, in and after the needed range."""
