@@ -71,12 +71,8 @@ class Choice(State):
         self, world: Chronicle, stratum: Stratum, index: int, rng: Random, stratum_streams: Streams
     ) -> tuple[Past, Mapping[str, object]]:
         """Draw a history with enough buyers for the options."""
-        some, later = SIZES[stratum.complexity], self.later(stratum_streams, stratum, index)
-        (look,) = rng.choices([*LOOKS], [often[min(later[0], 2)] for often in LOOKS.values()])
-        while True:
-            found = open_history(rng, rng.choice(some.before), *rng.choice(some.shapes), rng.choice(some.after), look)
-            if found and others(rng, *found, later):
-                return on_days(world, rng, *found, some), {}
+        found = drawn(rng, stratum.complexity, self.later(stratum_streams, stratum, index))
+        return on_days(world, rng, *found, SIZES[stratum.complexity]), {}
 
     def like(self, world: Chronicle, rng: Random, found: Past, complexity: int) -> Past:
         """Draw a history with as many steps before, in and after the needed range."""
@@ -144,6 +140,16 @@ class Choice(State):
             "letter": (sample.key.target, len(text.LETTERS)),
             "options who bought later": (len(bought) - 1 - bought.index(sample.key.answers[-1]), OPTIONS),
         }
+
+
+def drawn(rng: Random, complexity: int, later: tuple[int, int]) -> tuple[list[Step], range]:
+    """Draw a history with enough buyers for the options; for `later` see `others`."""
+    some = SIZES[complexity]
+    (look,) = rng.choices([*LOOKS], [often[min(later[0], 2)] for often in LOOKS.values()])
+    while True:
+        found = open_history(rng, rng.choice(some.before), *rng.choice(some.shapes), rng.choice(some.after), look)
+        if found and others(rng, *found, later):
+            return found
 
 
 def others(rng: Random, steps: Sequence[Step], needed: range, later: tuple[int, int]) -> list[int]:
