@@ -83,7 +83,7 @@ class Choice(State):
     def keyed(self, found: Past, row_streams: Streams, stratum_streams: Streams, stratum: Stratum, index: int) -> Key:
         """Return the key: a dealt letter."""
         rng, letter = row_streams.of("options"), self.letter(stratum_streams, stratum, index)
-        places = others(rng, found.steps, found.needed, self.later(stratum_streams, stratum, index))
+        places = others(found.steps, found.needed, self.later(stratum_streams, stratum, index))
         names = [found.steps[at][1] for at in rng.sample(places, len(places))]
         names.insert(letter, found.owner)
         forms = text.accepted(text.LETTERS[letter], found.owner)
@@ -148,24 +148,25 @@ def drawn(rng: Random, complexity: int, later: tuple[int, int]) -> tuple[list[St
     (look,) = rng.choices([*LOOKS], [often[min(later[0], 2)] for often in LOOKS.values()])
     while True:
         found = open_history(rng, rng.choice(some.before), *rng.choice(some.shapes), rng.choice(some.after), look)
-        if found and others(rng, *found, later):
+        if found and others(*found, later):
             return found
 
 
-def others(rng: Random, steps: Sequence[Step], needed: range, later: tuple[int, int]) -> list[int]:
-    """Draw the sales of the other options, `later` of them after the owner's until the day, and after the day.
+def others(steps: Sequence[Step], needed: range, later: tuple[int, int]) -> list[int]:
+    """Return the sales of the other options, `later` of them after the owner's until the day, and after the day.
 
-    Those before the day look like the owner's. Returns nothing if there are too few.
+    They are the nearest to the owner's, so that distances from the day tell less. Those before the day look like the
+    owner's. Returns nothing if there are too few.
     """
     kinds = [kind for kind, _ in steps[: needed.stop]]
     alike = [
         at for at in range(NOT_OFFERED, needed.stop) if kinds[at] == SALE and tuple(kinds[at + 1 : at + 4]) in LOOKS
     ]
     groups = (
-        ([at for at in alike if at < needed.start], OPTIONS - 1 - sum(later)),
+        ([at for at in reversed(alike) if at < needed.start], OPTIONS - 1 - sum(later)),
         ([at for at in alike if at > needed.start], later[0]),
         ([at for at in range(needed.stop, len(steps)) if steps[at][0] == SALE], later[1]),
     )
     if any(len(sales) < many for sales, many in groups):
         return []
-    return [at for sales, many in groups for at in rng.sample(sales, many)]
+    return [at for sales, many in groups for at in sales[:many]]

@@ -253,7 +253,7 @@ def test_no_window_of_steps_around_a_sale_tells_the_owner_from_other_options(com
     dealt = [(0, 0), (1, 0), (1, 1), (2, 1)] if complexity == 5 else [(later, 0) for later in range(4)]
     for later in dealt * 300:
         steps, needed = choice.drawn(rng, complexity, later)
-        drawn.append((steps, needed, sorted([needed.start, *choice.others(rng, steps, needed, later)])))
+        drawn.append((steps, needed, sorted([needed.start, *choice.others(steps, needed, later)])))
     for before, after in ((0, 2), (0, 3), (2, 0), (2, 2)):
         counted: Counter[tuple[tuple[str, ...], bool]] = Counter()
         scores = []
