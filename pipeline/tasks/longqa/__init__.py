@@ -1,8 +1,9 @@
 """Questions about the annals of a town (HELMET, section 2.1: long-document question answering)."""
 
+from pipeline.tasks.longqa.choice import Choice
 from pipeline.tasks.longqa.kin import Kin
 from pipeline.tasks.longqa.pairs import Unanswerable
-from pipeline.tasks.longqa.state import Choice, State
+from pipeline.tasks.longqa.state import State
 from pipeline.tasks.longqa.turns import ChatTurns
 from pipeline.tasks.longqa.when import When
 

@@ -107,9 +107,13 @@ def _title_faults(
 
 
 def deciding(steps: Sequence[Event]) -> list[Event]:
-    """Return the steps without which another sale is valid in the end, or a later step is impossible."""
+    """Return the steps without which another sale is valid in the end.
+
+    From the valid sale on, those without which a later step is impossible count too; before it they change nothing.
+    """
     right = last_valid_sale(steps)
-    return [event for at, event in enumerate(steps) if _matters(steps, at, right)]
+    first = steps.index(right) if right else 0
+    return [event for at, event in enumerate(steps) if _matters(steps, at, right, impossible=at >= first)]
 
 
 def when_faults(row: Published) -> Iterator[str]:
@@ -157,12 +161,12 @@ def kin_faults(row: Published) -> Iterator[str]:
         yield "there are not as many entries about other families as promised"
 
 
-def _matters(steps: Sequence[Event], without: int, right: Event | None) -> bool:
-    """Return whether the valid sale changes, or there is none, without one of the steps."""
+def _matters(steps: Sequence[Event], without: int, right: Event | None, *, impossible: bool) -> bool:
+    """Return whether the valid sale changes without one of the steps, or `impossible` if a later one is then."""
     try:
         return last_valid_sale([*steps[:without], *steps[without + 1 :]]) != right
     except ValueError:
-        return True
+        return impossible
 
 
 def twin_faults(row: Published, found: Sequence[Line], statements: Sequence[Event]) -> Iterator[str]:

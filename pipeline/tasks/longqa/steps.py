@@ -53,6 +53,10 @@ class Place(NamedTuple):
     last: str
 
 
+NOWHERE = Place(0, 0, 0, 1, "")
+"""A place with a step to come and none that is possible."""
+POSSIBLE = Rules(sale=0, undo=1, undo2=2, redo=1, most=99)
+"""Rules for any steps that are possible."""
 RULES_FOR_SPARE = Rules(sale=0, undo=2, undo2=3, redo=2, most=99)
 """Rules for steps any one of which can be left out without making others impossible."""
 
@@ -228,5 +232,24 @@ def _sold_on(rng: Random, steps: Sequence[Step], after: int) -> list[Step]:
     """Draw later steps, the first of which is a sale, so that the owner asked for is not the last buyer."""
     if not after:
         return []
-    kinds = _drawn(rng, Rules(sale=0, undo=1, undo2=2, redo=1, most=99), Place(2, 0, -1, after - 1, ""))
+    kinds = _drawn(rng, POSSIBLE, Place(2, 0, -1, after - 1, ""))
     return named((SALE, *kinds), len(sold(steps)))
+
+
+def open_history(
+    rng: Random, before: int, needed: int, later_sales: int, after: int, start: Sequence[str] = ()
+) -> tuple[list[Step], range] | None:
+    """Draw a history in which any possible steps, `before` in number, come before the owner's purchase.
+
+    The needed steps after that purchase begin with the kinds in `start`, and set aside no earlier sale. For the other
+    arguments see `history`. Returns the steps and the range of the needed ones, or None if there is no such history.
+    """
+    rules, place = _deciding(1), Place(1, 0, later_sales, needed - 1, "")
+    for kind in start:
+        place = dict(_onward(rules, place)).get(kind, NOWHERE)
+    end = _drawn(rng, rules, place)
+    if len(end) < place.left:
+        return None
+    first = _drawn(rng, POSSIBLE, Place(0, 0, -1, before, ""))
+    steps = named([*first, SALE, *start, *end])
+    return [*steps, *_sold_on(rng, steps, after)], range(before, before + needed)

@@ -91,11 +91,15 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The sizes of histories: the dealt shapes, numbers of sales before the owner's, and numbers of later steps."""
+    """The sizes of histories: the dealt shapes, numbers of sales before the owner's, and numbers of later steps.
+
+    If `before` is not empty, it has the numbers of steps before the owner's purchase, and `ahead` is not used.
+    """
 
     shapes: tuple[tuple[int, int], ...]
     ahead: tuple[int, ...]
     after: range
+    before: range = range(0)
 
 
 def sizes(complexity: int) -> Sizes:
@@ -128,8 +132,8 @@ def on_days(
     """Draw the days of a history, alike for all steps, and its buyers from people of the time."""
     while True:
         days = days_at(world, sorted(even(rng.random(), some) for _ in steps))
-        if days[-1] < LAST_DAY:
-            return Past(_named(world, rng, steps, days, taken), days, wanted)
+        if days[-1] < LAST_DAY and (told := _named(world, rng, steps, days, taken)):
+            return Past(told, days, wanted)
 
 
 INTERVALS, HISTORIES_SAMPLED = 32, 200
@@ -155,7 +159,7 @@ def _table(some: Sizes) -> Sequence[float]:
     rng, mixed = Random(0), list[tuple[int, int, int]]()
     for turn in range(HISTORIES_SAMPLED):
         needed, _ = some.shapes[turn % len(some.shapes)]
-        before = len(forgotten(rng, rng.choice(some.ahead)))
+        before = rng.choice(some.before) if some.before else len(forgotten(rng, rng.choice(some.ahead)))
         mixed.append((before, needed, before + needed + rng.choice(some.after)))
     table = [0.0]
     for step in range(1, INTERVALS):
@@ -187,11 +191,14 @@ def _at_least(count: int, share: float) -> list[float]:
 def _named(
     world: Chronicle, rng: Random, steps: Sequence[Step], days: Sequence[int], taken: Sequence[str]
 ) -> list[Step]:
-    """Return the steps with different people of the time as buyers."""
+    """Return the steps with different people of the time as buyers; empty if at some time there is nobody left."""
     gone, found = set(taken), list[Step]()
     for (kind, buyer), day in zip(steps, days, strict=True):
         if buyer:
-            buyer = rng.choice([one for one in world.able(day) if one not in gone])
+            able = [one for one in world.able(day) if one not in gone]
+            if not able:
+                return []
+            buyer = rng.choice(able)
             gone.add(buyer)
         found.append((kind, buyer))
     return found
@@ -207,7 +214,8 @@ def beside(
     for kind, day in zip(kinds, days, strict=True):
         about = {"prop": prop}
         if kind == OFFER:
-            about["person"] = rng.choice([one for one in world.able(day) if one not in gone])
+            able = [one for one in world.able(day) if one not in gone]
+            about["person"] = rng.choice(able or [one for one in world.living(day) if one not in gone])
             gone.add(about["person"])
         found.append(PlannedEntry(day, kind, about, "decoy"))
     return found

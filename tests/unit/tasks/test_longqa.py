@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from statistics import fmean
 
 import numpy as np
@@ -27,6 +28,7 @@ from pipeline.stages import Stages
 from pipeline.tasks import TASKS, task_of
 from pipeline.tasks.annals.solve import SALES, Line, about, day_of, owner_asked, read, statements_about
 from pipeline.tasks.base import Sample
+from pipeline.tasks.longqa import choice
 from pipeline.tasks.longqa.base import LongQa, plan_entry
 from pipeline.tasks.longqa.kin import paths
 from pipeline.verify.row import answer_faults, cell_place
@@ -242,6 +244,32 @@ def test_no_rule_of_place_finds_the_owner(cell: tuple[str, int]) -> None:
                 offered = [buyer for _, buyer in told if buyer in (sample.key.choices or ())]
                 right.append(offered[-min(place + 1, len(offered))] == sample.key.answers[-1])
             assert fmean(right) <= MOST, place
+
+
+@pytest.mark.parametrize("complexity", [5, 20])
+def test_no_window_of_steps_around_a_sale_tells_the_owner_from_other_options(complexity: int) -> None:
+    """A table of how often each window is the owner's, counted in half of the histories, and tried on the others."""
+    rng, drawn = Random(1), []
+    dealt = [(0, 0), (1, 0), (1, 1), (2, 1)] if complexity == 5 else [(later, 0) for later in range(4)]
+    for later in dealt * 300:
+        steps, needed = choice.drawn(rng, complexity, later)
+        drawn.append((steps, needed, sorted([needed.start, *choice.others(steps, needed, later)])))
+    for before, after in ((0, 2), (0, 3), (2, 0), (2, 2)):
+        counted: Counter[tuple[tuple[str, ...], bool]] = Counter()
+        scores = []
+        for index, (steps, needed, offered) in enumerate(drawn):
+            told = [*[""] * before, *(kind for kind, _ in steps[: needed.stop]), *[""] * len(steps)]
+            seen = {at: tuple(told[at : at + before + after + 1]) for at in offered if at < needed.stop}
+            if index < len(drawn) // 2:
+                counted.update((window, at == needed.start) for at, window in seen.items())
+                continue
+            worth = {
+                at: (counted[window, True] + 1) / (counted[window, True] + counted[window, False] + 4)
+                for at, window in seen.items()
+            }
+            best = [at for at in worth if worth[at] == max(worth.values())]
+            scores.append((needed.start in best) / len(best))
+        assert fmean(scores) <= MOST, (before, after)
 
 
 @pytest.mark.parametrize("subtask", PAIRED)
