@@ -211,9 +211,9 @@ def test_a_killed_command_leaves_what_the_next_one_goes_on_with(
 
 SILENCES = 30 if CASES else 1
 """Silences at random moments of builds, alone and on Dask each."""
-IN_TIME = 60.0
+IN_TIME = 60.0 if CASES else 30.0
 """Seconds after which a build has said its line when its store goes silent."""
-SHORT = {} if CASES else {builds.SILENCE: "2"}
+SHORT = {} if CASES else {builds.SILENCE: "0.15"}
 """How the usual seconds are shortened for the one silence of every run."""
 
 

@@ -41,8 +41,8 @@ SHARDS = 5
 """The number of shards of SHARD_TOKENS that RECIPE has."""
 
 PAUSE, SILENCE = "CARRARA_TEST_PAUSE", "CARRARA_TEST_SILENCE"
-"""Environment variables for when this file is run as a script: the seconds that each row takes, and those that a store
-may be silent."""
+"""Environment variables for when this file is run as a script: the seconds that each row takes, and the factor for
+those that a store may be silent."""
 
 RECIPE = """
 [[strata]]
@@ -288,8 +288,11 @@ def make_small() -> None:
     plan.SHARD_TOKENS = SHARD_TOKENS
     jobs.cut_row = slowed(jobs.cut_row)
     if SILENCE in os.environ:
-        requests.CONNECT = requests.REPLY = requests.LONGEST = int(os.environ[SILENCE])
-        requests.OPTIONS["s3"]["config_kwargs"] |= {"connect_timeout": requests.CONNECT, "read_timeout": requests.REPLY}
+        factor, config = float(os.environ[SILENCE]), requests.OPTIONS["s3"]["config_kwargs"]
+        for name in ("connect_timeout", "read_timeout"):
+            config[name] *= factor
+        for name in ("CONNECT", "REPLY", "LONGEST"):
+            setattr(requests, name, factor * getattr(requests, name))
 
 
 if __name__ in ("__main__", "__mp_main__"):
