@@ -15,7 +15,7 @@ from builds import SHARD_TOKENS, Place, chosen
 from loopback import Hub
 from loopback.client import settled
 from pipeline.artifacts.split import Split, open_split
-from pipeline.assemble import cache
+from pipeline.assemble import cache, jobs
 from pipeline.assemble import plan as plans
 from pipeline.cli import cli
 from pipeline.errors import RecipeError
@@ -25,6 +25,7 @@ from pipeline.tasks import TASKS
 from pipeline.terminal.startup import COLLECTED
 from published_build import built, staged
 from shared_folders import shared_folder
+from shared_pools import pool_of
 
 ROOT = Path(__file__).resolve().parent.parent
 ORDINARY_SHARD = plans.SHARD_TOKENS
@@ -72,9 +73,10 @@ def _chosen(config: pytest.Config) -> list[Place]:
 def _room() -> None:
     """Let this process keep what it made: it holds more for tests than a worker may, and would forget at each build.
 
-    It keeps the vocabularies that tests go over, too: opening one takes longer than most tests. And it keeps the server
-    that tries models' files, whatever variables a test sets: a new one would import transformers again.
+    It keeps the vocabularies that tests go over and the last pools, too: making one takes longer than most tests. And it
+    keeps the server that tries models' files, whatever variables a test sets: a new one would import transformers again.
     """
+    jobs.made_pool = pool_of
     cache.MOST = 1 << 40
     confined.READ_ONCE = ()
     for name in ("_opened", "_second"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil
 from pathlib import Path
 
@@ -339,8 +340,12 @@ def _new_rows(lock: Lock, plan: Plan, profile: Profile) -> tuple[int, int]:
     return rows, tokens - sum(cell.total * cell.length for cell in strata)
 
 
+@lru_cache(maxsize=64)
 def seconds_per_token(profile: Profile) -> float:
-    """Estimate one worker's seconds per token from the speed of the profile's counters on this machine."""
+    """Estimate one worker's seconds per token from the speed of the profile's counters on this machine.
+
+    It is cached, since opening the counters of one profile after another takes seconds, and every tier asks again.
+    """
     return BASE + COUNTS / speed(profile.counter()) + _recount_seconds(profile)
 
 

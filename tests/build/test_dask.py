@@ -24,7 +24,10 @@ import pytest
 
 import builds
 import carrara
+import forked_commands
+import worker_jobs
 from dask_clusters import BARE, BARE_PATH, Cluster, writers
+from forked_commands import ForkedRun
 from loopback.buckets import Buckets, settled
 from loopback.proxy import Proxy
 from pipeline.assemble import plan as plans
@@ -82,9 +85,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 
 @pytest.fixture(scope="module")
 def cluster(store: Proxy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A scheduler and two workers below nannies."""
-    with Cluster(tmp_path_factory.mktemp("cluster")) as made:
-        for worker in [made.worker(nanny=True, pause=PAUSE) for _ in range(2)]:
+    """A scheduler without Carrara, and two workers below nannies, with a limit of memory."""
+    with Cluster(tmp_path_factory.mktemp("cluster"), bare=True) as made:
+        for worker in [made.worker("--memory-limit", "1GiB", nanny=True, pause=PAUSE) for _ in range(2)]:
             made.joined(worker)
         yield made
 
@@ -171,13 +174,13 @@ def test_the_command_makes_the_same_bytes_in_a_relative_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     args = ("build", recipe, "--out", "out", "--tokenizer", "o200k", "--dask", cluster.file, "--dask-wait", 20)
-    ended = builds.run(*args, "--quiet")
+    ended = forked_commands.run(*args, "--quiet")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("out/o200k/data: 12 rows")
     assert builds.contents(tmp_path / "out") == whole
     folders = [tmp_path, *(path for path in tmp_path.rglob("*") if path.is_dir())]
     stood = {path: path.stat().st_mtime_ns for path in folders}
-    again = builds.run("verify", "out", "--against", "out/o200k", "--dask", cluster.address, "--quiet")
+    again = forked_commands.run("verify", "out", "--against", "out/o200k", "--dask", cluster.address, "--quiet")
     assert (again.returncode, again.stderr) == (0, "")
     assert "12 rows in 5 shards" in again.stdout
     assert builds.contents(tmp_path / "out") == whole
@@ -204,14 +207,14 @@ def test_shards_to_train_on_are_the_same_from_two_workers_on_a_disk_and_in_a_sto
 
 
 def test_equal_jobs_are_different_jobs(cluster: Cluster, tmp_path: Path) -> None:
-    assert list(run(builds.double, [4, 4, 4], dask(cluster.address, tmp_path, 20))) == [8, 8, 8]
+    assert list(run(worker_jobs.double, [4, 4, 4], dask(cluster.address, tmp_path, 20))) == [8, 8, 8]
     assert left(tmp_path) == []
 
 
 def test_a_fault_reaches_the_caller_and_drops_what_is_not_started(cluster: Cluster, tmp_path: Path) -> None:
     jobs = [(str(tmp_path), number) for number in range(40)]
     with pytest.raises(ValueError, match="job 3 is wrong"):
-        list(run(builds.faulty, jobs, dask(cluster.address, tmp_path, 20)))
+        list(run(worker_jobs.faulty, jobs, dask(cluster.address, tmp_path, 20)))
     assert len(builds.files(tmp_path)) < 20
 
 
@@ -249,7 +252,7 @@ def test_a_killed_client_leaves_what_the_next_run_goes_on_with(
 ) -> None:
     out = tmp_path / "out"
     args = ("build", recipe, "--out", out, "--tokenizer", "o200k", "--dask", cluster.address)
-    with builds.Running(*args) as running:
+    with ForkedRun(*args) as running:
         running.when(lambda: writers(out), 60)
         os.kill(running.process.pid, signal.SIGKILL)
         assert running.ended()[0] == -signal.SIGKILL
@@ -288,7 +291,7 @@ def test_forty_random_kills_change_nothing(tmp_path: Path) -> None:
             out = tmp_path / f"out-{len(list(tmp_path.glob('out-*')))}"
             while not (out / "o200k/manifest.json").exists():
                 args = ("build", recipe, "--out", out, "--tokenizer", "o200k", "--dask", made.file)
-                with builds.Running(*args) as running:
+                with ForkedRun(*args) as running:
                     for _ in range(draw.randint(1, 4)):
                         builds.wait_for(lambda run=running.process: run.poll() is not None or at_work(), 90)
                         time.sleep(draw.uniform(0, 0.3))
@@ -312,18 +315,19 @@ def test_forty_random_kills_change_nothing(tmp_path: Path) -> None:
 
 
 def test_a_frozen_and_a_lost_scheduler_are_one_line_and_the_next_run_goes_on(
-    recipe: Path, whole: dict[str, str], tmp_path: Path
+    recipe: Path, whole: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("pipeline.executors.dask.CLOSING", 0.5)
     with Cluster(tmp_path / "cluster") as made:
         made.joined(made.worker(pause=4 * PAUSE))
         for number in (signal.SIGSTOP, signal.SIGKILL):
             out = tmp_path / number.name
             thread = when(lambda out=out: proofs(out), lambda n=number: made.scheduler.send_signal(n))
             started = time.monotonic()
-            said = line_of(lambda out=out: build(made, recipe, out, 6))
+            said = line_of(lambda out=out: build(made, recipe, out, 4))
             thread.join()
             assert said.startswith(
-                f"the Dask scheduler was lost, and no Dask scheduler answers at {made.address} within 3 s"
+                f"the Dask scheduler was lost, and no Dask scheduler answers at {made.address} within 2 s"
             )
             assert "run the same command again" in said
             assert time.monotonic() - started < 30
@@ -343,7 +347,7 @@ def proofs(out: Path) -> int:
 @pytest.mark.slow
 def test_a_job_that_kills_every_worker_is_given_up(cluster: Cluster, tmp_path: Path) -> None:
     jobs = [(str(tmp_path), number) for number in range(8)]
-    said = line_of(lambda: list(run(builds.deadly, jobs, dask(cluster.address, tmp_path, 25))))
+    said = line_of(lambda: list(run(worker_jobs.deadly, jobs, dask(cluster.address, tmp_path, 25))))
     assert said.startswith(f"workers were killed {LIVES} times (KilledWorker at {cluster.address})")
 
 
@@ -412,7 +416,7 @@ def test_forty_random_kills_change_nothing_in_a_store(store: Proxy, tmp_path: Pa
 
         def gone_on(bucket: str) -> None:
             args = ("build", recipe, "--out", f"s3://{bucket}/out", "--tokenizer", "o200k", "--dask", made.file)
-            with builds.Running(*args) as running:
+            with ForkedRun(*args) as running:
                 for _ in range(draw.randint(1, 4)):
                     puts = put(bucket) + draw.randint(1, 6)
                     builds.wait_for(lambda run=running.process, at=puts: run.poll() is not None or put(bucket) > at, 90)
@@ -457,7 +461,7 @@ def test_workers_that_are_all_gone(bare: Cluster, tmp_path: Path, capsys: pytest
     jobs = [(str(tmp_path), number) for number in range(4, 2000)]
     thread = when(lambda: len(builds.files(tmp_path)) > 3, lambda: bare.stop(worker))
     started = time.monotonic()
-    said = line_of(lambda: list(run(builds.faulty, jobs, dask(bare.address, tmp_path, 3))))
+    said = line_of(lambda: list(run(worker_jobs.faulty, jobs, dask(bare.address, tmp_path, 3))))
     thread.join()
     assert said.startswith(f"all workers of {bare.address} are gone, and none came within 3 s")
     assert capsys.readouterr().err == (
@@ -494,7 +498,7 @@ def test_a_worker_that_dask_pauses_is_one_line(bare: Cluster, tmp_path: Path) ->
     worker = bare.worker("--memory-limit", "100MiB")
     name = bare.joined(worker)
     builds.wait_for(lambda: "Pausing worker" in bare.logs[worker.pid].read_text())
-    said = line_of(lambda: list(run(builds.noted, [(str(tmp_path), 1)], dask(bare.address, tmp_path, 3))))
+    said = line_of(lambda: list(run(worker_jobs.noted, [(str(tmp_path), 1)], dask(bare.address, tmp_path, 3))))
     assert said == (
         f"worker {name} is paused for lack of memory, and jobs wait: start workers with more than 100 MiB "
         "(--memory-limit), and run the same command again to continue"
@@ -503,24 +507,20 @@ def test_a_worker_that_dask_pauses_is_one_line(bare: Cluster, tmp_path: Path) ->
     assert left(tmp_path) == []
 
 
-def test_a_worker_keeps_below_the_memory_at_which_dask_pauses_it(bare: Cluster, tmp_path: Path) -> None:
-    worker = bare.worker("--memory-limit", "1GiB")
-    bare.joined(worker)
-    allowed = run(most_allowed, [4 << 30, 1 << 20], dask(bare.address, tmp_path, 20))
+def test_a_worker_keeps_below_the_memory_at_which_dask_pauses_it(cluster: Cluster, tmp_path: Path) -> None:
+    allowed = run(most_allowed, [4 << 30, 1 << 20], dask(cluster.address, tmp_path, 20))
     assert sorted(allowed) == [1 << 20, 816043786]
-    bare.stop(worker)
     assert most_allowed(4 << 30) == 4 << 30
 
 
 def test_a_scheduler_without_carrara_serves_workers_that_have_it(
-    recipe: Path, whole: dict[str, str], tmp_path: Path
+    cluster: Cluster, recipe: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
     env, code = {**os.environ, **BARE_PATH}, "import distributed, pipeline.executors"
     lacks = subprocess.run([*BARE, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "No module named 'pipeline" in lacks.stderr
-    with Cluster(tmp_path / "cluster", bare=True) as made:
-        made.joined(made.worker())
-        build(made, recipe, tmp_path / "out")
+    assert cluster.bare
+    build(cluster, recipe, tmp_path / "out")
     assert builds.contents(tmp_path / "out") == whole
 
 
@@ -544,18 +544,18 @@ def test_a_worker_that_is_not_fit_is_named(text: str, said: str, tmp_path: Path)
     assert told.startswith(f"worker tcp://a:1 on {socket.gethostname()!r} {said}")
 
 
-def test_a_worker_that_is_not_fit_gets_no_job(bare: Cluster, tmp_path: Path) -> None:
+def test_a_worker_that_is_not_fit_gets_no_job(cluster: Cluster, tmp_path: Path) -> None:
+    """Nor do the others, which are fit."""
     package = tmp_path / "there" / "pipeline"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(UNFIT["no package"][0], encoding="ascii")
     out = tmp_path / "out"
-    good, bad = bare.worker(), bare.worker(path=[package.parent])
-    assert bare.joined(good) != (name := bare.joined(bad))
-    said = line_of(lambda: list(run(builds.noted, [(str(out), 1)], dask(bare.address, out, 20))))
+    bad = cluster.worker(path=[package.parent])
+    name = cluster.joined(bad)
+    said = line_of(lambda: list(run(worker_jobs.noted, [(str(out), 1)], dask(cluster.address, out, 20))))
     assert said.startswith(f"worker {name} on {socket.gethostname()!r} lacks Carrara")
     assert list(out.iterdir()) == []
-    for each in (good, bad):
-        bare.stop(each)
+    cluster.stop(bad)
 
 
 def test_a_worker_that_joins_late_is_looked_at_before_its_first_job(tmp_path: Path) -> None:
@@ -564,7 +564,7 @@ def test_a_worker_that_joins_late_is_looked_at_before_its_first_job(tmp_path: Pa
         inspect_environment(),
         FolderMark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=True),
     )
-    work = pickle.dumps((builds.double, 4))
+    work = pickle.dumps((worker_jobs.double, 4))
     for context, lacks in (
         (JobContext(here._replace(packages=("9.0.0", *here.packages[1:])), mark), "and here is 9.0.0"),
         (JobContext(here._replace(sha256="0"), mark), "with other files than here"),
@@ -593,7 +593,7 @@ def test_faults_of_jobs_travel_with_the_place_where_they_were_raised(tmp_path: P
     plain = said_of(int, "x")
     assert isinstance(plain, ValueError)
     assert "Traceback" in plain.__notes__[0]
-    assert str(said_of(builds.odd_fault, 1)) == "OddError: 1"
+    assert str(said_of(worker_jobs.odd_fault, 1)) == "OddError: 1"
     own = said_of(load_profile, "no/such.toml")
     assert isinstance(own, ProfileError)
     assert str(own).startswith(f"worker on {socket.gethostname()!r}: ")
@@ -603,7 +603,7 @@ def test_a_folder_that_is_not_shared(cluster: Cluster, tmp_path: Path, monkeypat
     """The working folder of a process is another one in each worker, by the same absolute path."""
     monkeypatch.chdir(tmp_path)
     out = Path("/proc/self/cwd/out")
-    said = line_of(lambda: list(run(builds.double, [1], dask(cluster.address, out, 20))))
+    said = line_of(lambda: list(run(worker_jobs.double, [1], dask(cluster.address, out, 20))))
     assert f"does not see the folder '{out}' of this machine: give --out a folder that all of them share" in said
     assert list((tmp_path / "out").iterdir()) == []
 

@@ -22,6 +22,8 @@ from typing import Any
 import pytest
 
 import builds
+from forked_commands import ForkedRun
+from frozen_releases import carrara, error_line, succeeded
 from pipeline import metrics, tasks
 from pipeline import stages as stage_module
 from pipeline.artifacts.files import atomic_folder, atomic_write, remove_temporary
@@ -37,8 +39,8 @@ from pipeline.tasks.bio.standard import Standard
 from pipeline.terminal.progress import Spent
 from pipeline.verify import seal
 
-PAIRS = 40 if int(os.environ.get("CARRARA_FAULT_CASES", "0")) else 2
-"""Builds that are made twice at once; `make test-faults` makes more."""
+PAIRS = 40 if int(os.environ.get("CARRARA_FAULT_CASES", "0")) else 1
+"""Builds that are made twice at once; `make test-faults` makes more, some with workers."""
 STANDARD = ("bio", "standard")
 SHARD_FOLDERS = ("o200k/data", "o200k/keys", "o200k/proofs")
 
@@ -94,11 +96,11 @@ def test_a_second_build_changes_nothing_and_does_nothing(
 
 
 def test_the_command_says_the_same_the_second_time(recipe: Path, tmp_path: Path) -> None:
-    args = ("build", recipe, "--out", tmp_path / "out", "--tokenizer", "o200k", "--workers", 1)
-    first = builds.run(*args, small=False)
+    args = ("build", recipe, "--out", tmp_path / "out", "--tokenizer", "o200k")
+    first = succeeded(carrara(*args))
     before = builds.stamps(tmp_path / "out")
-    second = builds.run(*args, small=False)
-    assert (second.returncode, second.stdout, second.stderr) == (0, first.stdout, "")
+    second = carrara(*args)
+    assert (second.exit_code, second.stdout, second.stderr) == (0, first, "")
     assert builds.stamps(tmp_path / "out") == before
 
 
@@ -304,8 +306,8 @@ def arguments(recipe: Path, out: Path, workers: int) -> tuple[object, ...]:
 
 MOMENTS: dict[str, tuple[int, Callable[[Path], object]]] = {
     "recipe kept": (1, lambda out: (out / "recipes/32k.json").exists()),
-    "samples there": (2, lambda out: (out / "samples/bio/32k").exists()),
-    "segments there": (2, lambda out: (out / "segments/people-standard-32k.parquet").exists()),
+    "samples there": (1, lambda out: (out / "samples/bio/32k").exists()),
+    "segments there": (1, lambda out: (out / "segments/people-standard-32k.parquet").exists()),
     "first shard half-written": (1, lambda out: list(out.glob("o200k/data/bio/32k/*.part-*"))),
     "first shard there": (2, lambda out: list(out.glob("o200k/data/bio/32k/*.parquet"))),
     "third shard proven": (1, lambda out: len(list(out.glob("o200k/proofs/bio/32k/*.json"))) >= 3),
@@ -318,7 +320,7 @@ def test_a_killed_build_goes_on(
     workers: int, moment: Callable[[Path], object], recipe: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    with builds.Running(*arguments(recipe, out, workers), pause=0.05) as running:
+    with ForkedRun(*arguments(recipe, out, workers), pause=0.05) as running:
         running.when(lambda: moment(out))
         for pid in running.group():
             os.kill(pid, signal.SIGKILL)
@@ -364,8 +366,8 @@ PARTS = (("data", "parquet"), ("keys", "parquet"), ("proofs", "json"))
 def test_two_parts_at_the_same_time_make_the_whole(recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
     args = arguments(recipe, tmp_path / "out", 1)
     with (
-        builds.Running(*args, "--part", "1/2", pause=0.05) as one,
-        builds.Running(*args, "--part", "2/2", pause=0.05) as two,
+        ForkedRun(*args, "--part", "1/2", pause=0.05) as one,
+        ForkedRun(*args, "--part", "2/2", pause=0.05) as two,
     ):
         ends = [one.ended(), two.ended()]
     assert ends == [(0, ""), (0, "")]
@@ -373,16 +375,10 @@ def test_two_parts_at_the_same_time_make_the_whole(recipe: Path, whole: dict[str
     assert builds.contents(tmp_path / "out") == whole
 
 
-def test_a_build_outlives_killed_workers(recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
+def test_a_build_outlives_a_killed_worker(recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    killed: set[int] = set()
-    with builds.Running(*arguments(recipe, out, 2), pause=0.05) as running:
-        while len(killed) < 2:
-            running.when(lambda: list(out.glob("o200k/data/bio/32k/*.part-*")))
-            worker = running.when(lambda: writer(out, set(running.workers()) - killed))
-            with suppress(ProcessLookupError):  # the other one of a broken pool is killed by the build itself
-                os.kill(worker, signal.SIGKILL)
-                killed.add(worker)
+    with ForkedRun(*arguments(recipe, out, 2), pause=0.05) as running:
+        os.kill(running.when(lambda: writer(out, set(running.workers()))), signal.SIGKILL)
         assert running.ended() == (0, "")
     assert builds.contents(out) == whole
     assert builds.halves(out) == []
@@ -400,7 +396,7 @@ def writer(out: Path, workers: set[int]) -> int | None:
 def test_no_worker_outlives_a_killed_build(number: signal.Signals, recipe: Path, tmp_path: Path) -> None:
     """A scheduler or the out-of-memory killer ends the parent alone; its workers must not stay."""
     out = tmp_path / "out"
-    with builds.Running(*arguments(recipe, out, 2), pause=0.05) as running:
+    with ForkedRun(*arguments(recipe, out, 2), pause=0.05) as running:
         running.when(lambda: list(out.glob("o200k/data/bio/32k/*.part-*")) and len(running.workers()) == 2)
         os.kill(running.process.pid, number)
         assert running.process.wait(10) == -number
@@ -412,12 +408,10 @@ def test_no_worker_outlives_a_killed_build(number: signal.Signals, recipe: Path,
 
 def test_two_recipes_at_once_do_not_spoil_each_other(recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
     other, out = builds.recipe_file(tmp_path / "other.toml", seed=8), tmp_path / "out"
-    with builds.Running(*arguments(recipe, out, 1), pause=0.9) as running:
+    with ForkedRun(*arguments(recipe, out, 1), pause=0.2) as running:
         running.when(lambda: list(out.glob("o200k/data/bio/32k/*")))
         for more in (["--tokenizer", "o200k"], ["--until", "sample"]):
-            late = builds.run("build", other, "--out", out, *more)
-            (line,) = late.stderr.splitlines()
-            assert late.returncode == 1
+            line = error_line(carrara("build", other, "--out", out, *more))
             assert line.startswith(f"carrara: another recipe is being built in {str(out)!r} (process ")
             assert str(running.process.pid) in line
         assert running.ended() == (0, "")
@@ -427,26 +421,26 @@ def test_two_recipes_at_once_do_not_spoil_each_other(recipe: Path, whole: dict[s
     assert builds.contents(out) == builds.contents(tmp_path / "fresh")
 
 
-def test_recipes_that_start_at_the_same_time_end_well_or_say_why(recipe: Path, tmp_path: Path) -> None:
+def test_recipes_that_start_at_the_same_time_end_well_or_say_why(
+    recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
     other, out = builds.recipe_file(tmp_path / "other.toml", seed=8), tmp_path / "out"
-    pair = (recipe, other)
-    for each in pair:
-        builds.stages(each, tmp_path / each.stem).build()
-    with builds.Running(*arguments(recipe, out, 1)) as one, builds.Running(*arguments(other, out, 1)) as two:
+    builds.stages(other, tmp_path / "fresh").build()
+    with ForkedRun(*arguments(recipe, out, 1)) as one, ForkedRun(*arguments(other, out, 1)) as two:
         ends = [one.ended(), two.ended()]
     for code, stderr in ends:
         if code:
             assert (code, "another recipe is being built" in stderr) == (1, True)
         else:  # one may have ended before the other began
             assert not stderr or "was sealed for another recipe" in stderr
-    for each in pair:
+    for each, alone in ((recipe, whole), (other, builds.contents(tmp_path / "fresh"))):
         builds.stages(each, out).build()
-        assert builds.contents(out) == builds.contents(tmp_path / each.stem)
+        assert builds.contents(out) == alone
 
 
 def test_a_killed_build_holds_no_other_recipe_up(recipe: Path, tmp_path: Path) -> None:
     other, out = builds.recipe_file(tmp_path / "other.toml", seed=8), tmp_path / "out"
-    with builds.Running(*arguments(recipe, out, 1), pause=0.05) as running:
+    with ForkedRun(*arguments(recipe, out, 1), pause=0.05) as running:
         running.when(lambda: list(out.glob("o200k/data/bio/32k/*")))
         os.kill(running.process.pid, signal.SIGKILL)
         assert running.ended()[0] == -signal.SIGKILL
@@ -459,12 +453,11 @@ def test_a_killed_build_holds_no_other_recipe_up(recipe: Path, tmp_path: Path) -
 def test_verify_and_build_do_not_meet(recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
     """Whoever comes second is told who came first, and what he could do."""
     out = tmp_path / "out"
-    with builds.Running(*arguments(recipe, out, 1), pause=0.2) as running:
+    with ForkedRun(*arguments(recipe, out, 1), pause=0.2) as running:
         running.when(lambda: list(out.glob("o200k/data/bio/32k/*.parquet")))
         before = {name: builds.contents(out / name) for name in ("recipes", "samples")}
-        ended = builds.run("verify", out, "--tokenizer", "o200k", "--workers", 1)
-        (line,) = ended.stderr.splitlines()
-        assert (ended.returncode, ended.stdout) == (1, "")
+        line = error_line(ended := carrara("verify", out, "--tokenizer", "o200k"))
+        assert ended.stdout == ""
         assert line.startswith(f"carrara: {str(out)!r} is being built (process {running.process.pid} on ")
         assert line.endswith("): verify it when that has ended")
         assert {name: builds.contents(out / name) for name in before} == before

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from pipeline.errors import RecipeError, unknown
 from pipeline.executors import Inline
 from pipeline.recipe import Recipe, load_recipe
 from pipeline.stages import Stages
-from pipeline.storage import temporary_folder
+from pipeline.storage import requests
 from pipeline.tasks import TASKS, families
 from pipeline.tasks.base import Task
 
@@ -40,8 +40,9 @@ SHARD_TOKENS = 8192
 SHARDS = 5
 """The number of shards of SHARD_TOKENS that RECIPE has."""
 
-PAUSE = "CARRARA_TEST_PAUSE"
-"""The environment variable for the seconds that each row takes when this file is run as a script."""
+PAUSE, SILENCE = "CARRARA_TEST_PAUSE", "CARRARA_TEST_SILENCE"
+"""Environment variables for when this file is run as a script: the seconds that each row takes, and the factor for
+those that a store may be silent."""
 
 RECIPE = """
 [[strata]]
@@ -274,82 +275,6 @@ def footer(raw: bytes) -> range:
     return range(len(raw) - 8 - int.from_bytes(raw[-8:-4], "little"), len(raw))
 
 
-# Jobs for executors. They are here because workers import them by name.
-
-
-def double(number: int) -> int:
-    return 2 * number
-
-
-def noted(job: tuple[str, int]) -> int:
-    """Make a file that shows that the job was started."""
-    folder, number = job
-    (Path(folder) / f"{number}-{os.getpid()}-{time.monotonic_ns()}").touch()
-    return number
-
-
-@dataclass(frozen=True)
-class AtHome:
-    """A job with a home, which takes some time."""
-
-    home: str
-
-
-def worker_of(job: AtHome) -> tuple[str, int]:
-    """Return the home of a job, and the process that it ran in."""
-    time.sleep(0.1)
-    return job.home, os.getpid()
-
-
-def deadly_once(job: tuple[str, int]) -> int:
-    """Kill the first worker that runs job 3."""
-    folder, number = job
-    if number == 3:
-        try:
-            (Path(folder) / "died").touch(exist_ok=False)
-        except FileExistsError:
-            return number
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
-
-
-def deadly(job: tuple[str, int]) -> int:
-    """Kill every worker that runs job 3."""
-    noted(job)
-    if job[1] == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return job[1]
-
-
-def deadly_in_a_folder(job: tuple[str, int]) -> int:
-    """Kill the worker of job 3 while every worker has a temporary folder open."""
-    with temporary_folder():
-        time.sleep(0.2)
-        return deadly(job)
-
-
-class OddError(Exception):
-    """An error that cannot be pickled."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.handle = lambda: number
-
-
-def odd_fault(number: int) -> None:
-    """Raise an error that cannot be pickled."""
-    raise OddError(number)
-
-
-def faulty(job: tuple[str, int]) -> int:
-    """Fail at job 3, and work slowly otherwise."""
-    noted(job)
-    if job[1] == 3:
-        raise ValueError("job 3 is wrong")
-    time.sleep(0.05)
-    return job[1]
-
-
 def slowed(cut: Callable[..., Any]) -> Callable[..., Any]:
     def slow(*args: Any) -> Any:
         time.sleep(float(os.environ.get(PAUSE, 0)))
@@ -359,9 +284,15 @@ def slowed(cut: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def make_small() -> None:
-    """Give this process small shards and slow rows."""
+    """Give this process small shards, slow rows, and little patience with a store."""
     plan.SHARD_TOKENS = SHARD_TOKENS
     jobs.cut_row = slowed(jobs.cut_row)
+    if SILENCE in os.environ:
+        factor, config = float(os.environ[SILENCE]), requests.OPTIONS["s3"]["config_kwargs"]
+        for name in ("connect_timeout", "read_timeout"):
+            config[name] *= factor
+        for name in ("CONNECT", "REPLY", "LONGEST"):
+            setattr(requests, name, factor * getattr(requests, name))
 
 
 if __name__ in ("__main__", "__mp_main__"):

@@ -11,4 +11,4 @@ POOLS = PoolCache(1 << 28)
 
 def pool_of(seed: int, spec: PoolSpec) -> Pool:
     """Return a pool as made for a build with this seed."""
-    return POOLS.get((seed, spec.name, spec.version, spec.tier, spec.source), lambda: made_pool(seed, spec))
+    return POOLS.get((seed, spec), lambda: made_pool(seed, spec))
