@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -450,7 +451,12 @@ def test_what_may_not_be_read_is_named_and_nothing_is_touched(name: str, recipe:
     )
     asked = json.dumps([[str(arg) for arg in lines[word]] for word in words])
     ended = subprocess.run(
-        [*head, sys.executable, "-c", SEVERAL, asked], cwd=HELPERS, capture_output=True, text=True, timeout=60, check=True
+        [*head, sys.executable, "-c", SEVERAL, asked],
+        cwd=HELPERS,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     for word, (code, stdout, stderr) in zip(words, json.loads(ended.stdout), strict=True):
         line = one_line(subprocess.CompletedProcess([word], code, stdout, stderr))
@@ -557,14 +563,20 @@ def test_a_broken_input_is_made_again_once_with_a_line(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("mask", [0x01, 0x20, 0x80, 0xFF])
+MASKS = (0x01, 0x20, 0x80, 0xFF)
+
+
+@pytest.mark.parametrize(
+    "masks", [pytest.param(MASKS, id="in turn"), *(pytest.param((mask,), id=hex(mask), marks=slow) for mask in MASKS)]
+)
 @pytest.mark.parametrize("name", [SAMPLES, SEGMENTS, COUNTS])
 def test_no_flip_in_the_footer_of_an_input_stops_a_build(
-    name: str, mask: int, recipe: Path, built: Path, whole: dict[str, str]
+    name: str, masks: tuple[int, ...], recipe: Path, built: Path, whole: dict[str, str]
 ) -> None:
     """Page checksums do not cover it, and Arrow raises almost anything for it."""
     raw = (built / name).read_bytes()
-    for at in (*range(0, len(raw), len(raw) // 9), *(places := builds.footer(raw))[:: len(places) // 40]):
+    flipped_at = (*range(0, len(raw), len(raw) // 9), *(places := builds.footer(raw))[:: len(places) // 40])
+    for at, mask in zip(flipped_at, cycle(masks), strict=False):
         (built / name).write_bytes(raw[:at] + bytes([raw[at] ^ mask]) + raw[at + 1 :])
         jobs = planned_inputs(recipe, built)
         (broken,) = [job for job in jobs if not job.is_done()]

@@ -15,7 +15,9 @@ Run = Callable[..., str]
 Log = dict[str, Any]
 
 
-def evaluated(run: Run, folder: Path, tasks: str, key: Path, out: Path, *more: object, models: str = "key") -> list[Log]:
+def evaluated(
+    run: Run, folder: Path, tasks: str, key: Path, out: Path, *more: object, models: str = "key"
+) -> list[Log]:
     """Return the logs of models, which are named as the files that they answer from."""
     named = ",".join(f"answerkey/{model}" for model in models.split())
     how = ("--model", named, "--log-dir", out, "--log-format", "json", "--display", "plain")
@@ -43,9 +45,7 @@ def logs_of(
     """Return the logs of a model by their tasks; both models are asked in one run."""
     home = tmp_path_factory.mktemp("both")
     wrong.key(home / "wrong.json")
-    logs = evaluated(
-        harness, folder, "carrara.py", right.key(home / "right.json"), home / "logs", models="right wrong"
-    )
+    logs = evaluated(harness, folder, "carrara.py", right.key(home / "right.json"), home / "logs", models="right wrong")
     return lambda model: {log["eval"]["task"]: log for log in logs if log["eval"]["model"] == f"answerkey/{model}"}
 
 
