@@ -101,7 +101,7 @@ def places(request: pytest.FixtureRequest) -> list[Place]:
     return found or pytest.skip("tests/build/test_calls.py looks at tasks with tool calls")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def root() -> Path:
     """The root of the checkout."""
     return ROOT

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -22,7 +23,7 @@ BLOCK = re.compile(r'^```(\w+)(?: title="(\S+)")?\n(.*?)^```$', re.MULTILINE | r
 
 
 class Copy:
-    """A copy of the repository under version control, in which a page is followed; it has the bytecode too."""
+    """A copy of the repository under version control, in which pages are followed; it has the bytecode too."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.root, self.folder = root, folder
@@ -40,6 +41,11 @@ class Copy:
     def git(self, *args: str) -> str:
         who = ("-c", "user.name=nobody", "-c", "user.email=nobody@example.org", "-c", "commit.gpgsign=false")
         return self.ran("git", *who, *args)
+
+    def restore(self) -> None:
+        """Take back all that was done, but for bytecode."""
+        self.git("checkout", "--quiet", ".")
+        self.git("clean", "--quiet", "-fdx", "--exclude=__pycache__")
 
     def ran(self, *args: str, fails: bool = False) -> str:
         """Run a command in the copy, with the copy's own package; return what it prints.
@@ -106,10 +112,28 @@ def rows(folder: Path) -> list[dict[str, object]]:
     return [row for path in sorted(folder.rglob("keys/**/*.parquet")) for row in pq.read_table(path).to_pylist()]
 
 
+@pytest.fixture(scope="module")
+def copied(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    folder = tmp_path_factory.mktemp("repository") / "copy"
+    folder.mkdir()
+    return Copy(root, folder)
+
+
 @pytest.fixture
-def copy(root: Path, tmp_path: Path) -> Copy:
-    (tmp_path / "copy").mkdir()
-    return Copy(root, tmp_path / "copy")
+def copy(copied: Copy) -> Iterator[Copy]:
+    yield copied
+    copied.restore()
+
+
+@pytest.fixture(scope="module")
+def depths(root: Path, copied: Copy) -> Path:
+    """Follow the page on recipes to its end; return what it builds."""
+    for line in write(copied, root / "docs" / "add-a-recipe.md"):
+        copied.carrara(*shlex.split(line)[1:])
+    assert copied.changes() == []
+    made = (copied.folder / "outputs" / "depths").rename(copied.folder.parent / "depths")
+    copied.restore()
+    return made
 
 
 @pytest.fixture
@@ -184,14 +208,11 @@ def test_a_profile_is_one_file(root: Path, copy: Copy) -> None:
     assert copy.changes() == []
 
 
-def test_a_recipe_is_one_file(root: Path, copy: Copy) -> None:
-    for line in write(copy, root / "docs" / "add-a-recipe.md"):
-        copy.carrara(*shlex.split(line)[1:])
-    assert len(rows(copy.folder / "outputs" / "depths")) == 36
-    assert copy.changes() == []
+def test_a_recipe_is_one_file(depths: Path) -> None:
+    assert len(rows(depths)) == 36
 
 
-def test_a_harness_is_a_module_its_readme_and_one_line(root: Path, copy: Copy) -> None:
+def test_a_harness_is_a_module_its_readme_and_one_line(root: Path, copy: Copy, depths: Path) -> None:
     *commands, check = write(copy, root / "docs" / "add-a-harness.md")
     assert copy.changes() == [
         " M pipeline/export/__init__.py",
@@ -200,12 +221,12 @@ def test_a_harness_is_a_module_its_readme_and_one_line(root: Path, copy: Copy) -
     ]
     assert copy.git("diff", "--numstat").split() == ["1", "0", "pipeline/export/__init__.py"]
     copy.linted()
-    _, build, _ = write(copy, root / "docs" / "add-a-recipe.md")
-    for line in (build, *commands):
+    shutil.copytree(depths, copy.folder / "outputs" / "depths")
+    for line in commands:
         copy.carrara(*shlex.split(line)[1:])
     out = copy.folder / "outputs" / "jsonl"
     lines = [json.loads(line) for path in sorted(out.glob("*.jsonl")) for line in path.read_text().splitlines()]
-    assert {line["id"] for line in lines} == {row["id"] for row in rows(copy.folder / "outputs" / "depths")}
+    assert {line["id"] for line in lines} == {row["id"] for row in rows(depths)}
     assert all(score(line["key"], line["key"]["target"]) == 1.0 for line in lines)
     assert "## What is left out\n\nNothing." in (out / "README.md").read_text(encoding="ascii")
     assert check.startswith(".venv/bin/python -m pytest tests/unit/export/test_harnesses.py")

@@ -10,13 +10,16 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 import builds
 from pipeline import tasks
@@ -24,6 +27,7 @@ from pipeline.artifacts import parquet
 from pipeline.artifacts.parquet import content_key, read_rows, write_rows
 from pipeline.assemble import plan as plans
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, render_job, run_pack, sample_job
+from pipeline.cli import cli
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.executors import processes
 from pipeline.tasks.bio.standard import Standard
@@ -213,7 +217,8 @@ def test_any_flip_in_a_footer_is_no_key_or_another_or_harmless(built: Path) -> N
     raw, key = path.read_bytes(), content_key(path)
     for at in builds.footer(raw):
         path.write_bytes(raw[:at] + bytes([raw[at] ^ 0x80]) + raw[at + 1 :])
-        assert content_key(path) in (None, key) or isinstance(content_key(path), str)
+        found = content_key(path)
+        assert found in (None, key) or isinstance(found, str)
 
 
 def test_any_flip_in_an_unproven_shard_is_a_named_fault_or_harmless(recipe: Path, built: Path) -> None:
@@ -408,6 +413,20 @@ def test_the_recipe_is_held_to_the_manifest_before_its_names_are_read(built: Pat
     assert builds.stamps(built) == before
 
 
+HELPERS = Path(builds.__file__).parent
+SEVERAL = """
+import json, sys
+from click.testing import CliRunner
+import builds
+from pipeline.cli import cli
+
+builds.make_small()
+ended = [CliRunner().invoke(cli, args) for args in json.loads(sys.argv[1])]
+print(json.dumps([[each.exit_code, each.stdout, each.stderr] for each in ended]))
+"""
+"""Runs command lines one after another, as one process may lack a right that this one has."""
+
+
 @pytest.mark.parametrize(
     "name",
     [MANIFEST, "o200k", *(pytest.param(name, marks=slow) for name in (PROOF, "recipes/32k.json", "recipes", "."))],
@@ -419,29 +438,39 @@ def test_what_may_not_be_read_is_named_and_nothing_is_touched(name: str, recipe:
         pytest.skip("no way to give up the right to read all")
     kept, before = (built / name).stat().st_mode, builds.stamps(built)
     (built / name).chmod(0)
-    words = {
-        MANIFEST: ("verify", "build", "score", "freeze", "publish", "against"),
-        ".": ("verify", "freeze", "publish"),
+    lines = {
+        "verify": ["verify", built, "--workers", 1],
+        "build": ["build", recipe, "--out", built, "--tokenizer", "o200k", "--workers", 1],
+        "score": ["score", built / "o200k", recipe],
+        "freeze": ["freeze", built],
+        "publish": ["publish", built, "--repo", "org/x", "--dry-run", "--out", built.parent / "staged"],
+        "against": ["verify", "--against", built / "o200k", "--workers", 1],
     }
-    for word in words.get(name, ("verify", "freeze") if (built / name).is_dir() else ("verify", "build")):
-        args = {
-            "verify": ["verify", built, "--workers", 1],
-            "build": ["build", recipe, "--out", built, "--tokenizer", "o200k", "--workers", 1],
-            "score": ["score", built / "o200k", recipe],
-            "freeze": ["freeze", built],
-            "publish": ["publish", built, "--repo", "org/x", "--dry-run", "--out", built.parent / "staged"],
-            "against": ["verify", "--against", built / "o200k", "--workers", 1],
-        }[word]
-        how = builds.command(*args)
-        ended = subprocess.run(**{**how, "args": [*head, *how["args"]]}, timeout=60, check=False)
-        assert str(built / name) in one_line(ended), word
-        assert re.search("Permission denied|is not readable", one_line(ended)), word
+    words = {MANIFEST: tuple(lines), ".": ("verify", "freeze", "publish")}.get(
+        name, ("verify", "freeze") if (built / name).is_dir() else ("verify", "build")
+    )
+    asked = json.dumps([[str(arg) for arg in lines[word]] for word in words])
+    ended = subprocess.run(
+        [*head, sys.executable, "-c", SEVERAL, asked],
+        cwd=HELPERS,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    for word, (code, stdout, stderr) in zip(words, json.loads(ended.stdout), strict=True):
+        line = one_line(subprocess.CompletedProcess([word], code, stdout, stderr))
+        assert str(built / name) in line, word
+        assert re.search("Permission denied|is not readable", line), word
     (built / name).chmod(kept)
     assert builds.stamps(built) == before
 
 
-def test_a_real_limit_on_memory_moves_nothing(built: Path) -> None:
-    """However little memory there is, the command ends in a line and the folder is as it was."""
+def test_a_real_limit_on_memory_moves_nothing(tmp_path: Path) -> None:
+    """However little memory there is, the command ends and the folder is as it was."""
+    recipe, built = builds.recipe_file(tmp_path / "two.toml", rows=2), tmp_path / "out"
+    recipe.write_text(recipe.read_text(encoding="ascii").replace("[2048, 4096]", "[2048]"), encoding="ascii")
+    builds.stages(recipe, built).build()
     before = builds.stamps(built)
     for more in (1, 24, 64):
 
@@ -535,14 +564,20 @@ def test_a_broken_input_is_made_again_once_with_a_line(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("mask", [0x01, 0x20, 0x80, 0xFF])
+MASKS = (0x01, 0x20, 0x80, 0xFF)
+
+
+@pytest.mark.parametrize(
+    "masks", [pytest.param(MASKS, id="in turn"), *(pytest.param((mask,), id=hex(mask), marks=slow) for mask in MASKS)]
+)
 @pytest.mark.parametrize("name", [SAMPLES, SEGMENTS, COUNTS])
 def test_no_flip_in_the_footer_of_an_input_stops_a_build(
-    name: str, mask: int, recipe: Path, built: Path, whole: dict[str, str]
+    name: str, masks: tuple[int, ...], recipe: Path, built: Path, whole: dict[str, str]
 ) -> None:
     """Page checksums do not cover it, and Arrow raises almost anything for it."""
     raw = (built / name).read_bytes()
-    for at in (*range(0, len(raw), len(raw) // 9), *(places := builds.footer(raw))[:: len(places) // 40]):
+    flipped_at = (*range(0, len(raw), len(raw) // 9), *(places := builds.footer(raw))[:: len(places) // 40])
+    for at, mask in zip(flipped_at, cycle(masks), strict=False):
         (built / name).write_bytes(raw[:at] + bytes([raw[at] ^ mask]) + raw[at + 1 :])
         jobs = planned_inputs(recipe, built)
         (broken,) = [job for job in jobs if not job.is_done()]
@@ -831,10 +866,19 @@ def test_a_pipe_or_a_device_never_hangs(what: str, where: str, recipe: Path, bui
     else:
         stands(built / (DATA if where == "shard" else KEYS))
         words = ("verify", built, "--workers", 1) if where == "shard" else ("show", built / "o200k", "none")
-    ended = subprocess.run(**builds.command(*words), timeout=30, check=False)
-    assert (ended.returncode, ended.stdout) == (1, "")
-    (line,) = ended.stderr.splitlines()
-    assert line.startswith("carrara: ")
+    one_line(in_thirty_seconds(*words) if what == "fifo" else builds.run(*words))
+
+
+def in_thirty_seconds(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run a command in this process, and interrupt it if it hangs."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.alarm(30)
+    try:
+        ended = CliRunner().invoke(cli, list(map(str, words)))
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    return subprocess.CompletedProcess(words, ended.exit_code, ended.stdout, ended.stderr)
 
 
 OWN_PROFILE = """

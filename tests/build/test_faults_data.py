@@ -74,14 +74,13 @@ def test_every_command_reads_the_sound_split(home: Path) -> None:
 # Names
 
 
-@pytest.mark.parametrize("name", EXPORT)
 @pytest.mark.parametrize("column", ["id", "family", "subtask", "tier", "tokenizer", "frame", "scorer"])
-def test_no_name_in_a_row_becomes_code_or_a_path(home: Path, name: str, column: str) -> None:
+def test_no_name_in_a_row_becomes_code_or_a_path(home: Path, column: str) -> None:
     for value in (CODE, CLIMBING, "a\nb: c", ""):
         hostile.recast(home / "o200k", column, value)
-        if column != "tokenizer" or "tokenizer" in name:
+        for name in EXPORT:
             done = tried(home, name)
-            assert done.exit_code == 1 or column in ("tokenizer", "frame", "scorer")
+            assert done.exit_code == 1 or column in ("tokenizer", "frame", "scorer"), (name, value)
 
 
 @pytest.mark.parametrize(

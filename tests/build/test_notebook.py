@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -23,7 +24,9 @@ def test_the_notebook_is_kept_without_outputs(root: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_the_notebook_runs(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notebook_runs(root: Path, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its build is there already, as when it is run for the second time."""
+    shutil.copytree(release, tmp_path / "outputs" / "notebook")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")

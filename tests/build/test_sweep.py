@@ -18,7 +18,7 @@ from pipeline.recipe import Recipe, Stratum, load_recipe
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS
 
-PARTS = 6
+PARTS = 8
 
 
 def one_for_every_run(kept: int) -> list[pytest.ParameterSet]:
@@ -48,7 +48,7 @@ def hardest(tier: str, length: int) -> tuple[Stratum, ...]:
 
 
 def of_a_part(tier: str, length: int, part: int) -> tuple[Stratum, ...]:
-    """Return those rows of a sixth of the families."""
+    """Return those rows of an eighth of the families."""
     families = list(dict.fromkeys(family for family, _ in TASKS))[part::PARTS]
     return tuple(cell for cell in hardest(tier, length) if cell.family in families)
 

@@ -1,7 +1,8 @@
 """A model that answers from a key: it knows a reply only for the exact text that it was meant to be asked.
 
 Standard library alone: it is loaded inside each harness's own environment. CARRARA_KEY names a JSON file with the reply
-and the room for it, by the SHA-256 of what is sent; a prompt with one byte changed has no reply.
+and the room for it, by the SHA-256 of what is sent; a prompt with one byte changed has no reply. A harness that asks
+several models at once has such a file for each, `<model>.json`, in the same folder.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ def digest(turns: list[Turn]) -> str:
 
 
 @cache
-def known() -> dict[str, dict[str, Any]]:
-    return dict(json.loads(Path(os.environ[KEY]).read_text(encoding="utf-8")))
+def known(key: Path) -> dict[str, dict[str, Any]]:
+    return dict(json.loads(key.read_text(encoding="utf-8")))
 
 
-def answer(turns: list[Turn], room: int | None) -> str:
+def answer(turns: list[Turn], room: int | None, model: str = "") -> str:
     """Return the reply to a conversation, or what is wrong with it, which no scorer takes for an answer."""
-    entry = known().get(digest(turns))
+    key = Path(os.environ[KEY])
+    entry = known(key.with_name(f"{model}.json") if model else key).get(digest(turns))
     if entry is None:
         return f"({sum(len(content) for _, content in turns)} characters in {len(turns)} turns that no row has)"
     if room != entry["room"]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from answering import KEY, digest, known
+from answering import KEY, digest
 from pipeline.artifacts.split import Split
 from pipeline.metrics import headline, pair_scores, score
 
@@ -66,7 +66,6 @@ class Asked:
     def serve(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Let the server of this process answer so."""
         monkeypatch.setenv(KEY, str(self.key(folder / "key.json")))
-        known.cache_clear()
 
 
 def families(split: Split) -> list[list[dict[str, Any]]]:

@@ -59,18 +59,19 @@ def exported(smoke: Split, tmp_path_factory: pytest.TempPathFactory) -> Callable
     return folder
 
 
-@pytest.fixture
-def harness(root: Path, tmp_path: Path) -> Callable[..., str]:
+@pytest.fixture(scope="session")
+def harness(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     """Run a script of this folder in a harness's own environment, and return what it printed."""
 
     def run(name: str, script: str, *args: object, key: Path | None = None, cwd: Path | None = None, **env: str) -> str:
+        home = tmp_path_factory.mktemp("harness")
         python = Path(os.environ.get("CARRARA_HARNESSES", root / ".venv-harness")) / name / "bin" / "python"
         assert python.exists(), f"{python} is missing: run `make .venv-harness/{name}/.ready`"
-        ours = {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(HERE), **env}
+        ours = {"HF_HOME": str(home / "hf"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(HERE), **env}
         ran = subprocess.run(
             [str(python), str(HERE / script), *map(str, args)],
             env={**os.environ, **ours, **({KEY: str(key)} if key else {})},
-            cwd=cwd or tmp_path,
+            cwd=cwd or home,
             capture_output=True,
             text=True,
             timeout=600,

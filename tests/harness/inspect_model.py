@@ -1,4 +1,4 @@
-"""Inspect with a model that answers from a key: its own command line, with ``--model answerkey/key``."""
+"""Inspect with a model that answers from a key: its own command line, with ``--model answerkey/<name of its file>``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from answering import answer
 @modelapi(name="answerkey")
 class AnswerKey(ModelAPI):
     async def generate(self, input, tools, tool_choice, config):
-        said = answer([(message.role, message.text) for message in input], config.max_tokens)
-        output = ModelOutput.from_content(model="answerkey", content=said)
+        said = answer([(message.role, message.text) for message in input], config.max_tokens, self.model_name)
+        output = ModelOutput.from_content(model=self.model_name, content=said)
         # Without usage Inspect counts tokens by a vocabulary that it would fetch.
         output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
         return output

@@ -12,30 +12,45 @@ import pytest
 from asked import Asked
 
 Run = Callable[..., str]
+Log = dict[str, Any]
 
 
-def evaluated(run: Run, folder: Path, tasks: str, key: Path, out: Path, *more: object) -> dict[str, Any]:
-    """Return the logs by the name of their task."""
-    how = ("--model", "answerkey/key", "--log-dir", out, "--log-format", "json", "--display", "plain")
+def evaluated(
+    run: Run, folder: Path, tasks: str, key: Path, out: Path, *more: object, models: str = "key"
+) -> list[Log]:
+    """Return the logs of models, which are named as the files that they answer from."""
+    named = ",".join(f"answerkey/{model}" for model in models.split())
+    how = ("--model", named, "--log-dir", out, "--log-format", "json", "--display", "plain")
     run("inspect", "inspect_model.py", "eval", tasks, *how, *more, key=key, cwd=folder)
     logs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(out.glob("*.json"))]
     assert {log["status"] for log in logs} == {"success"}
-    return {log["eval"]["task"]: log for log in logs}
+    return logs
 
 
-def metrics(log: dict[str, Any]) -> dict[str, float]:
+def metrics(log: Log) -> dict[str, float]:
     """Return the metrics of a log by name; grouped ones by the name of their group."""
     (found,) = log["results"]["scores"]
     return {name: metric["value"] for name, metric in found["metrics"].items() if name != "stderr"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def folder(exported: Callable[[str], Path]) -> Path:
     return exported("inspect")
 
 
-def test_who_knows_the_key_is_perfect_in_every_task(harness: Run, folder: Path, right: Asked, tmp_path: Path) -> None:
-    logs = evaluated(harness, folder, "carrara.py", right.key(tmp_path / "key.json"), tmp_path / "logs")
+@pytest.fixture(scope="module")
+def logs_of(
+    harness: Run, folder: Path, right: Asked, wrong: Asked, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], dict[str, Log]]:
+    """Return the logs of a model by their tasks; both models are asked in one run."""
+    home = tmp_path_factory.mktemp("both")
+    wrong.key(home / "wrong.json")
+    logs = evaluated(harness, folder, "carrara.py", right.key(home / "right.json"), home / "logs", models="right wrong")
+    return lambda model: {log["eval"]["task"]: log for log in logs if log["eval"]["model"] == f"answerkey/{model}"}
+
+
+def test_who_knows_the_key_is_perfect_in_every_task(logs_of: Callable[[str], dict[str, Log]], right: Asked) -> None:
+    logs = logs_of("right")
     assert sorted(logs) == sorted({f"{row['family']}_32k" for row in right.rows})
     assert {value for log in logs.values() for value in metrics(log).values()} == {1.0}
     assert {"pairs", "subtask standard-essay", "complexity 10", "length 4096"} < metrics(logs["bio_32k"]).keys()
@@ -53,9 +68,9 @@ def test_who_knows_the_key_is_perfect_in_every_task(harness: Run, folder: Path, 
 
 
 def test_who_answers_another_row_scores_what_that_is_worth(
-    harness: Run, folder: Path, wrong: Asked, tmp_path: Path
+    logs_of: Callable[[str], dict[str, Log]], wrong: Asked
 ) -> None:
-    logs = evaluated(harness, folder, "carrara.py", wrong.key(tmp_path / "key.json"), tmp_path / "logs")
+    logs = logs_of("wrong")
     for family in {row["family"] for row in wrong.rows}:
         found = metrics(logs[f"{family}_32k"])
         assert found["mean"] == pytest.approx(wrong.mean(family=family))
@@ -73,7 +88,7 @@ def test_who_answers_another_row_scores_what_that_is_worth(
 def test_a_task_takes_strata_and_a_few_rows_of_each(harness: Run, folder: Path, right: Asked, tmp_path: Path) -> None:
     few = ("-T", "length=2048", "-T", "limit=1")
     key = right.key(tmp_path / "key.json")
-    log = evaluated(harness, folder, "carrara.py@idk_32k", key, tmp_path / "logs", *few)["idk_32k"]
+    (log,) = evaluated(harness, folder, "carrara.py@idk_32k", key, tmp_path / "logs", *few)
     assert sorted((one["metadata"]["subtask"], one["metadata"]["complexity"]) for one in log["samples"]) == [
         ("letters", 0),
         ("letters", 1),

@@ -64,7 +64,7 @@ def test_inspect_takes_a_million_tokens(harness: Run, asked: Asked, tmp_path: Pa
     export(EXPORTS["inspect"], asked.split, Selection(), tmp_path / "made")
     how = ("--model", "answerkey/key", "--log-dir", tmp_path / "logs", "--log-format", "json", "--display", "plain")
     peak = {PEAK: str(tmp_path / "peak")}
-    key = asked.key(tmp_path / "key")
+    key = asked.key(tmp_path / "key.json")
     harness("inspect", "inspect_model.py", "eval", "carrara.py", *how, key=key, cwd=tmp_path / "made", **peak)
     logs = [json.loads(path.read_text(encoding="utf-8")) for path in (tmp_path / "logs").glob("*.json")]
     assert [log["results"]["scores"][0]["metrics"]["mean"]["value"] for log in logs] == [1.0, 1.0]

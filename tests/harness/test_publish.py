@@ -129,6 +129,12 @@ def _reply(key: dict[str, Any]) -> dict[str, Any]:
     return {"custom_id": key["id"], "response": {"status_code": 200, "body": {"choices": choices}}}
 
 
+@pytest.fixture
+def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let readers read in this process: other processes take longer to start than to read."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+
+
 def publish(split: Split, tmp_path: Path, *more: str) -> str:
     seen = CliRunner().invoke(
         cli, ["publish", str(split.folder), "--repo", "org/carrara-{tokenizer}", "--out", str(tmp_path / "p"), *more]
@@ -137,6 +143,7 @@ def publish(split: Split, tmp_path: Path, *more: str) -> str:
     return seen.output
 
 
+@pytest.mark.usefixtures("one_core")
 def test_the_command_publishes_once(hub: Hub, split: Split, tmp_path: Path) -> None:
     publish(split, tmp_path)
     repo = hub.repos[REPO]
@@ -154,6 +161,7 @@ def test_a_dry_run_shows_files_and_card_and_sends_nothing(hub: Hub, split: Split
     assert not hub.uploaded()
 
 
+@pytest.mark.usefixtures("one_core")
 @pytest.mark.parametrize("keys", ["separate", "withhold"])
 def test_keys_go_where_they_should(hub: Hub, split: Split, tmp_path: Path, keys: str) -> None:
     said = publish(split, tmp_path, "--keys", keys)

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -69,17 +70,29 @@ def serve() -> None:
     import pipeline.cli
     from pipeline.cli.group import COMMANDS
     from pipeline.errors import CarraraError
+    from pipeline.profiles import confined
+    from pipeline.profiles.counters import TRANSFORMERS
 
     for name in COMMANDS:
         pipeline.cli.cli.get_command(None, name)  # type: ignore[arg-type]
+    os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = (
+        "1"  # as the command sets it later: servers keep to one environment
+    )
     with TemporaryDirectory() as place:
         for line in sys.stdin:
             args, cwd = json.loads(line)
             if args[0] == "plan":
                 with suppress(CarraraError):  # the recipe may be invalid
                     _warm(args, cwd)
+            if args[0] == "profile":
+                import_module(TRANSFORMERS)
+            with confined._served():  # it starts the server that tries tokenizers, unless it runs: all forks use it
+                pass
             outputs = [Path(place) / name for name in ("stdout", "stderr")]
-            sys.stdout.write(json.dumps(_forked(args, cwd, outputs)) + "\n")
+            ended = _forked(args, cwd, outputs)
+            if ended[0] < 0:  # it may have left an answer of the server unread
+                confined._servers.pop().close()
+            sys.stdout.write(json.dumps(ended) + "\n")
             sys.stdout.flush()
 
 
@@ -93,6 +106,15 @@ def _warm(args: Sequence[str], cwd: str) -> None:
     plan = make_plan(load_recipe(args[1]), ("o200k",), Path(args[args.index("--out") + 1]))
     for spec in plan.all_pools():
         pool_of(plan, spec)
+
+
+def _borrow_server() -> None:
+    """Let this fork use the server of its parent as if it had started it."""
+    from pipeline.profiles import confined
+
+    (server,) = confined._servers
+    server.owner = os.getpid()
+    server.process.poll = lambda: None  # type: ignore[method-assign]
 
 
 def _forked(args: Sequence[str], cwd: str, outputs: Sequence[Path]) -> list[Any]:
@@ -114,6 +136,7 @@ def _run(args: Sequence[str], cwd: str, outputs: Sequence[Path]) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.alarm(STUCK)
+        _borrow_server()
         from pipeline.cli import cli
 
         cli.main(args, prog_name="carrara")
