@@ -73,8 +73,8 @@ def _chosen(config: pytest.Config) -> list[Place]:
 def _room() -> None:
     """Let this process keep what it made: it holds more for tests than a worker may, and would forget at each build.
 
-    It keeps the vocabularies that tests go over and the last pools, too: making one takes longer than most tests. And it
-    keeps the server that tries models' files, whatever variables a test sets: a new one would import transformers again.
+    It keeps the vocabularies that tests go over and the last pools, too: making one takes longer than most tests. The
+    server that tries models' files stays whatever variables a test sets: a new one would import transformers again.
     """
     jobs.made_pool = pool_of
     cache.MOST = 1 << 40
