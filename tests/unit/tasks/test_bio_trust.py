@@ -343,7 +343,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
 def numbered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
     """Rows with running numbers in two profiles; to glm4 five bare digits are now three tokens, now four."""
     knobs = (("labels", "running"),)
-    cells = [Stratum("bio", "citation", "32k", n, many, 4, None, knobs) for n in (2048, 16384) for many in (1, 2)]
+    cells = [Stratum("bio", "citation", "32k", n, many, 4, None, knobs) for n in (2048, 8192) for many in (1, 2)]
     plan = make_plan(Recipe("t", "1", 7, "32k", tuple(cells)), ("glm4", "o200k"), tmp_path_factory.mktemp("numbered"))
     assert all(Stages(plan, Inline).build())
     return rows_of(plan)

@@ -27,7 +27,7 @@ PLACES = [(task.subtask, complexity) for task in TASKS for complexity in task.co
 ANSWERED = [place for place in PLACES if place[1]]
 """The places where there are answers."""
 BRANCHES = (1.5, 2.0, 3.0)
-ROWS = 24
+ROWS = 12
 NODE = "[0-9a-f]{10}"
 
 
@@ -308,7 +308,7 @@ def test_a_route_that_parts_anywhere_is_found() -> None:
 @pytest.mark.parametrize("subtask", TASK)
 def test_demonstrations_are_right_and_share_no_node(subtask: str) -> None:
     for complexity in TASK[subtask].complexities:
-        for shots in (0, 1, 2, 3):
+        for shots in (0, 1, 3):
             stratum = replace(cell(subtask, complexity), shots=shots)
             row = publish(TASK[subtask].sample(stratum, shots, *streams(stratum, shots)))
             assert check(row) == []

@@ -46,7 +46,7 @@ def streams(stratum: Stratum, index: int) -> tuple[Streams, Streams]:
 
 def many(view: str, complexity: int) -> int:
     """Return how many samples are drawn for all tests: to draw a long program for a view is dear, but for few views."""
-    return {"print": 100, "sum": 50, "len": 400}.get(view, 32) if complexity == 20 else 24
+    return {"print": 80, "sum": 40, "len": 400}.get(view, 24) if complexity == 20 else 24
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -388,16 +388,14 @@ def best_guesses(rows: Sequence[Published], radius: int, named: Callable[[str], 
 
 
 def test_forms_and_wider_neighbourhoods_betray_few_lines() -> None:
-    rows = [publish(sample, 20) for sample in samples("print", 20) + samples("len", 20)[:100]]
+    rows = [publish(sample, 20) for sample in samples("print", 20) + samples("len", 20)[:80]]
     assert best_guesses(rows, 0, form) < 0.42
     assert best_guesses(rows, 2, group) < 0.48
 
 
 def test_relevant_operations_with_neighbours_of_their_own_are_found() -> None:
     adds, pair = (">> a.append(", ">> a.insert("), f">> a.append(7)\n{DO_NOTHING}\n>> a.pop()\n"
-    growing = [
-        sample for sample in samples("len", 20) if sum(map(str.startswith, sample.relevant, [adds] * 20)) > 9
-    ]
+    growing = [sample for sample in samples("len", 20) if sum(map(str.startswith, sample.relevant, [adds] * 20)) > 9]
     for sample in growing[:6]:
         row = publish(sample)
         text, shift, marks = row.text, 0, []
