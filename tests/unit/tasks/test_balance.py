@@ -67,11 +67,11 @@ def test_what_tasks_deal_is_even(family: str, tmp_path: Path) -> None:
     assert_even(recipe, family, cells, tmp_path)
 
 
-@pytest.mark.parametrize("size", ["full", "7"])
+@pytest.mark.parametrize("size", ["2", "7", pytest.param("full", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("family", sorted({family for family, _ in TASKS}))
 def test_what_tasks_deal_is_even_in_every_size(family: str, size: str, tmp_path: Path) -> None:
     """At the shortest length, or all of a small recipe; of programs in short ones: long ones take long to draw."""
-    recipe = load_recipe("32k" if size == "full" else "smoke").sized(size)
+    recipe = load_recipe("smoke" if size == "7" else "32k").sized(size)
     shortest = min(cell.length for cell in recipe.of_family(family))
     cells = [cell for cell in recipe.of_family(family) if cell.length == shortest or size == "7"]
     assert_even(recipe, family, [cell for cell in cells if family != "latent_list" or cell.complexity < 20], tmp_path)
