@@ -76,7 +76,7 @@ def task_of(stratum: Stratum) -> Task:
     Raises:
         RecipeError: for an unknown family or subtask; it suggests the nearest known name.
     """
-    if stratum.family not in families():
+    if stratum.family not in FAMILIES and stratum.family not in families():
         raise RecipeError(unknown("family", stratum.family, families()))
     name = (stratum.family, stratum.subtask)
     task = known_task(*name)

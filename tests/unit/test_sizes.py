@@ -16,7 +16,7 @@ from pipeline.errors import RecipeError
 from pipeline.recipe import Recipe, Stratum, load_recipe
 from pipeline.tasks import TASKS
 
-BLOCKS = 3
+BLOCKS = 2
 
 
 def sized(recipe: Recipe, full: int = BLOCKS) -> Recipe:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from pipeline.tasks.base import Key, Sample
 
@@ -56,9 +57,16 @@ def nearest(places: Sequence[Sequence[int]], asked: Sequence[int]) -> list[int]:
 
 def positions(story: str, phrase: str) -> list[int]:
     """Return the indices of the words in a story at which a phrase, without its article, begins."""
-    words = WORD.findall(story.lower())
-    wanted = WORD.findall(phrase.lower().removeprefix("a ").removeprefix("an "))
-    return [place for place in range(len(words)) if words[place : place + len(wanted)] == wanted]
+    words = _words(story)
+    wanted = _words(phrase.lower().removeprefix("a ").removeprefix("an "))
+    return [
+        place for place, word in enumerate(words) if word == wanted[0] and words[place : place + len(wanted)] == wanted
+    ]
+
+
+@lru_cache(maxsize=64)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(WORD.findall(text.lower()))
 
 
 def noun_positions(story: str, noun: str) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan
-from pipeline.recipe import Stratum, load_recipe
+from pipeline.recipe import Recipe, Stratum, load_recipe
 from pipeline.streams import deal, stream
 from pipeline.tasks import TASKS
 from pipeline.tasks.base import Key, Sample
@@ -33,7 +33,7 @@ def dealt_by(monkeypatch: pytest.MonkeyPatch, kind_of: Callable[[Sample], int], 
 
 @pytest.mark.parametrize("kinds", [2, 6, 13, 120])
 def test_an_even_deal_passes(monkeypatch: pytest.MonkeyPatch, kinds: int) -> None:
-    for seed in range(200):
+    for seed in range(60):
 
         def fair(sample: Sample, seed: int = seed) -> int:
             return deal(stream(seed, sample.stratum.length), 13, sample.index, kinds)
@@ -58,30 +58,27 @@ def test_an_uneven_deal_is_found(monkeypatch: pytest.MonkeyPatch, kind_of: Calla
     assert list(balance_faults(samples()))
 
 
-@pytest.mark.parametrize("longest", [4096, pytest.param(131072, marks=pytest.mark.slow)])
+@pytest.mark.slow
 @pytest.mark.parametrize("family", sorted({family for family, _ in TASKS}))
-def test_what_tasks_deal_is_even(family: str, longest: int, tmp_path: Path) -> None:
-    """At all lengths, or at the shortest ones; of programs at short ones alone: long ones take long to draw."""
+def test_what_tasks_deal_is_even(family: str, tmp_path: Path) -> None:
+    """At all lengths; of programs at short ones alone: long ones take long to draw."""
     recipe = load_recipe("128k")
-    most = (
-        min(longest, 8192)
-        if family == "latent_list"
-        else max(longest, min(cell.length for cell in recipe.of_family(family)))
-    )
-    drawn = tuple(cell for cell in recipe.of_family(family) if cell.length <= most)
-    plan = Plan(replace(recipe, strata=drawn), (), tmp_path, (family,))
-    assert list(balance_faults(draw_sample(plan, row) for row in plan.rows(family))) == []
+    cells = [cell for cell in recipe.of_family(family) if family != "latent_list" or cell.length <= 8192]
+    assert_even(recipe, family, cells, tmp_path)
 
 
-@pytest.mark.parametrize("size", ["full", "7"])
+@pytest.mark.parametrize("size", ["2", "7", pytest.param("full", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("family", sorted({family for family, _ in TASKS}))
 def test_what_tasks_deal_is_even_in_every_size(family: str, size: str, tmp_path: Path) -> None:
-    """At the shortest length, and of programs in short ones: long ones take long to draw."""
-    recipe = load_recipe("32k" if size == "full" else "smoke").sized(size)
+    """At the shortest length, or all of a small recipe; of programs in short ones: long ones take long to draw."""
+    recipe = load_recipe("smoke" if size == "7" else "32k").sized(size)
     shortest = min(cell.length for cell in recipe.of_family(family))
-    cells = [cell for cell in recipe.of_family(family) if cell.length == shortest]
-    few = tuple(cell for cell in cells if family != "latent_list" or cell.complexity < 20)
-    plan = Plan(replace(recipe, strata=few), (), tmp_path, (family,))
+    cells = [cell for cell in recipe.of_family(family) if cell.length == shortest or size == "7"]
+    assert_even(recipe, family, [cell for cell in cells if family != "latent_list" or cell.complexity < 20], tmp_path)
+
+
+def assert_even(recipe: Recipe, family: str, cells: Iterable[Stratum], folder: Path) -> None:
+    plan = Plan(replace(recipe, strata=tuple(cells)), (), folder, (family,))
     assert list(balance_faults(draw_sample(plan, row) for row in plan.rows(family))) == []
 
 

@@ -98,10 +98,11 @@ def changed(row: Published, old: str, new: str) -> Published:
     return replace(row, turns=(("user", text),), prompt=text, needles=needles)
 
 
+@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CELLS)
-def test_rows_are_solved_and_checked(name: str) -> None:
+def test_rows_are_solved_and_checked(name: str, step: int) -> None:
     cell = CELLS[name]
-    for index in range(60):
+    for index in range(0, 60, step):
         row = made(index, cell)
         assert TASKS[cell.subtask].solve(row.turns) == row.key.answers
         assert TASKS[cell.subtask].check(row) == []
@@ -201,7 +202,7 @@ def test_without_the_context_an_order_is_a_guess() -> None:
     rng = Random(1)
     for complexity, chance in ((2, 0.5), (5, 1 / 120)):
         hits = draws = 0
-        for sample in keys(CELLS[f"rank{complexity}"], 5000):
+        for sample in keys(CELLS[f"rank{complexity}"], 1200):
             names = sample.question.rstrip(".").split(": ")[1].split(", ")
             hits += "; ".join(rng.sample(names, complexity)) == sample.key.target
             draws += 1
@@ -216,7 +217,7 @@ def fitting(known: dict[str, int], years: int) -> list[frozenset[str]]:
 @pytest.mark.parametrize("length", [2048, 4096, 8192, 32768])
 def test_one_pair_fits_however_long_the_text(length: int) -> None:
     cell = replace(CELLS["twodiff2"], length=length, shots=0 if length == 2048 else 2)
-    for index in range(60):
+    for index in range(0, 60, 5):
         row = made(index, cell, length // 80)
         known = {entry.name: int(entry.stated["age"]) for entry in parse_biographies(row.text)}
         pairs = fitting(known, row_years(row))
@@ -255,7 +256,7 @@ def rare_and_fitting(known: list[tuple[str, int]], rng: Random, years: int) -> l
 def test_naive_solvers_do_not_find_the_pair(length: int) -> None:
     rng = Random(7)
     hits: Counter[str] = Counter()
-    stated, found, draws = 0.0, 0, 300
+    stated, found, draws = 0.0, 0, 100
     cell = replace(CELLS["twodiff2"], length=length, rows=draws)
     for index in range(draws):
         row = made(index, cell, length // 80)
@@ -296,14 +297,14 @@ def test_the_filler_of_a_whole_window_is_there() -> None:
 
 def test_any_pair_is_right_where_ages_are_free() -> None:
     cell = CELLS["twodiff2-any"]
-    for index in range(20):
+    for index in range(5):
         row = made(index, cell)
         known = {entry.name: int(entry.stated["age"]) for entry in parse_biographies(row.text)}
         pairs = fitting(known, row_years(row))
         assert len(pairs) > 1
         assert len(row.key.answers) == 2 + len(known)
         assert all(graded(row, " and ".join(sorted(pair))) == 1.0 for pair in pairs)
-        wrong = [pair for pair in combinations(known, 2) if frozenset(pair) not in pairs][:200]
+        wrong = [pair for pair in combinations(known, 2) if frozenset(pair) not in pairs][:50]
         assert not any(graded(row, " and ".join(pair)) for pair in wrong)
         assert graded(row, ", ".join(known)) == 0.0
 

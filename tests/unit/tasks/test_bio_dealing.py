@@ -25,7 +25,7 @@ def drawn(task: Task, cell: Stratum, seed: int = 3) -> Iterator[Sample]:
 
 
 @pytest.mark.parametrize("task", BIO, ids=lambda task: task.subtask)
-@pytest.mark.parametrize("rows", [3, 12, 25])
+@pytest.mark.parametrize("rows", [3, 12, pytest.param(25, marks=pytest.mark.slow)])
 def test_biographies_are_dealt_evenly(task: Task, rows: int) -> None:
     cells = [
         Stratum("bio", task.subtask, "128k", length, complexity, rows, 0)

@@ -342,16 +342,16 @@ def test_what_is_no_biography_is_refused(line: str) -> None:
 
 
 def test_questions_alone_tell_nothing_of_chains() -> None:
-    """The best constant answer of each attribute, over 5,000 draws."""
+    """The best constant answer of each attribute, over 1,800 draws."""
     wide, told = replace(TWO, tier="128k", length=131072, rows=60, shots=0), Counter[tuple[str, str]]()
-    for start in range(84):
+    for start in range(30):
         cell = replace(wide, length=4096 + start)
         told.update((s.latent["asked"], s.key.target) for s in (drawn(MULTIHOP, cell, i)[0] for i in range(60)))
     every = Counter[str]()
     for (attribute, _), times in told.items():
         every[attribute] += times
     best = {attribute: max(times for (a, _), times in told.items() if a == attribute) for attribute in every}
-    assert sum(every.values()) == 5040
+    assert sum(every.values()) == 1800
     assert all(best[attribute] / every[attribute] <= 0.03 for attribute in every)
 
 

@@ -454,13 +454,12 @@ def test_questions_alone_leave_the_baseline(subtask: str) -> None:
     task = RETRIEVAL[subtask]
     samples = [
         drawn(task, replace(cell_of(subtask, rows=120), length=1024 + at), index)
-        for at in range(42)
+        for at in range(14)
         for index in range(120)
     ]
     by_kind: dict[str, list[Sample]] = {}
     for sample in samples:
         by_kind.setdefault(sample.latent["asked"], []).append(sample)
-    assert len(samples) >= 5000
     for kind, own in by_kind.items():
         (_, best), *_ = Counter(sample.key.target for sample in own).most_common(1)
         assert best / len(own) < 0.03
@@ -471,8 +470,8 @@ def test_questions_alone_leave_the_baseline(subtask: str) -> None:
 def test_lists_cannot_be_guessed() -> None:
     for complexity in (2, 5, 10):
         cell = cell_of("multi_standard", complexity, rows=120)
-        samples = [drawn(Multi(), replace(cell, length=1024 + at), index) for at in range(14) for index in range(120)]
-        # Two of 1,680 rows may ask the same of the same pair: a tier has 32,256 pairs that may be asked.
+        samples = [drawn(Multi(), replace(cell, length=1024 + at), index) for at in range(5) for index in range(120)]
+        # Two of 600 rows may ask the same of the same pair: a tier has 32,256 pairs that may be asked.
         assert max(Counter(sample.key.target for sample in samples).values()) <= (2 if complexity == 2 else 1)
         assert max(Multi().baselines(sample, sample.key)["uniform"] for sample in samples) < 0.0001
 
@@ -502,15 +501,15 @@ def rarest(entries: Sequence[Entry], kind: str) -> str:
     return min((entry.stated[kind] for entry in entries), key=lambda value: counts[value])
 
 
-@pytest.mark.parametrize("guess", [first, last, shortest, longest, most_frequent, rarest])
 @pytest.mark.parametrize("subtask", RETRIEVAL)
-def test_naive_solvers_find_one_of_the_people_and_no_more(subtask: str, guess: object) -> None:
-    task, cell, right = RETRIEVAL[subtask], cell_of(subtask, rows=360), 0
+def test_naive_solvers_find_one_of_the_people_and_no_more(subtask: str) -> None:
+    task, cell, right = RETRIEVAL[subtask], cell_of(subtask, rows=360), Counter[str]()
     for index in range(cell.rows):
         made = published(task, cell, index, 29)
-        entries = read_in(task.subtask, made.text)
-        right += guess(entries, parse_question(made.text)[-1].about[0][0]) == made.key.target  # type: ignore[operator]
-    assert right / cell.rows < 1 / 30 + 0.035
+        entries, asked = read_in(task.subtask, made.text), parse_question(made.text)[-1].about[0][0]
+        for guess in (first, last, shortest, longest, most_frequent, rarest):
+            right[guess.__name__] += guess(entries, asked) == made.key.target
+    assert max(right.values()) / cell.rows < 1 / 30 + 0.035, right
 
 
 def nearest(text: str) -> str:

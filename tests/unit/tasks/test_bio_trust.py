@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,9 +98,10 @@ CELLS = [
 ]
 
 
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("task", "stratum"), CELLS)
-def test_rows_are_solved_and_checked(task: Task, stratum: Stratum) -> None:
-    for index in range(stratum.rows):
+def test_rows_are_solved_and_checked(task: Task, stratum: Stratum, step: int) -> None:
+    for index in range(0, stratum.rows, step):
         row = made(task, stratum, index)
         assert task.solve(row.turns) == row.key.answers
         assert task.check(row) == []
@@ -236,14 +236,14 @@ def test_a_wrong_running_number_is_found(numbered: dict[str, list[Row]]) -> None
 def test_every_running_number_has_as_many_tokens(name: str) -> None:
     count = load_profile(name).counter().counts
     for tier, last in (("32k", 10_000), ("1m", 20_000)):
-        said = [f"[{running(number, tier)}] Ada Eve Lind was born.\n" for number in range(last)]
+        said = [f"[{running(number, tier)}] Ada Eve Lind was born.\n" for number in range(0, last, 7)]
         assert len(set(count(said).tolist())) == 1
 
 
 @pytest.mark.parametrize(("task", "form"), [(CITE, 1), (CITE, 2), (IDK, 1), (IDK, 0)])
 def test_the_question_alone_gives_nothing_away(task: Task, form: int) -> None:
-    """The most frequent value of each attribute, with a label for good measure, and a refusal, over 5,000 draws."""
-    cells = [replace(cell(task, form, 500), length=8192 + batch) for batch in range(10)]
+    """The most frequent value of each attribute, with a label for good measure, and a refusal, over 2,000 draws."""
+    cells = [replace(cell(task, form, 500), length=8192 + batch) for batch in range(4)]
     keys = [drawn(task, stratum, index) for stratum in cells for index in range(stratum.rows)]
     by_asked: dict[str, Counter[str]] = {}
     for sample in keys:
@@ -258,7 +258,7 @@ def test_the_question_alone_gives_nothing_away(task: Task, form: int) -> None:
 @pytest.mark.parametrize(("task", "form"), [(CITE, 1), (IDK, 1), (IDK, 0)])
 def test_naive_readers_do_not_find_the_biography(task: Task, form: int) -> None:
     """Who takes the first, last, shortest or longest paragraph, or the rarest value, meets it by chance."""
-    rows, paragraphs = 480, 60
+    rows, paragraphs = 240, 60
     stratum, met = cell(task, form, rows, 0), Counter[str]()
     for index in range(rows):
         row = made(task, stratum, index)
@@ -279,7 +279,7 @@ def test_naive_readers_do_not_find_the_biography(task: Task, form: int) -> None:
 @pytest.mark.parametrize(("task", "form"), [(CITE, 1), (CITE, 2), (IDK, 1)])
 def test_without_its_biography_nothing_is_answered(task: Task, form: int) -> None:
     """Who answers with the person whose name is nearest to that of the asked one scores at most 3 %."""
-    rows, total = 480, 0.0
+    rows, total = 240, 0.0
     for index in range(rows):
         row = made(task, cell(task, form, rows, 0), index)
         table = parse_biographies(row.text)
@@ -332,8 +332,9 @@ RECIPE = (
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
-    """All rows of a small build in all profiles."""
-    plan: Plan = make_plan(Recipe("t", "1", 7, "32k", RECIPE), SWEPT, tmp_path_factory.mktemp("trust"))
+    """All rows of a small build in three profiles."""
+    names = ("glm4", "llama3.1", "o200k")
+    plan: Plan = make_plan(Recipe("t", "1", 7, "32k", RECIPE), names, tmp_path_factory.mktemp("trust"))
     assert all(Stages(plan, Inline).build())
     return rows_of(plan)
 
@@ -342,7 +343,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
 def numbered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
     """Rows with running numbers in two profiles; to glm4 five bare digits are now three tokens, now four."""
     knobs = (("labels", "running"),)
-    cells = [Stratum("bio", "citation", "32k", n, many, 4, None, knobs) for n in (2048, 16384) for many in (1, 2)]
+    cells = [Stratum("bio", "citation", "32k", n, many, 4, None, knobs) for n in (2048, 8192) for many in (1, 2)]
     plan = make_plan(Recipe("t", "1", 7, "32k", tuple(cells)), ("glm4", "o200k"), tmp_path_factory.mktemp("numbered"))
     assert all(Stages(plan, Inline).build())
     return rows_of(plan)
@@ -381,14 +382,13 @@ def test_pairs_differ_in_the_sentence_and_in_what_closes_the_gap(built: dict[str
             assert abs(depths[0] - depths[1]) <= 200 / one["length"]
 
 
-def test_replies_fit_with_margin(built: dict[str, list[Row]]) -> None:
+def test_replies_fit_with_margin() -> None:
     longest = [
         "; ".join(f"{max(accepted(value, name), key=len)} [99999]" for value in sorted(pool(source), key=len)[-2:])
         for name, source in (("university", "universities"), ("major", "majors"), ("hobby", "hobbies"))
     ]
     longest.append("; ".join(["30th of September 1999 [99999]"] * 2))
-    plan = make_plan(Recipe("t", "1", 7, "32k", RECIPE), tuple(built), Path("unused"))
-    for profile in plan.profiles:
+    for profile in map(load_profile, SWEPT):
         assert max(map(profile.counter().count, longest)) <= 0.8 * CITE.max_new_tokens
         assert max(map(profile.counter().count, REFUSALS)) <= 0.8 * IDK.max_new_tokens
 

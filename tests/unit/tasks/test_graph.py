@@ -27,7 +27,7 @@ PLACES = [(task.subtask, complexity) for task in TASKS for complexity in task.co
 ANSWERED = [place for place in PLACES if place[1]]
 """The places where there are answers."""
 BRANCHES = (1.5, 2.0, 3.0)
-ROWS = 24
+ROWS = 12
 NODE = "[0-9a-f]{10}"
 
 
@@ -161,8 +161,8 @@ def test_the_solver_agrees_with_the_sampler_and_nothing_is_wrong(kind: tuple[str
 
 @pytest.mark.parametrize("kind", PLACES)
 def test_the_answer_is_the_same_at_every_length(kind: tuple[str, int]) -> None:
-    for sample in samples(*kind)[:6]:
-        for count in (30, 90, 1000, 4000):
+    for sample in samples(*kind)[:3]:
+        for count in (30, 1000):
             row = publish(sample, count)
             assert TASK[kind[0]].solve(row.turns) == row.key.answers
             assert check(row) == []
@@ -170,7 +170,7 @@ def test_the_answer_is_the_same_at_every_length(kind: tuple[str, int]) -> None:
 
 @pytest.mark.parametrize("kind", ANSWERED)
 def test_the_answer_hangs_on_relevant_edges_alone(kind: tuple[str, int]) -> None:
-    for row in published(*kind)[:3]:
+    for row in (publish(sample, 60) for sample in samples(*kind)[:3]):
         relevant = {*marked(row, "relevant")}
         assert len(relevant) >= (1 if kind == ("bfs", 1) else kind[1])
         graph_read = read(row.text)
@@ -308,7 +308,7 @@ def test_a_route_that_parts_anywhere_is_found() -> None:
 @pytest.mark.parametrize("subtask", TASK)
 def test_demonstrations_are_right_and_share_no_node(subtask: str) -> None:
     for complexity in TASK[subtask].complexities:
-        for shots in (0, 1, 2, 3):
+        for shots in (0, 1, 3):
             stratum = replace(cell(subtask, complexity), shots=shots)
             row = publish(TASK[subtask].sample(stratum, shots, *streams(stratum, shots)))
             assert check(row) == []
@@ -385,7 +385,7 @@ def auc(scored: Iterator[tuple[int, bool]]) -> float:
     return won / (below * sum(right for _, right in seen.values()))
 
 
-@pytest.mark.parametrize("count", [100, 1500])
+@pytest.mark.parametrize("count", [100, 600])
 @pytest.mark.parametrize("kind", [place for place in ANSWERED if place[0] != "route" and place not in {("bfs", 8)}])
 def test_numbers_of_edges_do_not_tell_answers_from_other_nodes(kind: tuple[str, int], count: int) -> None:
     tables = [counts(publish(sample, count)) for sample in samples(*kind, 120)[:: 1 if kind[1] == 1 else 2]]

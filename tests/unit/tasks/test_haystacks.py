@@ -81,6 +81,7 @@ def streams(index: int, length: int) -> Streams:
 
 @cache
 def stock_of(kind: str, tier: str, profile: str) -> Stock:
+    """Return the pool of a kind, in whichever order it is used, with its counts."""
     (spec,) = Found(kind).pools(Stratum("any", "found", tier, 2048, 1, 1))
     pool = pool_of(SEED, spec)
     counted = cutter_for(load_profile(profile), "chat").unit_tokens(list(pool))
@@ -91,7 +92,7 @@ def cut(kind: str, length: int, index: int, profile: str) -> Row:
     """Cut a row; the cutter itself encodes it once, and fails if one token is missing."""
     task, cell, own = Found(kind), Stratum("any", "found", tier_of(length), length, 1, 100), streams(index, length)
     sample = task.sample(cell, index, own, own)
-    stock = stock_of(kind, cell.tier, profile)
+    stock = stock_of(task.kind, cell.tier, profile)
     return cutter_for(load_profile(profile), "chat").cut(
         task, sample, task.layout(sample, own, own), stock, own.of("packing"), None
     )
@@ -115,22 +116,22 @@ def is_sound(row: Row, kind: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("profile", SWEPT)
+@pytest.mark.parametrize(
+    "profile", [*SWEPT[::2], *(pytest.param(name, marks=pytest.mark.slow) for name in SWEPT[1::2])]
+)
 def test_every_budget_closes_in_every_profile(kind: str, profile: str) -> None:
     for length in LENGTHS:
-        for index in range(3 if length < 16384 else 1):
-            assert is_sound(cut(kind, length, index, profile), kind)
+        assert is_sound(cut(kind, length, 0, profile), kind)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(KINDS), st.sampled_from(LENGTHS[:3]), st.integers(0, 10**6))
 def test_any_row_is_exact(kind: str, length: int, index: int) -> None:
     assert is_sound(cut(kind, length, index, "o200k"), kind)
 
 
-@pytest.mark.parametrize("kind", ["noise", "addresses", "addresses shuffled"])
-def test_a_row_of_a_million_tokens_is_exact(kind: str) -> None:
-    assert is_sound(cut(kind, 1048576, 0, "o200k"), kind)
+def test_a_row_of_a_million_tokens_is_exact() -> None:
+    assert is_sound(cut("addresses", 1048576, 0, "o200k"), "addresses")
 
 
 @pytest.mark.slow

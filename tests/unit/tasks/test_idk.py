@@ -236,10 +236,10 @@ SOLVERS: dict[str, Callable[[Sample], list[int]]] = {
 
 @lru_cache(maxsize=1)
 def many() -> tuple[list[Sample], list[Sample]]:
-    """Return 2,100 samples of each class, of strata small enough to be dealt fast."""
+    """Return 1,470 samples of each class, of strata small enough to be dealt fast."""
 
     def of_class(complexity: int) -> list[Sample]:
-        cells = [cell_of("stories", complexity, rows=105, length=2048 + number) for number in range(20)]
+        cells = [cell_of("stories", complexity, rows=105, length=2048 + number) for number in range(14)]
         return [drawn(cell, index)[0] for cell in cells for index in range(cell.rows)]
 
     return of_class(0), of_class(1)

@@ -43,17 +43,21 @@ def built(folder: Path, *cells: Stratum, profiles: tuple[str, ...] = ("o200k",),
     return [row for shard in plan.all_shards() for row in read_rows(shard.path(plan.out, "data"))]
 
 
-CELLS = tuple(
-    cell(subtask, complexity, length)
-    for subtask in ("transcript", "chat")
-    for complexity in (2, 8)
-    for length in (8192, 32768)
+CELLS = (
+    *(cell(subtask, complexity, 8192) for subtask in ("transcript", "chat") for complexity in (2, 8)),
+    *(cell(subtask, 2, 32768, rows=2) for subtask in ("transcript", "chat")),
 )
 
 
-@pytest.fixture(scope="session")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
-    return built(tmp_path_factory.mktemp("mrcr"), *CELLS)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all is built in, one after the other, as all have the same filler."""
+    return tmp_path_factory.mktemp("mrcr")
+
+
+@pytest.fixture(scope="module")
+def rows(folder: Path) -> list[Row]:
+    return built(folder, *CELLS)
 
 
 def stratum_of(row: Row) -> Stratum:
@@ -68,7 +72,7 @@ def test_ordinals_are_balanced_and_matches_in_order(rows: list[Row]) -> None:
     for each in CELLS:
         own = [row for row in rows if stratum_of(row) == each]
         places = Counter(json.loads(row["metadata"])["latent"]["place"] for row in own)
-        assert set(places.values()) == {8 // each.complexity}
+        assert set(places.values()) == {each.rows // each.complexity}
         for row in own:
             matching = [needle for needle in row["needles"] if needle["role"] in ("relevant", "match")]
             assert [needle["depth"] for needle in matching] == sorted(needle["depth"] for needle in matching)
@@ -144,8 +148,8 @@ def sample_of(plan: Plan, index: int) -> Any:
     return draw_sample(plan, RowPlan(plan.recipe.strata[0], index, ""))
 
 
-def test_tone_is_a_third_key(tmp_path: Path) -> None:
-    found = built(tmp_path, cell("chat", 4, 8192, rows=4, knobs=KNOBS))
+def test_tone_is_a_third_key(folder: Path) -> None:
+    found = built(folder, cell("chat", 4, 8192, rows=4, knobs=KNOBS))
     twins = 0
     for row in found:
         conversation = read_conversation(turns_of(row))
@@ -159,16 +163,16 @@ def test_tone_is_a_third_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cap", [0, 16])
-def test_the_cap_is_a_knob(tmp_path: Path, cap: int) -> None:
-    (row,) = built(tmp_path, cell("transcript", 2, 16384, rows=1, knobs=(("distractors", cap),)))
+def test_the_cap_is_a_knob(folder: Path, cap: int) -> None:
+    (row,) = built(folder, cell("transcript", 2, 16384, rows=1, knobs=(("distractors", cap),)))
     conversation = read_conversation(turns_of(row))
     form, topic, _ = parts(conversation.asked.key)
     shared = [(parts(reply.key)[0] == form) + (parts(reply.key)[1] == topic) for reply in conversation.replies]
     assert shared.count(1) == cap
 
 
-def test_short_replies_are_short(tmp_path: Path) -> None:
-    (row,) = built(tmp_path, cell("chat", 2, 4096, rows=1, knobs=(("replies", "short"),)))
+def test_short_replies_are_short(folder: Path) -> None:
+    (row,) = built(folder, cell("chat", 2, 4096, rows=1, knobs=(("replies", "short"),)))
     assert max(len(reply.text) for reply in read_conversation(turns_of(row)).replies) <= 560
 
 
@@ -199,7 +203,7 @@ def faulty(row: Row, **change: Any) -> list[str]:
     return answer_faults({**changed, "metadata": json.dumps(metadata)}, stratum_of(row))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def transcript(rows: list[Row]) -> Row:
     return next(
         row for row in rows if row["subtask"] == "transcript" and row["complexity"] == 8 and row["length"] == 8192
@@ -272,10 +276,16 @@ def test_other_planted_faults_are_found(transcript: Row, rows: list[Row]) -> Non
     assert any("does not match its messages" in fault for fault in faulty(talk, messages=other))
 
 
-def test_needles_of_real_turns_count_what_is_sent(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "profiles",
+    [
+        ("llama3.1", "mistral-tekken"),
+        pytest.param(("o200k", "llama3.1", "gemma3", "deepseek-v3", "mistral-tekken"), marks=pytest.mark.slow),
+    ],
+)
+def test_needles_of_real_turns_count_what_is_sent(folder: Path, profiles: tuple[str, ...]) -> None:
     """The tokens before a reply are those of the template and of all turns before it."""
-    profiles = ("o200k", "llama3.1", "gemma3", "deepseek-v3", "mistral-tekken")
-    plan = make_plan(Recipe("mrcr", "0", 3, "32k", (cell("chat", 4, 4096, rows=2),)), profiles, tmp_path)
+    plan = make_plan(Recipe("mrcr", "0", 11, "32k", (cell("chat", 4, 4096, rows=2),)), profiles, folder)
     assert all(Stages(plan, Inline, quiet=True).build())
     for shard in plan.all_shards():
         profile, counter = shard.profile, shard.profile.counter()
@@ -404,14 +414,14 @@ def test_strata_of_fewer_rows_than_formats_ask_different_ones(tmp_path: Path) ->
     assert len(asked) > 24
 
 
-def test_one_demonstration_is_announced_as_one(tmp_path: Path) -> None:
-    (row,) = built(tmp_path, cell("transcript", 2, 8192, rows=1, shots=1))
+def test_one_demonstration_is_announced_as_one(folder: Path) -> None:
+    (row,) = built(folder, cell("transcript", 2, 8192, rows=1, shots=1))
     assert "Below are two conversations" in row["prompt"]
     assert row["prompt"].count("======== EXAMPLE ") == 1
 
 
-def test_tones_are_told_apart_in_every_row(tmp_path: Path) -> None:
-    for row in built(tmp_path, cell("chat", 2, 8192, rows=4, knobs=KNOBS)):
+def test_tones_are_told_apart_in_every_row(folder: Path) -> None:
+    for row in built(folder, cell("chat", 2, 8192, rows=4, knobs=KNOBS)):
         conversation = read_conversation(turns_of(row))
         form, topic, tone = parts(conversation.asked.key)
         found = [parts(reply.key) for reply in conversation.replies]
@@ -425,8 +435,8 @@ def marks_of(folder: Path, subtask: str) -> tuple[Plan, Row]:
 
 
 @pytest.mark.parametrize("subtask", ["transcript", "chat"])
-def test_marks_are_held_to_the_sample(tmp_path: Path, subtask: str) -> None:
-    plan, row = marks_of(tmp_path, subtask)
+def test_marks_are_held_to_the_sample(folder: Path, subtask: str) -> None:
+    plan, row = marks_of(folder, subtask)
     sample = draw_sample(plan, plan.rows("mrcr")[0])
 
     def found(**change: Any) -> str:

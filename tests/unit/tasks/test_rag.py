@@ -44,7 +44,7 @@ SETTINGS: tuple[tuple[tuple[str, Any], ...], ...] = (
     (("answer_elsewhere", False),),
     (("answer_elsewhere", False), ("decoys", 0), ("negatives", "random"), ("titles", False)),
 )
-ROWS = 6
+ROWS = 12
 
 
 def cells(knobs: tuple[tuple[str, Any], ...] = (), rows: int = ROWS, tier: str = "32k") -> tuple[Stratum, ...]:
@@ -62,8 +62,14 @@ def built(out: Path, strata: tuple[Stratum, ...]) -> tuple[Plan, list[Row]]:
 
 
 @pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, list[Row]]:
-    return built(tmp_path_factory.mktemp("rag"), cells())
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all is built in, one after the other, as all have the same filler."""
+    return tmp_path_factory.mktemp("rag")
+
+
+@pytest.fixture(scope="module")
+def build(folder: Path) -> tuple[Plan, list[Row]]:
+    return built(folder, cells())
 
 
 @pytest.fixture(scope="module")
@@ -97,8 +103,8 @@ def of(rows: list[Row], *subtasks: str) -> list[Row]:
 
 
 @pytest.mark.parametrize("knobs", SETTINGS[1:], ids=str)
-def test_every_setting_is_exact_and_proven(knobs: tuple[tuple[str, Any], ...], tmp_path: Path) -> None:
-    _, rows = built(tmp_path, cells(knobs, rows=2))
+def test_every_setting_is_exact_and_proven(knobs: tuple[tuple[str, Any], ...], folder: Path) -> None:
+    _, rows = built(folder, cells(knobs, rows=1))
     given = dict(knobs)
     for row in rows:
         wanted = given.get("decoys", 4)
@@ -112,11 +118,11 @@ def test_every_setting_is_exact_and_proven(knobs: tuple[tuple[str, Any], ...], t
             assert said == given.get("answer_elsewhere", True)
 
 
-def test_six_rows_may_ask_the_same_at_six_depths(tmp_path: Path) -> None:
+def test_six_rows_may_ask_the_same_at_six_depths(folder: Path) -> None:
     some = tuple(
         Stratum("rag", name, "32k", 8192, 1, 12, knobs=(("crossed", True),)) for name in ("single", "described")
     )
-    _, rows = built(tmp_path, some)
+    _, rows = built(folder, some)
     asked = {row["question"]: [other for other in rows if other["question"] == row["question"]] for row in rows}
     assert len(asked) == 4
     for six in asked.values():
@@ -218,7 +224,7 @@ def test_without_the_text_nothing_is_known(build: tuple[Plan, list[Row]]) -> Non
         assert score(row, str(READERS["no-context"].replies(open_reading(row)))) == 0
     for subtask, share in (("single", 0.03), ("described", 0.03), ("bridge", 0.05)):
         complexity = TASKS["rag", subtask].complexities[0]
-        cell = Stratum("rag", subtask, "32k", 4096, complexity, 200)
+        cell = Stratum("rag", subtask, "32k", 4096, complexity, 120)
         targets = Counter(draw_sample(plan, RowPlan(cell, index, "")).key.target for index in range(cell.rows))
         assert targets.most_common(1)[0][1] <= share * cell.rows
 
@@ -233,9 +239,8 @@ def test_a_search_alone_does_not_find_the_document(build: tuple[Plan, list[Row]]
         assert all(hit == (one.latent["ranks"][0] == 0) for hit, one in zip(hits, samples, strict=True))
 
 
-def test_words_in_common_alone_find_little(tmp_path: Path) -> None:
+def test_words_in_common_alone_find_little(rows: list[Row]) -> None:
     """The sentence with most words in common in a titled document, or all that hold the value of a list."""
-    _, rows = built(tmp_path, cells(rows=30))
     most = {"single": 0.45, "described": 0.35, "bridge": 0.1, "compare": 0.3, "list": 0.55}
     for subtask, bound in most.items():
         some = of(rows, subtask)
@@ -254,17 +259,6 @@ def test_beside_the_answer_other_values_are_spoken_of(rows: list[Row]) -> None:
     assert sum(alone) <= len(alone) / 2
 
 
-def test_no_question_is_asked_twice_in_a_cell(build: tuple[Plan, list[Row]]) -> None:
-    plan, _ = build
-    for subtask in SUBTASKS:
-        asked = [
-            draw_sample(plan, RowPlan(Stratum("rag", subtask, "32k", 8192, complexity, 40), index, "")).question
-            for complexity in TASKS["rag", subtask].complexities
-            for index in range(40)
-        ]
-        assert len(set(asked)) == len(asked), subtask
-
-
 def test_a_demonstration_with_the_answer_of_the_key_is_found(rows: list[Row]) -> None:
     for row in of(rows, "single")[:3]:
         shown = re.search(r"^Answer: (.+)$", row["prompt"], re.MULTILINE)
@@ -274,17 +268,17 @@ def test_a_demonstration_with_the_answer_of_the_key_is_found(rows: list[Row]) ->
         assert any("has the answer of the key" in fault for fault in faults), faults
 
 
-def test_hard_documents_share_more_words_with_the_question_than_random_ones(tmp_path: Path) -> None:
-    def shared(knobs: tuple[tuple[str, Any], ...], name: str) -> float:
+def test_hard_documents_share_more_words_with_the_question_than_random_ones(folder: Path) -> None:
+    def shared(knobs: tuple[tuple[str, Any], ...]) -> float:
         strata = tuple(cell for cell in cells(knobs, 4) if cell.subtask == "single")
-        _, rows = built(tmp_path / name, strata)
+        _, rows = built(folder, strata)
         found = []
         for row in rows:
             words = set(re.findall(r"[A-Z]\w+", row["question"])[1:])
             found += [len(words & set(re.findall(r"[A-Z]\w+", one.text))) for one in read(row["prompt"])]
         return sum(found) / len(found)
 
-    assert shared((), "hard") > 1.4 * shared((("negatives", "random"),), "random")
+    assert shared(()) > 1.4 * shared((("negatives", "random"),))
 
 
 def test_documents_stand_as_the_search_ranks_them_or_in_any_order(build: tuple[Plan, list[Row]]) -> None:

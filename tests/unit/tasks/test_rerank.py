@@ -268,16 +268,6 @@ def test_no_document_takes_back_what_it_states(rows: list[Row]) -> None:
                     )
 
 
-def test_no_question_is_asked_twice_in_a_cell(build: tuple[Plan, list[Row]]) -> None:
-    for subtask, complexities in (("conditions", (10, 30)), ("order", (10,))):
-        asked = [
-            draw_sample(build[0], RowPlan(Stratum("rerank", subtask, "32k", 16384, complexity, 52), index, "")).question
-            for complexity in complexities
-            for index in range(52)
-        ]
-        assert len(set(asked)) == len(asked), subtask
-
-
 # How rankings are scored
 
 

@@ -177,7 +177,7 @@ def test_lines_that_name_the_host_are_twice_as_many(rows: list[Row]) -> None:
 
 def test_who_stops_after_64_rows_loses_most_of_256(samples: dict[Stratum, list[Sample]]) -> None:
     for cell, some in samples.items():
-        for sample in some:
+        for sample in some[:4]:
             row = {"scorer": "rows", "subtask": cell.subtask, "target": sample.key.target}
             head, *table = sample.key.target.split("\n")
             assert len(table) == cell.complexity

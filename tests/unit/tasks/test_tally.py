@@ -236,6 +236,7 @@ Mentions = Callable[[Entry, tuple[str, str]], bool]
 """Whether a line seems to ask for a kind."""
 
 
+@lru_cache(maxsize=100_000)
 def meaning(entry: Entry) -> Meaning:
     return meaning_of(entry.message.rstrip())
 

@@ -28,7 +28,7 @@ from pipeline.tasks.trace.replay import asked_of
 from pipeline.verify.row import answer_faults, cell_place
 
 SUBTASKS = ("state", "which_call", "constraint", "audit", "resume", "rows")
-ROWS, MANY = 4, 120
+ROWS, MANY = 4, 90
 
 
 def cells(rows: int = ROWS) -> list[Stratum]:

