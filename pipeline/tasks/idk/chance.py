@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
+from pipeline.caches import lru_cache
 from pipeline.tasks.base import Key, Sample
 
 WORD = re.compile(r"\d+:\d+|\w+")
