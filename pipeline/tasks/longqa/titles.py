@@ -132,8 +132,8 @@ def on_days(
     """Draw the days of a history, alike for all steps, and its buyers from people of the time."""
     while True:
         days = days_at(world, sorted(even(rng.random(), some) for _ in steps))
-        if days[-1] < LAST_DAY and (told := _named(world, rng, steps, days, taken)):
-            return Past(told, days, wanted)
+        if days[-1] < LAST_DAY and (found := _named(world, rng, steps, days, taken)):
+            return Past(found, days, wanted)
 
 
 INTERVALS, HISTORIES_SAMPLED = 32, 200
