@@ -121,6 +121,12 @@ def test_the_flow_is_drawn_as_it_is() -> None:
         assert name in COMMANDS
 
 
+def test_the_readme_has_the_commands_that_set_everything_up() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^    (make \S+)", readme, re.MULTILINE) == ["make build-128k", "make test"]
+    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").endswith("exec make test\n")
+
+
 def test_every_family_of_a_recipe_has_a_page_and_every_harness_an_entry() -> None:
     index = (ROOT / "docs" / "tasks" / "index.md").read_text(encoding="utf-8")
     for family, subtask in tool("write_tables").TASKS:
