@@ -97,7 +97,9 @@ def read_result(folder: Path) -> Result:
         if name not in asked.settings:
             raise ResultError(f"{folder.name}: replies.asked.json does not say the {name}: run with `carrara run`")
     rows = {row["id"] for row in scores.get("rows", [])}
-    if not rows or not scores["complete"] or {line["id"] for line in lines} != rows:
+    # A model may reply with nothing, which scores 0.
+    whole = scores["complete"] or {fault["kind"] for fault in scores["faults"]} == {"empty"}
+    if not rows or not whole or {line["id"] for line in lines} != rows:
         raise ResultError(
             f"{folder.name}: scores.json has {len(rows)} rows and replies.jsonl {len(lines)}: finish the run, then "
             "repeat `carrara score ... --out scores.json`"
