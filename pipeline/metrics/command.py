@@ -66,11 +66,11 @@ def read_replies(path: Path, keys: Mapping[str, Row], faults: list[str]) -> dict
 def _take(line: bytes, keys: Mapping[str, Row], replies: dict[str, str]) -> str:
     """Add a line's prediction to the replies; return what is wrong with the line, or an empty string."""
     try:
-        request = json.loads(line.strip() or b'{"error": "empty"}')
+        record = json.loads(line.strip() or b'{"error": "empty"}')
     except (ValueError, RecursionError):
         return "no line of JSON"
-    row_id, text = (request.get("id"), request.get("prediction")) if isinstance(request, dict) else (None, None)
-    if isinstance(request, dict) and (request.get("error") or request.get("refused")):
+    row_id, text = (record.get("id"), record.get("prediction")) if isinstance(record, dict) else (None, None)
+    if isinstance(record, dict) and (record.get("error") or record.get("refused")):
         return ""
     if not isinstance(row_id, str) or row_id not in keys:
         return f"no row has the id {row_id!r}"

@@ -252,8 +252,8 @@ def _evidence(curve: Curve, found: Effective) -> str:
 
 def _what(curve: Curve) -> str:
     """Return the explanation of the first figure."""
-    ends = " to ".join(dict.fromkeys(kilo(curve.points[at].length) for at in (0, -1)))
-    span = f"every length from {ends}" if " to " in ends else ends
+    first, last = (kilo(curve.points[at].length) for at in (0, -1))
+    span = first if first == last else f"every length from {first} to {last}"
     rows = span_of([point.rows for point in curve.points if point.rows])
     rest = f" Others have figures of their own below: {', '.join(curve.left_out)}."
     families = len({name.partition(".")[0] for name in curve.subtasks})

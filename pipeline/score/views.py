@@ -113,8 +113,7 @@ def _alike(faults: Sequence[Fault]) -> list[str]:
     groups: dict[str, list[str]] = {}
     for fault in faults:
         groups.setdefault(NUMBERED.sub("0", fault.message), []).append(fault.message)
-    more = {key: f" (and {len(alike) - 1:,} like it)" if len(alike) > 1 else "" for key, alike in groups.items()}
-    return [alike[0] + more[key] for key, alike in groups.items()]
+    return [first + (f" (and {len(rest):,} like it)" if rest else "") for first, *rest in groups.values()]
 
 
 def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> str:

@@ -75,9 +75,8 @@ def serve() -> None:
 
     for name in COMMANDS:
         pipeline.cli.cli.get_command(None, name)  # type: ignore[arg-type]
-    os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = (
-        "1"  # as the command sets it later: servers keep to one environment
-    )
+    # The command sets it later, and servers keep to one environment.
+    os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
     with TemporaryDirectory() as place:
         for line in sys.stdin:
             args, cwd = json.loads(line)

@@ -40,7 +40,8 @@ def scores_in(path: Path) -> Iterator[tuple[str, float, str]]:
                     reward = (trace.get("rewards") or {}).get("row_score") or {}
                     last = ((trace.get("nodes") or [{}])[-1] or {}).get("message") or {}
                     reply = last.get("content") if last.get("role") == "assistant" else ""
-                    yield trace["task"]["key"], float(reward.get("score") or 0.0), str(reply or "")
+                    text = reply if isinstance(reply, str) else ""
+                    yield trace["task"]["key"], float(reward.get("score") or 0.0), text
     for details in files_in(path, "details_*.parquet"):
         for one in pq.ParquetFile(details).read(columns=["doc", "metric", "model_response"]).to_pylist():
             reply = ((one["model_response"] or {}).get("text") or [""])[0]
