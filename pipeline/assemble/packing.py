@@ -117,8 +117,8 @@ def _prefix(room: int, pool: Counts, filler: Filler) -> tuple[NDArray[np.int64],
     largest = int(pool[some].max())
     if room < 3 * largest:
         raise FitError(
-            f"there is room for {room} tokens of filler, but three times its largest unit is {3 * largest}: drop this "
-            "length from the recipe"
+            f"there is room for {room} tokens of filler, but three times its largest unit is {3 * largest}: use a "
+            "greater length"
         )
     mean = float(pool[some].mean())
     goal, count = room - 3 * largest, int(1.1 * room / mean) + 16

@@ -105,9 +105,11 @@ def write(
     engine = open_engine(workers, address, wait, out)
     with meter("train", rows * len(specs), quiet=quiet) as shown:
         index = write_shards(specs, rows, out, engine, apart, lambda count: shown.advance(count, 0))
-    left = ", ".join(f"{count} with a {kind}" for kind, count in sorted(index["dropped"].items())) or "none"
-    left_out = f"; left out because they match {', '.join(index['apart_from'])}: {left}" if apart else ""
-    say(f"{out}: {index['rows']} rows, all proven{left_out}")
+    dropped = dict(index["dropped"])
+    unfit = f"; {count} left out because they do not fit" if (count := dropped.pop("fit", 0)) else ""
+    left = ", ".join(f"{count} with a {kind}" for kind, count in sorted(dropped.items())) or "none"
+    matched = f"; left out because they match {', '.join(index['apart_from'])}: {left}" if apart else ""
+    say(f"{out}: {index['rows']} rows, all proven{unfit}{matched}")
 
 
 def _knob(given: str) -> tuple[str, Knob]:

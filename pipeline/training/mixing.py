@@ -93,14 +93,13 @@ class Mix:
         return self
 
     def __next__(self) -> Row:
-        """Return the next row that shares nothing with known releases for evaluation."""
+        """Return the next row that fits, and shares nothing with known releases for evaluation."""
         while True:
             cell, index = self._draw()
-            row = cell.rows[index]
-            touched = cell.rows.known.touched(row) if cell.rows.known else ""
-            if not touched:
+            row = cell.rows.kept(index)
+            if not isinstance(row, str):
                 return row
-            self.dropped[touched] = self.dropped.get(touched, 0) + 1
+            self.dropped[row] = self.dropped.get(row, 0) + 1
 
     def _draw(self) -> tuple[Cell, int]:
         """Return the next row's cell and its index there; each 4,096 draws use one epoch of every cell."""

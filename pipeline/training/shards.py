@@ -51,13 +51,12 @@ class TrainJob:
         return digest([SCHEMA_VERSION, TRAIN_CANARY, version, self.spec, self.start, self.stop, self.known_digest])
 
     def rows(self, dropped: dict[str, int]) -> Iterator[Row]:
-        """Yield the rows that share nothing with known releases; count the others in `dropped`, by what they share."""
-        known = _known(self.known)
-        stream = Stream(self.spec)
+        """Yield the rows that fit and share nothing with known releases; count the others in `dropped`, by reason."""
+        stream = Stream(self.spec, known=_known(self.known))
         for index in range(self.start, self.stop):
-            row = stream[index]
-            if touched := known.touched(row) if known else "":
-                dropped[touched] = dropped.get(touched, 0) + 1
+            row = stream.kept(index)
+            if isinstance(row, str):
+                dropped[row] = dropped.get(row, 0) + 1
             else:
                 yield row
 
@@ -74,7 +73,7 @@ def _known(path: Path | None) -> Known | None:
 
 
 def run_train(job: TrainJob) -> int:
-    """Write a shard, and beside it how many rows it has and how many were left out, by what they share.
+    """Write a shard, and beside it how many rows it has and how many were left out, by reason.
 
     Returns:
         The number of rows.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import RecipeError
+from pipeline.errors import FitError, RecipeError
 from pipeline.recipe import Knob
 from pipeline.rows import Row
 from pipeline.training.apart import Known, read_known
@@ -24,7 +24,8 @@ class Stream:
         rank, world: the share that iteration yields: every `world`-th epoch of 4,096 rows, beginning with number
             `rank`, so that each world is made by one process only.
         start: how many rows of the share to skip.
-        known: digests of releases for evaluation; iteration leaves out rows that share something with them.
+        known: digests of releases for evaluation; iteration leaves out rows that share something with them, and rows
+            that do not fit the length.
     """
 
     spec: Spec
@@ -44,6 +45,19 @@ class Stream:
             raise IndexError(f"row {index}: streams begin at 0 and have no end")
         number, place = divmod(index, EPOCH)
         return epoch_of(self.spec, number).row(index, place)
+
+    def kept(self, index: int) -> Row | str:
+        """Return a row, or why iteration leaves it out: "fit", or the kind of content it shares with a release.
+
+        Raises:
+            FitError: if the stream's first row does not fit the length either.
+        """
+        try:
+            row = self[index]
+        except FitError:
+            _ = self[0]  # at the shortest lengths the worlds of some epochs have passages too long for a few rows
+            return "fit"
+        return (self.known.touched(row) if self.known else "") or row
 
     def __iter__(self) -> Rows:
         """Yield the rows of this share endlessly, beginning at `start`."""
@@ -84,7 +98,7 @@ class Rows(Iterator[Row]):
 
     Attributes:
         taken: how many rows of the share were skipped, yielded or left out: ``share.skip(rows.taken)`` continues.
-        dropped: how many were left out since they share something with a release for evaluation, by what they share.
+        dropped: how many were left out, by the reason: what they share with a release for evaluation, or "fit".
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -95,12 +109,11 @@ class Rows(Iterator[Row]):
     def __next__(self) -> Row:
         """Return the next row."""
         while True:
-            row = self._stream[self._stream.index(self.taken)]
+            row = self._stream.kept(self._stream.index(self.taken))
             self.taken += 1
-            touched = self._stream.known.touched(row) if self._stream.known else ""
-            if not touched:
+            if not isinstance(row, str):
                 return row
-            self.dropped[touched] = self.dropped.get(touched, 0) + 1
+            self.dropped[row] = self.dropped.get(row, 0) + 1
 
 
 def stream(

@@ -20,7 +20,7 @@ from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import RowPlan, make_plan
 from pipeline.caches import clear_caches
 from pipeline.cli.train import train
-from pipeline.errors import CorruptError, RecipeError
+from pipeline.errors import CorruptError, FitError, RecipeError
 from pipeline.recipe import load_recipe
 from pipeline.rows import CANARY, DATA_SCHEMA, TRAIN_CANARY
 from pipeline.storage import parse_location
@@ -329,6 +329,23 @@ def test_what_an_evaluation_has_is_found_in_a_row(tmp_path: Path) -> None:
     (tmp_path / "known").write_bytes(b"{}")
     with pytest.raises(CorruptError, match="holds no digests"):
         apart.read_known(tmp_path / "known")
+
+
+def test_a_row_that_does_not_fit_is_left_out_unless_it_is_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    tight, made = {1}, Stream.__getitem__
+
+    def row(stream: Stream, index: int) -> Row:
+        if index in tight:
+            raise FitError("there is no room")
+        return made(stream, index)
+
+    monkeypatch.setattr(Stream, "__getitem__", row)
+    taken = iter(rows_of())
+    assert [next(taken)["id"], next(taken)["id"]] == [rows_of()[0]["id"], rows_of()[2]["id"]]
+    assert (taken.taken, taken.dropped) == (3, {"fit": 1})
+    tight.add(0)
+    with pytest.raises(FitError, match="there is no room"):
+        next(iter(rows_of()))
 
 
 def test_every_task_is_streamed_or_kept_for_evaluation() -> None:
