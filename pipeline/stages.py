@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext, suppress
@@ -14,14 +15,14 @@ from pipeline.artifacts.holds import hold_for_build, hold_for_job, hold_for_veri
 from pipeline.artifacts.manifest import Manifest, ShardRecord
 from pipeline.artifacts.recipes import check_release, write_recipe
 from pipeline.assemble.cache import with_caches_of
-from pipeline.assemble.fit import fit_jobs
-from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
-from pipeline.assemble.plan import Plan, remove, stale_samples, stale_shards
-from pipeline.errors import BuildError, CorruptError, FitError
+from pipeline.assemble.fit import FitJob, fit_jobs
+from pipeline.assemble.jobs import FileJob, PackJob, count_job, render_job, sample_job
+from pipeline.assemble.plan import Home, Plan, remove, stale_samples, stale_shards
+from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.executors import MARK_PREFIX, SharedExecutor, run
-from pipeline.profiles import OPEN, Profile
+from pipeline.profiles import OPEN
 from pipeline.recipe import Recipe
-from pipeline.storage import StorePath, clear_dead, map_in_order
+from pipeline.storage import StorePath, clear_dead, map_in_order, prefetched_existing
 from pipeline.terminal.printing import say
 from pipeline.terminal.progress import Spent, meter
 from pipeline.verify.lock import check_frozen
@@ -33,20 +34,8 @@ from pipeline.verify.seal import (
     unseal_changed,
     verify_manifest,
 )
-from pipeline.verify.shard import (
-    ProveJob,
-    home_by_home,
-    judge,
-    move_aside,
-    read_proofs,
-    run_balance,
-    run_file,
-    run_fit,
-    run_pack_and_prove,
-    run_timed_pack,
-    write_proof,
-)
-from pipeline.verify.statistics import balance_jobs
+from pipeline.verify.shard import ProveJob, judge, move_aside, read_proofs, run_prove, write_proof
+from pipeline.verify.statistics import BalanceJob, balance_jobs
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -72,7 +61,7 @@ class Stages:
         return self._files("sample", self._sampling())
 
     def _sampling(self) -> list[FileJob]:
-        return [sample_job(self.plan, cut) for family in self.plan.families for cut in self.plan.cuts(family)]
+        return [sample_job(self.plan, rows) for family in self.plan.families for rows in self.plan.row_ranges(family)]
 
     def render(self) -> int:
         """Render the missing pools; return how many files were written."""
@@ -95,7 +84,7 @@ class Stages:
 
     def _pack(self) -> int:
         jobs = self._jobs()
-        packed = map_in_order(lambda job: pack_is_done(job.pack), jobs, self.plan.out)
+        packed = map_in_order(lambda job: job.pack.is_done(), jobs, self.plan.out)
         owed = [job for job, done in zip(jobs, packed, strict=True) if not done]
         self._prepare(owed)
         for spent in self._run("pack", self._working(run_timed_pack), home_by_home(owed)):
@@ -158,7 +147,8 @@ class Stages:
             self._keep_recipe()
             return
         self._made("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
-        self._check_fit(list(dict.fromkeys(job.pack.shard.profile for job in owed)))
+        profiles = dict.fromkeys(job.pack.shard.profile for job in owed)
+        self._check("fit", fit_jobs(self.plan, profiles), quiet=self.quiet)
         self._made("sample", [*self._sampling(), *self._counting()])  # together, so that no worker waits between them
         self._check_balance()
         self._keep_recipe()
@@ -167,25 +157,19 @@ class Stages:
             remove(stale_shards(self.plan, profile))
 
     def _check_balance(self) -> None:
-        faults = dict[str, str]()
-        for family, fault, spent in run(
-            run_balance, [job for job in balance_jobs(self.plan) if job.family not in self.even], self.open_executor
-        ):
-            self.spent.add(spent)
-            faults[family] = fault
-        for fault in (faults[family] for family in self.plan.families if faults.get(family)):
-            raise BuildError(f"{fault}: the task must be fixed")
-        self.even.update(faults)
+        jobs = [job for job in balance_jobs(self.plan) if job.family not in self.even]
+        self._check("balance", jobs, quiet=True)
+        self.even.update(job.family for job in jobs)
 
-    def _check_fit(self, profiles: Sequence[Profile]) -> None:
-        jobs, faults = fit_jobs(self.plan, profiles), dict[str, FitError]()
-        with meter("fit", len(jobs), quiet=self.quiet) as shown:
-            for family, fault, spent in run(run_fit, jobs, self.open_executor):
+    def _check(self, label: str, jobs: Sequence[FitJob | BalanceJob], *, quiet: bool) -> None:
+        """Run a check of each family, and raise the error of the first family that has one."""
+        faults = dict[str, CarraraError | None]()
+        with meter(label, len(jobs), quiet=quiet) as shown:
+            for family, fault, spent in run(partial(run_check, label), jobs, self.open_executor):
                 self.spent.add(spent)
                 shown.advance(1, 0)
-                if fault:
-                    faults[family] = fault
-        for fault in (faults[family] for family in self.plan.families if family in faults):
+                faults[family] = fault
+        for fault in filter(None, (faults[job.family] for job in jobs)):
             raise fault
 
     @contextmanager
@@ -258,3 +242,60 @@ def _done_there(out: Path, recipe: Recipe, fn: Callable[[J], R], job: J) -> R:
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
     with with_caches_of(job.home, job.pack.shard.profile):
         return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
+
+
+def run_check(label: str, job: FitJob | BalanceJob) -> tuple[str, CarraraError | None, Spent]:
+    """Run a check of a family; return its name, the error if any, and the CPU time."""
+    spent = Spent()
+    with spent.on(label), with_caches_of(job.home):
+        fault = job.run()
+    return job.family, fault, spent
+
+
+def run_file(job: FileJob) -> Spent:
+    """Make one small file; return the CPU time."""
+    spent = Spent()
+    with spent.on(job.stage), with_caches_of(job.home):
+        job.run()
+    return spent
+
+
+def run_timed_pack(job: ProveJob) -> Spent:
+    """Pack a shard; return the CPU time."""
+    spent = Spent()
+    with spent.on("pack"):
+        job.pack.run()
+    return spent
+
+
+def run_pack_and_prove(job: ProveJob) -> tuple[Spent, Path, ShardRecord]:
+    """Pack a shard and prove it in the same process, which has the vocabulary in memory.
+
+    Returns:
+        The CPU time, the file of the proof, and the proof.
+    """
+    with prefetched_existing(job.pack.plan.samples_path(job.pack.shard.row_range)):
+        spent = run_timed_pack(job)
+        with spent.on("prove"):
+            proof = run_prove(job)
+    return spent, job.path, proof
+
+
+def home_by_home(jobs: Sequence[ProveJob]) -> list[ProveJob]:
+    """Return jobs profile by profile, and within these home by home, so that workers need few worlds at a time.
+
+    Homes and jobs with the most tokens come first, so that no worker waits long for the last ones.
+    """
+    profiles = list(dict.fromkeys(job.pack.shard.profile for job in jobs))
+    tokens = Counter[Home]()
+    for job in jobs:
+        tokens[job.home] += job.pack.shard.tokens
+    homes = [home for home, _ in tokens.most_common()]
+    return sorted(
+        jobs,
+        key=lambda job: (
+            profiles.index(job.pack.shard.profile),
+            homes.index(job.home),
+            -job.pack.shard.tokens,
+        ),
+    )

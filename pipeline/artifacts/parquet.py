@@ -143,7 +143,7 @@ def footer(path: Path) -> pq.FileMetaData:
     return pq.read_metadata(pa.BufferReader(end if size <= len(end) else path.tail(size)))
 
 
-def is_done(path: Path, key: str) -> bool:
+def has_key(path: Path, key: str) -> bool:
     """Return whether a file's content key is `key`, by its footer only.
 
     Raises:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.assemble.cutter import cutter_for
-from pipeline.assemble.plan import Cut, Home, Plan, RowPlan, row_streams
+from pipeline.assemble.plan import Home, Plan, RowPlan, RowRange, row_streams
 from pipeline.caches import clear_caches, register
 from pipeline.executors.memory import give_back, most_allowed, resident, without_collection
 from pipeline.profiles import Profile, close_counters
@@ -47,18 +47,18 @@ class LayoutCache:
         self._budget, self._size = budget, 0
         self._plan: Plan | None = None
         self._for: tuple[str, bool] | None = None
-        self._cut: Cut | None = None
-        self._kept: dict[str, tuple[Sample, Layout, int, Cut | None]] = {}
+        self._row_range: RowRange | None = None
+        self._kept: dict[str, tuple[Sample, Layout, int, RowRange | None]] = {}
 
-    def turn_to(self, plan: Plan, cut: Cut, *, full: bool = False) -> None:
+    def turn_to(self, plan: Plan, row_range: RowRange, *, full: bool = False) -> None:
         """Prefer layouts of this shard's rows from now on, and drop those of other families.
 
         A `full` proof also drops those made for packing.
         """
-        if plan is not self._plan or (cut.family, full) != self._for:
+        if plan is not self._plan or (row_range.family, full) != self._for:
             self.clear()
-            self._plan, self._for = plan, (cut.family, full)
-        self._cut = cut
+            self._plan, self._for = plan, (row_range.family, full)
+        self._row_range = row_range
 
     def clear(self) -> None:
         """Drop all layouts."""
@@ -76,13 +76,13 @@ class LayoutCache:
             self._make_room(size)
             if self._size + size <= self._budget:
                 self._size += size
-                self._kept[sample.id] = sample, fresh, size, self._cut
+                self._kept[sample.id] = sample, fresh, size, self._row_range
         return fresh
 
     def _make_room(self, size: int) -> None:
         """Drop layouts of other shards, the oldest first, until `size` bytes fit."""
         if self._size + size > self._budget:
-            for name in [name for name, kept in self._kept.items() if kept[3] != self._cut]:
+            for name in [name for name, kept in self._kept.items() if kept[3] != self._row_range]:
                 self._size -= self._kept.pop(name)[2]
                 if self._size + size <= self._budget:
                     return

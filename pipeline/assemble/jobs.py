@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.artifacts.parquet import is_done, is_whole, matches_checksum, read_table, write_rows, write_with_checksum
+from pipeline.artifacts.parquet import has_key, is_whole, matches_checksum, read_table, write_rows, write_with_checksum
 from pipeline.assemble.cache import DRAWN, LAYOUTS, layout_of
 from pipeline.assemble.cutter import Cutter, Stock, cutter_for
 from pipeline.assemble.packing import Counts
-from pipeline.assemble.plan import Cut, Home, Plan, RowPlan, Shard, row_streams
+from pipeline.assemble.plan import Home, Plan, RowPlan, RowRange, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, UNIT_TEXT, Pool, PoolCache
 from pipeline.caches import lru_cache, register
 from pipeline.errors import CorruptError
@@ -82,12 +82,12 @@ class FileJob:
             write_with_checksum(self.path, self.make(), self.key, secret=self.secret)
 
 
-def sample_job(plan: Plan, cut: Cut) -> FileJob:
+def sample_job(plan: Plan, row_range: RowRange) -> FileJob:
     """Return the job that draws the samples of a shard, which all profiles share."""
-    key = digest([plan.sample_key(cut.family), cut.start, cut.stop])
-    make = partial(_sample_table, plan, cut)
-    path, secret = plan.samples_path(cut), is_secret(plan.recipe.seed)
-    return FileJob(path, key, SAMPLE_SCHEMA, make, plan.home(cut.family), "sample", secret)
+    key = digest([plan.sample_key(row_range.family), row_range.start, row_range.stop])
+    make = partial(_sample_table, plan, row_range)
+    path, secret = plan.samples_path(row_range), is_secret(plan.recipe.seed)
+    return FileJob(path, key, SAMPLE_SCHEMA, make, plan.home(row_range.family), "sample", secret)
 
 
 def render_job(plan: Plan, spec: PoolSpec) -> FileJob:
@@ -104,13 +104,13 @@ def count_job(plan: Plan, spec: PoolSpec, profile: Profile) -> FileJob:
     return FileJob(path, key, COUNT_SCHEMA, make, plan.pool_home(spec), "count")
 
 
-def _sample_table(plan: Plan, cut: Cut) -> pa.Table:
-    records = [sample_record(DRAWN.take(plan, row) or draw_sample(plan, row)) for row in _rows(plan, cut)]
+def _sample_table(plan: Plan, row_range: RowRange) -> pa.Table:
+    records = [sample_record(DRAWN.take(plan, row) or draw_sample(plan, row)) for row in _rows(plan, row_range)]
     return pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
 
 
-def _rows(plan: Plan, cut: Cut) -> list[RowPlan]:
-    return plan.rows(cut.family)[cut.start : cut.stop]
+def _rows(plan: Plan, row_range: RowRange) -> list[RowPlan]:
+    return plan.rows(row_range.family)[row_range.start : row_range.stop]
 
 
 def _unit_table(plan: Plan, spec: PoolSpec) -> pa.Table:
@@ -158,25 +158,25 @@ def sample_record(sample: Sample) -> Row:
 
 def samples_of(plan: Plan, family: str) -> Iterator[Sample]:
     """Return all samples of a family, read from files or else drawn."""
-    return chain.from_iterable(samples_in(plan, cut) for cut in plan.cuts(family))
+    return chain.from_iterable(samples_in(plan, row_range) for row_range in plan.row_ranges(family))
 
 
-def samples_in(plan: Plan, cut: Cut) -> Iterator[Sample]:
+def samples_in(plan: Plan, row_range: RowRange) -> Iterator[Sample]:
     """Return the samples of a shard, read from its file or else drawn."""
-    job = sample_job(plan, cut)
+    job = sample_job(plan, row_range)
     with prefetched_existing(job.path):
         if job.is_done():
-            return read_samples(plan, cut)
-    return (draw_sample(plan, row) for row in _rows(plan, cut))
+            return read_samples(plan, row_range)
+    return (draw_sample(plan, row) for row in _rows(plan, row_range))
 
 
-def read_samples(plan: Plan, cut: Cut) -> Iterator[Sample]:
+def read_samples(plan: Plan, row_range: RowRange) -> Iterator[Sample]:
     """Read the samples of a shard.
 
     Raises:
         CorruptError: if the file is missing or broken, or has other rows than this plan; it is removed.
     """
-    rows, path = _rows(plan, cut), plan.samples_path(cut)
+    rows, path = _rows(plan, row_range), plan.samples_path(row_range)
     records = read_input(path).to_pylist()
     if [row.id for row in rows] != [record["id"] for record in records]:
         path.unlink(missing_ok=True)
@@ -261,21 +261,19 @@ class PackJob:
         """The file of the same rows without text."""
         return self.shard.path(self.plan.out, "keys")
 
+    def is_done(self) -> bool:
+        """Return whether both files are the ones that this plan would write, by their footers."""
+        return has_key(self.data, self.shard.key) and has_key(self.keys, self.shard.key)
 
-def pack_is_done(job: PackJob) -> bool:
-    """Return whether both files of a shard are the ones that this plan would write."""
-    return is_done(job.data, job.shard.key) and is_done(job.keys, job.shard.key)
-
-
-def run_pack(job: PackJob) -> None:
-    """Pack and write one shard."""
-    if not pack_is_done(job):
-        job.proof.unlink(missing_ok=True)
-        keys: list[Row] = []
-        secret = is_secret(job.plan.recipe.seed)
-        schema = schema_of(job.plan.schema_version)
-        write_rows(job.data, _kept(pack_rows(job), keys), schema, job.shard.key, secret=secret)
-        write_rows(job.keys, keys, KEYS_SCHEMA, job.shard.key, secret=secret)
+    def run(self) -> None:
+        """Pack and write the shard if it is not done."""
+        if not self.is_done():
+            self.proof.unlink(missing_ok=True)
+            keys: list[Row] = []
+            secret = is_secret(self.plan.recipe.seed)
+            schema = schema_of(self.plan.schema_version)
+            write_rows(self.data, _kept(pack_rows(self), keys), schema, self.shard.key, secret=secret)
+            write_rows(self.keys, keys, KEYS_SCHEMA, self.shard.key, secret=secret)
 
 
 def _kept(rows: Iterator[Row], keys: list[Row]) -> Iterator[Row]:
@@ -287,8 +285,8 @@ def _kept(rows: Iterator[Row], keys: list[Row]) -> Iterator[Row]:
 
 def pack_rows(job: PackJob) -> Iterator[Row]:
     """Yield the rows of a shard."""
-    LAYOUTS.turn_to(job.plan, job.shard.cut)
-    for sample in read_samples(job.plan, job.shard.cut):
+    LAYOUTS.turn_to(job.plan, job.shard.row_range)
+    for sample in read_samples(job.plan, job.shard.row_range):
         yield cut_row(job.plan, sample, job.shard.profile, LAYOUTS.of(job.plan, sample))
 
 

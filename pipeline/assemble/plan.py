@@ -188,8 +188,8 @@ class Home(NamedTuple):
     longest: int
 
 
-class Cut(NamedTuple):
-    """Rows `start` to `stop - 1` of a family, which are file `number` of `of` in every profile."""
+class RowRange(NamedTuple):
+    """Rows `start` to `stop - 1` of a family, which are shard `number` of `of` in every profile."""
 
     family: str
     number: int
@@ -213,9 +213,9 @@ class Shard:
     key: str
 
     @property
-    def cut(self) -> Cut:
+    def row_range(self) -> RowRange:
         """The shard's rows, independent of the profile."""
-        return Cut(self.family, self.number, self.of, self.start, self.stop)
+        return RowRange(self.family, self.number, self.of, self.start, self.stop)
 
     @property
     def rows(self) -> int:
@@ -289,10 +289,10 @@ class Plan:
         return numbered(self.recipe, self.recipe.of_family(family))
 
     @once
-    def cuts(self, family: str) -> list[Cut]:
+    def row_ranges(self, family: str) -> list[RowRange]:
         """Return the rows of each shard of a family, which depend neither on profile nor on workers."""
-        cuts = _cuts(self.rows(family).lengths())
-        return [Cut(family, number, len(cuts), start, stop) for number, (start, stop) in enumerate(cuts)]
+        bounds = _row_ranges(self.rows(family).lengths())
+        return [RowRange(family, number, len(bounds), start, stop) for number, (start, stop) in enumerate(bounds)]
 
     @once
     def pools(self, family: str) -> tuple[PoolSpec, ...]:
@@ -340,17 +340,17 @@ class Plan:
     @once
     def shards(self, family: str, profile: Profile) -> list[Shard]:
         """Return a family's shards in one profile."""
-        lengths, cuts = self.rows(family).lengths(), self.cuts(family)
+        lengths = self.rows(family).lengths()
         made_of = [self.sample_key(family), [self.count_key(spec, profile) for spec in self.pools(family)]]
         rules: list[Any] = sorted({_rule(cell) for cell in self.recipe.of_family(family)})
         rules += [self.schema_version] if self.schema_version != SCHEMA_VERSION else []
         return [
             Shard(
-                profile, family, self.recipe.tier, cut.number, cut.of, cut.start, cut.stop,
-                tokens=sum(islice(lengths, cut.stop - cut.start)),
-                key=digest([made_of, rules, self.recipe.frame, self.recipe.reserve, cut.start, cut.stop, cut.of]),
+                profile, family, self.recipe.tier, number, of, start, stop,
+                tokens=sum(islice(lengths, stop - start)),
+                key=digest([made_of, rules, self.recipe.frame, self.recipe.reserve, start, stop, of]),
             )
-            for cut in cuts
+            for _, number, of, start, stop in self.row_ranges(family)
         ]  # fmt: skip
 
     def all_shards(self) -> list[Shard]:
@@ -363,9 +363,10 @@ class Plan:
         """Return the shards of all families of the recipe in one profile, planned or not."""
         return [shard for family in self.recipe.families for shard in self.shards(family, profile)]
 
-    def samples_path(self, cut: Cut) -> Path:
+    def samples_path(self, row_range: RowRange) -> Path:
         """Return the file of the samples of a shard, which all profiles share."""
-        return self.out / "samples" / f"{shard_name(cut.family, self.recipe.tier, cut.number, cut.of)}.parquet"
+        family, number, of, *_ = row_range
+        return self.out / "samples" / f"{shard_name(family, self.recipe.tier, number, of)}.parquet"
 
     def pool_path(self, spec: PoolSpec) -> Path:
         """Return the file of a rendered pool."""
@@ -442,16 +443,16 @@ def _rule(cell: Stratum) -> tuple[str, str, int]:
     return task.subtask, task.scorer_of(cell), task.room_of(cell)
 
 
-def _cuts(lengths: Iterable[int]) -> list[tuple[int, int]]:
+def _row_ranges(lengths: Iterable[int]) -> list[tuple[int, int]]:
     """Return row ranges of about equal nominal tokens: about SHARD_TOKENS or less, unless there were too many."""
     ends = np.cumsum(np.fromiter(lengths, dtype=np.int64))
     goal = int(ends[-1]) / min(MOST_SHARDS, max(1, -(-int(ends[-1]) // SHARD_TOKENS)))
-    cuts, start, before = [], 0, 0
+    ranges, start, before = [], 0, 0
     while start < len(ends):
         stop = min(int(np.searchsorted(ends, before + goal)) + 1, len(ends))
-        cuts.append((start, stop))
+        ranges.append((start, stop))
         start, before = stop, int(ends[stop - 1])
-    return cuts
+    return ranges
 
 
 def row_streams(plan: Plan, cell: Stratum, index: int) -> tuple[Streams, Streams]:
@@ -497,7 +498,7 @@ def owned_files(plan: Plan, profile: Profile) -> list[Path]:
 
 
 def _samples(plan: Plan, family: str) -> list[Path]:
-    return [plan.samples_path(cut) for cut in plan.cuts(family)]
+    return [plan.samples_path(row_range) for row_range in plan.row_ranges(family)]
 
 
 def _whole_name(path: Path) -> Path:

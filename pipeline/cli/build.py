@@ -119,7 +119,7 @@ def _costs_of(plan: Plan, keys: Sequence[Mapping[str, Any]]) -> Costs:
 
 
 def _sample(plan: Plan, stages: Stages) -> str:
-    made, files = stages.sample(), sum(len(plan.cuts(family)) for family in plan.families)
+    made, files = stages.sample(), sum(len(plan.row_ranges(family)) for family in plan.families)
     return f"{plan.out / 'samples'}: {made} of {files} files written; the others already existed"
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.artifacts.files import atomic_write, remove_temporary
-from pipeline.artifacts.parquet import content_key, is_done, read_rows, write_rows
+from pipeline.artifacts.parquet import content_key, has_key, read_rows, write_rows
 from pipeline.errors import BuildError, CorruptError
 from pipeline.executors import run
 from pipeline.recipe import Knob, digest
@@ -79,7 +79,7 @@ def run_train(job: TrainJob) -> int:
         The number of rows.
     """
     aside = job.path.with_suffix(".json")
-    if not (is_done(job.path, job.key) and aside.is_file()):
+    if not (has_key(job.path, job.key) and aside.is_file()):
         dropped: dict[str, int] = {}
         count = write_rows(job.path, job.rows(dropped), TRAIN_SCHEMA, job.key)
         with atomic_write(aside) as file:

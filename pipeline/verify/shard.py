@@ -9,7 +9,6 @@ version of Carrara) and edited records are reported, and no file is touched.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,18 +25,15 @@ from pipeline.artifacts.files import (
 )
 from pipeline.artifacts.journal import UNREADABLE
 from pipeline.artifacts.manifest import NO_SECOND, ShardRecord, manifest_path, unseal_tier
-from pipeline.artifacts.parquet import content_key, is_done
-from pipeline.assemble.cache import LAYOUTS, with_caches_of
-from pipeline.assemble.fit import FitJob
-from pipeline.assemble.jobs import FileJob, PackJob, draw_sample, run_pack, samples_in
+from pipeline.artifacts.parquet import content_key
+from pipeline.assemble.cache import LAYOUTS
+from pipeline.assemble.jobs import PackJob, draw_sample, samples_in
 from pipeline.assemble.plan import Home
-from pipeline.errors import BuildError, CarraraError, CorruptError, FitError
+from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.rows import Row, row_digest
 from pipeline.storage import StoreError, StorePath, map_in_order, prefetched_existing
 from pipeline.tasks.base import Sample
-from pipeline.terminal.progress import Spent
 from pipeline.verify.row import ShardReader
-from pipeline.verify.statistics import BalanceJob
 
 
 def read_proof_file(path: Path) -> ShardRecord | None:
@@ -127,7 +123,7 @@ def read_proof(job: ProveJob, shown: Mapping[Path, int] | None = None) -> ShardR
         return None
     if job.listed and job.listed.key == key and not (job.listed.agrees(proof) or proof.agrees(job.listed)):
         return None
-    return proof if is_done(job.pack.data, key) and is_done(job.pack.keys, key) else None
+    return proof if job.pack.is_done() else None
 
 
 def _sizes(job: ProveJob) -> tuple[int, int] | None:
@@ -278,72 +274,7 @@ def _sound_rows(reader: ShardReader, pack: PackJob, samples: Iterator[Sample]) -
 def _samples(job: ProveJob) -> Iterator[Sample]:
     """Return the samples of a shard; a full proof trusts no file and draws them again."""
     plan, shard = job.pack.plan, job.pack.shard
-    LAYOUTS.turn_to(plan, shard.cut, full=job.full)
+    LAYOUTS.turn_to(plan, shard.row_range, full=job.full)
     if job.full:
         return (draw_sample(plan, row) for row in plan.rows(shard.family)[shard.start : shard.stop])
-    return samples_in(plan, shard.cut)
-
-
-def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
-    """Check a family's fit; return its name, the error if any, and the CPU time."""
-    spent = Spent()
-    with spent.on("fit"), with_caches_of(job.home):
-        fault = job.run()
-    return job.family, fault, spent
-
-
-def run_balance(job: BalanceJob) -> tuple[str, str, Spent]:
-    """Check a family's balance; return its name, the fault or "", and the CPU time."""
-    spent = Spent()
-    with spent.on("balance"), with_caches_of(job.home):
-        fault = job.run()
-    return job.family, fault, spent
-
-
-def run_file(job: FileJob) -> Spent:
-    """Make one small file; return the CPU time."""
-    spent = Spent()
-    with spent.on(job.stage), with_caches_of(job.home):
-        job.run()
-    return spent
-
-
-def run_timed_pack(job: ProveJob) -> Spent:
-    """Pack a shard; return the CPU time."""
-    spent = Spent()
-    with spent.on("pack"):
-        run_pack(job.pack)
-    return spent
-
-
-def run_pack_and_prove(job: ProveJob) -> tuple[Spent, Path, ShardRecord]:
-    """Pack a shard and prove it in the same process, which has the vocabulary in memory.
-
-    Returns:
-        The CPU time, the file of the proof, and the proof.
-    """
-    with prefetched_existing(job.pack.plan.samples_path(job.pack.shard.cut)):
-        spent = run_timed_pack(job)
-        with spent.on("prove"):
-            proof = run_prove(job)
-    return spent, job.path, proof
-
-
-def home_by_home(jobs: Sequence[ProveJob]) -> list[ProveJob]:
-    """Return jobs profile by profile, and within these home by home, so that workers need few worlds at a time.
-
-    Homes and jobs with the most tokens come first, so that no worker waits long for the last ones.
-    """
-    profiles = list(dict.fromkeys(job.pack.shard.profile for job in jobs))
-    tokens = Counter[Home]()
-    for job in jobs:
-        tokens[job.home] += job.pack.shard.tokens
-    homes = [home for home, _ in tokens.most_common()]
-    return sorted(
-        jobs,
-        key=lambda job: (
-            profiles.index(job.pack.shard.profile),
-            homes.index(job.home),
-            -job.pack.shard.tokens,
-        ),
-    )
+    return samples_in(plan, shard.row_range)

@@ -14,6 +14,7 @@ from pipeline.artifacts.manifest import DEPTH_BINS, PORTIONS, Chance, Portions
 from pipeline.assemble.cutter import cutter_for
 from pipeline.assemble.jobs import draw_sample, pool_of, samples_of
 from pipeline.assemble.plan import Home, Plan, RowPlan, row_streams
+from pipeline.errors import BuildError
 from pipeline.metrics import NORMALISED, PART, SOURCED, TOKEN, dated, listed, points_of, score, worth_of
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
@@ -287,9 +288,10 @@ class BalanceJob:
         """Jobs with the same home need the same worlds."""
         return self.plan.home(self.family)
 
-    def run(self) -> str:
-        """Return the first fault: a kind that comes too often, or a text that comes twice, and where; "" if none."""
-        return next(balance_faults(samples_of(self.plan, self.family)), "")
+    def run(self) -> BuildError | None:
+        """Return the error for a kind that comes too often, or a text that comes twice, or None."""
+        fault = next(balance_faults(samples_of(self.plan, self.family)), "")
+        return BuildError(f"{fault}: the task must be fixed") if fault else None
 
 
 def balance_jobs(plan: Plan) -> list[BalanceJob]:

@@ -26,7 +26,7 @@ from pipeline import tasks
 from pipeline.artifacts import parquet
 from pipeline.artifacts.parquet import content_key, read_rows, write_rows
 from pipeline.assemble import plan as plans
-from pipeline.assemble.jobs import FileJob, PackJob, count_job, render_job, run_pack, sample_job
+from pipeline.assemble.jobs import FileJob, PackJob, count_job, render_job, sample_job
 from pipeline.cli import cli
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.executors import processes
@@ -592,7 +592,7 @@ def planned_inputs(recipe: Path, built: Path) -> list[FileJob]:
     plan = builds.planned(recipe, built)
     (spec,), (profile,) = plan.all_pools(), plan.profiles
     return [
-        *[sample_job(plan, cut) for cut in plan.cuts("bio")],
+        *[sample_job(plan, row_range) for row_range in plan.row_ranges("bio")],
         render_job(plan, spec),
         count_job(plan, spec, profile),
     ]
@@ -604,7 +604,7 @@ def test_an_input_that_breaks_while_it_is_needed_is_named_and_removed(name: str,
     made = builds.stages(recipe, built)
     flipped(built / name)
     with pytest.raises(CorruptError, match=r"is missing or broken, and was removed: run the command again"):
-        run_pack(PackJob(made.plan, made.plan.all_shards()[2]))
+        PackJob(made.plan, made.plan.all_shards()[2]).run()
     assert not (built / name).exists()
 
 

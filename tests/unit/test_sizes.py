@@ -72,8 +72,8 @@ def test_a_size_is_a_name_or_a_number_of_blocks() -> None:
 def test_a_folder_never_has_too_many_files() -> None:
     cells = (Stratum("bio", "standard", "1m", 1048576, 1, rows=100_000),)
     recipe = Recipe("large", "1.0.0", 1, "1m", cells)
-    cuts = Plan(recipe, (), Path("unused"), ("bio",)).cuts("bio")
-    assert len(cuts) <= plans.MOST_SHARDS < 10_000
-    assert [cut.start for cut in cuts[1:]] == [cut.stop for cut in cuts[:-1]]
-    assert cuts[-1].stop == 100_000
-    assert {cut.stop - cut.start for cut in cuts[:-1]} <= {11, 12}
+    row_ranges = Plan(recipe, (), Path("unused"), ("bio",)).row_ranges("bio")
+    assert len(row_ranges) <= plans.MOST_SHARDS < 10_000
+    assert [row_range.start for row_range in row_ranges[1:]] == [row_range.stop for row_range in row_ranges[:-1]]
+    assert row_ranges[-1].stop == 100_000
+    assert {row_range.stop - row_range.start for row_range in row_ranges[:-1]} <= {11, 12}

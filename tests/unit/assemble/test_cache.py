@@ -21,8 +21,8 @@ from pipeline.executors import Inline
 from pipeline.executors.memory import give_back, keep_below, resident
 from pipeline.profiles import load_profile
 from pipeline.recipe import Recipe, Stratum, load_recipe
-from pipeline.stages import Stages
-from pipeline.verify.shard import ProveJob, home_by_home
+from pipeline.stages import Stages, home_by_home
+from pipeline.verify.shard import ProveJob
 
 HERE, THERE = Home("bio", 2048), Home("rag", 2048)
 

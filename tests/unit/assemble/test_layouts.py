@@ -30,14 +30,14 @@ def drawn_rows(plan: Plan) -> list[Sample]:
 
 
 def test_the_layout_of_an_equal_sample_is_made_once(plan: Plan) -> None:
-    kept, (cut,) = LayoutCache(BUDGET), plan.cuts("latent_list")
+    kept, (row_range,) = LayoutCache(BUDGET), plan.row_ranges("latent_list")
     first, again = drawn_rows(plan), drawn_rows(plan)
-    kept.turn_to(plan, cut)
+    kept.turn_to(plan, row_range)
     laid = [kept.of(plan, sample) for sample in first]
     assert [id(kept.of(plan, sample)) for sample in again] == [id(layout) for layout in laid]
-    kept.turn_to(plan, cut)
+    kept.turn_to(plan, row_range)
     assert kept.of(plan, again[0]) is laid[0]
-    kept.turn_to(plan, cut, full=True)
+    kept.turn_to(plan, row_range, full=True)
     assert kept.of(plan, again[0]) is not laid[0]
 
 
@@ -53,34 +53,34 @@ def test_a_full_proof_lays_every_row_out_anew(plan: Plan, monkeypatch: pytest.Mo
 
 
 def test_another_sample_of_a_row_is_laid_out_anew(plan: Plan) -> None:
-    kept, (cut,) = LayoutCache(BUDGET), plan.cuts("latent_list")
+    kept, (row_range,) = LayoutCache(BUDGET), plan.row_ranges("latent_list")
     sample = drawn_rows(plan)[0]
     other = replace(sample, relevant=tuple(reversed(sample.relevant)))
-    kept.turn_to(plan, cut)
+    kept.turn_to(plan, row_range)
     placed = [[unit.unit for unit in kept.of(plan, one).placed] for one in (sample, other)]
     assert placed[0] != placed[1]
     assert [unit.unit for unit in kept.of(plan, sample).placed] == placed[0]
 
 
 def test_layouts_of_another_family_or_plan_are_not_kept(plan: Plan, tmp_path: Path) -> None:
-    kept, (cut,) = LayoutCache(BUDGET), plan.cuts("latent_list")
+    kept, (row_range,) = LayoutCache(BUDGET), plan.row_ranges("latent_list")
     sample = drawn_rows(plan)[0]
     assert kept.of(plan, sample) is not kept.of(plan, sample)
-    kept.turn_to(plan, cut)
+    kept.turn_to(plan, row_range)
     first = kept.of(plan, sample)
     other = make_plan(plan.recipe, ("o200k",), tmp_path / "other")
     assert kept.of(other, sample) is not first
-    kept.turn_to(plan, cut._replace(family="recall"))
+    kept.turn_to(plan, row_range._replace(family="recall"))
     assert kept.of(plan, sample) is not first
 
 
 def test_layouts_of_another_shard_make_room_for_those_of_this_one(plan: Plan) -> None:
     first, second, third = drawn_rows(plan)
     sizes = [size_of(layout_of(plan, sample), CELL.length) for sample in (first, second, third)]
-    kept, (cut,) = LayoutCache(max(sum(sizes[:2]), sum(sizes[1:]))), plan.cuts("latent_list")
-    kept.turn_to(plan, cut)
+    kept, (row_range,) = LayoutCache(max(sum(sizes[:2]), sum(sizes[1:]))), plan.row_ranges("latent_list")
+    kept.turn_to(plan, row_range)
     laid = [kept.of(plan, sample) for sample in (first, second)]
-    kept.turn_to(plan, cut._replace(number=1))
+    kept.turn_to(plan, row_range._replace(number=1))
     assert [kept.of(plan, sample) for sample in (first, second)] == laid
     held = kept.of(plan, third)
     assert kept.of(plan, third) is held
@@ -90,8 +90,8 @@ def test_layouts_of_another_shard_make_room_for_those_of_this_one(plan: Plan) ->
 
 def test_no_more_is_kept_than_there_is_room_for(plan: Plan) -> None:
     first, second, _ = drawn_rows(plan)
-    kept, (cut,) = LayoutCache(size_of(layout_of(plan, first), CELL.length)), plan.cuts("latent_list")
-    kept.turn_to(plan, cut)
+    kept, (row_range,) = LayoutCache(size_of(layout_of(plan, first), CELL.length)), plan.row_ranges("latent_list")
+    kept.turn_to(plan, row_range)
     assert kept.of(plan, first) is kept.of(plan, first)
     assert kept.of(plan, second) is not kept.of(plan, second)
 
