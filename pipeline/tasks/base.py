@@ -172,7 +172,9 @@ class Task(ABC):
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({})
     """The knobs it takes, each with its allowed values, the default first."""
     shortest: int = 4096
-    """The length in tokens of the rows in its golden file: the shortest at which every complexity fits."""
+    """The shortest length, in tokens, at which every complexity fits."""
+    fits: Mapping[int, int] = MappingProxyType({})
+    """The shortest length at which a complexity fits, for its golden file, unless it is `shortest`."""
     keyed_by_packing: bool = False
     """Whether `key` needs the packed units, which take time to gather."""
     twin: str = ""
@@ -286,8 +288,8 @@ class Task(ABC):
         return tuple(self.golden_stratum(complexity) for complexity in self.complexities)
 
     def golden_stratum(self, complexity: int) -> Stratum:
-        """Return a stratum of one row, at the shortest length."""
-        return Stratum(self.family, self.subtask, "32k", self.shortest, complexity, 1)
+        """Return a stratum of one row, at the shortest length at which the complexity fits."""
+        return Stratum(self.family, self.subtask, "32k", self.fits.get(complexity, self.shortest), complexity, 1)
 
     def scorer_of(self, stratum: Stratum) -> str:
         """Return the name of the scorer of a stratum's rows: the task's, unless a knob changes the reply's form."""

@@ -108,12 +108,6 @@ class CodeTask(Task):
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({})
     reply: str = text.NAME
     """The prompt's request for the form of the reply."""
-    fits: Mapping[int, int] = MappingProxyType({})
-    """The shortest length at which a complexity fits, unless it is 4,096."""
-
-    def golden_stratum(self, complexity: int) -> Stratum:
-        """Return a stratum of one row, at the shortest length at which the complexity fits."""
-        return Stratum(self.family, self.subtask, "32k", self.fits.get(complexity, 4096), complexity, 1)
 
     @abstractmethod
     def drawn(self, dealer: Dealer) -> Drawn:

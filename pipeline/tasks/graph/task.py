@@ -215,8 +215,6 @@ SIZES = {
 
 REPLY_TOKENS = {256: 4096, 512: 8192}
 """Tokens for the reply, for routes with this many steps."""
-SHORTEST_LENGTHS = {256: 16_384, 512: 32_768}
-"""The shortest lengths at which these routes fit."""
 
 
 class GraphTask(Task):
@@ -388,15 +386,12 @@ class Route(Searching):
     title = "the nodes on the only route from a node of a graph, in order"
     scorer = "route"
     complexities = (4, 16, 64, 256, 512)
+    fits = MappingProxyType({256: 16_384, 512: 32_768})
     knobs = MappingProxyType({})
 
     def room_of(self, stratum: Stratum) -> int:
         """Return the tokens for the reply, more for the longest routes."""
         return REPLY_TOKENS.get(stratum.complexity, self.max_new_tokens)
-
-    def golden_stratum(self, complexity: int) -> Stratum:
-        """Return a stratum of one row, at the shortest length at which the route fits."""
-        return replace(super().golden_stratum(complexity), length=SHORTEST_LENGTHS.get(complexity, self.shortest))
 
     def search(self, graph: Graph, stratum: Stratum, index: int, streams: Streams, taken: AbstractSet[int]) -> Walk:
         """Draw any node."""

@@ -118,10 +118,10 @@ def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 def pool_messages(streams: Streams, tier: str, size: str, known: Labels) -> Sequence[Sequence[str]]:
     """Return the messages in the pool of each label, equally many of each."""
     every = texts(streams, tier, known.domain)
-    return [_mixed([every[intent] for intent in intents], each(size, known)) for intents in known.intents]
+    return [_mixed([every[intent] for intent in intents], examples_per_label(size, known)) for intents in known.intents]
 
 
-def each(size: str, known: Labels) -> int:
+def examples_per_label(size: str, known: Labels) -> int:
     """Return the number of examples of each label in a pool of a size."""
     return -(-TIERS[size] // (TOKENS_PER_EXAMPLE * len(known.intents)))
 
@@ -162,7 +162,7 @@ class Listed:
 
 def filler(stratum: Stratum, which: int, known: Labels, row_streams: Streams) -> Filler:
     """Return the filler of a row: examples in rounds, or with the knob ``rounds`` at ``blocked`` label by label."""
-    count, size = len(known.intents), each(size_of(stratum), known)
+    count, size = len(known.intents), examples_per_label(size_of(stratum), known)
     spares, order = Rounds(row_streams.of("filler"), count, size).split(min(SPARES, 2 * count))
     name, listed = name_of(stratum, which), Listed(order)
     if stratum.knob("rounds", ROUNDS[0]) == "balanced":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from random import Random
 from types import MappingProxyType
 from typing import Any
@@ -179,8 +178,6 @@ DECOYS = {10: (10, 8), 30: (18, 18)}
 """Decoys of the kind asked about, and of others, by complexity: they name all that is asked. With graded documents each
 value then nearly always occurs in other roles twice as often as where it meets its condition. Where a document of the
 kind has no place for one, more documents of other kinds are written."""
-LENGTHS = {10: 8192, 30: 16384}
-"""The shortest lengths, by complexity."""
 SHOWN = (3, 2, 2, 1)
 """Grades of the documents of a demonstration, which also has two decoys."""
 FIRST, BELOW, SHOWN_IN_ORDER = 10, 4, 4
@@ -197,6 +194,7 @@ class Conditions(Rerank):
     subtask = "conditions"
     title = "the ten documents that meet the most of three conditions, best first"
     complexities = (10, 30)
+    fits = MappingProxyType({30: 16_384})
     max_new_tokens = 256
     instruction = text.GRADES
     reply = text.BEST
@@ -243,10 +241,6 @@ class Conditions(Rerank):
         graded += [(writer.same_kind([]), 0), (writer.other_kind(), 0)]
         rng.shuffle(graded)
         return other.question, graded
-
-    def golden_stratum(self, complexity: int) -> Stratum:
-        """Return a stratum of one row, at the shortest length that fits the documents written for it."""
-        return replace(super().golden_stratum(complexity), length=LENGTHS[complexity])
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the form of the documents asked for."""

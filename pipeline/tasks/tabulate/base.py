@@ -51,7 +51,7 @@ class TabulateTask(Task):
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({"decoys": DECOYS})
     opening: str
     """What precedes the lines."""
-    fits: Mapping[int, tuple[int, float]] = MappingProxyType({})
+    golden_shapes: Mapping[int, tuple[int, float]] = MappingProxyType({})
     """The length and the knob ``decoys`` of golden rows, by complexity, unless they are the usual ones."""
 
     def room_of(self, stratum: Stratum) -> int:
@@ -60,7 +60,7 @@ class TabulateTask(Task):
 
     def golden_stratum(self, complexity: int) -> Stratum:
         """Return a stratum of one row that is not too long to read."""
-        length, decoys = self.fits.get(complexity, (4096, DECOYS[0]))
+        length, decoys = self.golden_shapes.get(complexity, (4096, DECOYS[0]))
         knobs = () if decoys == DECOYS[0] else (("decoys", decoys),)
         return Stratum(self.family, self.subtask, "32k", length, complexity, 1, knobs=knobs)
 

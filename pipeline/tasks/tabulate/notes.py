@@ -41,7 +41,7 @@ class NotesTask(TabulateTask):
     __slots__ = ()
 
     opening = text.SURVEY
-    fits = MappingProxyType({64: (8192, 0.0), 256: (20480, 0.0)})
+    golden_shapes = MappingProxyType({64: (8192, 0.0), 256: (20480, 0.0)})
     by_cost: bool
     """Whether rows are asked for in order of cost."""
 

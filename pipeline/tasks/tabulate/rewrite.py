@@ -68,7 +68,7 @@ class Rewrite(TabulateTask):
     subtask = "rewrite"
     title = "the lines of one host of a log, in another form by three rules with two exceptions"
     opening = text.LOG
-    fits = MappingProxyType({64: (8192, 1.0), 256: (20480, 0.0)})
+    golden_shapes = MappingProxyType({64: (8192, 1.0), 256: (20480, 0.0)})
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (PoolSpec(f"hostlog-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_lines),)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pipeline.caches import cache, lru_cache
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Shuffled, Streams, deal, words
+from pipeline.streams import Indices, Shuffled, Streams, words
 from pipeline.tasks.base import (
     CorpusKnob,
     Filler,
@@ -52,7 +52,7 @@ def is_stated(stratum: Stratum) -> bool:
     return bool(stratum.knob("stated", STATED[0]))
 
 
-def each(tier: str) -> int:
+def lines_per_intent(tier: str) -> int:
     """Return how many lines the pool has of each intent: all that are written, several times what a prompt can hold.
 
     Dealt lists need them: they end where an act runs out of lines that deny another one.
@@ -62,8 +62,8 @@ def each(tier: str) -> int:
 
 def lines_of(tier: str, intent: Intent) -> range:
     """Return the pool's lines of an intent, by number."""
-    first = INTENTS.index(intent) * each(tier)
-    return range(first, first + each(tier))
+    first = INTENTS.index(intent) * lines_per_intent(tier)
+    return range(first, first + lines_per_intent(tier))
 
 
 def clerks(streams: Streams) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -78,9 +78,9 @@ def _clerks(world: Streams) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 @lru_cache(maxsize=4)
-def placing(world: Streams, tier: str) -> tuple[Indices, Indices]:
-    """Return the clerk and the date of every line, by number."""
-    rng, count = world.world(WORLD, tier).of("lines"), each(tier) * len(INTENTS)
+def clerks_and_days(world: Streams, tier: str) -> tuple[Indices, Indices]:
+    """Return the clerk and the day of every line, by number."""
+    rng, count = world.world(WORLD, tier).of("lines"), lines_per_intent(tier) * len(INTENTS)
     drawn = words(rng, 2 * count).astype(np.int64).reshape(2, count)
     return drawn[0] % CLERKS, drawn[1] % (DAYS * len(text.MONTHS))
 
@@ -92,17 +92,18 @@ def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 def _lines(streams: Streams, tier: str, *, stated: bool) -> Iterator[str]:
     messages, (numbers, _) = texts(streams, tier, "request"), clerks(streams)
-    whose, dates = (column.tolist() for column in placing(streams.world(), tier))
+    whose, dates = (column.tolist() for column in clerks_and_days(streams.world(), tier))
     for number, intent in enumerate(INTENTS):
-        for at, message in enumerate(messages[intent], number * each(tier)):
+        for at, message in enumerate(messages[intent], number * lines_per_intent(tier)):
             yield line(dates[at], numbers[whose[at]], message, intent if stated else None)
 
 
 def filler(stratum: Stratum, without: Iterable[Intent], row_streams: Streams) -> Filler:
     """Return lines in random order, without those of some intents."""
+    count = lines_per_intent(stratum.tier) * len(INTENTS)
     left_out = frozenset(at for intent in without for at in lines_of(stratum.tier, intent))
-    spares = Shuffled(row_streams.of("spares"), each(stratum.tier) * len(INTENTS), left_out).take(SPARES)
-    rest = Shuffled(row_streams.of("filler"), each(stratum.tier) * len(INTENTS), left_out | {*spares.tolist()})
+    spares = Shuffled(row_streams.of("spares"), count, left_out).take(SPARES)
+    rest = Shuffled(row_streams.of("filler"), count, left_out | {*spares.tolist()})
     return Filler(spec_of(stratum).name, rest, spares)
 
 
@@ -118,17 +119,10 @@ class TallyTask(Task):
     shortest = 8192
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({"stated": STATED})
 
-    fits: Mapping[int, int] = MappingProxyType({})
-    """The shortest length at which a complexity fits, where that is not 4,096."""
-
-    def golden_stratum(self, complexity: int) -> Stratum:
-        """Return a stratum of one row, at the shortest length at which the complexity fits."""
-        return Stratum(self.family, self.subtask, "32k", self.fits.get(complexity, 4096), complexity, 1)
-
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (spec_of(stratum),)
 
-    def lines(self, stratum: Stratum, lines: Sequence[Line]) -> list[str]:
+    def written(self, stratum: Stratum, lines: Sequence[Line]) -> list[str]:
         """Write lines in the form of a stratum."""
         stated = is_stated(stratum)
         return [text.line(date, clerk, message, intent if stated else None) for date, clerk, message, intent in lines]
@@ -145,7 +139,7 @@ class TallyTask(Task):
         stratum, anywhere = sample.stratum, row_streams.of("decoys")
         wanted = depths(stratum_streams, row_streams, stratum.rows, sample.index, len(sample.relevant))
         placed = [Placed.line(one, "relevant", depth) for one, depth in zip(sample.relevant, wanted, strict=True)]
-        placed += [Placed.line(one, "decoy", anywhere.random()) for one in self.lines(stratum, decoys)]
+        placed += [Placed.line(one, "decoy", anywhere.random()) for one in self.written(stratum, decoys)]
         return Layout(
             head=text.head(self.subtask, stated=is_stated(stratum)),
             placed=tuple(placed),
@@ -153,15 +147,11 @@ class TallyTask(Task):
             tail=text.tail(self.subtask, sample.question),
         )
 
-    def dealt_kind(self, stratum: Stratum, index: int, stratum_streams: Streams, purpose: str, kinds: int) -> int:
-        """Return which of some kinds a row is dealt."""
-        return deal(stratum_streams.of(purpose), stratum.rows, index, kinds)
-
-    def made(
+    def sample_of(
         self, stratum: Stratum, index: int, latent: Mapping[str, Any], relevant: Sequence[Line], asked: str, key: str
     ) -> Sample:
         """Return a sample; the plan sets its id."""
-        return Sample("", stratum, index, latent, tuple(self.lines(stratum, relevant)), asked, Key.accepting(key))
+        return Sample("", stratum, index, latent, tuple(self.written(stratum, relevant)), asked, Key.accepting(key))
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Read all lines and answer the question."""

@@ -7,7 +7,7 @@ from random import Random
 from types import MappingProxyType
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams
+from pipeline.streams import Streams, deal
 from pipeline.tasks.base import (
     Key,
     Layout,
@@ -43,11 +43,11 @@ class OfOneClerk(TallyTask):
         """Return the kind of message that is asked about."""
         return {"kind": (sample.latent["kind"], len(INTENTS))}
 
-    def asked(
+    def kind_and_clerk(
         self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
     ) -> tuple[int, Intent, str]:
         """Deal a kind, and draw a clerk who has no line in the pool."""
-        kind = self.dealt_kind(stratum, index, stratum_streams, "kind", len(INTENTS))
+        kind = deal(stratum_streams.of("kind"), stratum.rows, index, len(INTENTS))
         return kind, INTENTS[kind], row_streams.of("clerk").choice(clerks(row_streams)[1])
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -89,18 +89,18 @@ class Count(OfOneClerk):
     scorer = "count"
     complexities = (5, 20, 80)
     shortest = 16_384
-    fits = MappingProxyType({20: 8192, 80: 16_384})
+    fits = MappingProxyType({5: 4096, 20: 8192})
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a number, and write as many messages."""
-        kind, intent, clerk = self.asked(stratum, index, row_streams, stratum_streams)
+        kind, intent, clerk = self.kind_and_clerk(stratum, index, row_streams, stratum_streams)
         counts = COUNTS[stratum.complexity]
-        count = counts[self.dealt_kind(stratum, index, stratum_streams, "count", len(counts))]
+        count = counts[deal(stratum_streams.of("count"), stratum.rows, index, len(counts))]
         rng = row_streams.of("relevant")
         messages = zip(dates(rng, count), messages_of(intent, rng, count), strict=True)
         latent = {"kind": kind, "clerk": clerk, "effective_complexity": count, **self.numbers(stratum, row_streams)}
         relevant = [(date, clerk, message, intent) for date, message in messages]
-        return self.made(stratum, index, latent, relevant, text.counting(clerk, intent), str(count))
+        return self.sample_of(stratum, index, latent, relevant, text.counting(clerk, intent), str(count))
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the kind, and the number that is the answer."""
@@ -126,12 +126,12 @@ class When(OfOneClerk):
     title = "the month in which a clerk received the nth message of one kind"
     scorer = "exact"
     complexities = (5, 20)
-    fits = MappingProxyType({20: 8192})
+    fits = MappingProxyType({5: 4096})
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a month: the last of the messages comes in it, and all further ones come later."""
-        kind, intent, clerk = self.asked(stratum, index, row_streams, stratum_streams)
-        month, count = self.dealt_kind(stratum, index, stratum_streams, "month", MONTHS), stratum.complexity
+        kind, intent, clerk = self.kind_and_clerk(stratum, index, row_streams, stratum_streams)
+        month, count = deal(stratum_streams.of("month"), stratum.rows, index, MONTHS), stratum.complexity
         rng = row_streams.of("relevant")
         days = dates(rng, count - 1, 0, (month + 1) * text.DAYS) + dates(
             rng, 1, month * text.DAYS, (month + 1) * text.DAYS
@@ -142,7 +142,7 @@ class When(OfOneClerk):
         relevant = [
             (date, clerk, message, intent) for date, message in zip(days, messages_of(intent, rng, count), strict=True)
         ]
-        return self.made(stratum, index, latent, relevant, text.dating(clerk, intent, count), text.MONTHS[month])
+        return self.sample_of(stratum, index, latent, relevant, text.dating(clerk, intent, count), text.MONTHS[month])
 
     def later(self, sample: Sample, rng: Random) -> list[Line]:
         """Return the messages of later months."""
@@ -186,11 +186,11 @@ class Users(TallyTask):
     scorer = "members"
     max_new_tokens = 128
     complexities = (2, 4, 8)
-    fits = MappingProxyType({8: 8192})
+    fits = MappingProxyType({2: 4096, 4: 4096})
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a kind, and draw another and the clerks."""
-        kind = self.dealt_kind(stratum, index, stratum_streams, "kind", len(INTENTS))
+        kind = deal(stratum_streams.of("kind"), stratum.rows, index, len(INTENTS))
         intent, rng = INTENTS[kind], row_streams.of("clerks")
         other = INTENTS[rng.choice(self.partners(kind, stratum.complexity))]
         chosen = rng.sample(clerks(row_streams)[0], 4 * stratum.complexity)
@@ -198,7 +198,7 @@ class Users(TallyTask):
         latent = {"kind": kind, "other": INTENTS.index(other), "clerks": chosen}
         latent["effective_complexity"] = 2 * stratum.complexity
         relevant = [*_once(row_streams, "first", intent, both), *_once(row_streams, "second", other, both)]
-        return self.made(stratum, index, latent, relevant, text.pairing(intent, other), ", ".join(sorted(both)))
+        return self.sample_of(stratum, index, latent, relevant, text.pairing(intent, other), ", ".join(sorted(both)))
 
     def partners(self, kind: int, complexity: int) -> Sequence[int]:
         """Return the kinds that share the act or the thing with a kind, and may be asked for with it at a complexity.

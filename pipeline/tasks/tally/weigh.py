@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
-from pipeline.streams import Given, Indices, Streams, spread, words
+from pipeline.streams import Given, Indices, Streams, deal, spread, words
 from pipeline.tasks.base import (
     Filler,
     Key,
@@ -28,8 +28,8 @@ from pipeline.tasks.tally.base import (
     TallyTask,
     clerks,
     dates,
-    each,
     is_stated,
+    lines_per_intent,
     messages_of,
     spec_of,
 )
@@ -92,11 +92,11 @@ class Shares(TallyTask):
         row_streams, stratum_streams = streams
         rng, size = row_streams.of("relevant"), self.side
         sides, rest = (ranks[:size], ranks[size : 2 * size]), ranks[2 * size :]
-        end, lots = self.dealt_kind(stratum, index, stratum_streams, "end", 2), row_streams.of("lots")
+        end, lots = deal(stratum_streams.of("end"), stratum.rows, index, 2), row_streams.of("lots")
         early = [*sides[end], *lots.sample(rest, len(rest) // 2)]
         all_latent: dict[str, Any] = {"ranks": list(ranks), "end": end, "early": early, **latent}
         for name, count in OFTEN.items():
-            dealt = self.dealt_kind(stratum, index, stratum_streams, name, self.ways)
+            dealt = deal(stratum_streams.of(name), stratum.rows, index, self.ways)
             chosen, others = self.often_acts(ranks, dealt, count)
             all_latent[name] = {"turn": dealt, "acts": [*chosen, *lots.sample(others, count - len(chosen))]}
         clerk = rng.choice(clerks(row_streams)[0])
@@ -107,7 +107,7 @@ class Shares(TallyTask):
         ]
         forms = text.sides(next(option for option in options if {*option} == {*sides[0]}))
         question = text.weighing(self.subtask, options)
-        sample = self.made(stratum, index, all_latent, relevant, question, forms[0])
+        sample = self.sample_of(stratum, index, all_latent, relevant, question, forms[0])
         return replace(sample, key=Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -168,7 +168,7 @@ class Most(Shares):
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal the act that leads."""
-        answer = ACTS[self.dealt_kind(stratum, index, stratum_streams, "act", len(ACTS))]
+        answer = ACTS[deal(stratum_streams.of("act"), stratum.rows, index, len(ACTS))]
         others = row_streams.of("ranks").sample([act for act in ACTS if act != answer], len(ACTS) - 1)
         options = [(act,) for act in row_streams.of("options").sample(ACTS, len(ACTS))]
         return self.made_of(stratum, index, (row_streams, stratum_streams), [answer, *others], {}, options)
@@ -224,7 +224,7 @@ class Compare(Shares):
         pairs = [tuple(drawn.sample(pair, 2)) for pair in (four[:2], four[2:])]
         options = drawn.sample(pairs, 2)
         ranks = [*four, *row_streams.of("ranks").sample(left, len(left))]
-        latent = {"top": self.dealt_kind(stratum, index, stratum_streams, "top", 2)}
+        latent = {"top": deal(stratum_streams.of("top"), stratum.rows, index, 2)}
         return self.made_of(stratum, index, (row_streams, stratum_streams), ranks, latent, options)
 
     def weights(self, sample: Sample) -> Sequence[int]:
@@ -278,7 +278,7 @@ def _order(dealt: Indices, queues: Sequence[Indices]) -> Indices:
 @lru_cache(maxsize=2)
 def acts(tier: str) -> Indices:
     """Return the number of the act of each line of a pool."""
-    return np.repeat([ACTS.index(intent.act) for intent in INTENTS], each(tier))
+    return np.repeat([ACTS.index(intent.act) for intent in INTENTS], lines_per_intent(tier))
 
 
 @lru_cache(maxsize=2)

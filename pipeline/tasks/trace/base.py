@@ -124,12 +124,6 @@ class TraceTask(Task):
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = KNOBS
     reply: str = text.NUMBER
     """How the prompt asks for the reply."""
-    fits: Mapping[int, int] = MappingProxyType({})
-    """The shortest length at which a complexity fits, where that is not 4,096."""
-
-    def golden_stratum(self, complexity: int) -> Stratum:
-        """Return a stratum of one row, at the shortest length at which the complexity fits."""
-        return Stratum(self.family, self.subtask, "32k", self.fits.get(complexity, 4096), complexity, 1)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (spec_of(stratum.tier, self.knob(stratum, "density"), self.knob(stratum, "errors")),)

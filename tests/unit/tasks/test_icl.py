@@ -86,7 +86,7 @@ def test_the_solver_agrees_with_the_sampler_and_nothing_is_wrong(count: int) -> 
 def test_examples_come_in_rounds_of_one_of_each_label(count: int) -> None:
     stratum = cell(count)
     layout = TASK.layout(drawn(stratum, 3), *streams(stratum, 3))
-    size = task.each("32k", task.labels_of(Streams((5,)), stratum, 0))
+    size = task.examples_per_label("32k", task.labels_of(Streams((5,)), stratum, 0))
     order = layout.filler.order.take(8 * count) // size
     rounds = order.reshape(8, count)
     assert (np.sort(rounds, axis=1) == np.arange(count)).all()
