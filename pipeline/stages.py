@@ -79,29 +79,29 @@ class Stages:
 
     def pack(self) -> int:
         """Pack the missing shards without proving them; return how many were written."""
-        with self._holding_folder(), SharedExecutor(self.open_executor) as engine:
-            return replace(self, open_executor=engine)._pack()
+        with self._holding_folder(), SharedExecutor(self.open_executor) as shared:
+            return replace(self, open_executor=shared)._pack()
 
     def _pack(self) -> int:
         jobs = self._jobs()
         packed = map_in_order(lambda job: job.pack.is_done(), jobs, self.plan.out)
         owed = [job for job, done in zip(jobs, packed, strict=True) if not done]
         self._prepare(owed)
-        for spent in self._run("pack", self._working(run_timed_pack), home_by_home(owed)):
+        for spent in self._run("pack", self._with_hold(run_timed_pack), home_by_home(owed)):
             self.spent.add(spent)
         return len(owed)
 
     def build(self) -> list[Manifest | None]:
         """Run all stages; return the manifest of each profile, or None if other parts are still missing."""
-        with self._holding_folder(), SharedExecutor(self.open_executor) as engine:
-            return replace(self, open_executor=engine)._build()
+        with self._holding_folder(), SharedExecutor(self.open_executor) as shared:
+            return replace(self, open_executor=shared)._build()
 
     def _build(self) -> list[Manifest | None]:
         jobs = self._jobs()
         proofs = dict(zip((job.path for job in jobs), read_proofs(jobs, self.plan.out), strict=True))
         owed = [job for job in jobs if proofs[job.path] is None]
         self._prepare(owed)
-        for spent, path, proof in self._run("build", self._working(run_pack_and_prove), home_by_home(owed)):
+        for spent, path, proof in self._run("build", self._with_hold(run_pack_and_prove), home_by_home(owed)):
             self.spent.add(spent)
             self.fresh[path] = proof
         kept = isinstance(self.plan.out, StorePath)
@@ -116,8 +116,8 @@ class Stages:
             CorruptError: for the first wrong shard or record; files proven broken are moved aside.
             BuildError: if the machine or another version of Carrara is at fault, or a build is running.
         """
-        with hold_for_verify(self.plan.out, self.plan.recipe), SharedExecutor(self.open_executor) as engine:
-            return replace(self, open_executor=engine)._verify()
+        with hold_for_verify(self.plan.out, self.plan.recipe), SharedExecutor(self.open_executor) as shared:
+            return replace(self, open_executor=shared)._verify()
 
     def _verify(self) -> list[Manifest | None]:
         check_frozen(self.plan)
@@ -207,14 +207,14 @@ class Stages:
         for job in (job for job, state in states if state == "broken"):
             say(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
         with meter(label, len(owed), quiet=self.quiet) as shown:
-            for spent in run(self._working(run_file), owed, self.open_executor):
+            for spent in run(self._with_hold(run_file), owed, self.open_executor):
                 self.spent.add(spent)
                 shown.advance(1, 0)
         return len(owed)
 
-    def _working(self, fn: Callable[[J], R]) -> Callable[[J], R]:
+    def _with_hold(self, fn: Callable[[J], R]) -> Callable[[J], R]:
         """Wrap a function so that it holds the folder for this recipe while it runs."""
-        return partial(_done_there, self.plan.out, self.plan.recipe, fn)
+        return partial(_run_with_hold, self.plan.out, self.plan.recipe, fn)
 
     def _run(self, label: str, fn: Callable[[ProveJob], R], jobs: Sequence[ProveJob]) -> list[R]:
         """Run a function on shards and return its results in order of completion."""
@@ -234,7 +234,7 @@ class Stages:
         ]
 
 
-def _done_there(out: Path, recipe: Recipe, fn: Callable[[J], R], job: J) -> R:
+def _run_with_hold(out: Path, recipe: Recipe, fn: Callable[[J], R], job: J) -> R:
     with hold_for_job(out, recipe):
         return fn(job)
 

@@ -42,7 +42,7 @@ def atomic_write(path: Path, *, secret: bool = False) -> Iterator[Path]:
                 yield here
         except OSError as fault:
             place = path if isinstance(fault, StoreError) else Path(tempfile.gettempdir()) / path.name
-            raise BuildError(disk_fault(place, fault)) from fault
+            raise BuildError(write_fault(place, fault)) from fault
         return
     aside, held = temporary_path(path), -1
     try:
@@ -52,7 +52,7 @@ def atomic_write(path: Path, *, secret: bool = False) -> Iterator[Path]:
         yield aside
         os.replace(aside, path)
     except OSError as fault:
-        raise BuildError(disk_fault(path, fault)) from fault
+        raise BuildError(write_fault(path, fault)) from fault
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
@@ -105,7 +105,7 @@ def atomic_folder(path: Path, *, secret: bool = False) -> Iterator[Path]:
             each.chmod(0o700 if each.is_dir() else 0o600)
         os.replace(aside, path)
     except OSError as fault:
-        raise BuildError(disk_fault(path, fault)) from fault
+        raise BuildError(write_fault(path, fault)) from fault
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         if held >= 0:
@@ -131,7 +131,7 @@ def _clear_stale(folder: Path) -> None:
         os.close(held)
 
 
-def disk_fault(path: Path, fault: OSError) -> str:
+def write_fault(path: Path, fault: OSError) -> str:
     """Return why a file cannot be written, and what to do."""
     if isinstance(fault, StoreError):
         return f"cannot write {fault}"

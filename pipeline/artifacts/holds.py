@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from pipeline.artifacts.files import disk_fault
+from pipeline.artifacts.files import write_fault
 from pipeline.artifacts.recipes import recipe_path
 from pipeline.errors import BuildError
 from pipeline.recipe import Recipe, digest
@@ -157,7 +157,7 @@ def _create_shared(path: Path) -> int:
             if file is not None:
                 return file
     except OSError as fault:
-        raise BuildError(disk_fault(path, fault)) from fault
+        raise BuildError(write_fault(path, fault)) from fault
 
 
 def _open_shared(path: Path, how: int) -> int | None:

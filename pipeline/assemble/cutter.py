@@ -287,7 +287,7 @@ class Cutter:
         self.profile.check_calls(sum(role == CALL for role, _ in joined.messages), f"{sample.stratum}, row {sample.id}")
         packed = {**task.packed_metadata(sample, places), **task.filled(sample, packing.units)}
         row = {
-            **labels(task, sample, self.profile.name, self.frame),
+            **stratum_columns(task, sample, self.profile.name, self.frame),
             **self._tokens(joined, context, max_new),
             "question": sample.question,
             "answer_prefix": "",
@@ -359,7 +359,7 @@ def bucket(length: int) -> str:
     return next(tier for tier, limit in TIERS.items() if length <= limit)
 
 
-def labels(task: Task, sample: Sample, tokenizer: str, frame: str) -> Row:
+def stratum_columns(task: Task, sample: Sample, tokenizer: str, frame: str) -> Row:
     """Return the columns that describe a row's stratum."""
     cell = sample.stratum
     return {

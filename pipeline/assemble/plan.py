@@ -78,7 +78,7 @@ class Rows(Sequence[RowPlan]):
         cell, index = self._cells[self._cell[place]], self._index[place]
         number = place - self._starts[cell.length, cell.subtask]
         number_in_name = f"{index:04d}" + "ba"[cell.complexity] if task_of(cell).paired else f"{number:04d}"
-        return RowPlan(cell, index, _name(self._recipe, cell, number_in_name))
+        return RowPlan(cell, index, _row_id(self._recipe, cell, number_in_name))
 
 
 def numbered(recipe: Recipe, cells: Sequence[Stratum]) -> Rows:
@@ -121,7 +121,7 @@ def _mixed(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[tuple[Stratum, i
         within = [cell for cell in kind if block < cell.blocks]
         ends = list(accumulate(cell.rows for cell in within))
         order = list(range(ends[-1]))
-        _order(recipe, kind[0], block).shuffle(order)
+        _order_stream(recipe, kind[0], block).shuffle(order)
         for place in order:
             which = bisect_right(ends, place)
             cell = within[which]
@@ -129,7 +129,7 @@ def _mixed(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[tuple[Stratum, i
 
 
 def _paired(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[tuple[Stratum, int]]:
-    rng = _order(recipe, kind[0])
+    rng = _order_stream(recipe, kind[0])
     for index in range(max(cell.total for cell in kind)):
         forms = sorted((cell for cell in kind if index < cell.total), key=lambda cell: cell.complexity)
         rng.shuffle(forms)
@@ -140,12 +140,12 @@ PAIRED = re.compile(r"(.*-\d+)[ab](-[^-]+)")
 """An id of a pair's row: the part that both rows share, and the tag."""
 
 
-def placed_names(ids: Iterable[str]) -> list[str]:
+def ids_by_place(ids: Iterable[str]) -> list[str]:
     """Return ids in which the first row of a pair is `a` and the second `b`, so that they do not give away the answer.
 
     Takes the ids of a family and tier in the order of their rows.
 
-    >>> placed_names(["bio-idk-32k-4096-0000b-8b6cda", "bio-idk-32k-4096-0000a-8b6cda"])
+    >>> ids_by_place(["bio-idk-32k-4096-0000b-8b6cda", "bio-idk-32k-4096-0000a-8b6cda"])
     ['bio-idk-32k-4096-0000a-8b6cda', 'bio-idk-32k-4096-0000b-8b6cda']
     """
     seen: set[str] = set()
@@ -160,13 +160,13 @@ def placed_names(ids: Iterable[str]) -> list[str]:
     return names
 
 
-def _order(recipe: Recipe, cell: Stratum, block: int = 0) -> Random:
+def _order_stream(recipe: Recipe, cell: Stratum, block: int = 0) -> Random:
     behind = (block,) if block else ()
     subtask = task_of(cell).twin or cell.subtask
     return stream(recipe.seed, "order", cell.family, subtask, cell.tier, cell.length, *behind)
 
 
-def _name(recipe: Recipe, cell: Stratum, number: str) -> str:
+def _row_id(recipe: Recipe, cell: Stratum, number: str) -> str:
     return f"{cell.family}-{cell.subtask}-{cell.tier}-{cell.length}-{number}-{recipe.tag}"
 
 
@@ -472,8 +472,8 @@ def remove(paths: Iterable[Path]) -> None:
 def stale_samples(plan: Plan) -> Iterator[Path]:
     """Yield files of samples of this tier that the recipe does not make."""
     for family in plan.recipe.families:
-        own = _samples(plan, family)
-        yield from (path for path in sorted(own[0].parent.glob("test-*")) if _whole_name(path) not in own)
+        own = _sample_paths(plan, family)
+        yield from (path for path in sorted(own[0].parent.glob("test-*")) if _final_path(path) not in own)
 
 
 def stale_shards(plan: Plan, profile: Profile) -> Iterator[Path]:
@@ -481,7 +481,7 @@ def stale_shards(plan: Plan, profile: Profile) -> Iterator[Path]:
     for part in ("data", "keys", "proofs"):
         own = {shard.path(plan.out, part) for shard in plan.of_profile(profile)}
         for path in sorted((plan.out / profile.name / part).glob(f"*/{plan.recipe.tier}/test-*")):
-            if _whole_name(path) not in own:
+            if _final_path(path) not in own:
                 yield path
 
 
@@ -489,7 +489,7 @@ def owned_files(plan: Plan, profile: Profile) -> list[Path]:
     """Return every file that a recipe makes for a profile."""
     files = [recipe_path(plan.out, plan.recipe.tier), manifest_path(plan.out, profile.name)]
     for family in plan.recipe.families:
-        files += _samples(plan, family)
+        files += _sample_paths(plan, family)
         files += [plan.pool_path(spec) for spec in plan.pools(family)]
         files += [plan.counts_path(spec, profile) for spec in plan.pools(family)]
         shards = plan.shards(family, profile)
@@ -497,10 +497,10 @@ def owned_files(plan: Plan, profile: Profile) -> list[Path]:
     return files
 
 
-def _samples(plan: Plan, family: str) -> list[Path]:
+def _sample_paths(plan: Plan, family: str) -> list[Path]:
     return [plan.samples_path(row_range) for row_range in plan.row_ranges(family)]
 
 
-def _whole_name(path: Path) -> Path:
+def _final_path(path: Path) -> Path:
     """Return the final path of a file that is being written under a temporary name."""
     return path.with_name(path.name.partition(".part-")[0])

@@ -65,7 +65,7 @@ def write_readings(
         selection: which rows.
         readers: names of readers.
         folder: where the files are written; those of the same names are replaced.
-        open_executor: what opens the engine, as `pipeline.executors.run` takes it.
+        open_executor: what opens the executor, as `pipeline.executors.run` takes it.
         on_done: called with each part of the split that is read.
 
     Raises:
@@ -140,7 +140,7 @@ def curve_of(
 
     Args:
         split: a sealed split with its keys.
-        open_executor: what opens the engine, as `pipeline.executors.run` takes it.
+        open_executor: what opens the executor, as `pipeline.executors.run` takes it.
         readers: names of readers.
         limit: how many rows of each stratum are read.
         on_done: called with each part of the split that is read.

@@ -203,18 +203,18 @@ def _settled(name: str, root: Path) -> str:
 
 
 def open_stages(plan: Plan, workers: int, part: str, address: str | None, wait: float, *, quiet: bool) -> Stages:
-    """Return the stages of a plan, to run on the engine that the options select."""
+    """Return the stages of a plan, to run on the executor that the options select."""
     if address is not None:  # workers have other working directories
         plan = replace(plan, out=plan.out.absolute())
-    return Stages(plan, open_engine(workers, address, wait, plan.out), parse_part(part), quiet)
+    return Stages(plan, executor_opener(workers, address, wait, plan.out), parse_part(part), quiet)
 
 
-def open_engine(
+def executor_opener(
     workers: int, address: str | None, wait: float, folder: Path, *others: Path, writes: bool = True
 ) -> Callable[[], Executor]:
-    """Return a function that opens the engine that the options select; workers of a cluster must share the folders.
+    """Return a function that opens the executor that the options select; a cluster's workers must share the folders.
 
-    If jobs write nothing, neither does the engine.
+    If jobs write nothing, neither does the executor.
     """
     if address is not None:
         return dask(address, folder.absolute(), wait, *(other.absolute() for other in others), writes=writes)

@@ -14,7 +14,7 @@ from pipeline.artifacts.parquet import read_groups
 from pipeline.artifacts.split import Selection, Split
 from pipeline.baselines import READERS, reader_of
 from pipeline.baselines.files import Written, write_readings
-from pipeline.cli.base import open_engine
+from pipeline.cli.base import executor_opener
 from pipeline.cli.group import cli
 from pipeline.cli.options import PLACE, WHERE, selecting, selection_of
 from pipeline.cli.show import profile_folder
@@ -83,10 +83,10 @@ def baselines(
 def _run_readers(
     split: Split, selection: Selection, readers: Sequence[str], out: Path, workers: int, *, quiet: bool
 ) -> None:
-    engine = open_engine(workers, None, 0, split.folder)
+    open_executor = executor_opener(workers, None, 0, split.folder)
     with meter("read", _tokens(split, selection), quiet=quiet) as shown:
         written = write_readings(
-            split, selection, readers, out, engine, lambda done: shown.advance(len(done.rows), done.tokens)
+            split, selection, readers, out, open_executor, lambda done: shown.advance(len(done.rows), done.tokens)
         )
     for name, one in written.items():
         say(f"{one.path}: {row_count(one.rows)}{_left_out(name, one)}")

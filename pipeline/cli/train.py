@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli.base import open_engine
+from pipeline.cli.base import executor_opener
 from pipeline.cli.group import cli
 from pipeline.cli.options import DISK, PLACE, Number
 from pipeline.executors import run
@@ -102,9 +102,9 @@ def write(
         for length in lengths
         for complexity in (complexities or (None,))
     ]  # fmt: skip
-    engine = open_engine(workers, address, wait, out)
+    open_executor = executor_opener(workers, address, wait, out)
     with meter("train", rows * len(specs), quiet=quiet) as shown:
-        index = write_shards(specs, rows, out, engine, apart, lambda count: shown.advance(count, 0))
+        index = write_shards(specs, rows, out, open_executor, apart, lambda count: shown.advance(count, 0))
     dropped = dict(index["dropped"])
     unfit = f"; {count} left out because they do not fit" if (count := dropped.pop("fit", 0)) else ""
     left = ", ".join(f"{count} with a {kind}" for kind, count in sorted(dropped.items())) or "none"
@@ -142,7 +142,7 @@ def prove(*, releases: Sequence[Path], out: Path, workers: int, address: str | N
     titles, jobs = know_jobs(releases)
     with meter("prove", len(jobs), quiet=quiet) as shown:
         parts = []
-        for part in run(run_know, jobs, open_engine(workers, address, wait, out.parent, writes=False)):
+        for part in run(run_know, jobs, executor_opener(workers, address, wait, out.parent, writes=False)):
             parts.append(part)
             shown.advance(1, 0)
     known = joined(titles, parts)

@@ -16,7 +16,7 @@ from pipeline.artifacts.manifest import read_manifest
 from pipeline.artifacts.recipes import read_recipes
 from pipeline.artifacts.split import Split, no_build, open_split
 from pipeline.assemble.plan import make_plan
-from pipeline.cli.base import open_engine, open_stages, profile_names, run_options
+from pipeline.cli.base import executor_opener, open_stages, profile_names, run_options
 from pipeline.cli.group import REPORTED, cli
 from pipeline.cli.options import PLACE, WHERE
 from pipeline.cli.tables import verified_lines
@@ -241,7 +241,7 @@ def _rebuilt(
 
 
 def _engine(how: dict[str, Any], *folders: Path) -> Callable[[], Executor]:
-    return open_engine(how["workers"], how["address"], how["wait"], *folders, writes=False)
+    return executor_opener(how["workers"], how["address"], how["wait"], *folders, writes=False)
 
 
 def _report(where: str, seen: Sequence[CopyFindings]) -> None:

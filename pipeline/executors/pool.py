@@ -78,18 +78,18 @@ class AffinityPool(Executor):
             if self._broken:
                 raise self._broken
             self._waiting.append(Waiting(future, home, partial(fn, *args, **kwargs)))
-            self._deal()
+            self._assign()
         return future
 
-    def _deal(self) -> None:
+    def _assign(self) -> None:
         """Assign waiting calls to free workers while possible.
 
         The lists are checked anew after each, since a call that ends at once also assigns calls.
         """
-        while self._deal_one():
+        while self._assign_one():
             pass
 
-    def _deal_one(self) -> bool:
+    def _assign_one(self) -> bool:
         for member in self._free[::-1]:
             chosen = self._chosen(member)
             if chosen is not None:
@@ -143,7 +143,7 @@ class AffinityPool(Executor):
                 self._break(fault)
             else:
                 self._free.append(member)
-                self._deal()
+                self._assign()
         if fault:
             outer.set_exception(fault)
         else:

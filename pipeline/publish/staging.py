@@ -28,7 +28,7 @@ from pipeline.artifacts.manifest import (
 from pipeline.artifacts.parquet import column, read_table, rewrite, write_rows, write_table
 from pipeline.artifacts.recipes import read_recipes
 from pipeline.artifacts.split import Selection, Split
-from pipeline.assemble.plan import columns_version, placed_names
+from pipeline.assemble.plan import columns_version, ids_by_place
 from pipeline.errors import CorruptError, StageError, unknown
 from pipeline.metrics.join import joined_metrics
 from pipeline.profiles import load_profile
@@ -178,7 +178,7 @@ def _names(split: Split) -> dict[str, str]:
     for made in split.manifest.tiers.values():
         paths = [split.folder / "keys" / f"{shard.shard}.parquet" for shard in made.shards]
         ids = [each for path in paths for each in column(read_table(path, ["id"]), "id")]
-        names |= dict(zip(ids, placed_names(ids), strict=True))
+        names |= dict(zip(ids, ids_by_place(ids), strict=True))
     return names
 
 
