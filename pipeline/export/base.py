@@ -35,8 +35,9 @@ class Written:
 class Export:
     """The export for one harness.
 
-    `write` writes the selected rows of a split into an empty folder. ``templates/<folder>/README.md`` is the template
-    of its README: the exact command, the length to set, what the harness cuts silently, and which rows it cannot carry.
+    `write` writes the selected rows of a split into an empty folder. ``templates/<name>/README.md`` (``_`` for ``-``)
+    is the template of its README: the exact command, the length to set, what the harness cuts silently, and which rows
+    it cannot carry.
     `values` returns variables for that template besides the common ones, from the `README_COLUMNS` of the rows that
     were written. `sampling` says what is sent besides the prompt, and `headline` how the harness's own numbers compare
     with the headline of `carrara score` (empty if nothing is scored); both are Markdown sentences. `read` is whether
@@ -46,7 +47,6 @@ class Export:
     name: str
     title: str
     harness: str
-    folder: str
     write: Callable[[Split, Selection, Path], Written]
     values: Callable[[Split, Sequence[Row]], Mapping[str, Any]] = lambda split, rows: {}
     sampling: str = "Nothing is sent from here: send `temperature` 0 and no seed."
@@ -111,7 +111,7 @@ def _readme(harness: Export, split: Split, rows: Sequence[Row], written: Written
         "calls": harness.calls,
         **harness.values(split, rows),
     }
-    return _environment().get_template(f"{harness.folder}/README.md").render(known)
+    return _environment().get_template(f"{harness.name.replace('-', '_')}/README.md").render(known)
 
 
 @lru_cache(maxsize=1)

@@ -100,7 +100,7 @@ def part_of(row: Row) -> Part:
     return Part(**{name: row[name] for name in PART})
 
 
-def lead(split: Split) -> str:
+def task_prefix(split: Split) -> str:
     """Return the prefix of the names of a harness's tasks: the release."""
     return re.sub(r"[^A-Za-z0-9]+", "_", split.manifest.release).strip("_").lower() or "carrara"
 
@@ -254,9 +254,9 @@ def reply_limits_of(rows: Sequence[Row]) -> list[int]:
     return sorted({row["max_new_tokens"] for row in rows})
 
 
-def benchmarks(lead: str, limits: Iterable[int]) -> dict[str, int]:
+def benchmarks(prefix: str, limits: Iterable[int]) -> dict[str, int]:
     """Return the limit of reply tokens of each benchmark, by name."""
-    return {f"{lead}_{limit}": limit for limit in limits}
+    return {f"{prefix}_{limit}": limit for limit in limits}
 
 
 def messages_of(row: Row) -> Row:

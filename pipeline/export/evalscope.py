@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import copy_metrics, lead, need_keys, part_of, template, write_card, write_parts
+from pipeline.export.by_stratum import copy_metrics, need_keys, part_of, task_prefix, template, write_card, write_parts
 from pipeline.rows import Row
 
 
@@ -21,23 +21,22 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
         copy_metrics(folder)
         write_card(folder / "data", parts.rows)
         (folder / "carrara.py").write_text(template("evalscope/carrara.py"), encoding="ascii")
-        about = {"name": lead(split), "title": split.title, "subsets": [part.name for part in parts.rows]}
+        about = {"name": task_prefix(split), "title": split.title, "subsets": [part.name for part in parts.rows]}
         (folder / "benchmark.json").write_text(json.dumps(about, indent=1) + "\n", encoding="ascii")
     return parts.written
 
 
 def _values(split: Split, rows: Sequence[Row]) -> dict[str, Any]:
     """Return the names that the README shows."""
-    return {"lead": lead(split), "subsets": [part.name for part in sorted({part_of(row) for row in rows})]}
+    return {"prefix": task_prefix(split), "subsets": [part.name for part in sorted({part_of(row) for row in rows})]}
 
 
 EXPORT = Export(
-    "evalscope",
-    "a benchmark for EvalScope, with real turns as messages",
-    "EvalScope",
-    "evalscope",
-    write,
-    _values,
+    name="evalscope",
+    title="a benchmark for EvalScope, with real turns as messages",
+    harness="EvalScope",
+    write=write,
+    values=_values,
     sampling="`temperature` 0 is sent unless `--generation-config` names another, and no seed.",
     headline="It is the benchmark's own Score in EvalScope's report, to its digits; the lines of subsets are means "
     "of rows, and where its tables show a macro or micro average, that is one of subsets or rows.",

@@ -11,7 +11,7 @@ from pipeline.artifacts.split import Selection, Split
 from pipeline.export import named
 from pipeline.export.base import Export, Tally, Written, add_line, group_name, task_name
 from pipeline.export.by_stratum import as_yaml, need_keys, unsent
-from pipeline.export.named import HELMET_SUMMARIES, helmet_icl, helmet_line, names_of, strings
+from pipeline.export.named import HELMET_SUMMARIES, helmet_icl, helmet_line, names_of, wanted_strings
 from pipeline.languages import asking
 from pipeline.metrics import facts
 from pipeline.rows import Row
@@ -103,7 +103,7 @@ def line_of(row: Row) -> tuple[str, Row] | str:
     own = names_of(row).helmet
     if own == named.NAME and any(named.demonstrations(row)):
         return own, helmet_line(row)
-    wanted = strings(row)
+    wanted = wanted_strings(row)
     if isinstance(wanted, str) or facts(row["scorer"]).unnormalised:
         return wanted if isinstance(wanted, str) else facts(row["scorer"]).unnormalised
     if own:
@@ -131,12 +131,11 @@ def _config(tests: Sequence[Test], *, chat: bool) -> str:
 
 
 EXPORT = Export(
-    "helmet",
-    "HELMET: JSON Lines and configurations for its RULER data sets",
-    "HELMET",
-    "helmet",
-    write,
-    lambda split, rows: {"room": ROOM, "one": ONE, "several": SEVERAL},
+    name="helmet",
+    title="HELMET: JSON Lines and configurations for its RULER data sets",
+    harness="HELMET",
+    write=write,
+    values=lambda split, rows: {"room": ROOM, "one": ONE, "several": SEVERAL},
     sampling="HELMET's own defaults are `do_sample` false and `temperature` 0; its `seed` 42 draws demonstrations "
     "and is not sent.",
     headline="HELMET has one number a data set and length, by its own metrics and prompts, and averages seven "

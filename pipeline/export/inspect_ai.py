@@ -40,7 +40,7 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     parts = write_parts(split, selection, folder / "data", turns=True)
     if parts.rows:
         copy_metrics(folder)
-        shared = template("inspect_ai/carrara.py")
+        shared = template("inspect/carrara.py")
         (folder / "carrara.py").write_text(shared + "".join(_tasks(parts.rows)), encoding="ascii")
         (folder / "everything.py").write_text(shared + EVERYTHING, encoding="ascii")
     return parts.written
@@ -69,12 +69,11 @@ def _values(split: Split, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 EXPORT = Export(
-    "inspect",
-    "a file of tasks and scorers for Inspect, with real turns as messages",
-    "Inspect",
-    "inspect_ai",
-    write,
-    _values,
+    name="inspect",
+    title="a file of tasks and scorers for Inspect, with real turns as messages",
+    harness="Inspect",
+    write=write,
+    values=_values,
     sampling="Every task sets `temperature` 0 and no seed; Inspect's own `--temperature` and `--seed` replace them.",
     headline="It is the metric `headline` of `everything.py@everything`, to the digit, and in `carrara.py` that of "
     "each family; `mean` and `stderr` are Inspect's own, of all rows alike.",

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.artifacts.files import files_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import Part, copy_metrics, lead, need_keys, template, write_card, write_parts
+from pipeline.export.by_stratum import Part, copy_metrics, need_keys, task_prefix, template, write_card, write_parts
 
 
 def write(split: Split, selection: Selection, folder: Path) -> Written:
@@ -21,7 +21,7 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
         write_card(folder / "data", parts.rows)
         (folder / "headline.py").write_text(template("headline.py"), encoding="ascii")
         (folder / "carrara_tasks.py").write_text(template("lighteval/carrara_tasks.py"), encoding="ascii")
-        names = {part: f"{lead(split)}:{part.name}" for part in parts.rows}
+        names = {part: f"{task_prefix(split)}:{part.name}" for part in parts.rows}
         stops = parts.stops(split)
         tasks = [
             {"name": name, "config": part.name, "room": part.max_new_tokens, "stops": stops[part]}
@@ -44,12 +44,11 @@ def _write_lists(folder: Path, names: dict[Part, str]) -> None:
 
 
 EXPORT = Export(
-    "lighteval",
-    "a file of custom tasks for lighteval",
-    "lighteval",
-    "lighteval",
-    write,
-    lambda split, rows: {"lead": lead(split)},
+    name="lighteval",
+    title="a file of custom tasks for lighteval",
+    harness="lighteval",
+    write=write,
+    values=lambda split, rows: {"prefix": task_prefix(split)},
     sampling="lighteval's own default is `temperature` 0; give no other in `generation_parameters`, and no seed.",
     headline="lighteval's `all` is the plain mean of its tasks, which differs where families have different numbers "
     "of them; the headline of its details, to the digit, is printed by `headline.py` here (see above).",

@@ -10,7 +10,17 @@ from pathlib import Path
 from pipeline.artifacts.files import files_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import CARRIED, END, Part, as_yaml, copy_metrics, lead, need_keys, template, write_parts
+from pipeline.export.by_stratum import (
+    CARRIED,
+    END,
+    Part,
+    as_yaml,
+    copy_metrics,
+    need_keys,
+    task_prefix,
+    template,
+    write_parts,
+)
 from pipeline.metrics import Scorer
 
 HEADLINE, AT_LENGTH = "headline", "at_length"
@@ -40,10 +50,10 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
         for part in parts.rows:
             own = [name for name, some in weights.items() if part.name in some]
             files_below(tasks, f"{part.name}.yaml").write_text(
-                _task(lead(split), part, parts.scorers[part], stops[part], own), encoding="ascii"
+                _task(task_prefix(split), part, parts.scorers[part], stops[part], own), encoding="ascii"
             )
         version = split.manifest.version
-        for name, (metric, members) in _groups(lead(split), list(parts.rows)).items():
+        for name, (metric, members) in _groups(task_prefix(split), list(parts.rows)).items():
             files_below(groups, f"{name}.yaml").write_text(_group(name, members, version, metric), encoding="ascii")
     return parts.written
 
@@ -154,12 +164,11 @@ def _group(name: str, members: list[str], version: str, metric: str) -> str:
 
 
 EXPORT = Export(
-    "lm-eval",
-    "a folder of tasks and groups for lm-evaluation-harness",
-    "lm-evaluation-harness",
-    "lm_eval",
-    write,
-    lambda split, rows: {"lead": lead(split), "end": END},
+    name="lm-eval",
+    title="a folder of tasks and groups for lm-evaluation-harness",
+    harness="lm-evaluation-harness",
+    write=write,
+    values=lambda split, rows: {"prefix": task_prefix(split), "end": END},
     sampling="Every task sets `temperature` 0 and `do_sample` false; lm-eval's API models add a `seed` of 1234.",
     headline="It is `headline` of the group that holds everything, to the digit; the line of a task in that column, "
     "and in `at_length`, is only its part in the mean of its groups.",

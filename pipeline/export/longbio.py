@@ -186,12 +186,11 @@ def _demo(question: str, reply: str, subtask: str) -> Row:
 
 
 EXPORT = Export(
-    "longbio",
-    "LongBioBench: its JSON files of biographies",
-    "LongBio-Benchmark",
-    "longbio",
-    write,
-    lambda split, rows: {"model": model_name(split)},
+    name="longbio",
+    title="LongBioBench: its JSON files of biographies",
+    harness="LongBio-Benchmark",
+    write=write,
+    values=lambda split, rows: {"model": model_name(split)},
     sampling="`scripts/config/params.yaml` sets `temperature` 0, `top_p` 0.95 and a `random_seed` of 2024, of which "
     "greedy decoding has no use.",
     headline="LongBio-Benchmark has one accuracy a file, by its own rules and prompts. Its "

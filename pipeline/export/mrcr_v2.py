@@ -71,11 +71,10 @@ def _add(path: Path, line: Row) -> None:
 
 
 EXPORT = Export(
-    "mrcr-v2",
-    "MRCR v2: CSV files of the transcripts of mrcr",
-    "MRCR v2",
-    "mrcr_v2",
-    write,
+    name="mrcr-v2",
+    title="MRCR v2: CSV files of the transcripts of mrcr",
+    harness="MRCR v2",
+    write=write,
     sampling="The files hold no settings: send `temperature` 0 and no seed.",
     headline="MRCR v2 has one mean a file. Of replies kept as JSON Lines of `id` and `prediction` it is that of "
     "this subtask.",

@@ -29,7 +29,7 @@ class Strings:
 ORDER = "the question asks for names in an order, which the rule cannot see"
 
 
-def strings(row: Row) -> Strings | str:
+def wanted_strings(row: Row) -> Strings | str:
     """Return the strings that a right reply contains, or the reason why strings cannot grade it."""
     scorer = facts(row["scorer"])
     return scorer.ungraded or SHAPES[scorer.shape](row)

@@ -10,10 +10,10 @@ from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import (
     benchmarks,
     copy_metrics,
-    lead,
     need_keys,
     put,
     reply_limits_of,
+    task_prefix,
     template,
     write_by_reply_limit,
 )
@@ -23,7 +23,7 @@ from pipeline.rows import Row
 def write(split: Split, selection: Selection, folder: Path) -> Written:
     """Write ``data/<benchmark>.jsonl``, ``carrara_byob.py``, ``benchmarks.json`` and metrics.py."""
     need_keys(split, "NeMo Evaluator")
-    name = lead(split)
+    name = task_prefix(split)
     tally, limits = write_by_reply_limit(
         split, selection, lambda limit: folder / "data" / f"{name}_{limit}.jsonl", _text, turns=False
     )
@@ -41,12 +41,11 @@ def _text(row: Row) -> Row:
 
 
 EXPORT = Export(
-    "nemo-evaluator",
-    "benchmarks of one's own (BYOB) for NeMo Evaluator",
-    "NeMo Evaluator",
-    "nemo_evaluator",
-    write,
-    lambda split, rows: {"reply_limits": benchmarks(lead(split), reply_limits_of(rows))},
+    name="nemo-evaluator",
+    title="benchmarks of one's own (BYOB) for NeMo Evaluator",
+    harness="NeMo Evaluator",
+    write=write,
+    values=lambda split, rows: {"reply_limits": benchmarks(task_prefix(split), reply_limits_of(rows))},
     sampling="The command above sends `temperature` 0 and no seed.",
     headline="NeMo Evaluator has one mean for each of its benchmarks, which hold the rows of one length of reply.",
     read=False,

@@ -12,11 +12,11 @@ from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import (
     benchmarks,
     copy_metrics,
-    lead,
     messages_of,
     need_keys,
     put,
     reply_limits_of,
+    task_prefix,
     template,
     write_by_reply_limit,
 )
@@ -27,7 +27,7 @@ PACKAGE = "carrara_skills"
 def write(split: Split, selection: Selection, folder: Path) -> Written:
     """Write ``benchmark_map.json``, ``pyproject.toml`` and the package: data sets, evaluator, metrics."""
     need_keys(split, "NeMo-Skills")
-    name, home = lead(split), folder / PACKAGE
+    name, home = task_prefix(split), folder / PACKAGE
     tally, limits = write_by_reply_limit(
         split, selection, lambda limit: home / "dataset" / f"{name}_{limit}" / "test.jsonl", messages_of, turns=True
     )
@@ -55,12 +55,14 @@ def _project(split: Split) -> str:
 
 
 EXPORT = Export(
-    "nemo-skills",
-    "a repository of benchmarks for NeMo-Skills, with real turns as messages",
-    "NeMo-Skills",
-    "nemo_skills",
-    write,
-    lambda split, rows: {"reply_limits": benchmarks(lead(split), reply_limits_of(rows)), "package": PACKAGE},
+    name="nemo-skills",
+    title="a repository of benchmarks for NeMo-Skills, with real turns as messages",
+    harness="NeMo-Skills",
+    write=write,
+    values=lambda split, rows: {
+        "reply_limits": benchmarks(task_prefix(split), reply_limits_of(rows)),
+        "package": PACKAGE,
+    },
     sampling="The benchmarks send `temperature` 0 and no seed.",
     headline="NeMo-Skills has one mean for each of its benchmarks, which hold the rows of one length of reply.",
     read=False,

@@ -84,12 +84,11 @@ def for_model(model: str | None) -> Export:
         return {"model": named, "url": url, "lines": MOST_LINES, "megabytes": MOST_BYTES // 1_000_000}
 
     return Export(
-        "openai-batch",
-        "OpenAI batch files, also for vLLM run-batch",
-        "OpenAI batches and vLLM",
-        "openai_batch",
-        partial(write, model=model),
-        values,
+        name="openai-batch",
+        title="OpenAI batch files, also for vLLM run-batch",
+        harness="OpenAI batches and vLLM",
+        write=partial(write, model=model),
+        values=values,
         sampling="Every request has `temperature` 0 and no seed; models that refuse a temperature get none.",
         headline="Batches score nothing themselves.",
         calls=True,

@@ -99,11 +99,10 @@ def _line(row: Row) -> Row:
 
 
 EXPORT = Export(
-    "openai-mrcr",
-    "openai/mrcr: Parquet files of the turns of mrcr",
-    "openai/mrcr",
-    "openai_mrcr",
-    write,
+    name="openai-mrcr",
+    title="openai/mrcr: Parquet files of the turns of mrcr",
+    harness="openai/mrcr",
+    write=write,
     sampling="The code above sends `temperature` 0 and no seed.",
     headline="openai/mrcr has one mean a bin of lengths. Of replies kept as JSON Lines of `id` and `prediction` it "
     "is that of this subtask.",

@@ -9,11 +9,11 @@ from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import (
     benchmarks,
     copy_metrics,
-    lead,
     messages_of,
     need_keys,
     put,
     reply_limits_of,
+    task_prefix,
     template,
     write_by_reply_limit,
 )
@@ -42,7 +42,7 @@ DATASET = """    {{
 def write(split: Split, selection: Selection, folder: Path) -> Written:
     """Write ``carrara.py`` (the configuration), ``carrara_opencompass.py``, ``data/<name>.jsonl`` and metrics.py."""
     need_keys(split, "OpenCompass")
-    name = lead(split)
+    name = task_prefix(split)
     tally, limits = write_by_reply_limit(
         split, selection, lambda limit: folder / "data" / f"{name}_{limit}.jsonl", messages_of, turns=True
     )
@@ -57,12 +57,11 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
 
 
 EXPORT = Export(
-    "opencompass",
-    "a configuration for OpenCompass, with real turns as messages",
-    "OpenCompass",
-    "opencompass",
-    write,
-    lambda split, rows: {"reply_limits": benchmarks(lead(split), reply_limits_of(rows))},
+    name="opencompass",
+    title="a configuration for OpenCompass, with real turns as messages",
+    harness="OpenCompass",
+    write=write,
+    values=lambda split, rows: {"reply_limits": benchmarks(task_prefix(split), reply_limits_of(rows))},
     sampling="The configuration sends `temperature` 0 and no seed.",
     headline="OpenCompass has one mean for each of its data sets, which hold the rows of one length of reply.",
     read=False,

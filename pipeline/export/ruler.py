@@ -12,7 +12,7 @@ from pipeline.artifacts.files import files_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, add_line, group_name, task_name
 from pipeline.export.by_stratum import as_yaml, need_keys, template, unsent
-from pipeline.export.named import Strings, names_of, strings
+from pipeline.export.named import Strings, names_of, wanted_strings
 from pipeline.rows import Row
 
 COLUMNS = (
@@ -33,7 +33,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
     tasks: dict[str, tuple[int, str]] = {}
     numbers: dict[Path, int] = {}
     for row in split.rows(COLUMNS, selection):
-        wanted = unsent(row, turns=False) or strings(row)
+        wanted = unsent(row, turns=False) or wanted_strings(row)
         if isinstance(wanted, str):
             tally.leave(row, wanted)
             continue
@@ -78,11 +78,10 @@ def _name_tasks(scripts: Path, tasks: dict[str, tuple[int, str]]) -> None:
 
 
 EXPORT = Export(
-    "ruler",
-    "RULER: JSON Lines, tasks and rules for its own scripts",
-    "RULER",
-    "ruler",
-    write,
+    name="ruler",
+    title="RULER: JSON Lines, tasks and rules for its own scripts",
+    harness="RULER",
+    write=write,
     sampling="The command above sends `temperature` 0; RULER adds `top_k` 32 and `random_seed` 0, of which greedy "
     "decoding has no use.",
     headline="RULER's `summary.csv` has one number a task, by its own rules, and no mean: that of its paper is over "

@@ -13,12 +13,12 @@ import tomlkit
 from pipeline.artifacts.files import files_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import copy_metrics, lead, need_keys, template, write_parts
+from pipeline.export.by_stratum import copy_metrics, need_keys, task_prefix, template, write_parts
 
 
 def package(split: Split) -> str:
     """Return the name of the package, which is also the taskset's id."""
-    return f"{lead(split)}_vf"
+    return f"{task_prefix(split)}_vf"
 
 
 def write(split: Split, selection: Selection, folder: Path) -> Written:
@@ -51,12 +51,11 @@ def _project(split: Split) -> dict[str, Any]:
 
 
 EXPORT = Export(
-    "verifiers",
-    "a taskset and harness for verifiers (v1), with real turns as messages",
-    "verifiers",
-    "verifiers",
-    write,
-    lambda split, rows: {"package": package(split)},
+    name="verifiers",
+    title="a taskset and harness for verifiers (v1), with real turns as messages",
+    harness="verifiers",
+    write=write,
+    values=lambda split, rows: {"package": package(split)},
     sampling="This package's harness sends `temperature` 0 and no seed; `--sampling.temperature` and the like "
     "replace them.",
     headline="verifiers knows no means but those of all rows, which is what it prints for `row_score`; the headline "

@@ -108,12 +108,11 @@ def _line(row: Row, index: int) -> dict[str, Any]:
 
 
 EXPORT = Export(
-    "verl",
-    "Parquet files and a reward function for verl and TRL, with real turns as messages",
-    "verl and TRL",
-    "verl",
-    write,
-    lambda split, rows: {"groups": list(group_counts(rows))},
+    name="verl",
+    title="Parquet files and a reward function for verl and TRL, with real turns as messages",
+    harness="verl and TRL",
+    write=write,
+    values=lambda split, rows: {"groups": list(group_counts(rows))},
     sampling="The trainers sample as they are told: verl validates with `temperature` 0 unless "
     "`actor_rollout_ref.rollout.val_kwargs` says otherwise.",
     headline="verl has one mean for each `data_source`, a family and subtask over its lengths.",

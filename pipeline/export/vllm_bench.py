@@ -26,12 +26,11 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
 
 
 EXPORT = Export(
-    "vllm-bench",
-    "JSON Lines for `vllm bench serve`, to measure speed at these lengths",
-    "vLLM's benchmark of serving",
-    "vllm_bench",
-    write,
-    lambda split, rows: {"counts": group_counts(rows)},
+    name="vllm-bench",
+    title="JSON Lines for `vllm bench serve`, to measure speed at these lengths",
+    harness="vLLM's benchmark of serving",
+    write=write,
+    values=lambda split, rows: {"counts": group_counts(rows)},
     sampling="vLLM's benchmark sends `temperature` 0 unless told otherwise, and no seed.",
     headline="",
 )

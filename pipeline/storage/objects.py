@@ -21,7 +21,7 @@ LAG = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 3.0, 3.0)
 TAGS = ("ETag", "md5Hash", "etag", "blob_id", "generation")
 TIMES = ("LastModified", "mtime", "updated", "last_commit", "created")
 """fsspec's names, by store, for an object's tag and its time of change."""
-_HELD = threading.local()
+_MEMORY = threading.local()
 
 
 class Info(NamedTuple):
@@ -161,26 +161,26 @@ def _is_digest(tag: str, data: bytes) -> bool:
 
 
 @contextmanager
-def held(content: Mapping[str, bytes | None]) -> Iterator[None]:
+def in_memory(content: Mapping[str, bytes | None]) -> Iterator[None]:
     """Let this thread read some objects from memory while the block runs; None stands for a missing object.
 
     Blocks may be nested. An object that the thread changes in an inner block is dropped from outer blocks, too.
     """
-    before = getattr(_HELD, "whole", {})
-    _HELD.whole = {**before, **content}
+    before = getattr(_MEMORY, "objects", {})
+    _MEMORY.objects = {**before, **content}
     try:
         yield
     finally:
-        _HELD.whole = {name: whole for name, whole in before.items() if name in _HELD.whole}
+        _MEMORY.objects = {name: whole for name, whole in before.items() if name in _MEMORY.objects}
 
 
-def held_bytes(url: str) -> bytes | None:
+def bytes_in_memory(url: str) -> bytes | None:
     """Return an object that this thread has in memory, or None.
 
     Raises:
-        FileNotFoundError: if it is held as missing.
+        FileNotFoundError: if it is known to be missing.
     """
-    known: Mapping[str, bytes | None] = getattr(_HELD, "whole", {})
+    known: Mapping[str, bytes | None] = getattr(_MEMORY, "objects", {})
     if url not in known:
         return None
     if (whole := known[url]) is None:
@@ -190,6 +190,6 @@ def held_bytes(url: str) -> bytes | None:
 
 def _forget(url: str) -> None:
     """Drop an object that this thread is about to change from memory."""
-    known: Mapping[str, bytes | None] = getattr(_HELD, "whole", {})
+    known: Mapping[str, bytes | None] = getattr(_MEMORY, "objects", {})
     if url in known:
-        _HELD.whole = {name: whole for name, whole in known.items() if name != url}
+        _MEMORY.objects = {name: whole for name, whole in known.items() if name != url}

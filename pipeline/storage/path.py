@@ -25,7 +25,7 @@ from pathlib import Path, PosixPath, PurePosixPath
 from typing import Any, BinaryIO, NoReturn, Self, TypeVar, cast
 
 from pipeline.storage import objects
-from pipeline.storage.objects import Info, held, held_bytes
+from pipeline.storage.objects import Info
 from pipeline.storage.requests import StoreError, request
 
 
@@ -124,7 +124,7 @@ class StorePath(UrlPath):
             FileNotFoundError: if nothing is there.
             StoreError: if the store does not answer.
         """
-        if (whole := objects.held_bytes(str(self))) is not None:
+        if (whole := objects.bytes_in_memory(str(self))) is not None:
             return Info(len(whole), folder=False, tag=hashlib.sha256(whole).hexdigest(), changed=0.0)
         return objects.info(str(self))
 
@@ -214,7 +214,7 @@ class StorePath(UrlPath):
         Raises:
             FileNotFoundError: if there is none.
         """
-        if (whole := objects.held_bytes(str(self))) is not None:
+        if (whole := objects.bytes_in_memory(str(self))) is not None:
             return whole
         return objects.read(str(self))
 
@@ -224,7 +224,7 @@ class StorePath(UrlPath):
         Raises:
             FileNotFoundError: if there is none.
         """
-        if (whole := objects.held_bytes(str(self))) is not None:
+        if (whole := objects.bytes_in_memory(str(self))) is not None:
             return whole[-size:]
         return objects.read(str(self), size)
 
@@ -373,15 +373,15 @@ def prefetched(*paths: Path) -> AbstractContextManager[None]:
     Raises:
         FileNotFoundError: if one does not exist.
     """
-    return objects.held({str(path): path.read_bytes() for path in paths if isinstance(path, StorePath)})
+    return objects.in_memory({str(path): path.read_bytes() for path in paths if isinstance(path, StorePath)})
 
 
 def prefetched_existing(*paths: Path) -> AbstractContextManager[None]:
     """Fetch objects like `prefetched`, and remember which do not exist until this thread puts them."""
-    return objects.held({str(path): _there(path) for path in paths if isinstance(path, StorePath)})
+    return objects.in_memory({str(path): _bytes_if_there(path) for path in paths if isinstance(path, StorePath)})
 
 
-def _there(path: Path) -> bytes | None:
+def _bytes_if_there(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -436,7 +436,7 @@ def prefetch(files: Iterable[tuple[Path, int]], where: Path) -> Iterator[Path]:
         where: a folder above them.
     """
     for path, whole in map_in_order(_fetched, files, where, lambda file: file[1]):
-        with held({str(path): whole} if whole is not None else {}):
+        with objects.in_memory({str(path): whole} if whole is not None else {}):
             yield path
 
 
@@ -514,7 +514,7 @@ def readable(path: Path) -> Path | BinaryIO:
     """
     if not isinstance(path, StorePath):
         return path
-    known = held_bytes(str(path))
+    known = objects.bytes_in_memory(str(path))
     return cast(BinaryIO, Ranges(path)) if known is None else io.BytesIO(known)
 
 

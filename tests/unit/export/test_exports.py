@@ -199,7 +199,7 @@ def test_nothing_is_left_of_an_export_that_fails(split: Split, tmp_path: Path) -
         raise ExportError("no more")
 
     with pytest.raises(ExportError, match="no more"):
-        export(Export("broken", "", "none", "none", broken), split, Selection(), tmp_path / "out")
+        export(Export("broken", "", "none", broken), split, Selection(), tmp_path / "out")
     assert not list(tmp_path.iterdir())
 
 

@@ -26,7 +26,7 @@ from pipeline.errors import ExportError
 from pipeline.export import EXPORTS, export, named, openai_batch
 from pipeline.export.by_stratum import TURNS
 from pipeline.export.helmet import ROOM
-from pipeline.export.named import names_of, strings
+from pipeline.export.named import names_of, wanted_strings
 from pipeline.export.openai_batch import for_model
 from pipeline.profiles import load_profile
 from pipeline.rows import Row
@@ -442,7 +442,7 @@ def test_only_batches_take_a_model(split: Split, tmp_path: Path) -> None:
 def test_what_substring_rules_grade_the_key_passes(rows: dict[str, Row]) -> None:
     graded = Counter()
     for row in rows.values():
-        wanted = strings(row)
+        wanted = wanted_strings(row)
         if not isinstance(wanted, str):
             found = [one.lower() in row["target"].lower() for one in wanted.wanted]
             assert all(found) if wanted.all_required else any(found)

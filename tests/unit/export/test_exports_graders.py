@@ -21,7 +21,7 @@ from pipeline.artifacts.split import Selection, Split
 from pipeline.export import EXPORTS, export
 from pipeline.export.by_stratum import END, write_parts
 from pipeline.export.helmet import line_of
-from pipeline.export.named import SHAPES, parts, strings
+from pipeline.export.named import SHAPES, parts, wanted_strings
 from pipeline.metrics import SCORERS, STOPS, all_in_order, exact, facts, last_integer, latent_list, mrcr, pair, score
 from pipeline.rows import Row
 from pipeline.streams import stream
@@ -193,7 +193,7 @@ def listing(rng: Random, row: Row, rows: Sequence[Row]) -> list[str]:
 
 
 def test_several_values_agree_with_ruler_and_helmet_on_all_and_nothing(rows: list[Row]) -> None:
-    asked = [row for row in scored_by(rows, all_in_order) if not isinstance(strings(row), str)]
+    asked = [row for row in scored_by(rows, all_in_order) if not isinstance(wanted_strings(row), str)]
     rng, seen = stream("graders", "match_all"), set()
     for _ in range(PREDICTIONS):
         row = rng.choice(asked)
@@ -212,7 +212,7 @@ def test_citations_agree_with_ruler_on_all_and_nothing(rows: list[Row]) -> None:
     for _ in range(PREDICTIONS):
         row = rng.choice(asked)
         said = "; ".join(listing(rng, row, asked))
-        wanted = strings(row)
+        wanted = wanted_strings(row)
         assert not isinstance(wanted, str)
         assert score(row, said) == float(match_all(said, wanted.wanted) == 1.0), said
 
@@ -263,12 +263,12 @@ def of_set(members: Sequence[str], scorer: str = "members") -> Row:
 
 def test_sets_are_looked_for_member_by_member() -> None:
     asked = ["0a1b2c3d4e", "6655443322"]
-    wanted = strings(of_set(asked))
+    wanted = wanted_strings(of_set(asked))
     assert not isinstance(wanted, str)
     assert (wanted.wanted, wanted.all_required) == (tuple(asked), True)
     assert match_all("Nodes: 0A1B2C3D4E", wanted.wanted) == 0.5
-    assert "empty" in str(strings(of_set([])))
-    assert "order" in str(strings(of_set(asked, "route")))
+    assert "empty" in str(wanted_strings(of_set([])))
+    assert "order" in str(wanted_strings(of_set(asked, "route")))
 
 
 @pytest.mark.parametrize(
