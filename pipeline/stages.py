@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
@@ -58,20 +58,20 @@ class Stages:
 
     def sample(self) -> int:
         """Draw the missing samples; return how many files were written."""
-        return self._files("sample", self._sampling())
+        return self._hold_and_make("sample", self._sample_jobs())
 
-    def _sampling(self) -> list[FileJob]:
+    def _sample_jobs(self) -> list[FileJob]:
         return [sample_job(self.plan, rows) for family in self.plan.families for rows in self.plan.row_ranges(family)]
 
     def render(self) -> int:
         """Render the missing pools; return how many files were written."""
-        return self._files("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
+        return self._hold_and_make("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
 
     def count(self) -> int:
         """Count the pools not yet counted in a profile; return how many files were written."""
-        return self._files("count", self._counting())
+        return self._hold_and_make("count", self._count_jobs())
 
-    def _counting(self) -> list[FileJob]:
+    def _count_jobs(self) -> list[FileJob]:
         """Return the jobs that count pools, in groups of as many profiles as a process can keep counters open for."""
         plan = self.plan
         some = (plan.profiles[at : at + OPEN] for at in range(0, len(plan.profiles), OPEN))
@@ -83,7 +83,7 @@ class Stages:
             return replace(self, open_executor=shared)._pack()
 
     def _pack(self) -> int:
-        jobs = self._jobs()
+        jobs = self._shard_jobs()
         packed = map_in_order(lambda job: job.pack.is_done(), jobs, self.plan.out)
         owed = [job for job, done in zip(jobs, packed, strict=True) if not done]
         self._prepare(owed)
@@ -97,7 +97,7 @@ class Stages:
             return replace(self, open_executor=shared)._build()
 
     def _build(self) -> list[Manifest | None]:
-        jobs = self._jobs()
+        jobs = self._shard_jobs()
         proofs = dict(zip((job.path for job in jobs), read_proofs(jobs, self.plan.out), strict=True))
         owed = [job for job in jobs if proofs[job.path] is None]
         self._prepare(owed)
@@ -124,7 +124,7 @@ class Stages:
         check_recipe(self.plan.out, self.plan.recipe)
         for profile in self.plan.profiles:
             check_manifest(self.plan, profile)
-        jobs = {job.path: job for job in self._jobs(full=True)}
+        jobs = {job.path: job for job in self._shard_jobs(full=True)}
         verdicts = {verdict.path: verdict for verdict in self._run("verify", judge, home_by_home(list(jobs.values())))}
         wrong = [verdicts[path] for path in jobs if verdicts[path].fault]
         if wrong:
@@ -146,10 +146,11 @@ class Stages:
         if not owed:
             self._keep_recipe()
             return
-        self._made("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
+        self._make_missing("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
         profiles = dict.fromkeys(job.pack.shard.profile for job in owed)
         self._check("fit", fit_jobs(self.plan, profiles), quiet=self.quiet)
-        self._made("sample", [*self._sampling(), *self._counting()])  # together, so that no worker waits between them
+        # together, so that no worker waits between them
+        self._make_missing("sample", [*self._sample_jobs(), *self._count_jobs()])
         self._check_balance()
         self._keep_recipe()
         remove(stale_samples(self.plan))
@@ -181,13 +182,13 @@ class Stages:
             clear_dead(self.plan.out / MARK_PREFIX)
             yield
 
-    def _files(self, label: str, jobs: Sequence[FileJob]) -> int:
+    def _hold_and_make(self, label: str, jobs: Sequence[FileJob]) -> int:
         if all(map_in_order(FileJob.is_done, jobs, self.plan.out)):
             check_frozen(self.plan)
             return 0
         with self._holding_folder():
             self._keep_recipe()
-            return self._made(label, jobs)
+            return self._make_missing(label, jobs)
 
     def _keep_recipe(self) -> None:
         """Write the recipe to the folder, after unsealing its tier if that will be built again."""
@@ -200,9 +201,8 @@ class Stages:
             )
         write_recipe(self.plan.out, self.plan.recipe)
 
-    def _made(self, label: str, jobs: Iterable[FileJob]) -> int:
-        files = list(jobs)
-        states = list(zip(files, map_in_order(FileJob.state, files, self.plan.out), strict=True))
+    def _make_missing(self, label: str, jobs: Sequence[FileJob]) -> int:
+        states = list(zip(jobs, map_in_order(FileJob.state, jobs, self.plan.out), strict=True))
         owed = [job for job, state in states if state != "done"]
         for job in (job for job, state in states if state == "broken"):
             say(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
@@ -225,7 +225,7 @@ class Stages:
                 results.append(result)
         return results
 
-    def _jobs(self, *, full: bool = False) -> list[ProveJob]:
+    def _shard_jobs(self, *, full: bool = False) -> list[ProveJob]:
         number, of = self.part
         known = {profile.name: listed_shards(self.plan, profile) for profile in self.plan.profiles}
         return [

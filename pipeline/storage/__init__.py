@@ -7,23 +7,18 @@ A place in a store is a `StorePath`: a `pathlib.Path` whose methods ask the stor
 from __future__ import annotations
 
 from pipeline.storage.lease import Lease, clear_dead, holder_of
-from pipeline.storage.locations import (
+from pipeline.storage.locations import checked_file, on_disk, parse_location, read_text, renaming, short_names
+from pipeline.storage.path import StorePath, map_in_order, prefetch, prefetched, prefetched_existing, readable, streamed
+from pipeline.storage.requests import StoreError
+from pipeline.storage.temporary import (
     NO_LOCKS,
-    checked_file,
     clear_temporary,
     clear_unlocked,
-    on_disk,
     open_for_lock,
-    parse_location,
-    read_text,
-    renaming,
-    short_names,
     temporary_folder,
     temporary_path,
     write_file,
 )
-from pipeline.storage.path import StorePath, map_in_order, prefetch, prefetched, prefetched_existing, readable, streamed
-from pipeline.storage.requests import StoreError
 
 __all__ = [
     "NO_LOCKS",

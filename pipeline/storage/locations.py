@@ -1,18 +1,12 @@
-"""Paths from what a user typed, locks, temporary files, and writing whole files."""
+"""Paths from what a user typed, short names for them, and what may be read at a path."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
-import secrets
-import shutil
-import socket
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from errno import EFBIG, EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP
+from collections.abc import Callable, Iterable, Mapping
+from errno import EFBIG, EINVAL
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +14,7 @@ from tempfile import TemporaryDirectory
 from pipeline.errors import RecipeError, adding, unknown
 from pipeline.storage.path import StorePath
 from pipeline.storage.requests import ALIASES, kind_of
+from pipeline.storage.temporary import temporary_folder
 
 
 def short_names(paths: Iterable[Path]) -> dict[Path, str]:
@@ -50,38 +45,6 @@ def renaming(names: Mapping[Path, str]) -> Callable[[str], str]:
     paths = "|".join(map(re.escape, sorted(replacements, key=len, reverse=True)))
     pattern = re.compile(rf"(?<!\w)(?:{paths})(?!\w)")
     return lambda text: pattern.sub(lambda match: replacements[match[0]], text)
-
-
-NO_LOCKS = (ENOLCK, ENOSYS, EOPNOTSUPP)
-"""Error codes of locking on a file system without locks."""
-
-
-def temporary_path(path: Path) -> Path:
-    """Return a unique path beside a path, which no process on any host or in any container uses."""
-    host = "".join(filter(str.isalnum, socket.gethostname()))[:16] or "host"
-    return path.with_name(f"{path.name}.part-{host}-{secrets.token_hex(4)}-{os.getpid()}")
-
-
-def open_for_lock(path: Path) -> int:
-    """Open a file only to lock it, and return its descriptor.
-
-    It is opened for writing if allowed, since NFS grants exclusive locks only for such files.
-    """
-    return os.open(path, (os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY) | os.O_NONBLOCK)
-
-
-def clear_unlocked(aside: Path) -> None:
-    """Remove a temporary file that a killed process left, unless a live process has locked it.
-
-    On a file system without locks it stays in any case.
-    """
-    with suppress(OSError):
-        held = open_for_lock(aside)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            aside.unlink()
-        finally:
-            os.close(held)
 
 
 LARGEST_TEXT = 1 << 24
@@ -179,18 +142,6 @@ def _check_known(protocol: str, text: str) -> None:
         raise RecipeError(f"{text!r} needs a package that is not installed: {fault}") from None
 
 
-def temporary_folder() -> TemporaryDirectory[str]:
-    """Make a temporary folder whose name includes this process's number (see `clear_temporary`)."""
-    return TemporaryDirectory(prefix=f"carrara-{os.getpid()}-", ignore_cleanup_errors=True)
-
-
-def clear_temporary(pids: Iterable[int]) -> None:
-    """Remove the temporary folders of processes that were killed."""
-    for pid in pids:
-        for path in Path(tempfile.gettempdir()).glob(f"carrara-{pid}-*"):
-            shutil.rmtree(path, ignore_errors=True)
-
-
 @lru_cache(maxsize=16)
 def on_disk(folder: Path) -> Path:
     """Return a local folder with the files of a folder, copied if it is in a store.
@@ -206,40 +157,3 @@ def on_disk(folder: Path) -> Path:
         if path.is_file():
             (Path(copy.name) / path.name).write_bytes(path.read_bytes())
     return Path(copy.name)
-
-
-@contextmanager
-def write_file(path: Path) -> Iterator[Path]:
-    """Yield a local file to write to; on success it replaces `path`, on failure it is removed.
-
-    For a store, the file has no name, so that a killed process leaves nothing behind, and it is put as one object.
-
-    Raises:
-        OSError: if the disk is full, or the folder or the store cannot be written.
-    """
-    if isinstance(path, StorePath):
-        with _nameless() as here:
-            yield here
-            whole = here.read_bytes()
-        path.write_bytes(whole)
-        return
-    aside = temporary_path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield aside
-        aside.replace(path)
-    finally:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-
-
-@contextmanager
-def _nameless() -> Iterator[Path]:
-    """Yield an empty local file without a name; on systems without ``/proc`` it has one."""
-    with tempfile.TemporaryFile(prefix="carrara-") as file:
-        nameless = Path(f"/proc/self/fd/{file.fileno()}")
-        if nameless.exists():
-            yield nameless
-        else:
-            with tempfile.NamedTemporaryFile(prefix="carrara-") as named:
-                yield Path(named.name)

@@ -349,7 +349,7 @@ def test_a_copy_that_cannot_be_written_is_one_line_and_leaves_nothing(
     kept.mkdir()
     (kept / "full").symlink_to("/dev/full")
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.storage.locations.temporary_path", lambda path: path.with_name("full"))
+        patch.setattr("pipeline.storage.temporary.temporary_path", lambda path: path.with_name("full"))
         with pytest.raises(BuildError, match=r"a corpus cannot be written to .*kept.*No space left"):
             freeze(writings, kept)
     assert list(kept.iterdir()) == []
