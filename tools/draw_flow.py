@@ -6,6 +6,8 @@ import sys
 from html import escape
 from pathlib import Path
 
+from pipeline.export import HARNESSES
+
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = Path("docs/images/flow.svg")
 
@@ -22,7 +24,7 @@ BUILD = (
 USE = (
     ("freeze", "a lock"),
     ("publish", "the Hub"),
-    ("export", "16 harnesses"),
+    ("export", f"{len(HARNESSES)} harnesses"),
     ("run", "any endpoint"),
     ("score", "intervals, chance"),
     ("report", "one page"),
