@@ -18,7 +18,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample, Unit, unit
 from pipeline.tasks.bio import base
-from pipeline.tasks.bio import solve as proof
+from pipeline.tasks.bio import solve as solver
 from pipeline.tasks.bio.base import (
     NAMESAKE_KNOBS,
     Biographies,
@@ -248,16 +248,16 @@ class Citation(Biographies):
         return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES), "order": order}
 
     def answers(self, text: str) -> tuple[str, ...]:
-        return proof.looked_up(parse_question(text)[-1], parse_biographies(text))
+        return solver.looked_up(parse_question(text)[-1], parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         entries, is_running = parse_biographies(row.text), _kind(row.stratum) == "running"
-        found = [*proof.faults(row, entries, count=row.stratum.complexity), *proof.stated_faults(row, entries)]
+        found = [*solver.faults(row, entries, count=row.stratum.complexity), *solver.stated_faults(row, entries)]
         if len({kind for kind, _ in parse_question(row.text)[-1].about}) > 1:
             found.append("the questions are about different attributes")
         about = {name: kind for kind, name in parse_question(row.text)[-1].about}
         found += base.faults(row, entries, about, self.namesakes_of(row.stratum))
-        return [*found, *proof.label_faults([entry.label for entry in entries], running=is_running)]
+        return [*found, *solver.label_faults([entry.label for entry in entries], running=is_running)]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of uniform guesses of value and label, and of the values alone."""

@@ -20,7 +20,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams, words
 from pipeline.tasks.base import Filler, Key, Layout, Placed, PoolSpec, Published, Sample, Unit, unit
 from pipeline.tasks.bio import base
-from pipeline.tasks.bio import solve as proof
+from pipeline.tasks.bio import solve as solver
 from pipeline.tasks.bio.base import Biographies, asked_people, dealt_kinds, framed, kind_of, scattered, shown_people
 from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.haystack import density, depths, others, pool_name, units_of
@@ -51,7 +51,7 @@ def answers(asked: Question, entries: Sequence[Entry]) -> tuple[str, ...]:
         ValueError: unless the person has exactly one biography.
     """
     ((attribute, name),) = asked.about
-    stated = proof.only(entries, name).stated.get(attribute)
+    stated = solver.only(entries, name).stated.get(attribute)
     return REFUSALS if stated is None else accepted(stated, attribute)
 
 
@@ -62,10 +62,10 @@ def faults(row: Published) -> Iterator[str]:
         ValueError: if the prompt cannot be read.
     """
     entries, questions = parse_biographies(row.text), parse_question(row.text)
-    yield from proof.faults(row, entries, answers)
+    yield from solver.faults(row, entries, answers)
     ((asked, name),) = questions[-1].about
     gap = set() if row.stratum.complexity else {asked}
-    if set(READER_ATTRIBUTES) - proof.only(entries, name).stated.keys() != gap:
+    if set(READER_ATTRIBUTES) - solver.only(entries, name).stated.keys() != gap:
         yield f"the biography of {name} does not lack just {sorted(gap)}"
     reserved, apart = {name for each in questions for name in each.names}, set(row.spans("decoy"))
     others = [entry for entry in entries if entry.name not in reserved and (entry.start, entry.end) not in apart]

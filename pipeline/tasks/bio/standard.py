@@ -18,7 +18,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample, unit
 from pipeline.tasks.bio import base
-from pipeline.tasks.bio import solve as proof
+from pipeline.tasks.bio import solve as solver
 from pipeline.tasks.bio.base import (
     NAMESAKE_KNOBS,
     Biographies,
@@ -97,13 +97,13 @@ class Standard(Biographies):
         return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES)}
 
     def answers(self, text: str) -> tuple[str, ...]:
-        return proof.looked_up(parse_question(text)[-1], proof.read_in(self.subtask, text))
+        return solver.looked_up(parse_question(text)[-1], solver.read_in(self.subtask, text))
 
     def check(self, row: Published) -> list[str]:
-        entries = proof.read_in(self.subtask, row.text)
+        entries = solver.read_in(self.subtask, row.text)
         about = {name: kind for kind, name in parse_question(row.text)[-1].about}
         found = base.faults(row, entries, about, self.namesakes_of(row.stratum))
-        return [*proof.faults(row, entries), *proof.stated_faults(row, entries), *found]
+        return [*solver.faults(row, entries), *solver.stated_faults(row, entries), *found]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess from the attribute's pool."""
@@ -195,14 +195,14 @@ class Multi(Biographies):
         return {f"attribute {place}": kind_of(kind, ATTRIBUTES) for place, kind in enumerate(asked, start=1)}
 
     def answers(self, text: str) -> tuple[str, ...]:
-        return proof.looked_up(parse_question(text)[-1], parse_biographies(text))
+        return solver.looked_up(parse_question(text)[-1], parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         entries = parse_biographies(row.text)
-        found = proof.faults(row, entries, count=row.stratum.complexity)
+        found = solver.faults(row, entries, count=row.stratum.complexity)
         about = {name: kind for kind, name in parse_question(row.text)[-1].about}
         alike = base.faults(row, entries, about, self.namesakes_of(row.stratum))
-        return [*found, *proof.stated_faults(row, entries), *alike]
+        return [*found, *solver.stated_faults(row, entries), *alike]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance that uniform guesses from the attributes' pools are all right."""

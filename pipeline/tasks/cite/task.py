@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal_in_turn, spread
 from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task
-from pipeline.tasks.cite import solve as reader
+from pipeline.tasks.cite import solve as solver
 from pipeline.tasks.cite import text
 from pipeline.tasks.documents import haystack
 from pipeline.tasks.documents.asking import unlike
@@ -198,12 +198,12 @@ class Cite(Task):
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Read every document, and answer the question with ids."""
-        found, question = reader.opened(text)
-        return self.keyed({fact.value: sorted(fact.ids) for fact in reader.facts(found, question)})
+        found, question = solver.opened(text)
+        return self.keyed({fact.value: sorted(fact.ids) for fact in solver.facts(found, question)})
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that all relevant documents are needed, that no others say the same, and that decoys are decoys."""
-        return reader.faults(row, self.decoys(row.stratum), self.keyed)
+        return solver.faults(row, self.decoys(row.stratum), self.keyed)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of a guess, and of one fact with its id from the first hit of a search."""

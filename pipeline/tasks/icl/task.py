@@ -21,7 +21,7 @@ from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, deal, words
 from pipeline.tasks.base import CorpusKnob, Filler, Key, Layout, Plain, PoolSpec, Published, Sample, Task, Unit
-from pipeline.tasks.icl import solve as reader
+from pipeline.tasks.icl import solve as solver
 from pipeline.tasks.icl.text import example, head, label_words, tail
 from pipeline.typed import TIERS
 from pipeline.worlds.utterances import Intent, chosen, domain, fresh, source_digest, texts
@@ -222,11 +222,11 @@ class Intents(Task):
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Read the intents of all messages, and return the label of those with the last one's intent."""
-        return (reader.solve(text),)
+        return (solver.solve(text),)
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that labels match intents, that they are balanced, and that the asked message is new."""
-        return reader.faults(row)
+        return solver.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         return {"uniform": 1 / sample.stratum.complexity}

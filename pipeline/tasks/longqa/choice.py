@@ -13,7 +13,7 @@ from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal
-from pipeline.tasks.annals import solve as reading
+from pipeline.tasks.annals import solve as annals_solver
 from pipeline.tasks.base import Key, Sample, Turns
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.state import State, steps_of
@@ -113,7 +113,7 @@ class Choice(State):
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Find the owner, and return the letter of that option."""
-        return text.accepted(*reading.lettered(turns[-1][1]))
+        return text.accepted(*annals_solver.lettered(turns[-1][1]))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the baselines of the task without options, and of readers of the options.

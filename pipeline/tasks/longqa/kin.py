@@ -12,10 +12,10 @@ from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.annals import solve as reading
+from pipeline.tasks.annals import solve as annals_solver
 from pipeline.tasks.annals.haystack import PlannedEntry
 from pipeline.tasks.base import Key, Published, Role, Sample
-from pipeline.tasks.longqa import solve as proof
+from pipeline.tasks.longqa import solve as solver
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, roll
 from pipeline.worlds.chronicle import Chronicle, listed
@@ -156,11 +156,11 @@ class Kin(LongQa):
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Follow the steps from entry to entry."""
-        return (reading.relative(text)[0],)
+        return (annals_solver.relative(text)[0],)
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that each step needs its entry, and that no other entry states it."""
-        return proof.kin_faults(row)
+        return solver.kin_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of any person in the families' entries, and of any last person or their partner."""

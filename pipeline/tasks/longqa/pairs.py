@@ -12,10 +12,10 @@ from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.annals import solve as reading
+from pipeline.tasks.annals import solve as annals_solver
 from pipeline.tasks.annals.haystack import asked_property
 from pipeline.tasks.base import Key, Published, Sample, Turns
-from pipeline.tasks.longqa import solve as proof
+from pipeline.tasks.longqa import solve as solver
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
 from pipeline.tasks.longqa.steps import without_restoring
@@ -82,12 +82,12 @@ class Unanswerable(LongQa):
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Return the owner, or refusals if the annals do not name them."""
-        found = reading.owned(turns[-1][1], known=False)
+        found = annals_solver.owned(turns[-1][1], known=False)
         return (found,) if found else text.REFUSALS
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that the valid sale names its buyer only in form a, and that relevant entries are needed."""
-        return proof.pair_faults(row)
+        return solver.pair_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of any buyer, and of a constant refusal; no constant reply is right in both forms.

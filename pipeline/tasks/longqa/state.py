@@ -11,10 +11,10 @@ from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.annals import solve as reading
+from pipeline.tasks.annals import solve as annals_solver
 from pipeline.tasks.annals.haystack import asked_property
 from pipeline.tasks.base import Key, Published, Sample
-from pipeline.tasks.longqa import solve as proof
+from pipeline.tasks.longqa import solve as solver
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
 from pipeline.tasks.longqa.steps import by_last_step, sold, without_restoring
@@ -78,11 +78,11 @@ class State(LongQa):
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Read the property's history, and return its owner."""
-        return (reading.owned(text),)
+        return (annals_solver.owned(text),)
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that relevant entries are needed, that no others are, and that the twin is mentioned as often."""
-        return proof.state_faults(row)
+        return solver.state_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of any buyer, and of the first, the last, and the last before the day.

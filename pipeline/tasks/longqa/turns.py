@@ -19,7 +19,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams, deal
 from pipeline.tasks.annals.haystack import PlannedEntry, asked_property
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, Unit
-from pipeline.tasks.longqa import solve as talk
+from pipeline.tasks.longqa import solve as solver
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import REPEAT_DAYS, Drawn, LongQa, plan_entry, rolls, written
 from pipeline.tasks.longqa.pairs import other_sale
@@ -187,12 +187,12 @@ class ChatTurns(LongQa):
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read every session, and answer from their entries."""
-        found = talk.answer(tuple(turns))[0]
+        found = solver.answer(tuple(turns))[0]
         return (found,) if found else text.REFUSALS
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that several sessions, all needed, state the answer in form a, and that none does in form b."""
-        return talk.faults(row)
+        return solver.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of any buyer, a constant refusal, the last sale, and a reader who restores no sales."""

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.annals import solve as reading
+from pipeline.tasks.annals import solve as annals_solver
 from pipeline.tasks.annals.haystack import PlannedEntry, asked_property
 from pipeline.tasks.base import Key, Published, Sample
-from pipeline.tasks.longqa import solve as proof
+from pipeline.tasks.longqa import solve as solver
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, quiet
 from pipeline.worlds.chronicle import Chronicle, happenings, year
@@ -61,11 +61,11 @@ class When(LongQa):
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Find the happening at the property, and return its year."""
-        return (reading.year_of(text),)
+        return (annals_solver.year_of(text),)
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that exactly one entry answers, and that decoys are about other happenings or other properties."""
-        return proof.when_faults(row)
+        return solver.when_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of any year of the annals, and of any year with a happening at the property."""

@@ -18,7 +18,7 @@ from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
 from pipeline.streams import Permutation, Streams, spread
 from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, Unit
-from pipeline.tasks.mrcr import solve as proof
+from pipeline.tasks.mrcr import solve as solver
 from pipeline.tasks.mrcr import text
 from pipeline.tasks.mrcr.chance import DRAWN, GUESSES, guesses
 from pipeline.tasks.mrcr.crowd import CAPS, Crowd, PoolShape, cap_of, crowd, filler, shown_cells, twins
@@ -158,7 +158,7 @@ class Mrcr(Task):
         return (asked.code + matching[asked.place - 1].text,)
 
     def faults(self, row: Published) -> Iterable[str]:
-        return proof.faults(row)
+        return solver.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of any reply, any that shares format or topic, any that matches, and the last such."""

@@ -40,7 +40,7 @@ from pipeline.tasks.documents.haystack import (
 )
 from pipeline.tasks.documents.text import START, TAIL, accepted, document, plain
 from pipeline.tasks.documents.text import example as demonstration
-from pipeline.tasks.rag import solve as proof
+from pipeline.tasks.rag import solve as solver
 from pipeline.tasks.rag import text
 from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, gazetteer
 from pipeline.worlds.gazetteer.questions import Place, Question, ask, listed, near_misses, needed
@@ -238,7 +238,7 @@ class Rag(Task):
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Read every document into a table, and answer the question from it."""
-        return self.forms(proof.solved(text)[0])
+        return self.forms(solver.solved(text)[0])
 
     def forms(self, answer: str) -> tuple[str, ...]:
         """Return every accepted form of an answer that the documents give."""
@@ -246,7 +246,7 @@ class Rag(Task):
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that each needed document is needed, that there is no other answer, and that decoys are decoys."""
-        return proof.faults(row, self.decoys(row.stratum))
+        return solver.faults(row, self.decoys(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the score of a guess, 0: there is nothing to guess from."""

@@ -26,7 +26,7 @@ from pipeline.tasks.documents import haystack
 from pipeline.tasks.documents.asking import unlike
 from pipeline.tasks.documents.text import numbered
 from pipeline.tasks.rerank import chance, text
-from pipeline.tasks.rerank import solve as reader
+from pipeline.tasks.rerank import solve as solver
 from pipeline.tasks.rerank.documents import DocumentWriter
 from pipeline.tasks.rerank.questions import CONDITIONS, Question, ask_conditions, ask_order, asked_forms, scales
 from pipeline.tasks.solving import contains_words
@@ -140,11 +140,11 @@ class Rerank(Task):
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Read every document, work out what it is worth, and rank them."""
-        return reader.solve(text)
+        return solver.solve(text)
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove what every document is worth, that decoys name what is asked, and that no document occurs twice."""
-        return reader.faults(row)
+        return solver.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of a random ranking, of a search, and of the right documents in random order."""

@@ -18,7 +18,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.annals.haystack import PlannedEntry, asked_property, dated, days_at, filler
 from pipeline.tasks.base import Key, Layout, Piece, PoolSpec, Published, Role, Sample, Task, Turns, Unit, unit
-from pipeline.tasks.summ import solve as reader
+from pipeline.tasks.summ import solve as solver
 from pipeline.tasks.summ import text
 from pipeline.tasks.summ.text import Named
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, new_year, source_digest, year
@@ -366,12 +366,12 @@ class Points(Task):
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read what befell the property, and sum up what is asked for."""
-        points, others = reader.summed_up(turns[-1][1])
+        points, others = solver.summed_up(turns[-1][1])
         return text.accepted(points, others)
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that exactly the marked entries are needed, and that there are as many decoys as promised."""
-        return reader.faults(row)
+        return solver.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of summaries of one point, of all who are named with the property, or with its twin too.

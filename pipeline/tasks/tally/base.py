@@ -27,7 +27,7 @@ from pipeline.tasks.base import (
     Unit,
     depths,
 )
-from pipeline.tasks.tally import solve as reader
+from pipeline.tasks.tally import solve as solver
 from pipeline.tasks.tally import text
 from pipeline.tasks.tally.text import DAYS, line
 from pipeline.worlds.utterances import Intent, domain, source_digest, texts, times, write
@@ -155,11 +155,11 @@ class TallyTask(Task):
 
     def answers(self, text: str) -> tuple[str, ...]:
         """Read all lines and answer the question."""
-        return reader.accepted(reader.solve(text))
+        return solver.accepted(solver.solve(text))
 
     def faults(self, row: Published) -> Iterable[str]:
         """Prove that exactly the marked lines are needed, and that decoys are there."""
-        return reader.faults(row)
+        return solver.faults(row)
 
 
 YEAR = DAYS * len(text.MONTHS)
