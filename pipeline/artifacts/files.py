@@ -48,7 +48,7 @@ def atomic_write(path: Path, *, secret: bool = False) -> Iterator[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         check_regular(path)
-        held = _kept(aside, 0o600 if secret else 0o666)
+        held = _make_locked(aside, 0o600 if secret else 0o666)
         yield aside
         os.replace(aside, path)
     except OSError as fault:
@@ -60,7 +60,7 @@ def atomic_write(path: Path, *, secret: bool = False) -> Iterator[Path]:
             os.close(held)
 
 
-def _kept(path: Path, mode: int) -> int:
+def _make_locked(path: Path, mode: int) -> int:
     """Make a file and lock it, so that a build that removes leftovers skips it."""
     while True:
         held = os.open(path, os.O_RDWR | os.O_CREAT, mode)
@@ -142,7 +142,7 @@ def write_fault(path: Path, fault: OSError) -> str:
     return f"cannot write {str(path)!r}: {fault}"
 
 
-def files_below(folder: Path, *names: str) -> Path:
+def path_below(folder: Path, *names: str) -> Path:
     """Return the path of a file below a folder.
 
     Raises:

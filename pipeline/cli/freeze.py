@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.cli.base import checked_size, open_stages, profile_names, run_options
 from pipeline.cli.group import cli
 from pipeline.cli.options import DISK, PLACE
@@ -124,7 +124,7 @@ def recut(*, sources: Sequence[str], seed: str, out: Path | None) -> None:
             f"--out {out} names one file, but there are {len(found)} recipes: leave it out, and each gets its own name"
         )
     texts = [again(recipe, text, number) for recipe, text in found]
-    paths = [out or files_below(Path(), file_name(recipe)) for recipe, _ in found]
+    paths = [out or path_below(Path(), file_name(recipe)) for recipe, _ in found]
     write_recipes(list(zip(paths, texts, strict=True)))
     folder = Path("outputs") / next_major(found[0][0]).folder
     steps = [*(f"carrara build {path}" for path in paths), f"carrara freeze {folder}"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Split, open_split
 from pipeline.cli.group import cli
 from pipeline.cli.options import DISK, PLACE
@@ -85,7 +85,7 @@ def publish(
     staged = []
     for split in splits:
         others = [name for profile, name in names.items() if profile != split.tokenizer]
-        target = files_below(out or _published(folder, split), split.tokenizer)
+        target = path_below(out or _published(folder, split), split.tokenizer)
         notes = notes_of(split.manifest.version, changelog)
         made = stage(
             split,

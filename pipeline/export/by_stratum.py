@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.artifacts.parquet import columns_of
 from pipeline.artifacts.split import Selection, Split
 from pipeline.caches import cache
@@ -144,7 +144,7 @@ def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool
         for part, group in _groups(_carried(split.rows(list(CARRIED), selection), left, turns=turns)):
             if part not in writers:
                 _need_one_reply_limit(part, writers)
-                path = files_below(folder, f"{part.name}.parquet")
+                path = path_below(folder, f"{part.name}.parquet")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 writers[part] = open_files.enter_context(
                     pq.ParquetWriter(path, _schema(columns), compression="zstd", store_schema=False)
@@ -266,6 +266,6 @@ def messages_of(row: Row) -> Row:
 
 def put(folder: Path, name: str, text: str) -> None:
     """Write an ASCII file below a folder."""
-    path = files_below(folder, *name.split("/"))
+    path = path_below(folder, *name.split("/"))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="ascii")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export import named
 from pipeline.export.base import Export, Tally, Written, add_line, group_name, task_name
@@ -67,12 +67,12 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
         dataset, line = made
         test = Test(_file(row), dataset, row["context_tokens"], row["max_new_tokens"])
         tests.setdefault(group_name(row), set()).add(test)
-        add_line(files_below(out, test.file), line)
+        add_line(path_below(out, test.file), line)
         for shown in named.demonstrations(row) if test.demos else ():
-            add_line(files_below(out, test.demos), shown)
+            add_line(path_below(out, test.demos), shown)
         tally.rows += 1
     for name, some in tests.items():
-        path = files_below(out, "configs", f"{name}.yaml")
+        path = path_below(out, "configs", f"{name}.yaml")
         path.parent.mkdir(exist_ok=True)
         path.write_text(_config(sorted(some), chat=split.manifest.frame == "chat"), encoding="ascii")
     return tally.written

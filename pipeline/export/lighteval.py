@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import Part, copy_metrics, need_keys, task_prefix, template, write_card, write_parts
@@ -40,7 +40,7 @@ def _write_lists(folder: Path, names: dict[Part, str]) -> None:
         lists[f"{part.tier}_{part.length}"].append(name)
     folder.mkdir()
     for title, members in lists.items():
-        files_below(folder, f"{title}.txt").write_text("".join(f"{name}\n" for name in members), encoding="ascii")
+        path_below(folder, f"{title}.txt").write_text("".join(f"{name}\n" for name in members), encoding="ascii")
 
 
 EXPORT = Export(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import (
@@ -49,12 +49,12 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
         (tasks / "weights.json").write_text(json.dumps(weights, indent=1) + "\n", encoding="ascii")
         for part in parts.rows:
             own = [name for name, some in weights.items() if part.name in some]
-            files_below(tasks, f"{part.name}.yaml").write_text(
+            path_below(tasks, f"{part.name}.yaml").write_text(
                 _task(task_prefix(split), part, parts.scorers[part], stops[part], own), encoding="ascii"
             )
         version = split.manifest.version
         for name, (metric, members) in _groups(task_prefix(split), list(parts.rows)).items():
-            files_below(groups, f"{name}.yaml").write_text(_group(name, members, version, metric), encoding="ascii")
+            path_below(groups, f"{name}.yaml").write_text(_group(name, members, version, metric), encoding="ascii")
     return parts.written
 
 

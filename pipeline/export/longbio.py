@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import ExportError
 from pipeline.export.base import Export, Tally, Written
@@ -55,7 +55,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
             tally.leave(row, UNGRADED.get(plain, OTHER) if row["family"] == "bio" else OTHER)
             continue
         record = _record(row, plain)
-        path = files_below(out, row["tier"], _folder(split, row, record), f"data_{SKILLS[plain]}.json")
+        path = path_below(out, row["tier"], _folder(split, row, record), f"data_{SKILLS[plain]}.json")
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="ascii") as file:
             file.write((",\n" if path in paths else "[\n") + json.dumps(record))

@@ -6,7 +6,7 @@ import csv
 import json
 from pathlib import Path
 
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, group_name
 from pipeline.export.by_stratum import TURNS, need_keys
@@ -36,7 +36,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
             tally.leave(row, TURNS)
         else:
             line = _line(row)
-            _add(files_below(out, f"mrcr_v2_{line['num_relevant']}needle_{group_name(row)}.csv"), line)
+            _add(path_below(out, f"mrcr_v2_{line['num_relevant']}needle_{group_name(row)}.csv"), line)
             tally.rows += 1
     return tally.written
 

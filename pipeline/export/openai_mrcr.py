@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written
 from pipeline.export.by_stratum import need_keys
@@ -60,7 +60,7 @@ class Tables:
     def flush(self, name: str) -> None:
         """Write the buffered rows of a file."""
         if name not in self.writers:
-            path = files_below(self.folder, f"{name}.parquet")
+            path = path_below(self.folder, f"{name}.parquet")
             self.writers[name] = self.files.enter_context(pq.ParquetWriter(path, SCHEMA, compression="zstd"))
         self.writers[name].write_table(pa.Table.from_pylist(self.waiting.pop(name), schema=SCHEMA))
         self.size[name] = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, add_line, group_name, task_name
 from pipeline.export.by_stratum import as_yaml, need_keys, template, unsent
@@ -39,7 +39,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
             continue
         own = names_of(row).ruler
         name = own or task_name(row)
-        path = files_below(out, "data", group_name(row), name, "validation.jsonl")
+        path = path_below(out, "data", group_name(row), name, "validation.jsonl")
         limit = min(row["max_new_tokens"], tasks.get(name, (row["max_new_tokens"], ""))[0])
         tasks[name] = limit, RULES[wanted.all_required or (bool(own) and own not in ANSWERED)]
         numbers[path] = numbers.get(path, -1) + 1

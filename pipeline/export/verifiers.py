@@ -10,7 +10,7 @@ from typing import Any
 
 import tomlkit
 
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import copy_metrics, need_keys, task_prefix, template, write_parts
@@ -24,7 +24,7 @@ def package(split: Split) -> str:
 def write(split: Split, selection: Selection, folder: Path) -> Written:
     """Write a project with one package: ``__init__.py``, ``data`` and metrics.py."""
     need_keys(split, "verifiers")
-    home = files_below(folder, package(split))
+    home = path_below(folder, package(split))
     parts = write_parts(split, selection, home / "data", turns=True)
     if parts.rows:
         copy_metrics(home)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, group_counts, group_name
 from pipeline.export.by_stratum import copy_metrics, need_keys, template, unsent
@@ -65,7 +65,7 @@ class Files:
     def flush(self, name: str) -> None:
         """Write the buffered rows of a file."""
         if name not in self.writers:
-            path = files_below(self.folder, f"{name}.parquet")
+            path = path_below(self.folder, f"{name}.parquet")
             path.parent.mkdir(parents=True, exist_ok=True)
             writer = pq.ParquetWriter(path, SCHEMA, compression="zstd", store_schema=False)
             self.writers[name] = self.stack.enter_context(writer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, add_line, group_counts, group_name
 from pipeline.export.by_stratum import unsent
@@ -20,7 +20,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
             tally.leave(row, why)
             continue
         line = {"id": row["id"], "prompt": row["prompt"], "output_tokens": row["max_new_tokens"]}
-        add_line(files_below(out, f"{group_name(row)}.jsonl"), line)
+        add_line(path_below(out, f"{group_name(row)}.jsonl"), line)
         tally.rows += 1
     return tally.written
 

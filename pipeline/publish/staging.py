@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 from msgspec.structs import replace
 
-from pipeline.artifacts.files import atomic_folder, file_digest, files_below, link
+from pipeline.artifacts.files import atomic_folder, file_digest, link, path_below
 from pipeline.artifacts.lite import LITE, lite_file
 from pipeline.artifacts.manifest import (
     Manifest,
@@ -188,9 +188,9 @@ def _shard(
     """Write a shard's public rows, their index, and its keys; return its records for both manifests."""
     file = f"{shard.shard}.parquet"
     data, index, keys = (
-        files_below(public, "data", file),
-        files_below(public, "index", file),
-        files_below(private, "keys", file),
+        path_below(public, "data", file),
+        path_below(public, "index", file),
+        path_below(private, "keys", file),
     )
     rewrite(split.folder / "data" / file, data, NO_KEY, lambda table: _shown(_named(table, names), columns))
     own = _named(read_table(split.folder / "keys" / file), names)
@@ -371,7 +371,7 @@ def _cleared(folder: Path) -> None:
 def _copy_shards(split: Split, folder: Path) -> None:
     for kind in ("data", "keys"):
         for source in split.shards(kind):
-            target = files_below(folder, str(source.relative_to(split.folder)))
+            target = path_below(folder, str(source.relative_to(split.folder)))
             target.parent.mkdir(parents=True, exist_ok=True)
             link(source, target)
 
@@ -382,7 +382,7 @@ def write_lite(split: Split) -> None:
     for tier, made in split.manifest.tiers.items():
         schema = _columns(made, withheld=withheld)
         rows = split.rows(schema.names, Selection(tiers=(tier,), size=LITE))
-        path = files_below(split.folder, lite_file(tier))
+        path = path_below(split.folder, lite_file(tier))
         path.parent.mkdir(parents=True, exist_ok=True)
         write_rows(path, rows, schema, NO_KEY if withheld else LITE)
 

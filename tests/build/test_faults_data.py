@@ -23,7 +23,7 @@ import builds
 import handmade
 import hostile
 from hostile import CLIMBING, CODE, DEEP, HOSTILE, held
-from pipeline.artifacts.files import files_below
+from pipeline.artifacts.files import path_below
 from pipeline.cli import cli
 from pipeline.cli import group as groups
 from pipeline.errors import BuildError, FrozenError, RecipeError
@@ -114,10 +114,10 @@ def test_recut_writes_nowhere_else(home: Path, changed: dict[str, str]) -> None:
 
 
 def test_a_path_out_of_a_folder_is_refused(tmp_path: Path) -> None:
-    assert files_below(tmp_path, "a", "b.txt") == tmp_path / "a" / "b.txt"
+    assert path_below(tmp_path, "a", "b.txt") == tmp_path / "a" / "b.txt"
     for names in (("..", "x"), ("a", "../../x"), ("/etc/x",)):
         with pytest.raises(BuildError, match="leads out of"):
-            files_below(tmp_path, *names)
+            path_below(tmp_path, *names)
 
 
 # Records
