@@ -189,6 +189,11 @@ def test_an_unknown_scorer_is_named(home: Path, name: str) -> None:
     assert "scorer 'rouge'" in tried(home, name).stderr or name == "chance"
 
 
+def test_a_length_that_no_stratum_has_is_named(home: Path) -> None:
+    hostile.recast(home / "o200k", "length", 1)
+    assert "rows of length 1, but its manifest has no such stratum" in tried(home, "report").stderr
+
+
 # The command
 
 
