@@ -257,9 +257,7 @@ class Profile:
         """
         return templates.render(self.template, messages, frame, tools=tools)
 
-    def sent_tokens(
-        self, messages: Sequence[tuple[str, str]], frame: str, counter: Counter, tools: str = ""
-    ) -> int:
+    def sent_tokens(self, messages: Sequence[tuple[str, str]], frame: str, counter: Counter, tools: str = "") -> int:
         """Return the number of tokens sent: one for each special token, and an encode of each stretch between them."""
         return templates.sent_tokens(self.template, messages, frame, counter, tools)
 
