@@ -38,7 +38,7 @@ TOOLS: Mapping[str, tuple[str, Fields, tuple[str, ...]]] = {
             "day": _text("The day, as YYYY-MM-DD"),
             "for": _text("The full name of the person to book for"),
             "from": _text("The time, as HH:MM"),
-            "room": _text("The room, such as B2.14-east"),
+            "room": _text("The room"),
             **STAGED,
         },
         ("action", "day"),
