@@ -43,7 +43,7 @@ def recipe(*, declares: bool) -> Recipe:
 
 @pytest.fixture(scope="module")
 def plans(tmp_path_factory: pytest.TempPathFactory) -> list[Plan]:
-    """Return the builds of a stratum with declared tools, and of the same one without, which share filler and counts."""
+    """Return the builds of a stratum with and without declared tools, which share filler and counts."""
     out = tmp_path_factory.mktemp("declared")
     made = [make_plan(recipe(declares=each), PROFILES, out / str(each)) for each in (True, False)]
     assert all(Stages(made[0], Inline, quiet=True).build())
