@@ -79,7 +79,7 @@ def tools_of(metadata: str) -> str:
 
 
 def declared(metadata: str) -> dict[str, Any]:
-    """Return the fields of a request that declare a row's tools to the model, which is not to call any."""
+    """Return the fields of a request that declare a row's tools to the model; it is to call none of them."""
     tools = tools_of(metadata)
     return {"tools": json.loads(tools), "tool_choice": "none"} if tools else {}
 

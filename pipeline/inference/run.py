@@ -221,7 +221,7 @@ CALLED = re.compile(
     r"<tool_call>|<function=|<\|tool_call>|<\|tool_calls?_(?:section_)?begin\|>|<\uff5ctool\u2581calls?\u2581begin\uff5c>"
     r"|\bto=functions\."
 )
-"""How models write a tool call that the server does not parse, since no tools were declared to it."""
+"""How models write a tool call that the server does not parse, since it was told of no tools, or to call none."""
 
 
 def call_in(row: Row, body: Mapping[str, Any]) -> str:
