@@ -392,8 +392,12 @@ class ShardReader:
         prompt_sha256 = sha256_text(row["prompt"])
         if metadata_of(row)["prompt_sha256"] != prompt_sha256:
             yield "the SHA-256 of its prompt is wrong"
-        if own is not None and json.loads(own["metadata"])["prompt_sha256"] != prompt_sha256:
-            yield "its prompt is not the one that was built"
+        if own is not None:
+            built = json.loads(own["metadata"])
+            if built["prompt_sha256"] != prompt_sha256:
+                yield "its prompt is not the one that was built"
+            if built.get("tools", "") != tools_of(row):
+                yield "it does not declare the tools that were built"
         task = task_of(cell)
         try:
             solved = task.solve(turns_of(row)) if task.proof == "solved" else None

@@ -34,6 +34,8 @@ from pipeline.worlds.desk import DECLARED
 PROFILES = ("qwen3", "gpt-oss")
 LIST = {"qwen3": 2268, "gpt-oss": 1177}
 """The tokens of the declared tools."""
+ALIKE = DECLARED.replace("Run a command.", "Run the command.")
+"""Another list, of as many tokens."""
 CELL = Stratum("trace", "state-tools", "32k", 12288, 1, 4)
 
 
@@ -117,8 +119,7 @@ def test_a_planted_fault_in_the_list_is_found(plans: list[Plan]) -> None:
 
 def test_the_list_of_another_sample_is_found(plans: list[Plan]) -> None:
     (row, *_), plan = rows_of(plans[0], "qwen3"), plans[0]
-    same = DECLARED.replace("Run a command.", "Run the command.")  # as many tokens
-    changed = {**row, "metadata": json.dumps({**json.loads(row["metadata"]), "tools": same})}
+    changed = {**row, "metadata": json.dumps({**json.loads(row["metadata"]), "tools": ALIKE})}
     reader = ShardReader(plan, plan.profiles[0], plan.recipe.tag, full=True, drawn=plan)
     sample = draw_sample(plan, plan.rows("trace")[0])
     assert reader.check(row, sample) == []
@@ -142,11 +143,16 @@ def test_batches_hold_the_list(split: Split, tmp_path: Path) -> None:
         assert body["tool_choice"] == "none"
 
 
-def test_rows_without_answers_keep_the_list(split: Split, tmp_path: Path) -> None:
-    shown, _ = part(split, tmp_path / "public", tmp_path / "private")
-    for row in Split(tmp_path / "public", shown).rows(["metadata"]):
+def test_rows_without_answers_keep_the_list(plans: list[Plan], split: Split, tmp_path: Path) -> None:
+    part(split, tmp_path / "public", tmp_path / "private")
+    plan, (public,) = plans[0], (tmp_path / "public" / "data").rglob("*.parquet")
+    reader = ShardReader(plan, plan.profiles[0], plan.recipe.tag, full=True, withheld=True)
+    for row, own in zip(read_rows(public), rows_of(plan, "qwen3"), strict=True):
         assert tools_of(row["metadata"]) == DECLARED
         assert "knobs" not in json.loads(row["metadata"])
+        assert reader.check(row, own=own) == []
+        changed = {**row, "metadata": json.dumps({**json.loads(row["metadata"]), "tools": ALIKE})}
+        assert reader.check(changed, own=own) == ["it does not declare the tools that were built"]
 
 
 @pytest.fixture
