@@ -395,7 +395,7 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
 
     Raises:
         RecipeError: for an unknown family, subtask, complexity or knob, with the nearest known name, for pairs that are
-            not complete, or for profiles whose names are not allowed or that cannot send tool calls.
+            not complete, or for profiles whose names are not allowed or that cannot send tool calls or declare tools.
     """
     for stratum in recipe.strata:
         check_stratum(stratum)
@@ -418,7 +418,7 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
 
 
 def _check_calls(recipe: Recipe, profile: Profile) -> None:
-    """Refuse tool calls that a profile cannot send, and declared tools."""
+    """Refuse tool calls that a profile cannot send, and tools that it cannot declare."""
     named = next((cell for cell in recipe.strata if task_of(cell).has_calls), None)
     if named is None:
         return
