@@ -1,4 +1,4 @@
-"""trace.state and trace.rows with the instruction and the question in a language; the log stays as it is, in English."""
+"""trace.state and trace.rows with the instruction and the question in a language; the log stays in English."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pipeline.tasks.registers import COLON
-from pipeline.tasks.solving import LINES, PROMPT, ReadError
+from pipeline.tasks.solving import LINES, PROMPT, ReadError, Span
 
 START, END, REPORT = "\nTrace:\n", "This is the end of the trace.", "\nReport:\n"
 ASKS = re.compile(r"\nQuestion: (.+)\nAnswer:\Z", re.DOTALL)
@@ -70,15 +70,19 @@ class Log:
     report: Sequence[str]
 
 
+def body_of(text: str) -> Span:
+    """Return the span of the trace in a prompt, whatever language it is asked in."""
+    if START in text:
+        return text.find(START) + len(START), text.rfind(END)
+    return text.find("\n\n") + 2, text.rfind("\n--- ") + 1
+
+
 @PROMPT.cached
 def read(text: str) -> Log:
     """Read a prompt."""
-    if START in text:
-        start, end = text.find(START) + len(START), text.rfind(END)
-        asked = ASKS.search(text, max(0, text.rfind("\nQuestion: ")))
-    else:
-        start, end = text.find("\n\n") + 2, text.rfind("\n--- ") + 1
-        asked = ASKS_IN_LANGUAGE.search(text, max(0, text.rfind("\n")))
+    start, end = body_of(text)
+    asked = ASKS.search(text, max(0, text.rfind("\nQuestion: ")))
+    asked = asked or ASKS_IN_LANGUAGE.search(text, max(0, text.rfind("\n")))
     if not 2 <= start < end or not asked:
         raise ReadError("the prompt does not hold a trace and a question behind it")
     marked = f"\n{text[start : end - 1]}".replace("\n> ", "\n\0> ").replace("\n[user] ", "\n\0[user] ")

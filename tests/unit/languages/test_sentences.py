@@ -22,7 +22,7 @@ SLOTS = [
     for _, slot, _, _ in Formatter().parse(sentence.text)
     if slot
 ]
-QUOTED = ("label", "key", "value")
+QUOTED = ("label", "key", "value", "code", "query", "status")
 NODE = {
     "en": "node", "de": "Knoten", "es": "nodo", "fr": "n\u0153ud", "pl": "w\u0119z\u0142a",
     "ru": "\u0432\u0435\u0440\u0448\u0438\u043d\u044b", "zh": "\u8282\u70b9",
