@@ -25,10 +25,11 @@ ROWS = 256
 """How many rows' draws are cached."""
 NEAR = {5: range(4, 25), 20: range(10, 51), 80: range(30, 111)}
 """How many entries share the label alone, and how many the district, by complexity: so many that sums tell little."""
-LEADS, BEHIND, MORE = range(6, 10), 3, 3
-"""Entries with the label in the leading district, the most by which others trail, and the most with other labels."""
-ALONE = 2
-"""For each district with both labels, how many have only the first, and how many only the second: two entries each."""
+LEADS, BEHIND, MORE = range(6, 10), 3, 6
+"""Entries with the label in the leading district, the most by which others trail, and about the most with other labels.
+"""
+ALONE = (1, 1, 2)
+"""For each district with both labels, others have only the first or only the second: this many entries of it."""
 AFTER = 3
 """Lines between the entries and the question: the end, how to reply, a blank one."""
 
@@ -144,7 +145,10 @@ class CountInRegister(InRegister):
 
 
 class MostInRegister(InRegister):
-    """The district with one entry more of a label than any other; which has most entries of all labels is random."""
+    """The district with one entry more of a label than any other.
+
+    Districts that trail have more entries of other labels, by half, so that neither these nor all entries tell much.
+    """
 
     title = "the district with the most entries of one label"
     scorer = "plain"
@@ -158,22 +162,21 @@ class MostInRegister(InRegister):
         label, district = deal_place(dealer, self.complexities)
         rng = dealer.rng("entries")
         rivals = rng.sample(others(DISTRICTS, district), dealer.stratum.complexity - 1)
-        behind = [1, 1, *(rng.randint(1, BEHIND) for _ in rivals[2:])]
-        counts = {district: lead, **{one: lead - each for one, each in zip(rivals, behind, strict=True)}}
-        totals = {one: lead + rng.randint(0, MORE) for one in counts}
+        behind = {district: 0, **dict.fromkeys(rivals[:2], 1), **{one: rng.randint(1, BEHIND) for one in rivals[2:]}}
+        more = {one: rng.randint(0, MORE) + (each + rng.randint(0, 1)) // 2 for one, each in behind.items()}
         other_labels = others(range(LABELS), label)
-        places = [(label, one) for one, count in counts.items() for _ in range(count)]
-        places += [(rng.choice(other_labels), one) for one in counts for _ in range(totals[one] - counts[one])]
+        places = [(label, one) for one, each in behind.items() for _ in range(lead - each)]
+        places += [(rng.choice(other_labels), one) for one, each in more.items() for _ in range(each)]
         entries = written(dealer, places)
-        top = [one for one, total in totals.items() if total == max(totals.values())]
+        totals = [more[one] - each for one, each in behind.items()]
         return Drawn(
             self.asks("asks_most", label),
             str(district),
             entries[:lead],
             entries[lead:],
-            {"label": label, "districts": [*counts]},
+            {"label": label, "districts": [*behind]},
             dealer.dealt,
-            {"uniform": 1 / len(counts), "most_of_all_labels": (district in top) / len(top)},
+            {"uniform": 1 / len(behind), "all_labels": (totals[0] == max(totals)) / totals.count(max(totals))},
         )
 
     def answers(self, text: str) -> tuple[str, ...]:
@@ -201,7 +204,7 @@ def counts_of(text: str) -> Counter[str]:
 
 
 class UsersInRegister(InRegister):
-    """The districts with an entry of each of two labels; others have two entries of either."""
+    """The districts with an entry of each of two labels; others have one or two entries of either."""
 
     title = "the districts with entries of two labels"
     scorer = "members"
@@ -216,10 +219,11 @@ class UsersInRegister(InRegister):
         count, label = dealer.stratum.complexity, dealer.deal("label", range(LABELS))
         rng = dealer.rng("entries")
         labels = label, rng.choice(others(range(LABELS), label))
-        chosen = rng.sample(DISTRICTS, count * (1 + 2 * ALONE))
-        both, alone = chosen[:count], chosen[count:]
+        sizes = [(label, size) for label in labels for size in ALONE] * count
+        both = rng.sample(DISTRICTS, count)
+        alone = rng.sample([one for one in DISTRICTS if one not in both], len(sizes))
         places = [(one, district) for district in both for one in labels]
-        places += [(labels[at % 2], district) for at, district in enumerate(alone) for _ in range(2)]
+        places += [(one, district) for district, (one, size) in zip(alone, sizes, strict=True) for _ in range(size)]
         entries = written(dealer, places)
         return Drawn(
             self.asks("asks_districts", *labels),
@@ -228,7 +232,7 @@ class UsersInRegister(InRegister):
             entries[2 * count :],
             {"labels": list(labels)},
             dealer.dealt,
-            {"uniform": count / len(DISTRICTS), "one_label": 2 / (2 + ALONE), "either": 2 / (2 + 2 * ALONE)},
+            {"uniform": count / len(DISTRICTS), "one_label": 2 / (2 + len(ALONE)), "either": 1 / (1 + len(ALONE))},
         )
 
     def answers(self, text: str) -> tuple[str, ...]:
@@ -246,8 +250,8 @@ class UsersInRegister(InRegister):
         if len(both) != row.stratum.complexity or len(needed) != 2 * len(both):
             yield f"{len(both)} districts have both labels in {len(needed)} entries, expected {row.stratum.complexity}"
         for each in (one, other):
-            alone = [len(each[district]) for district in each.keys() - both]
-            if alone != [2] * ALONE * row.stratum.complexity:
+            alone = sorted(len(each[district]) for district in each.keys() - both)
+            if alone != sorted(ALONE * row.stratum.complexity):
                 yield f"districts with one of the labels have {alone} entries of it"
 
 
