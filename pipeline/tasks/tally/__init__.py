@@ -13,8 +13,8 @@ more often of two. In the first three every counted line is proven necessary, an
 many at every length: the clerk's other messages, other clerks' messages of that kind, and messages that only mention
 what is asked. In `most` and `compare` the answer leads by a tenth or more in every packed prompt, though not by its
 words, and not in every part of the text. Where a task names a language, the text is a register in it: `count` asks how
-many entries have one label and one district, `most` in which district a label is most frequent, `users` which districts
-have entries of two labels.
+many entries have one label and one district, `most` in which district a label is most frequent, `users` which amounts
+come with two labels.
 """
 
 KINDS = ((Count(), CountInRegister), (Most(), MostInRegister), (Users(), UsersInRegister))

@@ -29,7 +29,7 @@ LEADS, BEHIND, MORE = range(6, 10), 3, 6
 """Entries with the label in the leading district, the most by which others trail, and about the most with other labels.
 """
 ALONE = (1, 1, 2)
-"""For each district with both labels, others have only the first or only the second: this many entries of it."""
+"""For each amount with both labels, others come with only the first or only the second, in this many entries."""
 AFTER = 3
 """Lines between the entries and the question: the end, how to reply, a blank one."""
 
@@ -165,8 +165,8 @@ class MostInRegister(InRegister):
         behind = {district: 0, **dict.fromkeys(rivals[:2], 1), **{one: rng.randint(1, BEHIND) for one in rivals[2:]}}
         more = {one: rng.randint(0, MORE) + (each + rng.randint(0, 1)) // 2 for one, each in behind.items()}
         other_labels = others(range(LABELS), label)
-        places = [(label, one) for one, each in behind.items() for _ in range(lead - each)]
-        places += [(rng.choice(other_labels), one) for one, each in more.items() for _ in range(each)]
+        places = [(label, one, None) for one, each in behind.items() for _ in range(lead - each)]
+        places += [(rng.choice(other_labels), one, None) for one, each in more.items() for _ in range(each)]
         entries = written(dealer, places)
         totals = [more[one] - each for one, each in behind.items()]
         return Drawn(
@@ -180,14 +180,11 @@ class MostInRegister(InRegister):
         )
 
     def answers(self, text: str) -> tuple[str, ...]:
-        (first, most), (_, second) = counts_of(text).most_common(2)
-        if most == second:
-            raise ReadError(f"two districts have {most} entries of the label")
-        return (first,)
+        return (leading(counts_of(text))[0],)
 
     def faults(self, row: Published) -> Iterable[str]:
         (label,), found, counts = quoted(row.text), register(row.text), counts_of(row.text)
-        (first, most), (_, second) = counts.most_common(2)
+        first, most, second = leading(counts)
         placed = [(at, one) for at, one in zip(found.numbers, found.stated, strict=True) if one.district in counts]
         needed = [at for at, one in placed if (one.label, one.district) == (label, first)]
         yield from register_faults(row, AFTER, needed, [at for at, _ in placed if at not in needed])
@@ -203,10 +200,22 @@ def counts_of(text: str) -> Counter[str]:
     return Counter(one.district for one in register(text).stated if one.label == label)
 
 
-class UsersInRegister(InRegister):
-    """The districts with an entry of each of two labels; others have one or two entries of either."""
+def leading(counts: Counter[str]) -> tuple[str, int, int]:
+    """Return the district with most entries, their number, and that of the next district.
 
-    title = "the districts with entries of two labels"
+    Raises:
+        ReadError: if no district leads.
+    """
+    (first, most), (_, second), *_ = [*counts.most_common(2), ("", 0), ("", 0)]
+    if most == second:
+        raise ReadError(f"no district has more entries of the label than all others: two have {most}")
+    return first, most, second
+
+
+class UsersInRegister(InRegister):
+    """The amounts that come with each of two labels; others come once or twice with either."""
+
+    title = "the amounts that come with both of two labels"
     scorer = "members"
     reply = "reply_several"
     max_new_tokens = Users.max_new_tokens
@@ -215,55 +224,55 @@ class UsersInRegister(InRegister):
     shortest = 8192
 
     def drawn(self, dealer: Dealer) -> Drawn:
-        """Deal a label, and draw another and the districts."""
+        """Deal a label, and draw another and the amounts."""
         count, label = dealer.stratum.complexity, dealer.deal("label", range(LABELS))
         rng = dealer.rng("entries")
         labels = label, rng.choice(others(range(LABELS), label))
         sizes = [(label, size) for label in labels for size in ALONE] * count
-        both = rng.sample(DISTRICTS, count)
-        alone = rng.sample([one for one in DISTRICTS if one not in both], len(sizes))
-        places = [(one, district) for district in both for one in labels]
-        places += [(one, district) for district, (one, size) in zip(alone, sizes, strict=True) for _ in range(size)]
+        amounts = rng.sample(AMOUNTS, count + len(sizes))
+        both, alone = amounts[:count], zip(amounts[count:], sizes, strict=True)
+        places = [(one, None, amount) for amount in both for one in labels]
+        places += [(one, None, amount) for amount, (one, size) in alone for _ in range(size)]
         entries = written(dealer, places)
         return Drawn(
-            self.asks("asks_districts", *labels),
+            self.asks("asks_amounts", *labels),
             ", ".join(map(str, sorted(both))),
             entries[: 2 * count],
             entries[2 * count :],
             {"labels": list(labels)},
             dealer.dealt,
-            {"uniform": count / len(DISTRICTS), "one_label": 2 / (2 + len(ALONE)), "either": 1 / (1 + len(ALONE))},
+            {"uniform": count / len(AMOUNTS), "one_label": 2 / (2 + len(ALONE)), "either": 1 / (1 + len(ALONE))},
         )
 
     def answers(self, text: str) -> tuple[str, ...]:
-        one, other = districts_of(text)
+        one, other = amounts_of(text)
         if not one.keys() & other.keys():
-            raise ReadError("no district has entries of both labels")
-        return (", ".join(sorted(one.keys() & other.keys())),)
+            raise ReadError("no amount comes with both labels")
+        return (", ".join(map(str, sorted(one.keys() & other.keys()))),)
 
     def faults(self, row: Published) -> Iterable[str]:
-        one, other = districts_of(row.text)
+        one, other = amounts_of(row.text)
         both = one.keys() & other.keys()
-        needed = [at for each in (one, other) for district in both for at in each[district]]
-        misses = [at for each in (one, other) for district in each.keys() - both for at in each[district]]
+        needed = [at for each in (one, other) for amount in both for at in each[amount]]
+        misses = [at for each in (one, other) for amount in each.keys() - both for at in each[amount]]
         yield from register_faults(row, AFTER, needed, misses)
         if len(both) != row.stratum.complexity or len(needed) != 2 * len(both):
-            yield f"{len(both)} districts have both labels in {len(needed)} entries, expected {row.stratum.complexity}"
+            yield f"{len(both)} amounts have both labels in {len(needed)} entries, expected {row.stratum.complexity}"
         for each in (one, other):
-            alone = sorted(len(each[district]) for district in each.keys() - both)
+            alone = sorted(len(each[amount]) for amount in each.keys() - both)
             if alone != sorted(ALONE * row.stratum.complexity):
-                yield f"districts with one of the labels have {alone} entries of it"
+                yield f"amounts with only one of the labels come with it {alone} times"
 
 
-def districts_of(text: str) -> list[dict[str, list[int]]]:
-    """Return the line numbers of the entries of each label that is asked about, by district."""
+def amounts_of(text: str) -> list[dict[int, list[int]]]:
+    """Return the line numbers of the entries of each label that is asked about, by amount."""
     found, labels = register(text), quoted(text)
     if len(labels) != 2:
         raise ReadError(f"the question is about the labels {labels}, not about two")
-    by_label: dict[str, dict[str, list[int]]] = {label: {} for label in labels}
+    by_label: dict[str, dict[int, list[int]]] = {label: {} for label in labels}
     for at, one in zip(found.numbers, found.stated, strict=True):
         if one.label in by_label:
-            by_label[one.label].setdefault(one.district, []).append(at)
+            by_label[one.label].setdefault(one.amount, []).append(at)
     return [*by_label.values()]
 
 
@@ -272,15 +281,15 @@ def others(things: Sequence[int], one: int) -> list[int]:
     return [other for other in things if other != one]
 
 
-def written(dealer: Dealer, places: Sequence[tuple[int, int]]) -> list[Entry]:
-    """Return an entry for each of some labels and districts, in groups of three whose codes begin alike."""
+def written(dealer: Dealer, places: Sequence[tuple[int, int | None, int | None]]) -> list[Entry]:
+    """Return an entry for each label, district and amount (None for any); the codes of three entries begin alike."""
     rng = dealer.rng("fields")
     groups = draw_codes(dealer.row_streams, rng, -(-len(places) // 3))
     codes = [code for group in groups for code in group]
     rng.shuffle(codes)
     return [
-        Entry(label, code, district, rng.choice(YEARS), rng.choice(AMOUNTS))
-        for (label, district), code in zip(places, codes, strict=False)
+        Entry(label, code, district or rng.choice(DISTRICTS), rng.choice(YEARS), amount or rng.choice(AMOUNTS))
+        for (label, district, amount), code in zip(places, codes, strict=False)
     ]
 
 

@@ -109,13 +109,13 @@ def test_what_a_question_is_about_is_read_from_its_quotes(code: str) -> None:
         asked = asked_of(known.sentence(name, query=log, status="late"))
         assert (asked.names, asked.solve(asked.select([page]))) == ([log], (answer,))
     labels = list(known.labels.filler[:2])
-    assert quoted(known.question(known.sentence("asks_districts", labels=known.quoted(labels)))) == labels
+    assert quoted(known.question(known.sentence("asks_amounts", labels=known.quoted(labels)))) == labels
     assert quoted(known.question(known.sentence("asks_most", label=labels[0]))) == labels[:1]
 
 
 @pytest.mark.parametrize("name", ["most-de", "most-hi", "users-de", "users-zh"])
 def test_every_entry_is_needed(rows: list[dict[str, Any]], name: str) -> None:
-    """Without one, two districts have most entries, or one district fewer has both labels; decoys change nothing."""
+    """Without one, two districts lead, or an amount comes with one label alone; decoys change nothing."""
     row = next(row for row in rows if row["subtask"] == name)
     task = task_of(cell_of(row))
     for needle in row["needles"]:
