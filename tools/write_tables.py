@@ -213,6 +213,9 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 WHY = {
     "label": "in quotes, as it stands in the text",
+    "code": "in quotes, as it stands in the text",
+    "query": "in quotes, as it stands in the text",
+    "status": "in quotes, as it stands in the text",
     "labels": "quoted labels, with the language's list separator and no conjunction between them",
     "key": "in quotes; hexadecimal digits",
     "value": "in quotes; hexadecimal digits",

@@ -48,6 +48,10 @@ class Tables(PromptView):
         ]
 
 
+COUNTED = ("count", "most", "users")
+"""The subtasks that ask for no table; in the last two, the question names no district."""
+
+
 class Entries(PromptView):
     """Entries of a register in any language, some of which are to be written as rows, or counted."""
 
@@ -57,11 +61,13 @@ class Entries(PromptView):
         return registers.register(self.text).body
 
     def guess(self) -> str:
-        """Return a table without rows or, for a count, that it is not known."""
-        return register_solve.head(self.text) if self.subtask != "count" else super().guess()
+        """Return a table without rows or, for another task, that it is not known."""
+        return super().guess() if self.subtask in COUNTED else register_solve.head(self.text)
 
-    def half_known(self, end: End) -> Sequence[Passage]:
+    def half_known(self, end: End) -> Sequence[Passage] | None:
         """Return all entries of the label as if they had the district; of these the last, by `end`."""
+        if self.subtask in COUNTED[1:]:
+            return None
         label, district = registers.place_asked(self.text)
         entries = zip(self.passages, registers.entry([one.text.rstrip("\n") for one in self.passages]), strict=True)
         taken = [

@@ -48,8 +48,8 @@ def table(text: str) -> str:
 
 def faults(row: Published, decoys: float) -> Iterator[str]:
     """Yield what is wrong with a row that promises decoys for a share of what is asked."""
-    yield from register_faults(row, AFTER)
     both, label, district = places_of(row.text)
+    yield from register_faults(row, AFTER, both, label + district)
     if len(both) != row.stratum.complexity:
         yield f"{len(both)} entries are asked for, expected {row.stratum.complexity}"
     for what, misses in (("label", label), ("district", district)):

@@ -17,13 +17,16 @@ from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan, RowPlan, make_plan
 from pipeline.errors import RecipeError
 from pipeline.executors import Inline
-from pipeline.languages import CODES, language
+from pipeline.languages import CODES, forms_of, language
 from pipeline.metrics import judge
 from pipeline.recipe import Recipe, Stratum, parse_recipe
 from pipeline.rows import text_bytes
 from pipeline.stages import Stages
 from pipeline.tasks import in_languages, known_task, task_of
+from pipeline.tasks.registers import quoted
 from pipeline.tasks.solving import ReadError
+from pipeline.tasks.trace.log import Call
+from pipeline.tasks.trace.replay import asked_of
 from pipeline.verify.row import answer_faults
 
 SEED = 20261121
@@ -40,6 +43,11 @@ CELLS = [
     *(("tally", f"count-{code}", 4096, 5) for code in (*CODES, "ja_en")),
     ("tally", "count-hi", 8192, 20),
     *(("tabulate", f"sort-{pair}", 4096, 16) for pair in ("fr", "ar_en", "en_ja")),
+    *(("tally", f"most-{pair}", 8192, 10) for pair in ("en", "de", "hi", "en_ar")),
+    *(("tally", f"users-{pair}", 4096, 4) for pair in ("en", "de", "zh", "ja_en")),
+    ("trace", "state", 8192, 5),
+    *(("trace", f"state-en{pair}", 8192, 5) for pair in ("", "_de", "_ar")),
+    *(("trace", f"rows{pair}", 8192, 6) for pair in ("", "-en", "-en_ja")),
 ]
 
 
@@ -78,6 +86,45 @@ def test_rows_of_a_number_are_the_same_in_all_languages(rows: list[dict[str, Any
             found.setdefault((base, row["id"].split("-")[-2]), set()).add(f"{row['target']} {depths}")
     assert len(found) == 4
     assert {len(each) for each in found.values()} == {1}
+
+
+@pytest.mark.parametrize("name", ["most", "users", "state", "rows"])
+def test_answers_and_depths_are_the_same_in_all_languages(rows: list[dict[str, Any]], name: str) -> None:
+    """In `trace`, also those of the task without a language."""
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        if row["subtask"].partition("-")[0] == name:
+            depths = [round(needle["depth"], 1) for needle in row["needles"] if needle["role"] == "relevant"]
+            found.setdefault(row["id"].split("-")[-2], set()).add(f"{row['target']} {len(row['needles'])} {depths[:1]}")
+    assert [len(each) for each in found.values()] == [1, 1]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_what_a_question_is_about_is_read_from_its_quotes(code: str) -> None:
+    known, log = language(code), "orders to Brandt Industrial, list 2453"
+    for name, things in (("asks_amount", ["CDE-3994"]), ("asks_holder", ["TK-19122"])):
+        assert asked_of(known.sentence(name, code=things[0])).names == things
+    page = Call("rows", {"query": log}, "R740827,late,48\nR129010,late,7\nR449325,open,11", "b2b2b", True, "", "", "")
+    for name, answer in (("asks_rows", "2"), ("asks_sum", "55")):
+        asked = asked_of(known.sentence(name, query=log, status="late"))
+        assert (asked.names, asked.solve(asked.select([page]))) == ([log], (answer,))
+    labels = list(known.labels.filler[:2])
+    assert quoted(known.question(known.sentence("asks_amounts", labels=known.quoted(labels)))) == labels
+    assert quoted(known.question(known.sentence("asks_most", label=labels[0]))) == labels[:1]
+
+
+@pytest.mark.parametrize("name", ["most-de", "most-hi", "users-de", "users-zh"])
+def test_every_entry_is_needed(rows: list[dict[str, Any]], name: str) -> None:
+    """Without one, two districts lead, or an amount comes with one label alone; decoys change nothing."""
+    row = next(row for row in rows if row["subtask"] == name)
+    task = task_of(cell_of(row))
+    for needle in row["needles"]:
+        without = row["prompt"][: needle["char_start"]] + row["prompt"][needle["char_end"] :]
+        try:
+            same = task.answers(without) == (row["target"],)
+        except ReadError:
+            same = False
+        assert same == (needle["role"] == "decoy")
 
 
 def test_samples_differ_in_words_alone(tmp_path: Path) -> None:
@@ -191,7 +238,7 @@ def test_planted_faults_of_tables_are_found(rows: list[dict[str, Any]], fault: s
 
 def test_units_say_how_many_entries_stand_in_a_prompt(rows: list[dict[str, Any]]) -> None:
     for row in rows:
-        if row["subtask"].startswith(("extract", "sort", "count")):
+        if row["subtask"].startswith(("extract", "sort", "count", "most", "users")):
             assert json.loads(row["metadata"])["units"] == len(
                 re.findall(r"(?m)^.+ [A-Z]{2,4}-\d{3}.*\d$", row["prompt"])
             )
@@ -290,6 +337,7 @@ def test_forms_that_do_not_exist_are_refused(tmp_path: Path) -> None:
         ("recall", "json_kv-de_en", "has no language"),
         ("graph", "bfs-de_en", "has no language"),
         ("latent_list", "sum-en_de", "has no language"),
+        ("trace", "state-de", "the text of state is English: give state-en_de"),
     ):
         with pytest.raises(RecipeError, match=said):
             make_plan(recipe([(family, name, 4096, 1)]), ("o200k",), tmp_path)
@@ -312,24 +360,31 @@ def test_a_recipe_names_languages_of_text_and_question() -> None:
         names(text=["xx"])
 
 
+def text_of(family: str, asked: str) -> str:
+    """Return a language that a family's text can have if it is asked about in another."""
+    return "en" if family == "trace" else asked
+
+
 @pytest.mark.parametrize("asked", in_languages(), ids=".".join)
 def test_every_form_draws_as_the_task_in_english(asked: tuple[str, str]) -> None:
-    plain, form = known_task(*asked), in_languages()[asked]("pl", "pl")
+    text = text_of(asked[0], "pl")
+    plain, form = known_task(*asked), in_languages()[asked](text, "pl")
     assert plain is not None
-    assert form.subtask == f"{asked[1]}-pl"
+    assert [form.subtask] == forms_of(asked[1], [text], ["pl"])
     assert form.drawn_as == (plain.drawn_as or f"{asked[1]}@{plain.version}")
     assert form.complexities == plain.complexities
-    assert form.languages == ("pl", "pl")
+    assert form.languages == (text, "pl")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", ["o200k", "qwen3", "gemma3"])
 def test_every_form_is_proven_in_every_language(profile: str, tmp_path: Path) -> None:
     cells = []
-    for (family, name), form in in_languages().items():
+    for (family, _), form in in_languages().items():
         for code in CODES:
-            task = form(code, code)
-            at = {"graph": 1, "tabulate": 0, "tally": 1}.get(family, -1)
-            cells += [(family, f"{name}-{code}", length, task.complexities[at]) for length in (8192, 32768)]
+            task = form(text_of(family, code), code)
+            at = {"graph": 1, "tabulate": 0, "tally": -2, "trace": -2}.get(family, -1)
+            steps = task.complexities[at] if len(task.complexities) > 1 else task.complexities[0]
+            cells += [(family, task.subtask, length, steps) for length in (8192, 32768)]
     plan: Plan = make_plan(recipe(cells, 1), (profile,), tmp_path)
     assert all(Stages(plan, Inline).build())
