@@ -1,5 +1,6 @@
 """Long replies: tables of 16 to 256 rows, each of which is judged (LongProc, Ye et al. 2025, section 2)."""
 
+from pipeline.tasks.tabulate.echo import Echo
 from pipeline.tasks.tabulate.notes import Extract, Sort
 from pipeline.tasks.tabulate.register import in_register
 from pipeline.tasks.tabulate.rewrite import Rewrite
@@ -13,5 +14,5 @@ language, its text is a register in it, and entries of one label and one distric
 """
 
 FORMS = {plain.subtask: in_register(plain) for plain in (Extract(), Sort())}
-TASKS = (Extract(), Sort(), Rewrite())
+TASKS = (Extract(), Sort(), Rewrite(), Echo())
 """All tasks of the family."""
