@@ -1,4 +1,4 @@
-"""Tables: a passage is a note on a building, a line of a log, or an entry of a register."""
+"""Long replies: a passage is a note on a building, a line of a log, or an entry of a register."""
 
 from __future__ import annotations
 
@@ -8,28 +8,47 @@ from functools import cached_property
 
 from pipeline.baselines.base import LAST, End, Passage, PromptView
 from pipeline.tasks import registers
-from pipeline.tasks.tabulate import register_solve, solve, text
+from pipeline.tasks.tabulate import echo_solve, register_solve, solve, text
 from pipeline.worlds.hostlog import differ
 
 
 class Tables(PromptView):
-    """Notes of a survey, or lines of a log, some of which are to be written as rows."""
+    """Notes of a survey, or lines of a log, some of which are to be written as rows, or one line that is copied."""
 
     @cached_property
     def body(self) -> tuple[int, int]:
         """The span of the notes or lines."""
-        lines, _ = solve.read_log(self.text) if self.subtask == "rewrite" else solve.read_notes(self.text)
+        if self.subtask == "echo":
+            lines = echo_solve.read_lines(self.text)
+        else:
+            lines, _ = solve.read_log(self.text) if self.subtask == "rewrite" else solve.read_notes(self.text)
         return lines.span(0)[0], lines.span(len(lines.texts) - 1)[1]
 
     def guess(self) -> str:
-        """Return a table without rows."""
+        """Return a table without rows or, for a copy, that it is not known."""
+        if self.subtask == "echo":
+            return super().guess()
         columns = solve.form_of(self.text).columns if self.subtask == "rewrite" else text.HEAD
         return "\t".join(columns)
 
+    def missed(self, seen: Sequence[Passage]) -> str:
+        """Return a line of one word as it was seen, else a guess."""
+        copied = [one.text for one in seen if len({*one.text.split()}) == 1]
+        return copied[0] if self.subtask == "echo" and copied else self.guess()
+
     def half_known(self, end: End) -> Sequence[Passage]:
-        """Return all buildings of the kind, or lines of similar hosts, as if asked for; of these the last, by `end`."""
-        taken = self._of_kind() if self.subtask != "rewrite" else self._alike()
+        """Return all buildings of the kind, or lines of similar hosts, as if asked for; of these the last, by `end`.
+
+        The line that is copied is returned without its changed word.
+        """
+        taken = {"rewrite": self._alike, "echo": self._unchanged}.get(self.subtask, self._of_kind)()
         return taken[-1:] if end == LAST else taken
+
+    def _unchanged(self) -> list[Passage]:
+        (place,) = echo_solve.places_asked(self.text)
+        one = self.passages[place]
+        words = one.text.split()
+        return [replace(one, text=" ".join(words[:1] * len(words)) + "\n")]
 
     def _of_kind(self) -> list[Passage]:
         asked = solve.asked_of_notes(self.text)

@@ -10,8 +10,8 @@ from pipeline.metrics.tables import FENCE, FENCE_LINE, first_answer
 
 ECHO_FIGURES = ("place", "count", "changed", "written", "exact")
 """What `echo` measures."""
-LETTERS = re.compile(r"[^\W\d_]+")
-PASSAGE_END = re.compile(r"[\n.:!?]+")
+COPY_WORD = re.compile(r"[^\W\d_]+")
+COPY_PASSAGE = re.compile(r"[\n.:!?]+")
 """What separates the copy from what a reply says about it."""
 
 
@@ -31,7 +31,7 @@ def echo(row: Row, prediction: str, *, figure: str = "score") -> float | None:
 
     Judges a reply with a passage most of whose words are one of the two.
     """
-    wanted = LETTERS.findall(str(row["target"]))
+    wanted = COPY_WORD.findall(str(row["target"]))
     usual, changed = (word for word, _ in Counter(wanted).most_common())
     copy = copied(prediction, usual, changed)
     if not copy:
@@ -64,8 +64,8 @@ def copied(prediction: str, *known: str) -> list[str]:
 def words_copied(text: str, known: set[str]) -> list[str]:
     """Return the words of all passages of a text that consist mostly of known words, from the first to the last."""
     words = list[str]()
-    for passage in PASSAGE_END.split(text):
-        found = LETTERS.findall(passage)
+    for passage in COPY_PASSAGE.split(text):
+        found = COPY_WORD.findall(passage)
         words += found if 2 * sum(word.casefold() in known for word in found) > len(found) else ()
     places = [place for place, word in enumerate(words) if word.casefold() in known]
     return words[places[0] : places[-1] + 1] if places else []
