@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pipeline.baselines.base import LAST, End, Passage, PromptView
 from pipeline.tasks import registers
-from pipeline.tasks.tabulate import echo_solve, register_solve, solve, text
+from pipeline.tasks.tabulate import echo_solve, register_solve, rewrite_asked_solve, solve, text
 from pipeline.worlds.hostlog import differ
 
 
@@ -21,15 +21,20 @@ class Tables(PromptView):
         if self.subtask == "echo":
             lines = echo_solve.read_lines(self.text)
         else:
-            lines, _ = solve.read_log(self.text) if self.subtask == "rewrite" else solve.read_notes(self.text)
+            lines = self._log.lines if self.subtask == "rewrite" else solve.read_notes(self.text)[0]
         return lines.span(0)[0], lines.span(len(lines.texts) - 1)[1]
+
+    @property
+    def _log(self) -> solve.AskedLog:
+        return rewrite_asked_solve.asked_log(self.text) if self.named else solve.asked_of_log(self.text)
 
     def guess(self) -> str:
         """Return a table without rows or, for a copy, that it is not known."""
         if self.subtask == "echo":
             return super().guess()
-        columns = solve.form_of(self.text).columns if self.subtask == "rewrite" else text.HEAD
-        return "\t".join(columns)
+        if self.named:
+            return register_solve.head(self.text, columns=4)
+        return "\t".join(self._log.form.columns if self.subtask == "rewrite" else text.HEAD)
 
     def missed(self, seen: Sequence[Passage]) -> str:
         """Return a line of one word as it was seen, else a guess."""
@@ -60,7 +65,7 @@ class Tables(PromptView):
         ]
 
     def _alike(self) -> list[Passage]:
-        host = solve.host_asked(self.text)
+        host = self._log.host
         lines = ((one, solve.read_line(one.text.rstrip("\n"))) for one in self.passages)
         return [
             replace(one, text=one.text.replace(line.host, host)) for one, line in lines if differ(line.host, host) < 2

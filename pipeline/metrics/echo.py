@@ -25,9 +25,8 @@ def echo(row: Row, prediction: str, *, figure: str = "score") -> float | None:
     - exact: 1 if the copy has all words of the text in their order, and no other.
 
     Words are runs of letters; case counts only if the two words of the text differ in nothing else. The copy is the
-    last code block that has any, or else the whole reply, without passages (up to the end of a line, a full stop or a
-    colon) in which at least half of the words are neither of the two, and without other words before the first of the two and
-    after the last.
+    last code block that has any of the two, or else the whole reply, from the first of the two to the last. Passages
+    (up to the end of a line, a full stop or a colon) in which at least half of the words are others do not count.
 
     Judges a reply with a passage most of whose words are one of the two.
     """

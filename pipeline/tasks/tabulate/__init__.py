@@ -4,6 +4,7 @@ from pipeline.tasks.tabulate.echo import Echo
 from pipeline.tasks.tabulate.notes import Extract, Sort
 from pipeline.tasks.tabulate.register import in_register
 from pipeline.tasks.tabulate.rewrite import Rewrite
+from pipeline.tasks.tabulate.rewrite_asked import asked_in
 
 NOTES = """\
 Tables that are to be written from the text: buildings of one kind in one region, from notes on many; the lines of one
@@ -13,6 +14,6 @@ The room for the reply grows with the rows: 512, 2,048 and 8,192 tokens for 16, 
 language, its text is a register in it, and entries of one label and one district are asked for.
 """
 
-FORMS = {plain.subtask: in_register(plain) for plain in (Extract(), Sort())}
+FORMS = {plain.subtask: in_register(plain) for plain in (Extract(), Sort())} | {"rewrite": asked_in(Rewrite())}
 TASKS = (Extract(), Sort(), Rewrite(), Echo())
 """All tasks of the family."""

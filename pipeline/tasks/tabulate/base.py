@@ -27,7 +27,8 @@ DECOYS = (1.0, 0.5, 0.0)
 class Drawn:
     """What a row of the data set asks, and the lines written for it, in the order of the text.
 
-    `table` has the lines of the answer: for the head, and one for each row. `shown` is published, with the ``guesses`` of naive readers.
+    `table` has the lines of the answer: one for the head, and one for each row. `shown` is published, with the
+    ``guesses`` of naive readers.
     """
 
     introduction: str
