@@ -36,8 +36,9 @@ def echo(row: Row, prediction: str, *, figure: str = "score") -> float | None:
     if not copy:
         return None
     if usual.casefold() != changed.casefold():
-        usual, changed = usual.casefold(), changed.casefold()
-        wanted, copy = ([word.casefold() for word in words] for words in (wanted, copy))
+        folded = {word: word.casefold() for word in {*wanted, *copy}}
+        wanted, copy = ([folded[word] for word in words] for words in (wanted, copy))
+        changed = folded[changed]
     once = copy.count(changed) == 1
     place = float(once and copy.index(changed) == wanted.index(changed))
     count = min(len(copy), len(wanted)) / max(len(copy), len(wanted))
@@ -65,9 +66,11 @@ def words_copied(text: str, known: set[str]) -> list[str]:
     words = list[str]()
     for passage in COPY_PASSAGE.split(text):
         found = COPY_WORD.findall(passage)
-        words += found if 2 * sum(word.casefold() in known for word in found) > len(found) else ()
-    places = [place for place, word in enumerate(words) if word.casefold() in known]
-    return words[places[0] : places[-1] + 1] if places else []
+        right = sum(times for word, times in Counter(found).items() if word.casefold() in known)
+        words += found if 2 * right > len(found) else ()
+    start = next((place for place, word in enumerate(words) if word.casefold() in known), len(words))
+    stop = next((place for place in range(len(words), start, -1) if words[place - 1].casefold() in known), start)
+    return words[start:stop]
 
 
 ECHO_SCORER = Scorer(

@@ -202,7 +202,7 @@ LOG_FAULTS = {
     "an exception for another column": lambda text: re.sub(r"(?m)^4\. [^\s:]+", "4. Meldung", text),
     "an exception for other components": lambda text: re.sub(r"(?m)^(4\. .+)\b[a-z]+([^a-z]+)$", r"\1relay\2", text),
     "the columns in another order": lambda text: re.sub(r"(?m)^(\w+)\t(\w+)\t", r"\2\t\1\t", text),
-    "another host": lambda text: text.replace("\u201e", "\u201ex").replace("\u201exdisk", "\u201edisk"),
+    "another host": lambda text: re.sub("\u201e(\\w+)\u201c in der", "\u201e\\1x\u201c in der", text),
     "a line that is no entry": lambda text: text.replace(" info ", " ", 1),
 }
 
