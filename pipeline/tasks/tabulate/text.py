@@ -64,8 +64,8 @@ Below is a survey of the buildings of a land, one note on each line. One line is
 many times, with another word in one place. You will be asked to copy this line.
 """
 ECHO_TAIL = """\
-This is the end of the survey. Reply with a copy of the line alone: all of its words in their order, as often as they \
-stand there, with a space between them. Do not shorten or correct it.
+This is the end of the survey. Reply with a copy of the line alone, with all of its words in the same order and a \
+space between them. Do not shorten or correct it.
 
 Question: {question}
 Answer:"""
