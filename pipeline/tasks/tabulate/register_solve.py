@@ -25,10 +25,10 @@ def order_asked(text: str) -> str:
     return names[0]
 
 
-def head(text: str) -> str:
+def head(text: str, columns: int = 3) -> str:
     """Return the first line of the table, which precedes the question."""
     lines = text.split("\n")[-3:-2]
-    if not lines or lines[0].count("\t") != 2:
+    if not lines or lines[0].count("\t") != columns - 1:
         raise ReadError("the prompt does not state the columns of the table")
     return lines[0]
 

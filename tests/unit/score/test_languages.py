@@ -30,7 +30,7 @@ CELLS = [
     *(("recall", f"{name}-ru", 4096, steps) for name, steps in (("json_kv", 1), ("niah_mk2", 1), ("niah_mv", 4))),
     *(("graph", f"{name}-pl", 8192, steps) for name, steps in (("bfs", 4), ("parents", 0), ("route", 4))),
     ("latent_list", "sum-es", 4096, 5),
-    *(("tabulate", form, 4096, 16) for form in ("extract-ja", "sort-hi_en")),
+    *(("tabulate", form, 4096, 16) for form in ("extract-ja", "sort-hi_en", "rewrite-ar")),
     ("tally", "count-ar", 8192, 20),
     *(("tally", form, 8192, steps) for form, steps in (("most-id", 10), ("users-de_en", 4))),
     *(("trace", form, 8192, steps) for form, steps in (("state-en_fr", 5), ("rows-en_zh", 6))),

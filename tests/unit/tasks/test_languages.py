@@ -48,6 +48,7 @@ CELLS = [
     ("trace", "state", 8192, 5),
     *(("trace", f"state-en{pair}", 8192, 5) for pair in ("", "_de", "_ar")),
     *(("trace", f"rows{pair}", 8192, 6) for pair in ("", "-en", "-en_ja")),
+    *(("tabulate", f"rewrite-{code}", 4096, 16) for code in CODES),
 ]
 
 
@@ -175,12 +176,17 @@ def test_tables_differ_in_words_alone(rows: list[dict[str, Any]]) -> None:
     """The same codes, years and amounts in the same order; the first line has the words of the question."""
     found: dict[str, set[str]] = {}
     for row in rows:
-        if row["subtask"].startswith("extract-"):
+        subtask, _, code = row["subtask"].partition("-")
+        if subtask in ("extract", "rewrite"):
             head, _, table = row["target"].partition("\n")
-            labels = language(row["subtask"].partition("-")[2]).labels
-            assert head == f"{labels.column}\t{labels.year}\t{labels.amount}"
-            found.setdefault(row["id"].split("-")[-2], set()).add(table)
-    assert [len(each) for each in found.values()] == [1, 1]
+            labels, log = language(code).labels, language(code).log
+            columns = {
+                "extract": {labels.column, labels.year, labels.amount},
+                "rewrite": {log.time, log.component, log.level, log.number},
+            }
+            assert {*head.split("\t")} == columns[subtask]
+            found.setdefault(f"{subtask} {row['id'].split('-')[-2]}", set()).add(table)
+    assert [len(each) for each in found.values()] == [1, 1, 1, 1]
 
 
 def test_a_table_is_judged_without_its_head_and_in_the_digits_of_all_scripts(rows: list[dict[str, Any]]) -> None:
@@ -234,6 +240,45 @@ def test_planted_faults_of_tables_are_found(rows: list[dict[str, Any]], fault: s
     assert any(
         fault in each for each in answer_faults({**row, "prompt": prompt, "metadata": json.dumps(metadata)}, cell)
     )
+
+
+LOG_FAULTS = {
+    "a rule without its example": lambda text: re.sub(r"(?m)^(3\. .+) \(.+\)$", r"\1", text),
+    "another example": lambda text: re.sub(r"(?m)^(3\. .+ -> )\d+\)$", r"\g<1>38)", text),
+    "another code": lambda text: re.sub(r"(?m)^(2\. .+ -> )\w$", r"\1Q", text),
+    "an exception for another column": lambda text: re.sub(r"(?m)^4\. [^\s:]+", "4. Meldung", text),
+    "an exception for other components": lambda text: re.sub(r"(?m)^(4\. .+)\b[a-z]+([^a-z]+)$", r"\1relay\2", text),
+    "the columns in another order": lambda text: re.sub(r"(?m)^(\w+)\t(\w+)\t", r"\2\t\1\t", text),
+    "another host": lambda text: re.sub("\u201e(\\w+)\u201c in der", "\u201e\\1x\u201c in der", text),
+    "a line that is no entry": lambda text: text.replace(" info ", " ", 1),
+}
+
+
+@pytest.mark.parametrize("fault", LOG_FAULTS)
+def test_planted_faults_of_logs_are_found(rows: list[dict[str, Any]], fault: str) -> None:
+    for row in (row for row in rows if row["subtask"] == "rewrite-de"):
+        prompt = LOG_FAULTS[fault](row["prompt"])
+        assert prompt != row["prompt"]
+        metadata = json.loads(row["metadata"]) | {"prompt_sha256": hashlib.sha256(prompt.encode()).hexdigest()}
+        assert answer_faults(
+            {**row, "prompt": prompt, "metadata": json.dumps(metadata)}, replace(cell_of(row), complexity=16)
+        )
+
+
+def test_the_rules_are_read_alike_in_every_language(rows: list[dict[str, Any]]) -> None:
+    """Labels of a kind belong to a rule: in rows with the same number, the examples are the same."""
+    told: dict[str, set[tuple[str, ...]]] = {}
+    for row in (row for row in rows if row["subtask"].startswith("rewrite-")):
+        log = language(row["subtask"].partition("-")[2]).log
+        lines = re.findall(r"(?m)^[13]\. .+$", row["prompt"])
+        kinds = [next(name for name in RULES if getattr(log, name) in line) for line in lines]
+        assert [RULES[name] in line for name, line in zip(kinds, lines, strict=True)] == [True, True]
+        told.setdefault(row["id"].split("-")[-2], set()).add((*kinds,))
+    assert [len(each) for each in told.values()] == [1, 1]
+
+
+RULES = {"short": "(09:14:07 -> 0914)", "moved": "(23:14:07 -> ", "doubled": "(37 -> 74)", "padded": "(37 -> 0037)"}
+"""The labels of the rules, and how the example of each begins."""
 
 
 def test_units_say_how_many_entries_stand_in_a_prompt(rows: list[dict[str, Any]]) -> None:
@@ -336,6 +381,7 @@ def test_forms_that_do_not_exist_are_refused(tmp_path: Path) -> None:
         ("recall", "vt-de", "unknown subtask"),
         ("recall", "json_kv-de_en", "has no language"),
         ("graph", "bfs-de_en", "has no language"),
+        ("tabulate", "rewrite-de_en", "has no language"),
         ("latent_list", "sum-en_de", "has no language"),
         ("trace", "state-de", "the text of state is English: give state-en_de"),
     ):
