@@ -122,9 +122,9 @@ def adding(extra: str) -> str:
     The Makefile's environment has no pip: the `pip` on a shell's path would install into another environment.
 
     >>> adding("report")
-    "make extras EXTRAS=report, or pip install 'carrara[report]' in an environment of your own"
+    "make extras EXTRAS=report, or pip install '.[report]' in an environment of your own"
     """
-    return f"make extras EXTRAS={extra}, or pip install 'carrara[{extra}]' in an environment of your own"
+    return f"make extras EXTRAS={extra}, or pip install '.[{extra}]' in an environment of your own"
 
 
 def first_line(fault: BaseException) -> str:

@@ -112,6 +112,7 @@ class Metadata(Struct):
     latent: dict[str, Any] = field(default_factory=dict)
     baselines: dict[str, float] = field(default_factory=dict)
     knobs: dict[str, Any] = field(default_factory=dict)
+    tools: str = ""
     n_needles: Whole = 0
     desired_msg_index: Whole = 0
 

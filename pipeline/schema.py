@@ -133,7 +133,9 @@ def _profile() -> Schema:
     words = {"type": ["string", "array"], "items": TEXT}
     engine = _record(Engine, pattern=words, engine={"enum": sorted({*chain(*ENGINES.values()), "none"})})
     vocabulary = _record(Vocabulary, pattern=words, form={"enum": sorted(ENGINES)})
-    tools = _record(ToolTemplate, special=_map(WHOLE), arguments={"enum": ["object", "text"]})
+    tools = _record(
+        ToolTemplate, special=_map(WHOLE), declared_special=_map(WHOLE), arguments={"enum": ["object", "text"]}
+    )
     template = _record(
         Template, kind={"enum": ["exact", "documented", "none"]}, special=_map(WHOLE), variables=_map({}), tools=tools
     )

@@ -73,6 +73,17 @@ def _call_text(called: str) -> str:
         raise ValueError(f"{called[:80]!r} is not a tool call") from None
 
 
+def tools_of(metadata: str) -> str:
+    """Return the tools that a row with this metadata declares, as JSON; "" if it declares none."""
+    return str(json.loads(metadata).get("tools", ""))
+
+
+def declared(metadata: str) -> dict[str, Any]:
+    """Return the fields of a request that declare a row's tools to the model; it is to call none of them."""
+    tools = tools_of(metadata)
+    return {"tools": json.loads(tools), "tool_choice": "none"} if tools else {}
+
+
 def sent(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
     """Return a row's messages as they are sent: with calls as lists, and without nulls."""
     return [

@@ -213,6 +213,10 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 WHY = {
     "label": "in quotes, as it stands in the text",
+    "code": "in quotes, as it stands in the text",
+    "query": "in quotes, as it stands in the text",
+    "status": "in quotes, as it stands in the text",
+    "host": "in quotes, as it stands in the text",
     "labels": "quoted labels, with the language's list separator and no conjunction between them",
     "key": "in quotes; hexadecimal digits",
     "value": "in quotes; hexadecimal digits",
@@ -229,7 +233,7 @@ def languages() -> str:
     for code in CODES:
         known = language(code)
         signed = sum(bool(one.signed) for one in known.sentences.values())
-        labels = "signed" if known.labels.signed else "not signed"
+        labels = "signed" if known.labels.signed and known.log.signed else "not signed"
         state = f"{signed} of {len(known.sentences)} texts signed, labels {labels}"
         by_state.setdefault(state, []).append(f"`{code}` {known.name}")
     return listed((state, ", ".join(names)) for state, names in by_state.items())

@@ -268,7 +268,10 @@ def frame_type() -> type[DataFrame]:
 def no_build(folder: Path) -> str:
     """Return the error message for a folder without a build."""
     if (folder / "manifest.json").is_file():
-        return f"{str(folder)!r} is one tokenizer's folder: give the release folder, {str(folder.parent)!r}"
+        fault = f"{str(folder)!r} is one tokenizer's folder"
+        if any((folder.parent / "recipes").glob("*.json")):
+            return f"{fault}: give the release folder, {str(folder.parent)!r}"
+        return f"{fault}, without its release: check it with `carrara verify --against`"
     return f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v3.0.0"
 
 

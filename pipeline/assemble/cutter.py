@@ -247,7 +247,7 @@ class Cutter:
         if layout.has_calls:
             jobs = self.profile.job_tokens(turns_in(item.unit.pieces) for item in layout.placed)
             ends = (
-                self.profile.opening_tokens(turns_in(layout.head)),
+                self.profile.opening_tokens(turns_in(layout.head), layout.tools),
                 self.profile.closing_tokens(turns_in(layout.tail)),
             )
             return sum(jobs) + sum(ends)
@@ -286,6 +286,7 @@ class Cutter:
         self._assert_answerable(sample, key, max_new)
         self.profile.check_calls(sum(role == CALL for role, _ in joined.messages), f"{sample.stratum}, row {sample.id}")
         packed = {**task.packed_metadata(sample, places), **task.filled(sample, packing.units)}
+        packed |= {"tools": layout.tools} if layout.tools else {}
         row = {
             **stratum_columns(task, sample, self.profile.name, self.frame),
             **self._tokens(joined, context, max_new),
@@ -294,7 +295,7 @@ class Cutter:
             **key.columns(),
             **_text_columns(joined, prompt, task, sample, key, {**packed, "canary": self.canary}),
         }
-        self._assert_exact(row, joined.messages)
+        self._assert_exact(row, joined.messages, layout.tools)
         return row
 
     def _assert_answerable(self, sample: Sample, key: Key, max_new: int) -> None:
@@ -309,7 +310,7 @@ class Cutter:
 
     def _joined(self, layout: Layout) -> Joined:
         if layout.has_calls:
-            opening = self.profile.opening_tokens(turns_in(layout.head))
+            opening = self.profile.opening_tokens(turns_in(layout.head), layout.tools)
             return JoinedCalls(lambda pieces, opens=False: self.profile.job_tokens([turns_in(pieces)])[0], opening)
         opening = self.profile.gaps(("user",), self.frame)[0]
         turns = ("user", "assistant", "user")
@@ -328,9 +329,9 @@ class Cutter:
             "max_new_tokens": max_new,
         }
 
-    def _assert_exact(self, row: Row, turns: Sequence[tuple[str, str]]) -> None:
+    def _assert_exact(self, row: Row, turns: Sequence[tuple[str, str]], tools: str) -> None:
         if has_calls(turns):
-            counted = self.profile.sent_tokens(turns, self.frame, self._counter) - row["template_tokens"]
+            counted = self.profile.sent_tokens(turns, self.frame, self._counter, tools) - row["template_tokens"]
         elif row["messages"]:  # each is encoded separately, and most occur in many conversations
             counted = sum(self._alone[turn["content"]] for turn in row["messages"])
         else:

@@ -75,7 +75,7 @@ def pack(
             before = np.concatenate([[0], np.cumsum(pool[units])])
             return _packing(units, before, _slots_at(units, filler, at) if ranked else _slots(before, wanted))
     spares = f"no subset of {len(filler.spares)} spare units, or of those and the next {MORE}"
-    raise FitError(f"{spares} closes a gap of {gap} tokens")
+    raise FitError(f"{spares} closes a gap of {gap} tokens: give texts of more varied lengths")
 
 
 def _closers(taken: int, filler: Filler) -> Iterator[NDArray[np.int64]]:

@@ -344,6 +344,8 @@ class Plan:
         made_of = [self.sample_key(family), [self.count_key(spec, profile) for spec in self.pools(family)]]
         rules: list[Any] = sorted({_rule(cell) for cell in self.recipe.of_family(family)})
         rules += [self.schema_version] if self.schema_version != SCHEMA_VERSION else []
+        if any(map(_declares, self.recipe.of_family(family))) and profile.template.tools:
+            rules += [profile.template.tools.counted_declared()]
         return [
             Shard(
                 profile, family, self.recipe.tier, number, of, start, stop,
@@ -394,7 +396,7 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
 
     Raises:
         RecipeError: for an unknown family, subtask, complexity or knob, with the nearest known name, for pairs that are
-            not complete, or for profiles whose names are not allowed or that cannot send tool calls.
+            not complete, or for profiles whose names are not allowed or that cannot send tool calls or declare tools.
     """
     for stratum in recipe.strata:
         check_stratum(stratum)
@@ -417,7 +419,7 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
 
 
 def _check_calls(recipe: Recipe, profile: Profile) -> None:
-    """Refuse tool calls that a profile cannot send."""
+    """Refuse tool calls that a profile cannot send, and tools that it cannot declare."""
     named = next((cell for cell in recipe.strata if task_of(cell).has_calls), None)
     if named is None:
         return
@@ -429,6 +431,19 @@ def _check_calls(recipe: Recipe, profile: Profile) -> None:
             f"{named}: profile {profile.name} cannot send tool calls: give one of {', '.join(able)}, or leave out "
             f"{named.family}.{named.subtask}"
         )
+    named = next(filter(_declares, recipe.strata), None)
+    if named and not profile.template.tools.declared:
+        tools = {name: load_profile(name).template.tools for name in shipped_profiles()}
+        able = [name for name, each in tools.items() if each and each.declared]
+        raise RecipeError(
+            f"{named}: profile {profile.name} cannot declare tools: give one of {', '.join(able)}, or leave out the "
+            "knob declared"
+        )
+
+
+def _declares(cell: Stratum) -> bool:
+    """Return whether the rows of a stratum declare tools to the model."""
+    return bool(cell.knob("declared", default=False))
 
 
 def _version(cell: Stratum) -> tuple[str | int, ...]:

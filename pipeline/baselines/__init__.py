@@ -20,6 +20,7 @@ from pipeline.baselines.traces import Traces
 from pipeline.errors import CarraraError, unknown
 from pipeline.languages import asking
 from pipeline.rows import Row
+from pipeline.tasks.recall import FORMS as RECALLED
 
 __all__ = ["COLUMNS", "READERS", "PromptView", "Reader", "open_reading", "reader_of"]
 
@@ -44,13 +45,17 @@ READINGS: dict[str, type[PromptView]] = {
     "tabulate": Tables,
 }
 
-IN_LANGUAGES: dict[str, type[PromptView]] = {"recall": Register, "tabulate": Entries, "tally": Entries}
+IN_LANGUAGES: dict[tuple[str, str], type[PromptView]] = {
+    **{("recall", subtask): Register for subtask in RECALLED},
+    **dict.fromkeys((("tabulate", "extract"), ("tabulate", "sort"), ("tally", "count")), Entries),
+}
 """The readings of forms in several languages, where these differ."""
 
 
 def open_reading(row: Row) -> PromptView:
     """Return a row as readers see it; any family without a view of its own is read by lines."""
-    named = IN_LANGUAGES.get(row["family"]) if asking(row["subtask"]) else None
+    subtask, *languages = asking(row["subtask"]) or (row["subtask"],)
+    named = IN_LANGUAGES.get((row["family"], subtask)) if languages else None
     return (named or READINGS.get(row["family"], PromptView))(row)
 
 

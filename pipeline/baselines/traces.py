@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pipeline.baselines.base import LAST, End, Passage, PromptView
 from pipeline.rows import Row
-from pipeline.tasks.trace.log import END, START, Call, Log, read
+from pipeline.tasks.trace.log import Call, Log, body_of, read
 from pipeline.tasks.trace.replay import CLAIM, Asked, asked_of
 from pipeline.tasks.trace.tools import AsTools, FlatTrace
 
@@ -40,7 +40,7 @@ class Traces(PromptView):
     @cached_property
     def body(self) -> tuple[int, int]:
         """The span of the trace."""
-        return self.text.find(START) + len(START), self.text.rfind(END)
+        return body_of(self.text)
 
     def units(self) -> Sequence[str]:
         """Return each call with its result."""

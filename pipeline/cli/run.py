@@ -202,7 +202,8 @@ def run(
 
     If the run is interrupted, repeat the command: rows that have a reply are not sent again, nor are rows that the
     server rejected because they exceed its window. Rows that failed for another reason are. All rows without a
-    reply are listed, and the exit code is then 2. OUT.asked.json records what was asked, and with which settings.
+    reply are listed, and the exit code is then 2. For model.jsonl, model.asked.json records what
+    was asked, and with which settings.
 
     The headline is printed at the end; `carrara score` prints everything else.
     """

@@ -37,7 +37,7 @@ from pipeline.terminal.printing import say
     metavar="COLUMNS",
     help=f"Print one table by these columns, such as family,length: {', '.join(GROUPS)}.",
 )
-@click.option("--detailed", is_flag=True, help="Also print subtasks by length, complexity and depth.")
+@click.option("--detailed", is_flag=True, help="Also print tables by subtask, complexity and depth.")
 @QUIRK
 @click.option("--model", default="", metavar="NAME", help="Label for a single model in the output.")
 @click.option(

@@ -74,6 +74,8 @@ def export(harness: Export, split: Split, selection: Selection, out: Path) -> Wr
             reasons = "; ".join(f"{reason}: {len(ids)} rows" for reason, ids in written.left_out.items())
             raise ExportError(f"there are no rows to export to {harness.name} ({reasons or 'the selection is empty'})")
         rows, paths = _written_rows(split, selection, written), (path for path in aside.rglob("*") if path.is_file())
+        if not rows:
+            raise ExportError(f"{split.title} has rows with the same id: verify the split with --against")
         names = sorted(path.relative_to(aside).as_posix() for path in paths)
         left = {row_id: reason for reason, ids in written.left_out.items() for row_id in ids}
         write_asked(aside / ASKED, asked_record_of(split, harness.harness, [selection], left.values()), left)

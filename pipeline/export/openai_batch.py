@@ -13,14 +13,14 @@ from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
 from pipeline.metrics import facts, stops_of
 from pipeline.rows import Row
-from pipeline.turns import sent
+from pipeline.turns import declared, sent
 
 MOST_LINES = 50_000
 MOST_BYTES = 200_000_000
 """OpenAI's limits for a file; 200 MB is taken in its smaller, decimal meaning."""
 
 URLS = {"chat": "/v1/chat/completions", "raw": "/v1/completions"}
-COLUMNS = ("id", "frame", "scorer", "max_new_tokens", "messages", "prompt")
+COLUMNS = ("id", "frame", "scorer", "max_new_tokens", "metadata", "messages", "prompt")
 OWN_TEMPERATURE = re.compile(r"(?:.*/)?(?:o\d|gpt-5)")
 """Models that refuse a temperature."""
 
@@ -62,7 +62,7 @@ def _request(row: Row, model: str) -> Row:
     turns = sent(row["messages"] or [{"role": "user", "content": row["prompt"]}])
     cold = {} if OWN_TEMPERATURE.match(model) else {"temperature": 0}
     fields: Row = (
-        {"messages": turns, "max_completion_tokens": row["max_new_tokens"]}
+        {"messages": turns, **declared(row["metadata"]), "max_completion_tokens": row["max_new_tokens"]}
         if chat
         else {"prompt": row["prompt"], "max_tokens": row["max_new_tokens"]}
     )

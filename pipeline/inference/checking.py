@@ -17,7 +17,7 @@ from pipeline.inference.run import count_of, messages_of, reply_to
 from pipeline.metrics.reply import OPENED
 from pipeline.profiles import Profile
 from pipeline.rows import Row
-from pipeline.turns import turns_of
+from pipeline.turns import declared, tools_of, turns_of
 
 NOT_REPORTED = "not reported"
 ROOM = 8
@@ -169,11 +169,11 @@ def _tokens_there(endpoint: Endpoint, what: Mapping[str, Any], *, special: bool)
 
 def _render_there(endpoint: Endpoint, row: Row) -> tuple[str | None, str]:
     """Return the text that the server's template makes of a row's messages (or None), and the path that reported it."""
-    messages = messages_of(row)
-    reply = endpoint.look("/apply-template", {"messages": messages})
+    what = {"messages": messages_of(row), **declared(row["metadata"])}
+    reply = endpoint.look("/apply-template", what)
     if isinstance(reply, Mapping) and isinstance(reply.get("prompt"), str):
         return str(reply["prompt"]), "/apply-template"
-    ids = _tokens_there(endpoint, {"messages": messages, "add_generation_prompt": True}, special=False)
+    ids = _tokens_there(endpoint, {**what, "add_generation_prompt": True}, special=False)
     back = endpoint.look("/detokenize", {"model": endpoint.model, "tokens": ids}) if ids else None
     if isinstance(back, Mapping) and isinstance(back.get("prompt"), str):
         return str(back["prompt"]), "/detokenize"
@@ -201,14 +201,16 @@ def _render_here(row: Row, profile: Profile | None) -> str | None:
         return None
     try:
         turns = turns_of(row["messages"]) if row["messages"] else [("user", row["prompt"])]
-        return profile.render(turns, row["frame"])
+        return profile.render(turns, row["frame"], tools_of(row["metadata"]))
     except (ProfileError, ValueError):
         return None
 
 
 def _check_first_token(endpoint: Endpoint, row: Row, off: Sequence[int], profile: Profile | None) -> Finding:
     """Check for a repeated first token; without token ids, one extra token in every row shows it."""
-    what = {"messages": messages_of(row)} if row["frame"] == "chat" else {"prompt": row["prompt"]}
+    what = {"prompt": row["prompt"]}
+    if row["frame"] == "chat":
+        what = {"messages": messages_of(row), **declared(row["metadata"])}
     ids = _tokens_there(endpoint, what, special=row["frame"] != "chat")
     twice = "the token that begins a text stands twice: let either the template or the tokenizer add it"
     if ids and len(ids) > 1 and row["frame"] == "chat":

@@ -18,7 +18,7 @@ from pipeline.errors import EndpointError, PredictionsError, RefusedError, Reque
 from pipeline.inference.endpoint import Endpoint, content_of, run_concurrently
 from pipeline.metrics import facts, stops_of
 from pipeline.rows import Row, sha256_text
-from pipeline.turns import Message, sent
+from pipeline.turns import Message, declared, sent
 
 
 class Predictions(Journal):
@@ -114,7 +114,7 @@ class Predictions(Journal):
 
 COLUMNS = [
     *("id", "length", "frame", "scorer", "context_tokens", "prompt_tokens", "template_tokens", "max_new_tokens"),
-    *("messages", "prompt"),
+    *("metadata", "messages", "prompt"),
 ]
 """The columns that a run reads."""
 MOST = 1 << 40
@@ -209,7 +209,7 @@ def reply_to(endpoint: Endpoint, row: Row, more: Mapping[str, Any], given_up: Ca
     if row["frame"] == "raw":
         stops = stops_of(row["prompt"]) if facts(row["scorer"]).stops else []
         return endpoint.complete(row["prompt"], more={**more, "stop": stops or None}, given_up=given_up)
-    return endpoint.ask(messages_of(row), more=more, given_up=given_up)
+    return endpoint.ask(messages_of(row), more={**more, **declared(row["metadata"])}, given_up=given_up)
 
 
 def messages_of(row: Row) -> list[Message]:
@@ -221,7 +221,7 @@ CALLED = re.compile(
     r"<tool_call>|<function=|<\|tool_call>|<\|tool_calls?_(?:section_)?begin\|>|<\uff5ctool\u2581calls?\u2581begin\uff5c>"
     r"|\bto=functions\."
 )
-"""How models write a tool call that the server does not parse, since no tools were declared to it."""
+"""How models write a tool call that the server does not parse, since it was told of no tools, or to call none."""
 
 
 def call_in(row: Row, body: Mapping[str, Any]) -> str:

@@ -51,6 +51,27 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
+class Log:
+    """Noun phrases about a log: headings, the columns of its new form, and what rules put into these.
+
+    `moved` is the number of hours that are added to a time.
+    """
+
+    heading: str
+    rules: str
+    exceptions: str
+    time: str
+    component: str
+    level: str
+    number: str
+    short: str
+    moved: str
+    doubled: str
+    padded: str
+    signed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sentence:
     """A fixed text of one or a few sentences, and the native readers who approved it (none if it is unreviewed)."""
 
@@ -60,7 +81,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language: its names, marks, headings, labels and sentences.
+    """A language: its names, marks, headings, labels, those of a log, and sentences.
 
     Attributes:
         name, own_name: its name in English and in the language itself.
@@ -78,6 +99,7 @@ class Language:
     joint: str
     heads: Heads
     labels: Labels
+    log: Log
     sentences: Mapping[str, Sentence] = field(default_factory=dict)
 
     def sentence(self, name: str, **slots: object) -> str:

@@ -16,7 +16,19 @@ from pathlib import Path
 PACKAGE = "pipeline.metrics"
 MODULES = (
     *("scorer", "dates", "reply", "text", "glosses", "published", "scripts", "numbers", "forms", "values", "parts"),
-    *("labels", "sets", "sources", "rankings", "summaries", "tables", "choices", "registry", "means", "command"),
+    *(
+        "labels",
+        "sets",
+        "sources",
+        "rankings",
+        "summaries",
+        "tables",
+        "echo",
+        "choices",
+        "registry",
+        "means",
+        "command",
+    ),
 )
 """The modules in the order of the joined file: each imports only from earlier ones."""
 ENDING = """

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from pipeline.metrics.choices import CHOICE_OR_REFUSAL_SCORER, CHOICE_SCORER
+from pipeline.metrics.echo import ECHO_SCORER
 from pipeline.metrics.labels import LABEL_SCORER
 from pipeline.metrics.numbers import COUNT_SCORER, LAST_INTEGER_SCORER, LATENT_LIST_SCORER
 from pipeline.metrics.parts import ALL_IN_ORDER_SCORER, CITATION_SCORER, PAIR_SCORER
@@ -67,6 +68,7 @@ SCORERS: dict[str, Scorer] = {
     "choice": CHOICE_SCORER,
     "key_points": KEY_POINTS_SCORER,
     "rows": ROWS_SCORER,
+    "echo": ECHO_SCORER,
     "plain": PLAIN_SCORER,
 }
 """Every scorer, by its name in rows."""

@@ -20,7 +20,8 @@ class Scorer(NamedTuple):
         rule: the function that scores.
         version: raised whenever the score of any reply changes.
         shape: the kind of answer: ``value``, ``parts``, ``cited``, ``sourced``, ``pair``, ``view``, ``letter``,
-            ``number``, ``text``, ``members``, ``route``, ``ranking``, ``points`` or ``rows``.
+            ``number``, ``text``, ``members``, ``route``, ``ranking``, ``points``, ``rows`` or
+            ``words``.
         quirks: rules of published graders by name, as arguments of `rule` or in its place; the first is the default.
         refuses: whether a refusal is right for rows of complexity 0.
         paired: whether rows come in pairs, both forms of which must be right.

@@ -14,6 +14,9 @@ IN_GROUPS = re.compile(r"(?<![\w.,])(?:\d{1,3}([ ,.'\u2019_])\d{3}(?:\1\d{3})+|\
 """A number of at least seven digits, grouped in threes or as in India."""
 DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-") | {"\u066b": ".", "\u066c": ","})
 """ASCII for dashes, and for the separators of Arabic numbers."""
+AROUND = " .*`'\"()\u3002\u0964\u00ab\u00bb\u201c\u201d\u201e\u300c\u300d"
+"""What may stand around a name that is the final answer."""
+NAME = re.compile(r"[^\W\d_]\D*")
 IDENTIFIER = re.compile(r"[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}")
 
 
@@ -24,9 +27,11 @@ def in_any_script(row: Row, prediction: str) -> float | None:
     has such a value there, or else the whole reply. It is compared in Unicode's NFKC form, in lowercase, with the
     digits of all scripts as 0 to 9, without direction marks and joiners. No letter, mark or digit may touch the value,
     except letters of scripts without spaces, such as Chinese, and one-letter Arabic words. Without ``<answer>``, a
-    reply whose other lines end in other values of the form scores 0, since it lists them.
+    reply whose other lines end in other values of the form scores 0, since it lists them. A name must be the whole of
+    the final answer, since other names have no form to be told by.
 
-    Judges a final answer that is the value, or contains something of its form: a UUID, or a number of about its length.
+    Judges a final answer that is the value, or contains something of its form: a UUID, or a number of about its length;
+    for a name, any final answer.
     """
     apart = SPACED.sub(" ", folded(reply_text(prediction, _question(row))))
     text = IN_GROUPS.sub(lambda found: re.sub(r"\D", "", found[0]), apart)
@@ -36,7 +41,7 @@ def in_any_script(row: Row, prediction: str) -> float | None:
         return float(not _lists_others(listed, wanted))
     found = {value for answer in wanted for value in _values(given, answer)}
     if not found:
-        return None
+        return 0.0 if NAME.fullmatch(wanted[0]) and re.search(r"\w", given) else None
     return float(len(found) == 1 and found <= {*wanted} and not _lists_others(listed, wanted))
 
 
@@ -72,11 +77,13 @@ def _lists_others(lines: list[str], wanted: list[str]) -> bool:
 
 
 def _values(text: str, answer: str) -> list[str]:
-    """Return the values in a text that have an answer's form; for an answer without one, its occurrences."""
+    """Return the values in a text that have an answer's form: for a name, itself if it is all of the text."""
     if IDENTIFIER.fullmatch(answer):
         form = IDENTIFIER.pattern
-    elif answer.isdigit() and len(answer) > 1:
-        form = rf"\d{{{max(2, len(answer) - 2)},{len(answer) + 2}}}"
+    elif answer.isdigit():
+        form = rf"\d{{{min(len(answer), max(2, len(answer) - 2))},{len(answer) + 2}}}"
+    elif NAME.fullmatch(answer):
+        return [answer] * (text.strip(AROUND) == answer)
     else:
         form = re.escape(answer)
     found = re.finditer(rf"(?<![-.,]){form}(?![-.,]?\d)(?!-[0-9a-z])", text)
@@ -88,4 +95,4 @@ def _is_beside(text: str, at: int) -> bool:
     return 0 <= at < len(text) and unicodedata.category(text[at])[0] in "LMN"
 
 
-PLAIN_SCORER = Scorer(in_any_script, 2, "value")
+PLAIN_SCORER = Scorer(in_any_script, 3, "value")

@@ -122,10 +122,7 @@ def compared_cell(cell: str) -> str:
 
 def given_rows(prediction: str, head: Cells) -> list[Cells] | None:
     """Return the rows of a reply's table, without its head, as they are compared; None if there is no table."""
-    reply = next((part for part in END.split(without_reasoning(prediction)) if part.strip()), "").strip("\n")
-    reply = ANSWER_TAGS.sub(
-        "\n", reply[: min((at for stop in NEXT_PROMPT if (at := reply.find(stop)) >= 0), default=len(reply))]
-    )
+    reply = first_answer(prediction)
     if BOX_OPENED.search(reply):
         reply = BOX_OPENED.sub("", reply).rstrip("}$. \n")
     reply = reply.replace("\\t", "\t").translate(AS_ASCII)
@@ -135,6 +132,13 @@ def given_rows(prediction: str, head: Cells) -> list[Cells] | None:
     if not table:
         return None
     return table[1:] if table[0] == head else table
+
+
+def first_answer(prediction: str) -> str:
+    """Return a reply without reasoning, tags, and what follows its end or begins another prompt."""
+    reply = next((part for part in END.split(without_reasoning(prediction)) if part.strip()), "").strip("\n")
+    end = min((at for stop in NEXT_PROMPT if (at := reply.find(stop)) >= 0), default=len(reply))
+    return ANSWER_TAGS.sub("\n", reply[:end])
 
 
 def longest_table(text: str) -> list[Cells]:

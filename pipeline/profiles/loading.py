@@ -185,11 +185,14 @@ def _template(table: Mapping[str, Any], where: str, vocabulary: Vocabulary) -> T
 
 def _tools(table: Any, where: str) -> ToolTemplate:
     given = dict(typed(dict[str, Any], table, where, ProfileError))
-    special = typed(dict[str, int], given.pop("special", {}), f"{where} special", ProfileError)
+    special, declared_special = (
+        tuple(sorted(typed(dict[str, int], given.pop(name, {}), f"{where} {name}", ProfileError).items()))
+        for name in ("special", "declared_special")
+    )
     tools = typed(ToolTemplate, given, where, ProfileError)
     if tools.arguments not in ARGUMENTS:
         raise ProfileError(f"{where}: {unknown('arguments', tools.arguments, ARGUMENTS)}")
-    return replace(tools, special=tuple(sorted(special.items())))
+    return replace(tools, special=special, declared_special=declared_special)
 
 
 def _check_date(given: str, where: str) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 from types import MappingProxyType
@@ -249,22 +249,23 @@ class Profile:
         """Return the template's tokens around messages of these roles: BOS, turns and the generation prompt."""
         return sum(self.gaps(roles, frame))
 
-    def render(self, messages: Sequence[tuple[str, str]], frame: str) -> str:
+    def render(self, messages: Sequence[tuple[str, str]], frame: str, tools: str = "") -> str:
         """Return what is sent for messages of (role, content), special tokens spelled out.
 
-        Templates may trim contents, so contents must neither begin nor end in whitespace.
+        Templates may trim contents, so contents must neither begin nor end in whitespace. `tools` are the declared
+        tools of a conversation with tool calls, as JSON; "" for none.
         """
-        return templates.render(self.template, messages, frame)
+        return templates.render(self.template, messages, frame, tools=tools)
 
-    def sent_tokens(self, messages: Sequence[tuple[str, str]], frame: str, counter: Counter) -> int:
+    def sent_tokens(self, messages: Sequence[tuple[str, str]], frame: str, counter: Counter, tools: str = "") -> int:
         """Return the number of tokens sent: one for each special token, and an encode of each stretch between them."""
-        return templates.sent_tokens(self.template, messages, frame, counter)
+        return templates.sent_tokens(self.template, messages, frame, counter, tools)
 
     @property
     def tools_digest(self) -> str:
-        """SHA-256 of everything that affects the count of a conversation with tool calls."""
+        """SHA-256 of everything that affects the count of a conversation with tool calls, but no declared tools."""
         tools = self.template.tools
-        return hashlib.sha256(json.dumps([self.digest, tools and asdict(tools)]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([self.digest, tools and tools.counted()]).encode()).hexdigest()
 
     def job_tokens(self, jobs: Iterable[Turns]) -> list[int]:
         """Return the tokens that each job adds to a conversation: turns after a tool result, ending in another one.
@@ -286,9 +287,12 @@ class Profile:
             known[stretch] = counter.count(stretch)
         return [len(some) - 1 + sum(known[stretch] for stretch in some if stretch) for some in found]
 
-    def opening_tokens(self, turns: Turns) -> int:
-        """Return the tokens of the first turns of a conversation, the last of which is a tool result."""
-        return templates.text_tokens(self.template.with_tools(), self._spoken(turns), self.counter())
+    def opening_tokens(self, turns: Turns, tools: str = "") -> int:
+        """Return the tokens of the first turns of a conversation, the last of which is a tool result.
+
+        They include those of the declared tools (JSON), if there are any.
+        """
+        return templates.text_tokens(self.template.with_tools(), self._spoken(turns, tools), self.counter())
 
     def closing_tokens(self, turns: Turns) -> int:
         """Return the tokens that the turns after the last tool result add, with the generation prompt."""
@@ -307,8 +311,8 @@ class Profile:
                 f"exact up to {most:,}: drop this length from the recipe"
             )
 
-    def _spoken(self, turns: Turns) -> str:
-        return templates.render(self.template, turns, "chat", replies=False)
+    def _spoken(self, turns: Turns, tools: str = "") -> str:
+        return templates.render(self.template, turns, "chat", replies=False, tools=tools)
 
     def _stretches(self, text: str) -> list[str]:
         return templates.special_pattern(self.template.with_tools()).split(text)

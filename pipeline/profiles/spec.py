@@ -129,12 +129,26 @@ class ToolTemplate:
         special: special tokens and their ids, in addition to the template's.
         arguments: "object" or "text": how the template takes the arguments of a call.
         most_calls: the most calls in a conversation, if further ones would cost more tokens each; 0 for any number.
+        declared: the Jinja source of what is sent in addition if tools are declared; if empty, they cannot be.
+        declared_after: the text at the beginning of a conversation after which `declared` is sent.
+        declared_special: special tokens and their ids, in addition to all others.
     """
 
     text: str = ""
     special: tuple[tuple[str, int], ...] = ()
     arguments: str = ""
     most_calls: Whole = 0
+    declared: str = ""
+    declared_after: str = ""
+    declared_special: tuple[tuple[str, int], ...] = ()
+
+    def counted(self) -> dict[str, Any]:
+        """Return the fields that affect the count of a conversation without declared tools, for a digest."""
+        return {name: value for name, value in asdict(self).items() if not name.startswith("declared")}
+
+    def counted_declared(self) -> dict[str, Any]:
+        """Return the other fields, which affect the count of declared tools, for a digest."""
+        return {name: value for name, value in asdict(self).items() if name.startswith("declared")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +199,9 @@ class Template:
 def _with_tools(template: Template) -> Template:
     if template.tools is None:
         raise ProfileError("this profile cannot send tool calls: it has no table [template.tools]")
-    special = tuple(sorted({**dict(template.special), **dict(template.tools.special)}.items()))
-    return replace(template, text=template.tools.text or template.text, special=special)
+    tools = template.tools
+    special = {**dict(template.special), **dict(tools.special), **dict(tools.declared_special)}
+    return replace(template, text=tools.text or template.text, special=tuple(sorted(special.items())))
 
 
 def read_toml(path: Path) -> dict[str, Any]:

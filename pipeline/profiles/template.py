@@ -202,11 +202,14 @@ GIVEN = ("messages", "tools", "documents", "add_generation_prompt", "strftime_no
 _PROBES = ("Carrara{0}block", "{0} Carrara blocks.", ">> a.append({0})", "Is it {0}?")
 
 
-def render(template: Template, messages: Messages, frame: str, *, replies: bool = True) -> str:
+def render(template: Template, messages: Messages, frame: str, *, replies: bool = True, tools: str = "") -> str:
     """Return what is sent, special tokens spelled out, with the generation prompt unless `replies` is false.
 
+    `tools` are the declared tools as JSON, if any are.
+
     Raises:
-        ProfileError: for an unknown frame, one for which the template has no text, or roles that it refuses.
+        ProfileError: for an unknown frame, one for which the template has no text, roles that it refuses, or declared
+            tools that it cannot send.
         AllowanceError: if the template exceeds its allowance.
     """
     if frame == "raw":
@@ -220,11 +223,12 @@ def render(template: Template, messages: Messages, frame: str, *, replies: bool 
     try:
         compiled = _compiled(template.text)
         cast("Allowance", compiled.environment).allow(sum(len(content) for _, content in messages))
-        return compiled.render(
+        text = compiled.render(
             messages=sent_messages(template, messages),
             add_generation_prompt=replies,
             **given(template),
         )
+        return _with_declared(template, text, tools) if tools else text
     except ProfileError:
         raise
     except Exception as error:  # a template is a program and may raise anything
@@ -232,6 +236,18 @@ def render(template: Template, messages: Messages, frame: str, *, replies: bool 
         reason = str(error).partition("\n")[0][:200] or type(error).__name__
         kind = AllowanceError if isinstance(error, SecurityError) else ProfileError
         raise kind(f"the chat template rejects the roles {roles}: {reason}") from None
+
+
+def _with_declared(template: Template, text: str, tools: str) -> str:
+    """Return what is sent for a conversation with tool calls as it is with declared tools."""
+    if not (template.tools and template.tools.declared):
+        raise ProfileError("this profile cannot declare tools: its table [template.tools] has no key declared")
+    if template.tools.declared_after not in text:
+        raise ProfileError(f"it sends no {template.tools.declared_after!r}, after which tools are declared")
+    start = text.index(template.tools.declared_after) + len(template.tools.declared_after)
+    compiled = _compiled(template.tools.declared)
+    cast("Allowance", compiled.environment).allow(len(tools))
+    return text[:start] + compiled.render(**given(template) | {"tools": json.loads(tools)}) + text[start:]
 
 
 def sent_messages(template: Template, messages: Messages) -> list[dict[str, Any]]:
@@ -309,13 +325,13 @@ def _tojson(value: Any, **options: Any) -> str:
     return json.dumps(value, **({"ensure_ascii": False} | options))
 
 
-def sent_tokens(template: Template, messages: Messages, frame: str, counter: Counter) -> int:
+def sent_tokens(template: Template, messages: Messages, frame: str, counter: Counter, tools: str = "") -> int:
     """Return the number of tokens sent: one for each special token, and an encode of each stretch between them."""
     if frame == "chat" and template.kind == "documented":
         return sum(documented_gaps(template, [role for role, _ in messages], counter)) + sum(
             counter.count(content) for _, content in messages
         )
-    text = render(template, messages, frame)
+    text = render(template, messages, frame, tools=tools)
     return text_tokens(template.with_tools() if has_calls(messages) else template, text, counter)
 
 

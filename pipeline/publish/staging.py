@@ -136,7 +136,7 @@ def _told_apart(strata: Iterable[StratumRecord]) -> Iterator[str]:
 WITHHELD = ("complexity", "target", "answers", "needles")
 """Columns that no public file has. Complexity is among them since it can be the class of the answer."""
 
-PUBLIC_METADATA = ("canary", "prompt_sha256", "proof")
+PUBLIC_METADATA = ("canary", "prompt_sha256", "proof", "tools")
 """The fields of a row's metadata that stay public."""
 
 INDEX = pa.schema([field for field in KEYS_SCHEMA if field.name not in WITHHELD])

@@ -20,6 +20,7 @@ from pipeline.artifacts.manifest import (
 )
 from pipeline.artifacts.parquet import columns_of
 from pipeline.artifacts.split import Split
+from pipeline.errors import SplitError
 from pipeline.figures.builds import budget_picture, budgets_of, figures_of
 from pipeline.report.page import Block, Column, Gallery, Note, Page, Section, Table
 from pipeline.rows import Row, kilo
@@ -155,11 +156,21 @@ def _budget_table(name: str, budgets: Mapping[int, Mapping[str, float]]) -> Tabl
 
 
 def _spent(split: Split) -> list[TierManifest]:
-    """Return the tiers with the tokens of prompt, template and reply at each length, summed over the available rows."""
+    """Return the tiers with the tokens of prompt, template and reply at each length, summed over the available rows.
+
+    Raises:
+        SplitError: if rows have a length that no stratum of the manifest has.
+    """
     sums: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for row in _counted(split):
         into = sums[row["tier"]][str(row["length"])]
         into.update({part: row[name] for part, name in PORTIONS.items()})
+    for tier, made in split.manifest.tiers.items():
+        if unknown := sums.get(tier, {}).keys() - {str(cell.length) for cell in made.strata}:
+            raise SplitError(
+                f"{str(split.folder)!r} has rows of length {min(unknown)}, but its manifest has no such stratum: "
+                "build it again"
+            )
     spent = {tier: {length: Portions(**into) for length, into in by_length.items()} for tier, by_length in sums.items()}
     return [replace(made, budgets=spent.get(tier)) for tier, made in split.manifest.tiers.items()]
 

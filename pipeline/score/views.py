@@ -117,12 +117,17 @@ def _alike(faults: Sequence[Fault]) -> list[str]:
 
 
 def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> str:
-    """Return the tables of a result as text; `detailed` adds tables by subtask, complexity and depth."""
+    """Return the tables of a result as text; `detailed`, or rows of one family alone, adds those by subtask.
+
+    `detailed` also adds tables by complexity and depth.
+    """
     if by:
         return _titled(f"by {', '.join(by)}", table([_record(tables, cell) for cell in tables.by(*by)]))
     parts = [_titled(_title(tables), table([_record(tables, cell) for cell in _summary(tables)]))]
-    subtasks = tables.by("family", "subtask")
-    parts.append(_titled("by family, subtask", table([_record(tables, cell) for cell in subtasks])))
+    with_subtasks = detailed or len(tables.by("family")) == 1
+    if with_subtasks:
+        subtasks = tables.by("family", "subtask")
+        parts.append(_titled("by family, subtask", table([_record(tables, cell) for cell in subtasks])))
     for name in ("length", "complexity", "depth") if detailed else ("length",):
         cells = [*(tables.by("family", "subtask", name) if detailed else ()), *tables.by("family", name)]
         parts.append(_titled(f"mean by {name}", table(_pivot(cells, name))))
@@ -136,8 +141,10 @@ def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> s
     if languages := by_language(tables):
         title = "by language, with the difference from English over the same rows"
         parts.append(_titled(title, table([_language(each) for each in languages])))
-    if figures := tables.figures():
+    if with_subtasks and (figures := tables.figures()):
         parts.append(_titled("figures that scores are made of", table(_pivot(figures, "figure", sort=False))))
+    if not with_subtasks:
+        parts.append("--detailed adds tables by subtask, complexity and depth; carrara report draws them")
     return "\n\n".join(parts)
 
 

@@ -139,6 +139,8 @@ class Layout:
     filler: Filler
     tail: tuple[Piece, ...]
     numbering: Numbering | None = None
+    tools: str = ""
+    """The tools that are declared to the model, as JSON; only for a conversation with tool calls."""
 
     @property
     def has_calls(self) -> bool:

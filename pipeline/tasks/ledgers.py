@@ -42,9 +42,14 @@ def deal_place(dealer: Dealer, complexities: Sequence[int]) -> tuple[int, int]:
 
 
 class OfLedger(Task):
-    """A form of a task that asks about the entries of one label and one district."""
+    """A form of a task that asks about the entries of one label and one district, or of several.
+
+    `latent` names these, as ``label`` or ``labels``, and ``district`` or ``districts``.
+    """
 
     subtask: str
+    about = "table_about"
+    """The sentence that says what the question is about."""
 
     def __init__(self, plain: Task, text: str, asked: str) -> None:
         """Set the task it is a form of, and the languages of its register and of its question."""
@@ -62,7 +67,10 @@ class OfLedger(Task):
         """Return entries with neither the label nor the district, in random order."""
         tier, latent = sample.stratum.tier, sample.latent
         book = ledger(row_streams, tier)
-        out = places_of(row_streams, tier, latent["codes"]).union(book.with_either(latent["label"], latent["district"]))
+        labels, districts = (
+            [latent[name]] if name in latent else latent.get(f"{name}s", []) for name in ("label", "district")
+        )
+        out = places_of(row_streams, tier, latent["codes"]).union(book.with_any(labels, districts))
         spares = Shuffled(row_streams.of("spares"), len(book.labels), out).take(SPARES)
         order = Shuffled(row_streams.of("filler"), len(book.labels), out.union(spares.tolist()))
         return Filler(self.pools(sample.stratum)[0].name, order, spares)
@@ -77,12 +85,14 @@ class OfLedger(Task):
 
     def text_before(self) -> str:
         """Return the instruction, up to the heading of the register."""
-        return joined(self._asked.sentence("table"), self._asked.sentence("table_about")) + "\n\n"
+        return joined(self._asked.sentence("table"), self._asked.sentence(self.about)) + "\n\n"
 
     def text_after(self, reply: str, question: str) -> str:
         """Return what follows the register: how to reply, and the question."""
         return f"{self._asked.sentence('register_end')}\n{reply}\n\n{self._asked.question(question)}"
 
-    def asks(self, sentence: str, label: int, district: int) -> str:
-        """Return a question about a label and a district."""
-        return self._asked.sentence(sentence, label=self._text.labels.filler[label], district=district)
+    def asks(self, sentence: str, *labels: int, **slots: object) -> str:
+        """Return a question about labels, which it quotes as in the text."""
+        named = [self._text.labels.filler[label] for label in labels]
+        quoted = {"label": named[0]} if len(named) == 1 else {"labels": self._asked.quoted(named)}
+        return self._asked.sentence(sentence, **quoted, **slots)

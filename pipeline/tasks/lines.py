@@ -66,6 +66,10 @@ class Dealer:
         self.dealt[thing] = (number, len(kinds))
         return kinds[number]
 
+    def spread(self, thing: str) -> float:
+        """Return the row's number in [0, 1) for a thing; those of a stratum's rows are uniform by construction."""
+        return spread(self._stratum_streams.of(thing), self.stratum.rows, self._index)
+
     def rng(self, purpose: str) -> Random:
         """Return the row's generator for one purpose: further draws from it change nothing elsewhere."""
         return self.row_streams.of(purpose)

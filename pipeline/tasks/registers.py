@@ -122,18 +122,18 @@ def places_of(text: str) -> Places:
     return Places(*([at for at, one in zip(found.numbers, same, strict=True) if one == kind] for kind in kinds))
 
 
-def register_faults(row: Published, lines_after: int) -> Iterator[str]:
+def register_faults(row: Published, lines_after: int, relevant: list[int], decoys: list[int]) -> Iterator[str]:
     """Yield what is wrong with a row's register, which `lines_after` lines separate from the question.
 
-    Relevant marks must be on the entries that are asked for, and decoys on those with only the label or the district.
+    `relevant` and `decoys` are the numbers of the lines that must have these marks.
     """
-    found, places = register(row.text), places_of(row.text)
+    found = register(row.text)
     if not row.text.endswith(row.question):
         yield "the prompt does not end in the question"
     if found.numbers != list(range(LINES_BEFORE, len(found.lines.texts) - lines_after)):
         yield "a line of the register is no entry"
     if len({one.code for one in found.stated}) < len(found.stated):
         yield "two entries have the same code"
-    for role, wanted in (("relevant", places.both), ("decoy", sorted(places.label + places.district))):
-        if row.spans(role) != [found.lines.span(at) for at in wanted]:
+    for role, wanted in (("relevant", relevant), ("decoy", decoys)):
+        if row.spans(role) != [found.lines.span(at) for at in sorted(wanted)]:
             yield f"the marks of role {role} are not its lines"

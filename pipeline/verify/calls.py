@@ -17,7 +17,7 @@ def marked_jobs(layout: Layout) -> list[tuple[str, str]]:
     return [(pieces[0].role, conversation(turns_in(pieces))) for pieces in units if pieces[0].role in NEEDLE_ROLES]
 
 
-def job_spans(row: Row, turns: Sequence[Turn], profile: Profile) -> list[tuple[int, int]]:
+def job_spans(row: Row, turns: Sequence[Turn], profile: Profile, tools: str) -> list[tuple[int, int]]:
     """Return each needle's start and end in tokens, counted from result to result."""
     parts, ends, chars = [list[Turn]()], list[int](), 0
     for role, text in turns[:-1]:
@@ -27,7 +27,7 @@ def job_spans(row: Row, turns: Sequence[Turn], profile: Profile) -> list[tuple[i
             ends.append(chars)
             parts.append([])
     opening, *jobs = (part for part in parts if part)
-    tokens, before = profile.opening_tokens(opening), dict[int, int]()
+    tokens, before = profile.opening_tokens(opening, tools), dict[int, int]()
     for end, count in zip(ends, [0, *profile.job_tokens(jobs)], strict=True):
         before[end] = tokens = tokens + count
     behind = {end - len("\n\n"): tokens for end, tokens in before.items()}
@@ -40,7 +40,7 @@ def job_depths(
     """Yield the depth of each marked job."""
     room = row["context_tokens"] - row["max_new_tokens"] - cutter.fixed_tokens(layout)
     units = [item.unit.pieces for item in in_order(layout.placed)]
-    other, starts = profile.opening_tokens(turns_in(layout.head)), iter(start for start, _ in spans)
+    other, starts = profile.opening_tokens(turns_in(layout.head), layout.tools), iter(start for start, _ in spans)
     for pieces, count in zip(units, profile.job_tokens(map(turns_in, units)), strict=True):
         if pieces[0].role in NEEDLE_ROLES:
             yield (next(starts) - other) / room

@@ -60,6 +60,11 @@ def metadata_of(row: Row) -> dict[str, Any]:
     return _parse_metadata(row["metadata"])
 
 
+def tools_of(row: Row) -> str:
+    """Return the tools that a row declares, as JSON; "" for none."""
+    return str(metadata_of(row).get("tools", ""))
+
+
 def sample_faults(row: Row, sample: Sample | None) -> list[str]:
     """Return where a row differs from its sample."""
     if sample is None or row["id"] != sample.id:
@@ -150,6 +155,8 @@ def layout_faults(
         yield "its needles are not the relevant texts of its sample"
     elif count:
         yield from _token_faults(row, layout, plan, profile)
+    if tools_of(row) != layout.tools:
+        yield "it does not declare the tools of its sample"
     if not task.keyed_by_packing and (row["target"], row["answers"]) != (sample.key.target, list(sample.key.answers)):
         yield f"its key is {row['target']!r}, expected {sample.key.target!r}"
     yield from _metadata_faults(row, sample)
@@ -173,7 +180,7 @@ def _metadata_faults(row: Row, sample: Sample) -> Iterator[str]:
 
 def _token_faults(row: Row, layout: Layout, plan: Plan, profile: Profile) -> Iterator[str]:
     if layout.has_calls:
-        spans = job_spans(row, turns_of(row), profile)
+        spans = job_spans(row, turns_of(row), profile, tools_of(row))
     else:
         spans = _turn_spans(row, profile) if row["messages"] else _text_spans(row, plan, profile)
     for needle, (start, end) in zip(row["needles"], spans, strict=True):
@@ -385,8 +392,12 @@ class ShardReader:
         prompt_sha256 = sha256_text(row["prompt"])
         if metadata_of(row)["prompt_sha256"] != prompt_sha256:
             yield "the SHA-256 of its prompt is wrong"
-        if own is not None and json.loads(own["metadata"])["prompt_sha256"] != prompt_sha256:
-            yield "its prompt is not the one that was built"
+        if own is not None:
+            built = json.loads(own["metadata"])
+            if built["prompt_sha256"] != prompt_sha256:
+                yield "its prompt is not the one that was built"
+            if built.get("tools", "") != tools_of(row):
+                yield "it does not declare the tools that were built"
         task = task_of(cell)
         try:
             solved = task.solve(turns_of(row)) if task.proof == "solved" else None
@@ -455,7 +466,7 @@ class ShardReader:
             self.recounted += self.second is not None
 
     def _sent(self, row: Row, counter: Counter) -> int:
-        return self.profile.sent_tokens(turns_of(row), self.plan.recipe.frame, counter)
+        return self.profile.sent_tokens(turns_of(row), self.plan.recipe.frame, counter, tools_of(row))
 
 
 KINDS = {CANARY: TRAIN_CANARY, TRAIN_CANARY: CANARY}

@@ -147,8 +147,8 @@ def _score_bound(reply: str, row: Mapping[str, Any]) -> float:
     """Return an upper bound on the score of a target as a reply to a row, which is faster than scoring.
 
     It is 0 if the reply lacks the words that it would need for a score: those of an answer, of each part, of a fact or
-    of an item, a row of a table, or the number of a document. For key points, the bound follows from how many surnames
-    are followed by their year in the reply, as in every sentence of a key.
+    of an item, a row of a table, a text that is to be copied, or the number of a document. For key points, the bound
+    follows from how many surnames are followed by their year in the reply, as in every sentence of a key.
     """
     letters, target = _letters(reply), row["target"]
     match row["scorer"]:
@@ -167,6 +167,9 @@ def _score_bound(reply: str, row: Mapping[str, Any]) -> float:
             return 2 * stated / max(1, len(points) + stated)
         case "rows":
             return not _table_rows(target).isdisjoint(_table_rows(reply))
+        case "echo":
+            (known, place, count), (others, at, given) = _echoed(target), _echoed(reply)
+            return (min(count, given) / max(count, given) + (place == at)) / 2 if known == others else 0.0
         case "ndcg":
             return any(number in letters for number in worth_of(row))
         case _:
@@ -194,6 +197,14 @@ def _key_points(target: str) -> tuple[tuple[str, str], ...]:
 @lru_cache(maxsize=1 << 10)
 def _table_rows(target: str) -> frozenset[str]:
     return frozenset(map(_letters, target.split("\n")[1:]))
+
+
+@lru_cache(maxsize=1 << 14)
+def _echoed(target: str) -> tuple[frozenset[str], tuple[str, int], int]:
+    """Return the two words of a text that repeats one of them, the other with its place, and the number of words."""
+    words = target.split(" ")
+    changed = min(dict.fromkeys(words), key=words.count)
+    return frozenset(words), (changed, words.index(changed)), len(words)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -42,9 +42,10 @@ class Ledger(NamedTuple):
     labels: Indices
     districts: Indices
 
-    def with_either(self, label: int, district: int) -> Sequence[int]:
-        """Return which entries of the pool have a label or a district, by number."""
-        numbers: list[int] = np.flatnonzero((self.labels == label) | (self.districts == district)).tolist()
+    def with_any(self, labels: Sequence[int], districts: Sequence[int]) -> Sequence[int]:
+        """Return which entries of the pool have any of some labels or districts, by number."""
+        found = np.isin(self.labels, labels) | np.isin(self.districts, districts)
+        numbers: list[int] = np.flatnonzero(found).tolist()
         return numbers
 
     def entries(self) -> Iterator[Entry]:

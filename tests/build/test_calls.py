@@ -289,6 +289,9 @@ def test_the_card_says_how_calls_are_sent(split: Split, tmp_path: Path) -> None:
     assert "In a call, `tool_calls` is a list as JSON" in rows
     assert "Only the batches below send tool calls" in harnesses
     assert 'turn["tool_calls"] = json.loads(turn["tool_calls"])' in harnesses
+    assert 'columns=["id", "max_new_tokens", "metadata", "messages", "prompt"]' in harnesses
+    assert 'body |= {"tools": json.loads(tools), "tool_choice": "none"}' in harnesses
+    assert "only if `metadata` has `tools`" in rows
     told = (folder / "croissant.json").read_text(encoding="utf-8")
     assert '"jsonPath": "tool_call_id"' in told
 

@@ -189,6 +189,17 @@ def test_an_unknown_scorer_is_named(home: Path, name: str) -> None:
     assert "scorer 'rouge'" in tried(home, name).stderr or name == "chance"
 
 
+@pytest.mark.parametrize("name", EXPORT)
+def test_rows_with_one_id_are_one_line(home: Path, name: str) -> None:
+    hostile.recast(home / "o200k", "id", "1")
+    tried(home, name)
+
+
+def test_a_length_that_no_stratum_has_is_named(home: Path) -> None:
+    hostile.recast(home / "o200k", "length", 1)
+    assert "rows of length 1, but its manifest has no such stratum" in tried(home, "report").stderr
+
+
 # The command
 
 

@@ -30,7 +30,7 @@ from pipeline.streams import stream
 CASES = int(os.environ.get("CARRARA_FAULT_CASES", "0"))
 STORMS, KILLS = (60, 40) if CASES else (1, 1)
 """Builds through random faults, and kills of clients."""
-EVERY = 4
+EVERY = 3
 """One request of so many is struck in a storm."""
 WAYS: tuple[dict[str, Any], ...] = (
     {"cut": 0},

@@ -27,7 +27,8 @@ DECOYS = (1.0, 0.5, 0.0)
 class Drawn:
     """What a row of the data set asks, and the lines written for it, in the order of the text.
 
-    `table` has a line for the head and one for each row; `shown` is published, with the ``guesses`` of naive readers.
+    `table` has the lines of the answer: one for the head, and one for each row. `shown` is published, with the
+    ``guesses`` of naive readers.
     """
 
     introduction: str
@@ -57,6 +58,10 @@ class TabulateTask(Task):
     def room_of(self, stratum: Stratum) -> int:
         """Return the room for the table, about twice what it takes."""
         return ROOMS[stratum.complexity]
+
+    def placed_of(self, stratum: Stratum) -> int:
+        """Return how many lines the answer is written from."""
+        return stratum.complexity
 
     def golden_stratum(self, complexity: int) -> Stratum:
         """Return a stratum of one row that is not too long to read."""
@@ -102,7 +107,7 @@ class TabulateTask(Task):
 @lru_cache(maxsize=ROWS)
 def plan_row(task: TabulateTask, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Drawn:
     """Return what a row asks and shows; the rows of a shard are cached."""
-    wanted = depths(stratum_streams, row_streams, stratum.rows, index, stratum.complexity)
+    wanted = depths(stratum_streams, row_streams, stratum.rows, index, task.placed_of(stratum))
     return task.drawn(Dealer(stratum, index, row_streams, stratum_streams), sorted(wanted))
 
 

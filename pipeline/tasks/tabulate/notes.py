@@ -35,6 +35,11 @@ def make_notes(streams: Streams, spec: PoolSpec) -> Plain:
     return Plain(survey(streams, spec.tier).texts())
 
 
+def notes_spec(stratum: Stratum) -> PoolSpec:
+    """Return the pool of a tier's notes."""
+    return PoolSpec(f"survey-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_notes)
+
+
 class NotesTask(TabulateTask):
     """Buildings of one kind in one region, among as many of the kind elsewhere, and of other kinds in the region."""
 
@@ -46,7 +51,7 @@ class NotesTask(TabulateTask):
     """Whether rows are asked for in order of cost."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        return (PoolSpec(f"survey-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_notes),)
+        return (notes_spec(stratum),)
 
     def filler(self, sample: Sample, row_streams: Streams) -> Filler:
         """Return notes that neither state nor mention the kind or the region, in random order."""

@@ -63,7 +63,7 @@ class InRegister(OfLedger, NotesTask):
             "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
             "guesses": self.guesses(table, [row_of(one) for one in asked], decoys),
         }
-        question = joined(self.asks("asks_entries", label, district), self._asked.sentence(order))
+        question = joined(self.asks("asks_entries", label, district=district), self._asked.sentence(order))
         tail = self.text_after(f"{self._asked.sentence('reply_table')}\n{self._head()}", "{question}")
         return Drawn(self.text_before(), tail, question, (self._head(), *table), lines, shown)
 

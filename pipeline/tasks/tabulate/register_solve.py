@@ -25,10 +25,10 @@ def order_asked(text: str) -> str:
     return names[0]
 
 
-def head(text: str) -> str:
+def head(text: str, columns: int = 3) -> str:
     """Return the first line of the table, which precedes the question."""
     lines = text.split("\n")[-3:-2]
-    if not lines or lines[0].count("\t") != 2:
+    if not lines or lines[0].count("\t") != columns - 1:
         raise ReadError("the prompt does not state the columns of the table")
     return lines[0]
 
@@ -48,8 +48,8 @@ def table(text: str) -> str:
 
 def faults(row: Published, decoys: float) -> Iterator[str]:
     """Yield what is wrong with a row that promises decoys for a share of what is asked."""
-    yield from register_faults(row, AFTER)
     both, label, district = places_of(row.text)
+    yield from register_faults(row, AFTER, both, label + district)
     if len(both) != row.stratum.complexity:
         yield f"{len(both)} entries are asked for, expected {row.stratum.complexity}"
     for what, misses in (("label", label), ("district", district)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, permutations
 from types import MappingProxyType
 from typing import NamedTuple
@@ -32,8 +32,9 @@ from pipeline.worlds.hostlog import (
 TWINS = 3
 """Hosts whose names differ by a letter from the asked one."""
 LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+LEAST_HOURS = 2
 HOURS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
-"""How many hours a clock may be slow, from two on."""
+"""How many hours a clock may be slow, from LEAST_HOURS on."""
 
 
 def make_lines(streams: Streams, spec: PoolSpec) -> Plain:
@@ -42,22 +43,47 @@ def make_lines(streams: Streams, spec: PoolSpec) -> Plain:
 
 
 class Rules(NamedTuple):
-    """The rules of a row: by column, what rewrites it, the units excepted from this, and what they have instead.
+    """The rules of a row.
 
-    `sentences` state three rules and two exceptions.
+    Attributes:
+        kinds: by column, the name of the rule in `text.RULES`.
+        hours: how many hours a time is moved, if it is.
+        codes: the code of each level.
+        excepted: the columns with an exception, in the order in which these are stated, and the units excepted.
+        left_out: what stands for a number that is excepted; None for the number itself.
     """
 
-    sentences: Sequence[str]
-    rewritten: Mapping[str, Callable[[Event], str]]
-    excepted: Mapping[str, tuple[frozenset[str], Callable[[Event], str]]]
+    kinds: Mapping[str, str]
+    hours: int
+    codes: Mapping[str, str]
+    excepted: Mapping[str, Sequence[str]]
+    left_out: str | None
 
     def row(self, event: Event, columns: Sequence[str], *, strict: bool = True) -> str:
         """Return a line in the new form; a reader that is not `strict` forgets the exceptions."""
-        cells = {"unit": event.unit}
-        for column, rewrite in self.rewritten.items():
-            spared, kept = self.excepted.get(column, (frozenset(), rewrite))
-            cells[column] = (kept if strict and event.unit in spared else rewrite)(event)
-        return "\t".join(cells[column] for column in columns)
+        spared = [column for column, units in self.excepted.items() if strict and event.unit in units]
+        moved = clock((event.time + 3600 * self.hours) % (24 * 3600))
+        cells = {
+            "time": moved if self.kinds["time"] == "moved" else clock(event.time)[:5].replace(":", ""),
+            "unit": event.unit,
+            "level": self.codes[event.level],
+            "number": str(2 * (event.number or 0)) if self.kinds["number"] == "doubled" else f"{event.number:04}",
+        }
+        kept = {
+            "time": clock(event.time),
+            "level": event.level,
+            "number": str(event.number) if self.left_out is None else self.left_out,
+        }
+        return "\t".join(kept[column] if column in spared else cells[column] for column in columns)
+
+
+class Worded(NamedTuple):
+    """The wording of a row: what precedes the log, what follows it with ``{question}``, the question, and the head."""
+
+    introduction: str
+    tail: str
+    question: str
+    head: Sequence[str]
 
 
 class Rewrite(TabulateTask):
@@ -68,6 +94,8 @@ class Rewrite(TabulateTask):
     subtask = "rewrite"
     title = "the lines of one host of a log, in another form by three rules with two exceptions"
     opening = text.LOG
+    left_out: str | None = "none"
+    """What stands for a number that is left out; None if it is never left out."""
     golden_shapes = MappingProxyType({64: (8192, 1.0), 256: (20480, 0.0)})
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
@@ -82,7 +110,7 @@ class Rewrite(TabulateTask):
     def drawn(self, dealer: Dealer, wanted: Sequence[float]) -> Drawn:
         """Deal the rules and the columns, and draw the lines of the host, and both sorts of decoys."""
         world, rng = hostlog(dealer.row_streams, dealer.stratum.tier), dealer.rng("events")
-        rules = drawn_rules(dealer)
+        rules = drawn_rules(dealer, self.left_out)
         columns = dealer.deal("columns", [*permutations(text.COLUMNS)])
         host, *twins = world.named_alike(dealer.rng("hosts"), TWINS)
         decoys = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
@@ -107,61 +135,56 @@ class Rewrite(TabulateTask):
             "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
             "guesses": guesses(table, careless, decoys),
         }
-        sentences = dict(zip(("time", "level", "number", "first", "second"), rules.sentences, strict=True))
+        worded = self.worded(rules, columns, host)
+        head = "\t".join(worded.head)
+        return Drawn(worded.introduction, worded.tail, worded.question, (head, *table), lines, shown)
+
+    def worded(self, rules: Rules, columns: Sequence[str], host: str) -> Worded:
+        """Return the wording of a row."""
+        sentences = dict(zip(("time", "level", "number", "first", "second"), stated(rules), strict=True))
         named = f"{', '.join(columns[:-1])} and {columns[-1]}"
-        return Drawn(
+        return Worded(
             text.LOG_INTRODUCTION.format(**sentences),
             text.LOG_TAIL.replace("{columns}", named),
             text.REWRITTEN.format(host=host),
-            ("\t".join(columns), *table),
-            lines,
-            shown,
+            columns,
         )
 
     def answers(self, text: str) -> tuple[str, ...]:
         return (solve.table_of_log(text),)
 
     def faults(self, row: Published) -> Iterable[str]:
-        return solve.log_faults(row, float(self.knob(row.stratum, "decoys")), TWINS)
+        return solve.log_faults(row, solve.asked_of_log(row.text), float(self.knob(row.stratum, "decoys")), TWINS)
 
 
-def drawn_rules(dealer: Dealer) -> Rules:
+def drawn_rules(dealer: Dealer, left_out: str | None) -> Rules:
     """Deal a rule for each column but the unit, and the two columns that have exceptions."""
     rng = dealer.rng("rules")
-    time, level, number = (
-        dealer.deal(column, kinds)
-        for column, kinds in (
+    kinds = {
+        column: dealer.deal(column, names)
+        for column, names in (
             ("time", ("short", "moved")),
             ("level", ("coded", "ranked")),
             ("number", ("doubled", "padded")),
         )
-    )
-    hours = rng.randrange(len(HOURS))
-    marks = rng.sample(LETTERS if level == "coded" else "1234", len(levels()))
-    codes = dict(zip(levels(), marks, strict=True))
-    listed = [f"{code} for {name}" for name, code in codes.items()]
-    rewritten: dict[str, Callable[[Event], str]] = {
-        "time": (lambda one: clock(one.time)[:5].replace(":", ""))
-        if time == "short"
-        else (lambda one: clock((one.time + 3600 * (hours + 2)) % (24 * 3600))),
-        "level": lambda one: codes[one.level],
-        "number": (lambda one: str(2 * (one.number or 0))) if number == "doubled" else (lambda one: f"{one.number:04}"),
     }
+    hours = rng.choice(range(LEAST_HOURS, LEAST_HOURS + len(HOURS)))
+    marks = rng.sample(LETTERS if kinds["level"] == "coded" else "1234", len(levels()))
     drawn = rng.sample(units(), 6)
     spared = dict(zip(("time", "level", "number"), (drawn[:2], drawn[2:4], drawn[4:]), strict=True))
-    kept: dict[str, Callable[[Event], str]] = {
-        "time": lambda one: clock(one.time),
-        "level": lambda one: one.level,
-        "number": lambda one: "none",
-    }
     chosen = dealer.deal("exceptions", [*combinations(spared, 2)])
-    sentences = (
-        text.RULES[time].format(hours=HOURS[hours]),
-        text.RULES[level].format(codes=f"{', '.join(listed[:-1])}, and {listed[-1]}"),
-        text.RULES[number],
-        *(text.RULES[column].format(units=" and ".join(spared[column])) for column in chosen),
-    )
-    return Rules(sentences, rewritten, {column: (frozenset(spared[column]), kept[column]) for column in chosen})
+    codes = dict(zip(levels(), marks, strict=True))
+    return Rules(kinds, hours, codes, {column: spared[column] for column in chosen}, left_out)
+
+
+def stated(rules: Rules) -> list[str]:
+    """Return the English sentences that state three rules and two exceptions."""
+    *codes, last = [f"{code} for {name}" for name, code in rules.codes.items()]
+    slots = {"hours": HOURS[rules.hours - LEAST_HOURS], "codes": f"{', '.join(codes)}, and {last}"}
+    return [
+        *(text.RULES[kind].format(**slots) for kind in rules.kinds.values()),
+        *(text.RULES[column].format(units=" and ".join(units)) for column, units in rules.excepted.items()),
+    ]
 
 
 def _places(world: HostLog, depths: Sequence[float]) -> list[int]:

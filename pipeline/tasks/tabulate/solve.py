@@ -275,28 +275,31 @@ def host_asked(text: str) -> str:
 
 
 class Form(NamedTuple):
-    """The new form of lines, as a prompt states it."""
+    """The new form of lines, as a prompt states it.
+
+    `spared` are the units for which a column stays as it is, or for which `left_out`, unless None, replaces a number.
+    """
 
     columns: tuple[str, ...]
     hours: int | None
     codes: Mapping[str, str]
     doubled: bool
-    time_kept: tuple[str, ...]
-    level_kept: tuple[str, ...]
-    number_dropped: tuple[str, ...]
+    spared: Mapping[str, Sequence[str]]
+    left_out: str | None
 
     def cells(self, line: Logged) -> dict[str, str]:
         """Return the cells of a line by column."""
         hour, minute, second = line.time
         time = hour + minute if self.hours is None else f"{(int(hour) + self.hours) % 24:02}:{minute}:{second}"
         (number,) = re.findall(r"\d+", line.message)
-        number = str(int(number) * 2) if self.doubled else number.zfill(4)
-        return {
-            "time": ":".join(line.time) if line.unit in self.time_kept else time,
+        told = {
+            "time": time,
             "unit": line.unit,
-            "level": line.level if line.unit in self.level_kept else self.codes[line.level],
-            "number": "none" if line.unit in self.number_dropped else number,
+            "level": self.codes[line.level],
+            "number": str(int(number) * 2) if self.doubled else number.zfill(4),
         }
+        kept = {"time": ":".join(line.time), "level": line.level, "number": self.left_out or number}
+        return told | {column: kept[column] for column, units in self.spared.items() if line.unit in units}
 
     def row(self, line: Logged) -> str:
         """Return a line in the new form."""
@@ -326,29 +329,51 @@ def form_of(text: str) -> Form:
     ]
     if not (columns and all(stated) and sum(map(bool, exceptions.values())) == 2):
         raise ReadError("the prompt does not state three rules and two exceptions")
-    spared = [tuple(match[1].split(" and ")) if match else () for match in exceptions.values()]
+    spared = {column: match[1].split(" and ") for column, match in exceptions.items() if match}
     return Form(
         columns.groups(),
         HOURS[hours[1]] if hours else None,
         {level: code for code, level in codes},
         "doubled" in rules,
-        *spared,
+        spared,
+        left_out="none",
     )
+
+
+class AskedLog(NamedTuple):
+    """What a prompt with a log asks: a host, the lines of the log and what each says, and the new form."""
+
+    host: str
+    lines: Lines
+    logged: list[Logged]
+    form: Form
+
+    @property
+    def rows(self) -> list[str]:
+        """The rows that are asked for."""
+        found = [self.form.row(one) for one in self.logged if one.host == self.host]
+        if not found:
+            raise ReadError(f"the log has no line of host {self.host}")
+        return found
+
+
+@PROMPT.cached
+def asked_of_log(text: str) -> AskedLog:
+    """Return what a prompt asks."""
+    host, (lines, logged) = host_asked(text), read_log(text)
+    return AskedLog(host, lines, logged, form_of(text))
 
 
 def table_of_log(text: str) -> str:
     """Return the table that is asked for."""
-    host, (_, logged), form = host_asked(text), read_log(text), form_of(text)
-    of_host = [one for one in logged if one.host == host]
-    if not of_host:
-        raise ReadError(f"the log has no line of host {host}")
-    return "\n".join(["\t".join(form.columns), *map(form.row, of_host)])
+    asked = asked_of_log(text)
+    return "\n".join(["\t".join(asked.form.columns), *asked.rows])
 
 
-def log_faults(row: Published, decoys: float, twins: int) -> Iterator[str]:
+def log_faults(row: Published, asked: AskedLog, decoys: float, twins: int) -> Iterator[str]:
     """Yield what is wrong with a row of a log that promises decoys for a share of the lines asked for."""
-    host, (lines, logged), form = host_asked(row.text), read_log(row.text), form_of(row.text)
-    if row.question not in row.text[row.text.rfind("\nQuestion: ") :]:
+    host, lines, logged, form = asked
+    if not row.text.removesuffix("\nAnswer:").endswith(row.question):
         yield "the prompt does not end in the question"
     if [one.time for one in logged] != sorted(one.time for one in logged):
         yield "the log is not in order of time"

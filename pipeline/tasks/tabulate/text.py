@@ -58,3 +58,23 @@ RULES = {
 }
 """The rules by name: two each for the time, the level and the number, then exceptions from these."""
 COLUMNS = ("time", "unit", "level", "number")
+
+ECHO_INTRODUCTION = """\
+Below is a survey of the buildings of a land, one note on each line. One line is different: it repeats a single word \
+many times, with another word in one place. You will be asked to copy this line.
+"""
+ECHO_TAIL = """\
+This is the end of the survey. Reply with a copy of the line alone, with all of its words in the same order and a \
+space between them. Do not shorten or correct it.
+
+Question: {question}
+Answer:"""
+COPIED = 'Which line repeats the word "{word}" many times, with another word in one place? Copy this line exactly.'
+PAIRS = (
+    *(("apple", "apples"), ("river", "rivers"), ("garden", "gardens"), ("cloud", "clouds")),
+    *(("house", "horse"), ("light", "night"), ("stone", "store"), ("table", "cable")),
+    *(("golden", "Golden"), ("winter", "Winter"), ("north", "North"), ("green", "Green")),
+    *(("orange", "purple"), ("morning", "evening"), ("bread", "butter"), ("ocean", "desert")),
+)
+"""Two words that differ in an ending, a letter, a capital, or altogether; after a space, each is one token in all
+shipped profiles."""

@@ -1,6 +1,6 @@
 """Counting messages by what they ask, who received them and when (OOLONG, Bertsch et al. 2025)."""
 
-from pipeline.tasks.tally.register import count_in
+from pipeline.tasks.tally.register import CountInRegister, MostInRegister, UsersInRegister, in_register
 from pipeline.tasks.tally.task import Count, Users, When
 from pipeline.tasks.tally.weigh import Compare, Most
 
@@ -12,9 +12,11 @@ clerks received messages of two kinds; `most` and `compare` ask which act is ask
 more often of two. In the first three every counted line is proven necessary, and decoys stand in every prompt, as
 many at every length: the clerk's other messages, other clerks' messages of that kind, and messages that only mention
 what is asked. In `most` and `compare` the answer leads by a tenth or more in every packed prompt, though not by its
-words, and not in every part of the text. Where `count` names a language, the text is a register in it, and entries of
-one label and one district are counted.
+words, and not in every part of the text. Where a task names a language, the text is a register in it: `count` asks how
+many entries have one label and one district, `most` in which district a label is most frequent, `users` which amounts
+come with two labels.
 """
 
-FORMS = {Count.subtask: count_in}
+KINDS = ((Count(), CountInRegister), (Most(), MostInRegister), (Users(), UsersInRegister))
+FORMS = {plain.subtask: in_register(plain, kind) for plain, kind in KINDS}
 TASKS = (Count(), Most(), Compare(), When(), Users())

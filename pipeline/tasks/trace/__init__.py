@@ -2,6 +2,7 @@
 
 from pipeline.tasks.trace.audit import Audit
 from pipeline.tasks.trace.constraint import Constraint
+from pipeline.tasks.trace.language import asked_in
 from pipeline.tasks.trace.origin import WhichCall
 from pipeline.tasks.trace.resume import Resume
 from pipeline.tasks.trace.rows import Rows
@@ -15,6 +16,7 @@ its own. What is asked follows from the calls that did what they asked, each of 
 codes differ in one place are called as often.
 """
 
+FORMS = {task.subtask: asked_in(task) for task in (StateTask(), Rows())}
 PLAIN = (StateTask(), WhichCall(), Constraint(), Audit(), Resume(), Rows())
 TASKS = (*PLAIN, *map(as_tools, PLAIN))
 """All tasks of the family."""

@@ -1,6 +1,8 @@
 """Reads a trace from a prompt's text alone: call by call, with the outcome of each, and the question after it.
 
-It shares nothing with the writer of calls and results, and reads only the code and the outcome of a result.
+It shares nothing with the writer of calls and results, and reads only the code and the outcome of a result. If the
+question is in another language, it knows none of its words: a blank line precedes the trace, and a line of dashes
+follows it.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pipeline.tasks.solving import LINES, PROMPT, ReadError
+from pipeline.tasks.registers import COLON
+from pipeline.tasks.solving import LINES, PROMPT, ReadError, Span
 
 START, END, REPORT = "\nTrace:\n", "This is the end of the trace.", "\nReport:\n"
 ASKS = re.compile(r"\nQuestion: (.+)\nAnswer:\Z", re.DOTALL)
+ASKS_IN_LANGUAGE = re.compile(rf"\n[^\n:\uff1a]+?{COLON}([^\n]+)\Z")
 CODE = re.compile(r"\b[bcdfghj-np-tv-z][2-9][bcdfghj-np-tv-z][2-9][bcdfghj-np-tv-z]\b")
 FAILED = re.compile(r'"error"|\berror[:=]|=error\b|\bERROR \w|\bError \d|HTTP/1\.1 [45]|"status": [45]\d\d|<fault ')
 NOT_DONE = re.compile(r"\bdry-run\b|\bwould_|\bstaged\b", re.IGNORECASE)
@@ -66,12 +70,20 @@ class Log:
     report: Sequence[str]
 
 
+def body_of(text: str) -> Span:
+    """Return the span of the trace in a prompt, whatever language it is asked in."""
+    if START in text:
+        return text.find(START) + len(START), text.rfind(END)
+    return text.find("\n\n") + 2, text.rfind("\n--- ") + 1
+
+
 @PROMPT.cached
 def read(text: str) -> Log:
     """Read a prompt."""
-    start, end = text.find(START) + len(START), text.rfind(END)
+    start, end = body_of(text)
     asked = ASKS.search(text, max(0, text.rfind("\nQuestion: ")))
-    if not len(START) <= start < end or not asked:
+    asked = asked or ASKS_IN_LANGUAGE.search(text, max(0, text.rfind("\n")))
+    if not 2 <= start < end or not asked:
         raise ReadError("the prompt does not hold a trace and a question behind it")
     marked = f"\n{text[start : end - 1]}".replace("\n> ", "\n\0> ").replace("\n[user] ", "\n\0[user] ")
     before, chunks, starts, at = "", list[str](), list[int](), start

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.caches import lru_cache
+from pipeline.tasks.registers import QUOTED
 from pipeline.tasks.solving import ReadError
 from pipeline.tasks.trace.log import Call, calls_naming, read
 
@@ -35,14 +36,16 @@ def answers(text: str) -> Answers:
 
 
 def asked_of(question: str, report: Sequence[str] = ()) -> Asked:
-    """Return what a question asks.
+    """Return what a question asks; in another language than English, what it quotes tells that.
 
     Raises:
         ReadError: if it is not a question about a trace.
     """
-    for pattern, asks in ASKED.items():
-        if match := pattern.fullmatch(question):
-            return asks(match, report)
+    quoted = "\n".join([*QUOTED.findall(question), *COLUMN.findall(question)])
+    for patterns, said in ((ASKED, question), (QUOTES, quoted)):
+        for pattern, asks in patterns.items():
+            if match := pattern.fullmatch(said):
+                return asks(match, report)
     raise ReadError(f"no question of a trace: {question!r}")
 
 
@@ -166,7 +169,7 @@ ROW = re.compile(r"\b(R\d{6})\b\W+(?:status\W+)?([a-z]+)\W+(?:qty\W+)?(\d+)")
 
 
 def _counted(match: re.Match[str], report: Sequence[str]) -> Asked:
-    query, status, adds = match["query"], match["status"], match["what"] == "the sum of qty"
+    query, status, adds = match["query"], match["status"], "qty" in (match["what"] or "")
 
     def solve(calls: Sequence[Call]) -> Answers:
         rows = {row: (state, int(count)) for call in calls for row, state, count in ROW.findall(call.result)}
@@ -339,3 +342,10 @@ ASKED: Mapping[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], Asked]]
     ): _due,
     re.compile(r"Which claims of the report say something that never happened\?"): _unfounded,
 }
+COLUMN = re.compile("`(.+?)`")
+QUOTES: Mapping[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], Asked]] = {
+    re.compile(r"(?P<item>[A-Z]{3}-\d{4})"): _amount,
+    re.compile(r"(?P<ticket>TK-\d{5})"): _holder,
+    re.compile(r"(?P<query>.+)\n(?P<status>[a-z]+)(?P<what>\nqty)?"): _counted,
+}
+"""Questions by what they quote, line by line, with a column's name last."""

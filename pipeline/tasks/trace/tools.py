@@ -34,7 +34,7 @@ from pipeline.tasks.base import (
 from pipeline.tasks.solving import ReadError
 from pipeline.tasks.trace import text
 from pipeline.tasks.trace.base import PER_UNIT, TraceTask, make_jobs
-from pipeline.worlds.desk import desk
+from pipeline.worlds.desk import DECLARED, desk
 
 SUFFIX = "-tools"
 JOINTS = re.compile(r"\n(?=> |< |\[user\] )")
@@ -62,6 +62,12 @@ class AsTools(Task):
         """Return the plain subtask's stratum, at twice its length: tool calls take more tokens."""
         plain = self.plain.golden_stratum(complexity)
         return replace(plain, subtask=self.subtask, length=2 * plain.length)
+
+    def golden(self) -> tuple[Stratum, ...]:
+        """Return one stratum for each complexity, and one with declared tools if the subtask is that of `state`."""
+        first = self.golden_stratum(self.complexities[0])
+        declared = replace(first, length=3 * first.length // 2, knobs=(("declared", True),))
+        return (*Task.golden(self), *((declared,) if self.twin == "state" else ()))
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return tuple(
@@ -93,6 +99,7 @@ class AsTools(Task):
             ),
             filler=replace(plain.filler, pool=plain.filler.pool + SUFFIX),
             tail=(Piece(asked, "question", "user"),),
+            tools=DECLARED if self.knob(sample.stratum, "declared") else "",
         )
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
@@ -203,5 +210,5 @@ def as_tools(plain: TraceTask) -> AsTools:
         scorer=plain.scorer,
         max_new_tokens=plain.max_new_tokens,
         complexities=plain.complexities,
-        knobs=plain.knobs,
+        knobs={**plain.knobs, "declared": (False, True)},
     )

@@ -12,10 +12,6 @@ MOVED = {
     "scrap": "{} written off from",
 }
 NOUNS = {"receive": "receipt", "return": "return", "issue": "issue", "scrap": "write-off"}
-TOOLS = (
-    *("bookings", "commit", "files", "hosts", "mail", "note", "people"),
-    *("rows", "search", "settings", "shell", "stock", "tickets", "undo"),
-)
 
 
 def move(item: str, verb: str, quantity: int, reason: str) -> Act:

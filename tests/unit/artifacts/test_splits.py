@@ -80,6 +80,8 @@ def test_a_folder_of_one_tokenizer_is_no_release(folder: Path, tmp_path: Path) -
     assert (
         no_build(folder / "o200k") == f"'{folder}/o200k' is one tokenizer's folder: give the release folder, '{folder}'"
     )
+    shutil.copytree(folder / "o200k", tmp_path / "copy")
+    assert no_build(tmp_path / "copy").endswith("without its release: check it with `carrara verify --against`")
     assert no_build(tmp_path).startswith(f"no build in '{tmp_path}': give the folder that build wrote to")
 
 

@@ -168,7 +168,7 @@ def test_too_small_a_pool_is_said() -> None:
 
 
 def test_an_impossible_gap_is_said() -> None:
-    with pytest.raises(FitError, match="no subset of 40 spare units, or of those and the next 120 closes a gap"):
+    with pytest.raises(FitError, match=r"no subset of 40 spare units, or .* closes a gap of .* varied lengths"):
         packed(1001, [10] * 300)
 
 

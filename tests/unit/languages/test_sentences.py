@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from dataclasses import astuple
 from string import Formatter
 
 import pytest
@@ -22,7 +23,7 @@ SLOTS = [
     for _, slot, _, _ in Formatter().parse(sentence.text)
     if slot
 ]
-QUOTED = ("label", "key", "value")
+QUOTED = ("label", "key", "value", "code", "query", "status", "host")
 NODE = {
     "en": "node", "de": "Knoten", "es": "nodo", "fr": "n\u0153ud", "pl": "w\u0119z\u0142a",
     "ru": "\u0432\u0435\u0440\u0448\u0438\u043d\u044b", "zh": "\u8282\u70b9",
@@ -85,19 +86,34 @@ def test_nothing_round_a_slot_agrees_with_it(code: str, name: str, slot: str) ->
         assert re.match(f"$|\u00a0?[{ENDS},\uff0c]", behind) or behind.startswith(COUNTS_NOTHING.get(code, "?"))
 
 
+def labels_of_log(code: str) -> list[str]:
+    """Return all labels about a log."""
+    return [one for one in astuple(language(code).log) if isinstance(one, str)]
+
+
 @pytest.mark.parametrize("code", CODES)
-def test_a_language_has_at_most_sixty_sentences_and_those_of_english(code: str) -> None:
+def test_labels_about_a_log_are_noun_phrases_without_slots(code: str) -> None:
+    assert not [one for one in labels_of_log(code) if re.search(rf"[{{}}:\uff1a{ENDS}]", one)]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_language_has_at_most_sixty_texts_of_a_few_sentences_and_those_of_english(code: str) -> None:
     known = language(code)
     assert list(known.sentences) == list(language("en").sentences)
     ends = [re.findall(rf"[{ENDS}](?=\s|$)|[\u3002\uff1f]", one.text) or ["."] for one in known.sentences.values()]
-    assert sum(map(len, ends)) <= 60
+    assert len(ends) <= 60
+    assert max(map(len, ends)) <= 5
     assert len({known.labels.code, *known.labels.others, *known.labels.filler}) == 7 + LABELS
     assert len(known.labels.filler) == LABELS
-    columns = [known.labels.column, known.labels.district, known.labels.year, known.labels.amount]
-    assert len({*columns}) == 4
-    assert not [one for one in columns if re.search(r"[\s\d,:\u3001\u060c\uff1a]", one)], (
-        "the solver parts entries there"
-    )
+    labels, log = known.labels, known.log
+    for columns in (
+        [labels.column, labels.district, labels.year, labels.amount],
+        [log.time, log.component, log.level, log.number],
+    ):
+        assert len({*columns}) == 4
+        assert not [one for one in columns if re.search(r"[\s\d,:\u3001\u060c\uff1a]", one)], (
+            "the solver parts entries there"
+        )
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -107,7 +123,7 @@ def test_files_are_in_the_normal_form_and_of_one_script(code: str) -> None:
     known = language(code)
     labels = known.labels
     named = (labels.code, *labels.others, *labels.filler, labels.column, labels.district, labels.year, labels.amount)
-    said = "".join([*(one.text for one in known.sentences.values()), *named])
+    said = "".join([*(one.text for one in known.sentences.values()), *named, *labels_of_log(code)])
     said = re.sub(r"<[^>]*>|`[^`]*`|\{[a-z]+\}|\b(?:JSON|Python|[ab])\b", "", said, flags=re.ASCII)
     scripts = {unicodedata.name(one).split()[0] for one in said if one.isalpha()}
     assert scripts == SCRIPTS.get(code, {"LATIN"})
@@ -118,7 +134,7 @@ def test_marks_are_those_of_the_language_and_none_turns_the_text(code: str) -> N
     text = (ROOT / "pipeline" / "languages" / f"{code}.toml").read_text(encoding="utf-8")
     assert not [one for one in text if unicodedata.category(one) == "Cf"], "marks of direction, joiners and the like"
     known = language(code)
-    said = "".join([known.colon, known.joint, *(one.text for one in known.sentences.values())])
+    said = "".join([known.colon, known.joint, *(one.text for one in known.sentences.values()), *labels_of_log(code)])
     said = re.sub(r"<answer>.*?</answer>|`[^`]*`", "", said)
     assert not {*OF_OTHERS.get(code, "")} & {*said}
 
@@ -142,7 +158,7 @@ def test_nothing_asks_for_a_translation(code: str) -> None:
 def test_every_sentence_says_who_has_signed_it(code: str) -> None:
     table = tomllib.loads((ROOT / "pipeline" / "languages" / f"{code}.toml").read_text(encoding="utf-8"))
     assert all(set(one) == {"text", "signed"} for one in table["sentences"].values())
-    assert "signed" in table["labels"]
+    assert all("signed" in table[each] for each in ("labels", "log"))
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -155,6 +155,33 @@ def test_nothing_is_said_by_a_form_and_by_no_word(given: str, score: float | Non
     assert judge(row, given) == score
 
 
+NAMED = {**ROWS[0], "question": "TK-19122", "answers": ["Clifford Rastogi"], "target": "Clifford Rastogi"}
+
+
+@pytest.mark.parametrize(
+    ("given", "score"),
+    [
+        ("Clifford Rastogi", 1.0),
+        ("Am Ende geht es an Mia Cordova.\n<answer>clifford rastogi.</answer>", 1.0),
+        ("\u7b54\u6848\uff1a\u300cClifford Rastogi\u300d\u3002", 1.0),
+        ("<answer>Mia Cordova</answer>", 0.0),
+        ("<answer>Clifford Rastogi, Mia Cordova</answer>", 0.0),
+        ("<answer>Rastogi</answer>", 0.0),
+        ("Clifford Rastogi oder Mia Cordova", 0.0),
+        ("", None),
+    ],
+)
+def test_a_name_is_the_whole_answer(given: str, score: float | None) -> None:
+    assert judge(NAMED, given) == score
+
+
+@pytest.mark.parametrize(
+    ("given", "score"), [("7", 1.0), ("<answer>\u096d</answer>", 1.0), ("7 oder 8", 0.0), ("17", 0.0), ("\u65e0", None)]
+)
+def test_a_single_digit_is_a_number(given: str, score: float | None) -> None:
+    assert judge({**ROWS[0], "answers": ["7"], "target": "7"}, given) == score
+
+
 SET = {"scorer": "members", "subtask": "niah_mv-zh", "question": "", "target": "4705563, 9018254", "choices": None}
 SET["answers"] = [SET["target"]]
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from jinja2.sandbox import SandboxedEnvironment
@@ -19,7 +20,7 @@ from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.profiles.template import render, sent_messages
 from pipeline.streams import Streams, stream
 from pipeline.tasks.trace.tools import job_turns
-from pipeline.worlds.desk import pool_texts
+from pipeline.worlds.desk import DECLARED, pool_texts
 from repository import TESTS
 from test_transformers import OFFICIAL, is_here
 
@@ -30,6 +31,9 @@ SENDING = (
     *("kimi-k2", "kimi-k2-thinking", "qwen2.5", "qwen3", "qwen3-nothink", "qwen3.5", "qwen3.5-nothink"),
 )
 """Profiles that send calls."""
+DROPPING = ("deepseek-v3.1",)
+"""Those among them whose official templates drop declared tools."""
+DECLARING = tuple(name for name in SENDING if name not in DROPPING)
 HEAD = [("user", "You are the agent.\n\nRead."), ("call", 'note {"text": "read"}'), ("tool", '{"ref": "b2b2b"}')]
 TAIL = [("user", "Question: Is it 7?\n\nReply in plain text, and call no tool.")]
 
@@ -69,6 +73,15 @@ def tokenizer() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE()))
 
 
+def official(copy: str, talk: Talk, name: str, tools: str, more: dict[str, Any]) -> str:
+    """Return what transformers makes of a talk with an official template."""
+    template = load_profile(name).template
+    text = (TESTS / "golden" / "upstream" / f"{copy}.jinja").read_text(encoding="utf-8") + "{#- compiled anew -#}"
+    how = {"chat_template": text, "add_generation_prompt": True, "bos_token": template.bos, **more}
+    messages, declared = sent_messages(template, talk), json.loads(tools) if tools else None
+    return str(tokenizer().apply_chat_template(messages, tools=declared, tokenize=False, **how))
+
+
 every = pytest.mark.parametrize("name", SENDING)
 
 
@@ -89,12 +102,9 @@ def test_what_is_sent_is_what_transformers_makes_of_the_official_template(
         monkeypatch.setattr(chat_template_utils, "ImmutableSandboxedEnvironment", SandboxedEnvironment)
     profile = load_profile(name)
     for talk in talks():
-        messages = sent_messages(profile.template, talk)
         for copy, more in OFFICIAL[name]:
-            text = (TESTS / "golden" / "upstream" / f"{copy}.jinja").read_text(encoding="utf-8")
-            text += "{#- compiled anew -#}"
-            how = {"chat_template": text, "add_generation_prompt": True, "bos_token": profile.template.bos, **more}
-            assert profile.render(talk, "chat") == tokenizer().apply_chat_template(messages, tokenize=False, **how)
+            for tools in ("", DECLARED) if name in DECLARING else ("",):
+                assert profile.render(talk, "chat", tools) == official(copy, talk, name, tools, more)
 
 
 @every
@@ -105,10 +115,14 @@ def test_what_is_sent_is_the_sum_of_its_jobs(name: str) -> None:
     rng, counter = stream("sums"), profile.counter()
     counts = profile.job_tokens(jobs())
     ends = profile.opening_tokens(HEAD) + profile.closing_tokens(TAIL)
+    more = profile.opening_tokens(HEAD, DECLARED) - profile.opening_tokens(HEAD) if name in DECLARING else 0
     for size in (0, 1, 2, 9, 60, 200):
         places = [rng.randrange(len(jobs())) for _ in range(size)]
         talk = [*HEAD, *(turn for place in places for turn in jobs()[place]), *TAIL]
         assert profile.sent_tokens(talk, "chat", counter) == ends + sum(counts[place] for place in places)
+        if more:
+            declared = profile.sent_tokens(talk, "chat", counter, DECLARED)
+            assert declared == ends + more + sum(counts[place] for place in places)
         before = render(profile.template, talk[:-1], "chat", replies=False)
         assert profile.render(talk, "chat").startswith(before)
 
@@ -130,6 +144,24 @@ def test_calls_beyond_those_that_cost_the_same_are_refused() -> None:
 def test_profiles_without_them_refuse_calls() -> None:
     with pytest.raises(ProfileError, match=r"cannot send tool calls: it has no table \[template.tools\]"):
         load_profile("llama3.1").render([*HEAD, *TAIL], "chat")
+
+
+@pytest.mark.parametrize("name", DROPPING)
+def test_profiles_whose_template_drops_declared_tools_refuse_them(name: str) -> None:
+    for copy, more in OFFICIAL[name]:
+        assert official(copy, talks()[0], name, DECLARED, more) == official(copy, talks()[0], name, "", more)
+    with pytest.raises(ProfileError, match=r"cannot declare tools: its table \[template.tools\] has no key declared"):
+        load_profile(name).render(talks()[0], "chat", DECLARED)
+
+
+def test_declared_tools_change_no_digest_and_need_their_place() -> None:
+    profile = load_profile("gpt-oss")
+    assert profile.template.tools
+    tools = replace(profile.template.tools, declared_after="Channel may be left out.")
+    other = replace(profile, template=replace(profile.template, tools=tools))
+    assert (other.digest, other.tools_digest) == (profile.digest, profile.tools_digest)
+    with pytest.raises(ProfileError, match=r"it sends no .Channel may be left out\.., after which tools are declared"):
+        other.render(talks()[0], "chat", DECLARED)
 
 
 def test_a_template_that_looks_ahead_is_refused() -> None:

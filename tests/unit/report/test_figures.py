@@ -204,5 +204,5 @@ def test_one_length_is_a_figure_too() -> None:
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(ReportError, match=re.escape("pip install 'carrara[report]'")):
+    with pytest.raises(ReportError, match=re.escape("pip install '.[report]'")):
         figures_of(manifest())

@@ -30,8 +30,10 @@ CELLS = [
     *(("recall", f"{name}-ru", 4096, steps) for name, steps in (("json_kv", 1), ("niah_mk2", 1), ("niah_mv", 4))),
     *(("graph", f"{name}-pl", 8192, steps) for name, steps in (("bfs", 4), ("parents", 0), ("route", 4))),
     ("latent_list", "sum-es", 4096, 5),
-    *(("tabulate", form, 4096, 16) for form in ("extract-ja", "sort-hi_en")),
+    *(("tabulate", form, 4096, 16) for form in ("extract-ja", "sort-hi_en", "rewrite-ar")),
     ("tally", "count-ar", 8192, 20),
+    *(("tally", form, 8192, steps) for form, steps in (("most-id", 10), ("users-de_en", 4))),
+    *(("trace", form, 8192, steps) for form, steps in (("state-en_fr", 5), ("rows-en_zh", 6))),
 ]
 
 
@@ -76,7 +78,7 @@ def test_tables_name_languages(split: Split, tmp_path: Path) -> None:
     tables = tables_of(split, {}, tmp_path)
     assert "by language, with the difference from English over the same rows" in page(tables)
     found = {cell.place["language"] for cell in tables.by("language")}
-    assert found == {"en", "de", "zh", "de_en", "ru", "pl", "es", "ja", "hi_en", "ar"}
+    assert found == {"en", "de", "zh", "de_en", "ru", "pl", "es", "ja", "hi_en", "ar", "id", "en_fr", "en_zh"}
     schema = json.loads((ROOT / "schemas" / "scores.schema.json").read_text(encoding="ascii"))
     jsonschema.validate(result_of(tables), schema)
 

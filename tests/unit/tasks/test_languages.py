@@ -17,13 +17,16 @@ from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan, RowPlan, make_plan
 from pipeline.errors import RecipeError
 from pipeline.executors import Inline
-from pipeline.languages import CODES, language
+from pipeline.languages import CODES, forms_of, language
 from pipeline.metrics import judge
 from pipeline.recipe import Recipe, Stratum, parse_recipe
 from pipeline.rows import text_bytes
 from pipeline.stages import Stages
 from pipeline.tasks import in_languages, known_task, task_of
+from pipeline.tasks.registers import quoted
 from pipeline.tasks.solving import ReadError
+from pipeline.tasks.trace.log import Call
+from pipeline.tasks.trace.replay import asked_of
 from pipeline.verify.row import answer_faults
 
 SEED = 20261121
@@ -40,6 +43,12 @@ CELLS = [
     *(("tally", f"count-{code}", 4096, 5) for code in (*CODES, "ja_en")),
     ("tally", "count-hi", 8192, 20),
     *(("tabulate", f"sort-{pair}", 4096, 16) for pair in ("fr", "ar_en", "en_ja")),
+    *(("tally", f"most-{pair}", 8192, 10) for pair in ("en", "de", "hi", "en_ar")),
+    *(("tally", f"users-{pair}", 4096, 4) for pair in ("en", "de", "zh", "ja_en")),
+    ("trace", "state", 8192, 5),
+    *(("trace", f"state-en{pair}", 8192, 5) for pair in ("", "_de", "_ar")),
+    *(("trace", f"rows{pair}", 8192, 6) for pair in ("", "-en", "-en_ja")),
+    *(("tabulate", f"rewrite-{code}", 4096, 16) for code in CODES),
 ]
 
 
@@ -78,6 +87,45 @@ def test_rows_of_a_number_are_the_same_in_all_languages(rows: list[dict[str, Any
             found.setdefault((base, row["id"].split("-")[-2]), set()).add(f"{row['target']} {depths}")
     assert len(found) == 4
     assert {len(each) for each in found.values()} == {1}
+
+
+@pytest.mark.parametrize("name", ["most", "users", "state", "rows"])
+def test_answers_and_depths_are_the_same_in_all_languages(rows: list[dict[str, Any]], name: str) -> None:
+    """In `trace`, also those of the task without a language."""
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        if row["subtask"].partition("-")[0] == name:
+            depths = [round(needle["depth"], 1) for needle in row["needles"] if needle["role"] == "relevant"]
+            found.setdefault(row["id"].split("-")[-2], set()).add(f"{row['target']} {len(row['needles'])} {depths[:1]}")
+    assert [len(each) for each in found.values()] == [1, 1]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_what_a_question_is_about_is_read_from_its_quotes(code: str) -> None:
+    known, log = language(code), "orders to Brandt Industrial, list 2453"
+    for name, things in (("asks_amount", ["CDE-3994"]), ("asks_holder", ["TK-19122"])):
+        assert asked_of(known.sentence(name, code=things[0])).names == things
+    page = Call("rows", {"query": log}, "R740827,late,48\nR129010,late,7\nR449325,open,11", "b2b2b", True, "", "", "")
+    for name, answer in (("asks_rows", "2"), ("asks_sum", "55")):
+        asked = asked_of(known.sentence(name, query=log, status="late"))
+        assert (asked.names, asked.solve(asked.select([page]))) == ([log], (answer,))
+    labels = list(known.labels.filler[:2])
+    assert quoted(known.question(known.sentence("asks_amounts", labels=known.quoted(labels)))) == labels
+    assert quoted(known.question(known.sentence("asks_most", label=labels[0]))) == labels[:1]
+
+
+@pytest.mark.parametrize("name", ["most-de", "most-hi", "users-de", "users-zh"])
+def test_every_entry_is_needed(rows: list[dict[str, Any]], name: str) -> None:
+    """Without one, two districts lead, or an amount comes with one label alone; decoys change nothing."""
+    row = next(row for row in rows if row["subtask"] == name)
+    task = task_of(cell_of(row))
+    for needle in row["needles"]:
+        without = row["prompt"][: needle["char_start"]] + row["prompt"][needle["char_end"] :]
+        try:
+            same = task.answers(without) == (row["target"],)
+        except ReadError:
+            same = False
+        assert same == (needle["role"] == "decoy")
 
 
 def test_samples_differ_in_words_alone(tmp_path: Path) -> None:
@@ -128,12 +176,17 @@ def test_tables_differ_in_words_alone(rows: list[dict[str, Any]]) -> None:
     """The same codes, years and amounts in the same order; the first line has the words of the question."""
     found: dict[str, set[str]] = {}
     for row in rows:
-        if row["subtask"].startswith("extract-"):
+        subtask, _, code = row["subtask"].partition("-")
+        if subtask in ("extract", "rewrite"):
             head, _, table = row["target"].partition("\n")
-            labels = language(row["subtask"].partition("-")[2]).labels
-            assert head == f"{labels.column}\t{labels.year}\t{labels.amount}"
-            found.setdefault(row["id"].split("-")[-2], set()).add(table)
-    assert [len(each) for each in found.values()] == [1, 1]
+            labels, log = language(code).labels, language(code).log
+            columns = {
+                "extract": {labels.column, labels.year, labels.amount},
+                "rewrite": {log.time, log.component, log.level, log.number},
+            }
+            assert {*head.split("\t")} == columns[subtask]
+            found.setdefault(f"{subtask} {row['id'].split('-')[-2]}", set()).add(table)
+    assert [len(each) for each in found.values()] == [1, 1, 1, 1]
 
 
 def test_a_table_is_judged_without_its_head_and_in_the_digits_of_all_scripts(rows: list[dict[str, Any]]) -> None:
@@ -189,9 +242,48 @@ def test_planted_faults_of_tables_are_found(rows: list[dict[str, Any]], fault: s
     )
 
 
+LOG_FAULTS = {
+    "a rule without its example": lambda text: re.sub(r"(?m)^(3\. .+) \(.+\)$", r"\1", text),
+    "another example": lambda text: re.sub(r"(?m)^(3\. .+ -> )\d+\)$", r"\g<1>38)", text),
+    "another code": lambda text: re.sub(r"(?m)^(2\. .+ -> )\w$", r"\1Q", text),
+    "an exception for another column": lambda text: re.sub(r"(?m)^4\. [^\s:]+", "4. Meldung", text),
+    "an exception for other components": lambda text: re.sub(r"(?m)^(4\. .+)\b[a-z]+([^a-z]+)$", r"\1relay\2", text),
+    "the columns in another order": lambda text: re.sub(r"(?m)^(\w+)\t(\w+)\t", r"\2\t\1\t", text),
+    "another host": lambda text: re.sub("\u201e(\\w+)\u201c in der", "\u201e\\1x\u201c in der", text),
+    "a line that is no entry": lambda text: text.replace(" info ", " ", 1),
+}
+
+
+@pytest.mark.parametrize("fault", LOG_FAULTS)
+def test_planted_faults_of_logs_are_found(rows: list[dict[str, Any]], fault: str) -> None:
+    for row in (row for row in rows if row["subtask"] == "rewrite-de"):
+        prompt = LOG_FAULTS[fault](row["prompt"])
+        assert prompt != row["prompt"]
+        metadata = json.loads(row["metadata"]) | {"prompt_sha256": hashlib.sha256(prompt.encode()).hexdigest()}
+        assert answer_faults(
+            {**row, "prompt": prompt, "metadata": json.dumps(metadata)}, replace(cell_of(row), complexity=16)
+        )
+
+
+def test_the_rules_are_read_alike_in_every_language(rows: list[dict[str, Any]]) -> None:
+    """Labels of a kind belong to a rule: in rows with the same number, the examples are the same."""
+    told: dict[str, set[tuple[str, ...]]] = {}
+    for row in (row for row in rows if row["subtask"].startswith("rewrite-")):
+        log = language(row["subtask"].partition("-")[2]).log
+        lines = re.findall(r"(?m)^[13]\. .+$", row["prompt"])
+        kinds = [next(name for name in RULES if getattr(log, name) in line) for line in lines]
+        assert [RULES[name] in line for name, line in zip(kinds, lines, strict=True)] == [True, True]
+        told.setdefault(row["id"].split("-")[-2], set()).add((*kinds,))
+    assert [len(each) for each in told.values()] == [1, 1]
+
+
+RULES = {"short": "(09:14:07 -> 0914)", "moved": "(23:14:07 -> ", "doubled": "(37 -> 74)", "padded": "(37 -> 0037)"}
+"""The labels of the rules, and how the example of each begins."""
+
+
 def test_units_say_how_many_entries_stand_in_a_prompt(rows: list[dict[str, Any]]) -> None:
     for row in rows:
-        if row["subtask"].startswith(("extract", "sort", "count")):
+        if row["subtask"].startswith(("extract", "sort", "count", "most", "users")):
             assert json.loads(row["metadata"])["units"] == len(
                 re.findall(r"(?m)^.+ [A-Z]{2,4}-\d{3}.*\d$", row["prompt"])
             )
@@ -289,7 +381,9 @@ def test_forms_that_do_not_exist_are_refused(tmp_path: Path) -> None:
         ("recall", "vt-de", "unknown subtask"),
         ("recall", "json_kv-de_en", "has no language"),
         ("graph", "bfs-de_en", "has no language"),
+        ("tabulate", "rewrite-de_en", "has no language"),
         ("latent_list", "sum-en_de", "has no language"),
+        ("trace", "state-de", "the text of state is English: give state-en_de"),
     ):
         with pytest.raises(RecipeError, match=said):
             make_plan(recipe([(family, name, 4096, 1)]), ("o200k",), tmp_path)
@@ -312,24 +406,31 @@ def test_a_recipe_names_languages_of_text_and_question() -> None:
         names(text=["xx"])
 
 
+def text_of(family: str, asked: str) -> str:
+    """Return a language that a family's text can have if it is asked about in another."""
+    return "en" if family == "trace" else asked
+
+
 @pytest.mark.parametrize("asked", in_languages(), ids=".".join)
 def test_every_form_draws_as_the_task_in_english(asked: tuple[str, str]) -> None:
-    plain, form = known_task(*asked), in_languages()[asked]("pl", "pl")
+    text = text_of(asked[0], "pl")
+    plain, form = known_task(*asked), in_languages()[asked](text, "pl")
     assert plain is not None
-    assert form.subtask == f"{asked[1]}-pl"
+    assert [form.subtask] == forms_of(asked[1], [text], ["pl"])
     assert form.drawn_as == (plain.drawn_as or f"{asked[1]}@{plain.version}")
     assert form.complexities == plain.complexities
-    assert form.languages == ("pl", "pl")
+    assert form.languages == (text, "pl")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", ["o200k", "qwen3", "gemma3"])
 def test_every_form_is_proven_in_every_language(profile: str, tmp_path: Path) -> None:
     cells = []
-    for (family, name), form in in_languages().items():
+    for (family, _), form in in_languages().items():
         for code in CODES:
-            task = form(code, code)
-            at = {"graph": 1, "tabulate": 0, "tally": 1}.get(family, -1)
-            cells += [(family, f"{name}-{code}", length, task.complexities[at]) for length in (8192, 32768)]
+            task = form(text_of(family, code), code)
+            at = {"graph": 1, "tabulate": 0, "tally": -2, "trace": -2}.get(family, -1)
+            steps = task.complexities[at] if len(task.complexities) > 1 else task.complexities[0]
+            cells += [(family, task.subtask, length, steps) for length in (8192, 32768)]
     plan: Plan = make_plan(recipe(cells, 1), (profile,), tmp_path)
     assert all(Stages(plan, Inline).build())

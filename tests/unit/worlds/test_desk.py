@@ -25,6 +25,7 @@ from pipeline.worlds.desk import (
     words,
 )
 from pipeline.worlds.desk.calls import ENVELOPES, ERRORS, FAULTS, aligned
+from pipeline.worlds.desk.declared import TOOLS
 from pipeline.worlds.desk.jobs import WEIGHTS, assign_act, batch_code, copy_act, install_act, move_act, set_act
 from pipeline.worlds.desk.lexicon import FAMILIES
 from pipeline.worlds.desk.reads import OPENING_FORMS, READS, opening, opening_of
@@ -64,8 +65,8 @@ def test_no_two_batches_of_a_row_have_the_same_name() -> None:
 
 
 def test_there_are_as_many_tools_forms_and_errors_as_promised(log: Log) -> None:
-    assert {call.tool for call in log.calls} == {*acts.TOOLS}
-    assert len(acts.TOOLS) == 14
+    assert {call.tool for call in log.calls} == {*TOOLS}
+    assert len(TOOLS) == 14
     assert len(ENVELOPES) + len(FAULTS) + len(READS) + OPENING_FORMS + len(FORMS) >= 40
     assert len(ERRORS) >= 12
 
