@@ -51,6 +51,24 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
+class Records:
+    """Labels of two registers: of employees, with the names of their fields, and of sales that may be cancelled.
+
+    `fields` are a date of birth, a date and a year, and the numbers of a room, a phone and a card, in that order.
+    """
+
+    person: str
+    fields: tuple[str, ...]
+    entry: str
+    date: str
+    plot: str
+    buyer: str
+    cancels: str
+    reinstates: str
+    signed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sentence:
     """A fixed text of one or a few sentences, and the native readers who approved it (none if it is unreviewed)."""
 
@@ -78,6 +96,7 @@ class Language:
     joint: str
     heads: Heads
     labels: Labels
+    records: Records
     sentences: Mapping[str, Sentence] = field(default_factory=dict)
 
     def sentence(self, name: str, **slots: object) -> str:

@@ -1,0 +1,163 @@
+"""bio.standard in several languages: one field of one employee of a register.
+
+Employees have codes instead of names, which would have to be transliterated. Three decoys have codes that differ from
+the asked one in one digit. A fourth has the same digits and the asked value, and a fifth has the same values in all
+other fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from random import Random
+
+from pipeline.languages import Language, digest, language
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams
+from pipeline.tasks.base import Filler, Plain, PoolSpec, Published, Sample
+from pipeline.tasks.bio.standard import Standard
+from pipeline.tasks.ledgers import OfRegister, shuffled
+from pipeline.tasks.lines import Dealer, Drawn, Line, LineTask
+from pipeline.tasks.registers import CODE, COLON, FIELDS, JOINT, LABEL, body_faults, one_differs, quoted
+from pipeline.tasks.solving import LINES, Lines, ReadError
+from pipeline.typed import TIERS
+from pipeline.worlds import needles
+from pipeline.worlds.ledger import draw_code, near_codes
+
+WORLD = "employees@1"
+TOKENS_PER_ENTRY = 40
+"""Tokens of the tier per entry: fewer than an entry takes in any language."""
+VALUES = {
+    "born": range(date(1965, 1, 1).toordinal(), date(1975, 1, 1).toordinal()),
+    "hired": range(date(2015, 1, 1).toordinal(), date(2035, 1, 1).toordinal()),
+    "graduated": range(1993, 2015),
+    "room": range(100, 1000),
+    "phone": range(1_000_000, 10_000_000),
+    "card": range(1_000_000, 10_000_000),
+}
+"""The values of each field, in the order in which a language lists them: days, and numbers."""
+DAYS = ("born", "hired")
+NEAR = 3
+"""Codes that differ from the asked one in one digit."""
+AFTER = 3
+"""Lines between the entries and the question: the end, how to reply, a blank one."""
+PART = f"({FIELDS}) ([0-9][0-9-]*)"
+ENTRY = re.compile(f"({LABEL} {CODE}){COLON}{PART}" + f"{JOINT}{PART}" * (len(VALUES) - 1))
+"""An entry: its label with its code, and the name and the value of each field."""
+
+
+def draw_values(rng: Random) -> dict[str, str]:
+    """Draw an employee's values."""
+    drawn = {field: rng.choice(some) for field, some in VALUES.items()}
+    return {field: str(date.fromordinal(one) if field in DAYS else one) for field, one in drawn.items()}
+
+
+def line(known: Language, code: str, values: Sequence[str]) -> str:
+    """Return an entry in a language, with its newline."""
+    fields = map(" ".join, zip(known.records.fields, values, strict=True))
+    return known.entry(f"{known.records.person} {code}", known.joint.join(fields))
+
+
+def make_entries(streams: Streams, spec: PoolSpec) -> Plain:
+    """Write a tier's register."""
+    known, rng = language(spec.name.split("-")[1]), streams.world(WORLD, spec.tier).of("values")
+    codes = needles.pooled(streams, TIERS[spec.tier] // TOKENS_PER_ENTRY, coded=True)
+    return Plain(line(known, code, [*draw_values(rng).values()]) for code, _ in codes)
+
+
+class InRegister(OfRegister, LineTask):
+    """A field of an employee. The question quotes the entry's label and the field's name as they are in the text."""
+
+    family = "bio"
+    title = "one field of one employee of a register"
+    scorer = "plain"
+    openings = ("people",)
+    line = re.compile(f"^{ENTRY.pattern}\n", re.MULTILINE)
+    states_alone = False
+
+    def __init__(self, text: str, asked: str) -> None:
+        """Set the languages of the register and of the question."""
+        super().__init__(Standard(), text, asked)
+        self.shortest = Standard().shortest
+        self.introduction = self.text_before() + self._asked.heading(self._asked.heads.register)
+        self.tail = self.text_after(self._asked.sentence("reply_one"), "{question}")
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        source = f"{WORLD}:{needles.source_digest()}:{digest(self.languages[0])}"
+        return (PoolSpec(f"employees-{self.languages[0]}-{stratum.tier}", 1, stratum.tier, source, make_entries),)
+
+    def filler(self, sample: Sample, row_streams: Streams) -> Filler:
+        """Return the entries of other employees, in random order."""
+        size = TIERS[sample.stratum.tier] // TOKENS_PER_ENTRY
+        own = needles.places(row_streams, sample.latent["codes"], coded=True)
+        out = frozenset(place for place in own if place < size)
+        return shuffled(self.pools(sample.stratum)[0].name, size, out, row_streams)
+
+    def draw(self, dealer: Dealer) -> Drawn:
+        """Deal a field, and draw an employee with five others who resemble them."""
+        rng, field = dealer.rng("employees"), dealer.deal("field", [*VALUES])
+        code = other = draw_code(dealer.row_streams, rng)
+        while other.split("-")[0] == code.split("-")[0]:
+            other = draw_code(dealer.row_streams, rng)
+        values, near = draw_values(rng), near_codes(rng, code)
+        people = {
+            code: values,
+            **{each: draw_values(rng) for each in near},
+            f"{other.split('-')[0]}-{code.split('-')[1]}": draw_values(rng) | {field: values[field]},
+            other: values | {field: draw_values(rng)[field]},
+        }
+        lines = [line(self._text, each, [*known.values()]) for each, known in people.items()]
+        records = self._text.records
+        name = records.fields[[*VALUES].index(field)]
+        return Drawn(
+            [Line(each, "decoy" if at else "relevant") for at, each in enumerate(lines)],
+            self._asked.sentence("asks_field", label=f"{records.person} {code}", field=name),
+            (values[field],),
+            {"uniform": 1 / len(VALUES[field]), "any_near": 1 / (1 + len(near))},
+            latent={"codes": [*people], "asked": field},
+        )
+
+    def answers(self, text: str) -> tuple[str, ...]:
+        return (stated(text),)
+
+    def faults(self, row: Published) -> Iterator[str]:
+        yield from super().faults(row)
+        found = Lines(row.text)
+        numbers = [at for at, each in enumerate(read(found.texts)) if each]
+        entries = [read(found.texts)[at] for at in numbers]
+        yield from body_faults(row, found, numbers, [each[0] for each in entries], AFTER)
+        label, field = asked(row.text)
+        near = sum(one_differs(label, each[0]) for each in entries)
+        if near < NEAR:
+            yield f"{near} codes differ from the asked one in one character, but {NEAR} are promised"
+        if sum(row.key.target in each for each in entries if field in each) < 2:
+            yield "no other entry has the value that is asked for"
+
+
+@LINES.cached_map
+def read(text: str) -> tuple[str, ...]:
+    """Return the label with its code, then the name and the value of each field; empty if a line is no entry."""
+    found = ENTRY.fullmatch(text)
+    return found.groups() if found else ()
+
+
+def asked(text: str) -> tuple[str, str]:
+    """Return the label with its code, and the name of the field, that the last line of a prompt asks about."""
+    both = sorted(quoted(text), key=lambda each: not re.search(f" {CODE}$", each))
+    if len(both) != 2:
+        raise ReadError(f"the question quotes {both}, not one entry and one field")
+    return both[0], both[1]
+
+
+def stated(text: str) -> str:
+    """Return the value that is asked for.
+
+    Raises:
+        ReadError: if not exactly one entry states it.
+    """
+    label, field = asked(text)
+    found = [each for each in read(Lines(text).texts) if each and each[0] == label]
+    if len(found) != 1 or field not in found[0][1::2]:
+        raise ReadError(f"{len(found)} entries of {label!r} state {field!r}, expected one")
+    return found[0][2::2][found[0][1::2].index(field)]
