@@ -214,11 +214,14 @@ def imports(root: Path) -> dict[str, set[str]]:
 WHY = {
     "label": "in quotes, as it stands in the text",
     "labels": "quoted labels, with the language's list separator and no conjunction between them",
+    "field": "in quotes, as it stands in the text",
+    "code": "in quotes, as it stands in the text",
     "key": "in quotes; hexadecimal digits",
     "value": "in quotes; hexadecimal digits",
     "district": "digits after the noun that they identify",
     "node": "hexadecimal digits after the noun that they identify",
     "count": "digits after the noun that they quantify; no counted noun follows them",
+    "day": "an ISO date, in words that suit every date",
 }
 """Why a slot's value neither affects nor depends on the words around it."""
 
@@ -229,7 +232,7 @@ def languages() -> str:
     for code in CODES:
         known = language(code)
         signed = sum(bool(one.signed) for one in known.sentences.values())
-        labels = "signed" if known.labels.signed else "not signed"
+        labels = "signed" if known.labels.signed and known.records.signed else "not signed"
         state = f"{signed} of {len(known.sentences)} texts signed, labels {labels}"
         by_state.setdefault(state, []).append(f"`{code}` {known.name}")
     return listed((state, ", ".join(names)) for state, names in by_state.items())

@@ -44,7 +44,13 @@ READINGS: dict[str, type[PromptView]] = {
     "tabulate": Tables,
 }
 
-IN_LANGUAGES: dict[str, type[PromptView]] = {"recall": Register, "tabulate": Entries, "tally": Entries}
+IN_LANGUAGES: dict[str, type[PromptView]] = {
+    "bio": PromptView,
+    "recall": Register,
+    "tally": Entries,
+    "longqa": PromptView,
+    "tabulate": Entries,
+}
 """The readings of forms in several languages, where these differ."""
 
 

@@ -54,7 +54,7 @@ class Labels:
 class Records:
     """Labels of two registers: of employees, with the names of their fields, and of sales that may be cancelled.
 
-    `fields` are a date of birth, a date and a year, and the numbers of a room, a phone and a card, in that order.
+    `fields` are two dates (of birth and of hire), a year (of graduation), and three numbers (room, department, phone).
     """
 
     person: str

@@ -15,6 +15,7 @@ IN_GROUPS = re.compile(r"(?<![\w.,])(?:\d{1,3}([ ,.'\u2019_])\d{3}(?:\1\d{3})+|\
 DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-") | {"\u066b": ".", "\u066c": ","})
 """ASCII for dashes, and for the separators of Arabic numbers."""
 IDENTIFIER = re.compile(r"[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}")
+CODED, ISO_DAY = re.compile(r"[a-z]{2,4}-\d{3}"), re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def in_any_script(row: Row, prediction: str) -> float | None:
@@ -26,18 +27,24 @@ def in_any_script(row: Row, prediction: str) -> float | None:
     except letters of scripts without spaces, such as Chinese, and one-letter Arabic words. Without ``<answer>``, a
     reply whose other lines end in other values of the form scores 0, since it lists them.
 
-    Judges a final answer that is the value, or contains something of its form: a UUID, or a number of about its length.
+    If the value is a code, a reply may repeat the codes of the question.
+
+    Judges a final answer that is the value, or contains something of its form: a UUID, a code, an ISO date, or a number
+    of about its length.
     """
     apart = SPACED.sub(" ", folded(reply_text(prediction, _question(row))))
     text = IN_GROUPS.sub(lambda found: re.sub(r"\D", "", found[0]), apart)
     wanted = [folded(str(answer)) for answer in row["answers"]]
+    asked = CODED.findall(folded(_question(row))) if any(map(CODED.fullmatch, wanted)) else []
     given, listed = _marked_value(text, wanted)
+    alone = not _lists_others(listed, [*wanted, *asked])
     if given.strip(" .*`'\"()") in wanted or given.strip() in wanted:
-        return float(not _lists_others(listed, wanted))
+        return float(alone)
     found = {value for answer in wanted for value in _values(given, answer)}
     if not found:
         return None
-    return float(len(found) == 1 and found <= {*wanted} and not _lists_others(listed, wanted))
+    found -= {*asked}
+    return float(len(found) == 1 and found <= {*wanted} and alone)
 
 
 def folded(text: str) -> str:
@@ -73,8 +80,9 @@ def _lists_others(lines: list[str], wanted: list[str]) -> bool:
 
 def _values(text: str, answer: str) -> list[str]:
     """Return the values in a text that have an answer's form; for an answer without one, its occurrences."""
-    if IDENTIFIER.fullmatch(answer):
-        form = IDENTIFIER.pattern
+    shaped = [form.pattern for form in (IDENTIFIER, CODED, ISO_DAY) if form.fullmatch(answer)]
+    if shaped:
+        (form,) = shaped
     elif answer.isdigit() and len(answer) > 1:
         form = rf"\d{{{max(2, len(answer) - 2)},{len(answer) + 2}}}"
     else:

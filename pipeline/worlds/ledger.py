@@ -74,11 +74,6 @@ def draw_codes(streams: Streams, rng: Random, count: int) -> Iterator[Sequence[s
         yield [Key(letters, each).spelled(streams, coded=True) for each in digits]
 
 
-def draw_code(streams: Streams, rng: Random) -> str:
-    """Draw any code; it may be one of the pool."""
-    return Key(rng.randrange(len(pool(ADJECTIVES))), rng.randrange(len(NUMERALS))).spelled(streams, coded=True)
-
-
 def near_codes(rng: Random, code: str) -> list[str]:
     """Return three codes, each of which differs from a given one in another of its digits."""
     stem, _, digits = code.partition("-")

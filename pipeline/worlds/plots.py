@@ -16,7 +16,7 @@ import numpy as np
 from pipeline.caches import lru_cache
 from pipeline.streams import Indices, Streams
 from pipeline.typed import TIERS
-from pipeline.worlds.ledger import draw_code, near_codes
+from pipeline.worlds.ledger import draw_codes, near_codes
 from pipeline.worlds.needles import DAYS, FIRST_DAY, places, pooled
 
 WORLD = "plots@1"
@@ -93,7 +93,7 @@ def _plots(world: Streams, count: int) -> Plots:
 def draw_plots(streams: Streams, rng: Random, known: Plots) -> tuple[str, str]:
     """Draw two codes that differ in one digit, and that no plot or buyer of the pool has."""
     while True:
-        code = draw_code(streams, rng)
+        code = next(draw_codes(streams, rng, 1))[0]
         both = code, rng.choice(near_codes(rng, code))
         if min(places(streams, both, coded=True)) >= len(known.codes) + len(known.buyers):
             return both

@@ -1,17 +1,17 @@
 """bio.standard in several languages: one field of one employee of a register.
 
 Employees have codes instead of names, which would have to be transliterated. Three decoys have codes that differ from
-the asked one in one digit. A fourth has the same digits and the asked value, and a fifth has the same values in all
-other fields.
+the asked one in one digit, and two have its digits after other letters.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from random import Random
 
+from pipeline.caches import lru_cache
 from pipeline.languages import Language, digest, language
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
@@ -23,7 +23,7 @@ from pipeline.tasks.registers import CODE, COLON, FIELDS, JOINT, LABEL, body_fau
 from pipeline.tasks.solving import LINES, Lines, ReadError
 from pipeline.typed import TIERS
 from pipeline.worlds import needles
-from pipeline.worlds.ledger import draw_code, near_codes
+from pipeline.worlds.ledger import draw_codes, near_codes
 
 WORLD = "employees@1"
 TOKENS_PER_ENTRY = 40
@@ -33,13 +33,15 @@ VALUES = {
     "hired": range(date(2015, 1, 1).toordinal(), date(2035, 1, 1).toordinal()),
     "graduated": range(1993, 2015),
     "room": range(100, 1000),
+    "department": range(100, 1000),
     "phone": range(1_000_000, 10_000_000),
-    "card": range(1_000_000, 10_000_000),
 }
-"""The values of each field, in the order in which a language lists them: days, and numbers."""
+"""What each field may state, in the order in which a language lists them: days, and numbers."""
 DAYS = ("born", "hired")
-NEAR = 3
-"""Codes that differ from the asked one in one digit."""
+IN_USE = 50
+"""The most values of a field in a world: few, so that the same ones are stated of several employees."""
+NEAR, SAME_DIGITS = 3, 2
+"""Codes that differ from the asked one in one digit, and that have its digits after other letters."""
 AFTER = 3
 """Lines between the entries and the question: the end, how to reply, a blank one."""
 PART = f"({FIELDS}) ([0-9][0-9-]*)"
@@ -47,10 +49,23 @@ ENTRY = re.compile(f"({LABEL} {CODE}){COLON}{PART}" + f"{JOINT}{PART}" * (len(VA
 """An entry: its label with its code, and the name and the value of each field."""
 
 
-def draw_values(rng: Random) -> dict[str, str]:
-    """Draw an employee's values."""
-    drawn = {field: rng.choice(some) for field, some in VALUES.items()}
-    return {field: str(date.fromordinal(one) if field in DAYS else one) for field, one in drawn.items()}
+@lru_cache(maxsize=2)
+def in_use(world: Streams) -> Mapping[str, Sequence[str]]:
+    """Return the values of each field that a world uses."""
+    drawn = {field: world.of(field).sample(some, min(IN_USE, len(some))) for field, some in VALUES.items()}
+    return {
+        field: [str(date.fromordinal(one) if field in DAYS else one) for one in some] for field, some in drawn.items()
+    }
+
+
+def written(field: str, value: int) -> str:
+    """Return a value as it is written."""
+    return str(date.fromordinal(value) if field in DAYS else value)
+
+
+def draw_values(streams: Streams, rng: Random) -> dict[str, str]:
+    """Draw an employee's values; `streams` are any below the same seed."""
+    return {field: rng.choice(some) for field, some in in_use(streams.world(WORLD)).items()}
 
 
 def line(known: Language, code: str, values: Sequence[str]) -> str:
@@ -61,9 +76,9 @@ def line(known: Language, code: str, values: Sequence[str]) -> str:
 
 def make_entries(streams: Streams, spec: PoolSpec) -> Plain:
     """Write a tier's register."""
-    known, rng = language(spec.name.split("-")[1]), streams.world(WORLD, spec.tier).of("values")
+    known, rng = language(spec.name.split("-")[1]), streams.world(WORLD, spec.tier).of("entries")
     codes = needles.pooled(streams, TIERS[spec.tier] // TOKENS_PER_ENTRY, coded=True)
-    return Plain(line(known, code, [*draw_values(rng).values()]) for code, _ in codes)
+    return Plain(line(known, code, [*draw_values(streams, rng).values()]) for code, _ in codes)
 
 
 class InRegister(OfRegister, LineTask):
@@ -95,26 +110,19 @@ class InRegister(OfRegister, LineTask):
         return shuffled(self.pools(sample.stratum)[0].name, size, out, row_streams)
 
     def draw(self, dealer: Dealer) -> Drawn:
-        """Deal a field, and draw an employee with five others who resemble them."""
-        rng, field = dealer.rng("employees"), dealer.deal("field", [*VALUES])
-        code = other = draw_code(dealer.row_streams, rng)
-        while other.split("-")[0] == code.split("-")[0]:
-            other = draw_code(dealer.row_streams, rng)
-        values, near = draw_values(rng), near_codes(rng, code)
-        people = {
-            code: values,
-            **{each: draw_values(rng) for each in near},
-            f"{other.split('-')[0]}-{code.split('-')[1]}": draw_values(rng) | {field: values[field]},
-            other: values | {field: draw_values(rng)[field]},
-        }
+        """Deal a field, and draw an employee with others who resemble them."""
+        rng, streams, field = dealer.rng("employees"), dealer.row_streams, dealer.deal("field", [*VALUES])
+        (code, *_), *others = draw_codes(streams, rng, 1 + SAME_DIGITS)
+        same = [f"{one.partition('-')[0]}-{code.partition('-')[2]}" for one, *_ in others]
+        people = {each: draw_values(streams, rng) for each in (code, *near_codes(rng, code), *same)}
         lines = [line(self._text, each, [*known.values()]) for each, known in people.items()]
         records = self._text.records
         name = records.fields[[*VALUES].index(field)]
         return Drawn(
             [Line(each, "decoy" if at else "relevant") for at, each in enumerate(lines)],
             self._asked.sentence("asks_field", label=f"{records.person} {code}", field=name),
-            (values[field],),
-            {"uniform": 1 / len(VALUES[field]), "any_near": 1 / (1 + len(near))},
+            (people[code][field],),
+            {"uniform": 1 / min(IN_USE, len(VALUES[field])), "any_near": 1 / (1 + NEAR)},
             latent={"codes": [*people], "asked": field},
         )
 
@@ -127,12 +135,10 @@ class InRegister(OfRegister, LineTask):
         numbers = [at for at, each in enumerate(read(found.texts)) if each]
         entries = [read(found.texts)[at] for at in numbers]
         yield from body_faults(row, found, numbers, [each[0] for each in entries], AFTER)
-        label, field = asked(row.text)
+        label, _ = asked(row.text)
         near = sum(one_differs(label, each[0]) for each in entries)
         if near < NEAR:
             yield f"{near} codes differ from the asked one in one character, but {NEAR} are promised"
-        if sum(row.key.target in each for each in entries if field in each) < 2:
-            yield "no other entry has the value that is asked for"
 
 
 @LINES.cached_map

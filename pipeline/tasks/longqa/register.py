@@ -47,7 +47,7 @@ NEEDED = {1: (1,), 5: tuple(range(3, 10)), 20: tuple(range(17, 24))}
 """Numbers of needed entries by complexity."""
 ARGUMENTS, MOST = ("reinstated", "again", "changed"), (True, True, True, True, False)
 """The arguments of `history` after `needed`, and what is dealt for each."""
-EARLIER, OWNERS, LATER = (0, 0, 1, 1, 2, 3), (2, 2, 4), (1, 1, 3)
+EARLIER, OWNERS, LATER, LATER_AGAIN = (0, 0, 1, 1, 2, 3, 4), (2, 4), (1, 1, 3), (3, 5)
 """How often sales before the owner's, the owner's if ever, and sales after it are cancelled or reinstated."""
 USABLE = 0.97
 """The share of the register in which needed entries may be."""
@@ -111,7 +111,7 @@ def history(rng: Random, needed: int, *, reinstated: bool, again: bool, changed:
     changes = [rng.choice(EARLIER) for _ in range(owner)] + [rng.choice(OWNERS) if reinstated else 0]
     changes += [rng.choice(LATER) if again else 1 for _ in range(later)]
     if again and later:
-        changes[-1 - rng.randrange(later)] = 3
+        changes[-1 - rng.randrange(later)] = rng.choice(LATER_AGAIN)
     wanted = {Step(owner, 0), *(Step(sale, changes[sale]) for sale in range(owner, len(changes)))}
     timed = list[tuple[float, Step]]()
     for sale, sold in enumerate(sorted(rng.random() for _ in changes)):

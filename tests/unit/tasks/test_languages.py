@@ -39,6 +39,9 @@ CELLS = [
     *(("tabulate", f"extract-{code}", 4096, 16) for code in CODES),
     *(("tally", f"count-{code}", 4096, 5) for code in (*CODES, "ja_en")),
     ("tally", "count-hi", 8192, 20),
+    *(("bio", f"standard-{code}", 2048, 1) for code in (*CODES, "zh_en")),
+    *(("longqa", f"state-{code}", 8192, 5) for code in (*CODES, "en_ru")),
+    *(("longqa", f"state-{code}", 8192, steps) for code, steps in (("ja", 1), ("de", 20))),
     *(("tabulate", f"sort-{pair}", 4096, 16) for pair in ("fr", "ar_en", "en_ja")),
 ]
 
