@@ -29,14 +29,15 @@ WORLD = "employees@1"
 TOKENS_PER_ENTRY = 40
 """Tokens of the tier per entry: fewer than an entry takes in any language."""
 VALUES = {
-    "born": range(date(1965, 1, 1).toordinal(), date(1975, 1, 1).toordinal()),
-    "hired": range(date(2015, 1, 1).toordinal(), date(2035, 1, 1).toordinal()),
-    "graduated": range(1993, 2015),
-    "room": range(100, 1000),
-    "department": range(100, 1000),
-    "phone": range(1_000_000, 10_000_000),
+    "born": [range(date(1965, 1, 1).toordinal(), date(1975, 1, 1).toordinal())],
+    "hired": [range(date(2015, 1, 1).toordinal(), date(2035, 1, 1).toordinal())],
+    "graduated": [range(1993, 2015)],
+    "room": [range(100, 1000), range(1000, 10_000)],
+    "department": [range(100, 1000)],
+    "phone": [range(1000, 10_000), range(1_000_000, 10_000_000)],
 }
-"""What each field may state, in the order in which a language lists them: days, and numbers."""
+"""What each field may state, in the order in which a language lists them: days, and numbers. Entries have different
+numbers of tokens, or they could not fill a prompt exactly."""
 DAYS = ("born", "hired")
 IN_USE = 50
 """The most values of a field in a world: few, so that the same ones are stated of several employees."""
@@ -52,15 +53,11 @@ ENTRY = re.compile(f"({LABEL} {CODE}){COLON}{PART}" + f"{JOINT}{PART}" * (len(VA
 @lru_cache(maxsize=2)
 def in_use(world: Streams) -> Mapping[str, Sequence[str]]:
     """Return the values of each field that a world uses."""
-    drawn = {field: world.of(field).sample(some, min(IN_USE, len(some))) for field, some in VALUES.items()}
-    return {
-        field: [str(date.fromordinal(one) if field in DAYS else one) for one in some] for field, some in drawn.items()
-    }
-
-
-def written(field: str, value: int) -> str:
-    """Return a value as it is written."""
-    return str(date.fromordinal(value) if field in DAYS else value)
+    found = dict[str, Sequence[str]]()
+    for field, some in VALUES.items():
+        drawn = [one for part in some for one in world.of(field).sample(part, min(IN_USE // len(some), len(part)))]
+        found[field] = [str(date.fromordinal(one) if field in DAYS else one) for one in drawn]
+    return found
 
 
 def draw_values(streams: Streams, rng: Random) -> dict[str, str]:
@@ -94,7 +91,6 @@ class InRegister(OfRegister, LineTask):
     def __init__(self, text: str, asked: str) -> None:
         """Set the languages of the register and of the question."""
         super().__init__(Standard(), text, asked)
-        self.shortest = Standard().shortest
         self.introduction = self.text_before() + self._asked.heading(self._asked.heads.register)
         self.tail = self.text_after(self._asked.sentence("reply_one"), "{question}")
 
@@ -122,7 +118,7 @@ class InRegister(OfRegister, LineTask):
             [Line(each, "decoy" if at else "relevant") for at, each in enumerate(lines)],
             self._asked.sentence("asks_field", label=f"{records.person} {code}", field=name),
             (people[code][field],),
-            {"uniform": 1 / min(IN_USE, len(VALUES[field])), "any_near": 1 / (1 + NEAR)},
+            {"uniform": 1 / len(in_use(streams.world(WORLD))[field]), "any_near": 1 / (1 + NEAR)},
             latent={"codes": [*people], "asked": field},
         )
 

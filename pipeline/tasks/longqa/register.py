@@ -34,7 +34,7 @@ from pipeline.tasks.base import (
     depths,
     history_depths,
 )
-from pipeline.tasks.ledgers import SPARES, OfRegister
+from pipeline.tasks.ledgers import OfRegister
 from pipeline.tasks.lines import Dealer
 from pipeline.tasks.longqa import register_solve
 from pipeline.tasks.longqa.state import State
@@ -49,6 +49,8 @@ ARGUMENTS, MOST = ("reinstated", "again", "changed"), (True, True, True, True, F
 """The arguments of `history` after `needed`, and what is dealt for each."""
 EARLIER, OWNERS, LATER, LATER_AGAIN = (0, 0, 1, 1, 2, 3, 4), (2, 4), (1, 1, 3), (3, 5)
 """How often sales before the owner's, the owner's if ever, and sales after it are cancelled or reinstated."""
+SPARES = 64
+"""First sales that close the last gap. More than usual, as their numbers of tokens differ little."""
 USABLE = 0.97
 """The share of the register in which needed entries may be."""
 
@@ -146,7 +148,7 @@ class OwnerInRegister(OfRegister):
     title = "who owned a plot on a day, after sales that are cancelled and reinstated"
     scorer = "plain"
     complexities = State.complexities
-    shortest = State.shortest
+    shortest = 16384
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({})
     openings = ("sales", "sales_rule")
 

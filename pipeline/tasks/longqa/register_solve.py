@@ -135,8 +135,3 @@ def faults(row: Published, some: Collection[int]) -> Iterator[str]:
     for role, which in (("relevant", [wanted]), ("decoy", decoys)):
         if row.spans(role) not in [[known.lines.span(known.numbers[at]) for at in each] for each in which]:
             yield f"the marks of role {role} are not its lines"
-    sold = set[str]()
-    for one in known.stated:
-        if one.sale and one.sale not in sold:
-            yield f"entry {one.number} is about {one.sale}, which is no earlier sale"
-        sold.add(one.number)
