@@ -6,7 +6,7 @@ It reads no words but the labels of cancellations and reinstatements, which it l
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -55,12 +55,10 @@ def changes() -> dict[str, bool]:
 def entry(line: str) -> tuple[Stated, ...]:
     """Return what a line states, if it is an entry."""
     found = ENTRY.fullmatch(line)
-    if not found:
+    number, day, plot, buyer, label, sale = (each or "" for each in found.groups()) if found else [""] * 6
+    if not number or (label and label not in changes()):
         return ()
-    number, day, plot, buyer, label, sale = (each or "" for each in found.groups())
-    return (
-        (Stated(number, day, plot, buyer, sale, changes().get(label, True)),) if not label or label in changes() else ()
-    )
+    return (Stated(number, day, plot, buyer, sale, changes().get(label, True)),)
 
 
 @PROMPT.cached
@@ -81,38 +79,30 @@ def about(known: Read, plot: str) -> list[int]:
     return [at for at, one in enumerate(known.stated) if one.plot == plot or one.sale in sales]
 
 
-def owner_by(entries: Sequence[Stated], day: str) -> str:
-    """Return the owner of a plot on a day from the entries about it."""
+def owner_by(entries: Iterable[Stated], day: str) -> str:
+    """Return the owner of a plot on a day from the entries about it, or "" if no sale of it stands."""
     buyers, stands = dict[str, str](), dict[str, bool]()
     for one in entries:
-        if one.day <= day and one.plot:
-            buyers[one.number] = one.buyer
         if one.day <= day:
             stands[one.sale or one.number] = one.stands
-    valid = [buyer for number, buyer in buyers.items() if stands[number]]
-    if not valid:
-        raise ReadError("no sale of the plot stands on the day")
-    return valid[-1]
+            buyers |= {one.number: one.buyer} if one.plot else {}
+    return next((buyer for number, buyer in reversed(buyers.items()) if stands[number]), "")
 
 
 def owner(text: str) -> str:
     """Return the owner that a prompt asks for."""
     known = read(text)
-    return owner_by([known.stated[at] for at in about(known, known.plot)], known.day)
+    found = owner_by([known.stated[at] for at in about(known, known.plot)], known.day)
+    if not found:
+        raise ReadError(f"no sale of {known.plot} stands on {known.day}")
+    return found
 
 
 def needed(known: Read) -> list[int]:
     """Return the entries without which somebody else, or nobody, is the owner."""
-    own = about(known, known.plot)
-    right, found = owner_by([known.stated[at] for at in own], known.day), list[int]()
-    for left_out in own:
-        try:
-            changed = owner_by([known.stated[at] for at in own if at != left_out], known.day) != right
-        except ReadError:
-            changed = True
-        if changed:
-            found.append(left_out)
-    return found
+    own = {at: known.stated[at] for at in about(known, known.plot)}
+    right = owner_by(own.values(), known.day)
+    return [at for at in own if owner_by((each for other, each in own.items() if other != at), known.day) != right]
 
 
 def faults(row: Published, some: Collection[int]) -> Iterator[str]:
@@ -122,11 +112,8 @@ def faults(row: Published, some: Collection[int]) -> Iterator[str]:
     """
     known = read(row.text)
     yield from body_faults(row, known.lines, known.numbers, [one.number for one in known.stated], AFTER)
-    if any(
-        (one.number, one.day) > (other.number, other.day) or one.day > other.day
-        for one, other in pairwise(known.stated)
-    ):
-        yield "the entries are not in order of date and number"
+    if any(one[:2] > other[:2] or one.day > other.day for one, other in pairwise(known.stated)):
+        yield "the entries are not in order"
     wanted, own = needed(known), about(known, known.plot)
     if len(wanted) not in some:
         yield f"{len(wanted)} entries are needed, expected a number in {list(some)}"

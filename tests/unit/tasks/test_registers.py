@@ -79,10 +79,13 @@ def stated(*entries: tuple[int, str, str, int, bool]) -> list[register_solve.Sta
 def test_the_latest_sale_that_stands_gives_the_owner() -> None:
     entries = stated((10, "A", "x", 0, True), (11, "A", "y", 0, True), (12, "", "", 11, False), (14, "", "", 11, True))
     assert [register_solve.owner_by(entries, f"20{year}-06-01") for year in (10, 11, 12, 13, 14)] == [*"xyxxy"]
-    with pytest.raises(ReadError, match="no sale"):
-        register_solve.owner_by(entries, "2009-01-01")
-    with pytest.raises(ReadError, match="no sale"):
-        register_solve.owner_by(entries[1:3], "2013-01-01")
+    assert not register_solve.owner_by(entries, "2009-01-01")
+    assert not register_solve.owner_by(entries[1:3], "2013-01-01")
+
+
+def test_a_prompt_without_an_owner_is_not_read(rows: dict[str, dict[str, Any]]) -> None:
+    with pytest.raises(ReadError, match=r"no sale of .* stands on 2000-01-01"):
+        register_solve.owner(re.sub(r"\d{4}-\d\d-\d\d\?$", "2000-01-01?", rows["longqa"]["prompt"]))
 
 
 def relevant(row: dict[str, Any]) -> list[str]:
