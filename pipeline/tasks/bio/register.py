@@ -36,18 +36,19 @@ VALUES = {
     "department": [range(100, 1000)],
     "phone": [range(1000, 10_000), range(1_000_000, 10_000_000)],
 }
-"""What each field may state, in the order in which a language lists them: days, and numbers. Entries have different
-numbers of tokens, or they could not fill a prompt exactly."""
+"""What each field may state, in the order in which a language lists them: days, and numbers."""
 DAYS = ("born", "hired")
 IN_USE = 50
 """The most values of a field in a world: few, so that the same ones are stated of several employees."""
+LACKING = 0.5
+"""The share of employees who lack a field."""
 NEAR, SAME_DIGITS = 3, 2
 """Codes that differ from the asked one in one digit, and that have its digits after other letters."""
 AFTER = 3
 """Lines between the entries and the question: the end, how to reply, a blank one."""
-PART = f"({FIELDS}) ([0-9][0-9-]*)"
-ENTRY = re.compile(f"({LABEL} {CODE}){COLON}{PART}" + f"{JOINT}{PART}" * (len(VALUES) - 1))
-"""An entry: its label with its code, and the name and the value of each field."""
+PART = f"{FIELDS} [0-9][0-9-]*"
+ENTRY = re.compile(f"({LABEL} {CODE}){COLON}({PART}(?:{JOINT}{PART})*)")
+"""An entry: its label with its code, and its fields."""
 
 
 @lru_cache(maxsize=2)
@@ -60,14 +61,21 @@ def in_use(world: Streams) -> Mapping[str, Sequence[str]]:
     return found
 
 
-def draw_values(streams: Streams, rng: Random) -> dict[str, str]:
-    """Draw an employee's values; `streams` are any below the same seed."""
-    return {field: rng.choice(some) for field, some in in_use(streams.world(WORLD)).items()}
+def draw_values(streams: Streams, rng: Random, asked: str = "") -> dict[str, str]:
+    """Draw an employee's values; `streams` are any below the same seed.
+
+    Every second employee lacks a field, but not the `asked` one: entries of about the same length could hardly fill a
+    prompt exactly.
+    """
+    lacks = rng.choice([each for each in VALUES if each != asked]) if rng.random() < LACKING else ""
+    drawn = {field: rng.choice(some) for field, some in in_use(streams.world(WORLD)).items()}
+    return {field: value for field, value in drawn.items() if field != lacks}
 
 
-def line(known: Language, code: str, values: Sequence[str]) -> str:
+def line(known: Language, code: str, values: Mapping[str, str]) -> str:
     """Return an entry in a language, with its newline."""
-    fields = map(" ".join, zip(known.records.fields, values, strict=True))
+    names = dict(zip(VALUES, known.records.fields, strict=True))
+    fields = (f"{names[field]} {value}" for field, value in values.items())
     return known.entry(f"{known.records.person} {code}", known.joint.join(fields))
 
 
@@ -75,7 +83,7 @@ def make_entries(streams: Streams, spec: PoolSpec) -> Plain:
     """Write a tier's register."""
     known, rng = language(spec.name.split("-")[1]), streams.world(WORLD, spec.tier).of("entries")
     codes = needles.pooled(streams, TIERS[spec.tier] // TOKENS_PER_ENTRY, coded=True)
-    return Plain(line(known, code, [*draw_values(streams, rng).values()]) for code, _ in codes)
+    return Plain(line(known, code, draw_values(streams, rng)) for code, _ in codes)
 
 
 class InRegister(OfRegister, LineTask):
@@ -110,8 +118,8 @@ class InRegister(OfRegister, LineTask):
         rng, streams, field = dealer.rng("employees"), dealer.row_streams, dealer.deal("field", [*VALUES])
         (code, *_), *others = draw_codes(streams, rng, 1 + SAME_DIGITS)
         same = [f"{one.partition('-')[0]}-{code.partition('-')[2]}" for one, *_ in others]
-        people = {each: draw_values(streams, rng) for each in (code, *near_codes(rng, code), *same)}
-        lines = [line(self._text, each, [*known.values()]) for each, known in people.items()]
+        people = {each: draw_values(streams, rng, field) for each in (code, *near_codes(rng, code), *same)}
+        lines = [line(self._text, each, known) for each, known in people.items()]
         records = self._text.records
         name = records.fields[[*VALUES].index(field)]
         return Drawn(
@@ -141,7 +149,8 @@ class InRegister(OfRegister, LineTask):
 def read(text: str) -> tuple[str, ...]:
     """Return the label with its code, then the name and the value of each field; empty if a line is no entry."""
     found = ENTRY.fullmatch(text)
-    return found.groups() if found else ()
+    fields = re.split(JOINT, found[2]) if found else []
+    return (found[1], *(part for field in fields for part in field.rsplit(" ", 1))) if found else ()
 
 
 def asked(text: str) -> tuple[str, str]:

@@ -158,6 +158,6 @@ def test_the_asked_code_has_three_near_ones_and_values_recur(rows: dict[str, dic
     entries = [each for each in employees.read(Lines(text).texts) if each]
     assert sum(each[0][:-3] == label[:-3] for each in entries) >= 1 + employees.NEAR
     assert sum(each[0][-3:] == label[-3:] for each in entries) >= 1 + employees.SAME_DIGITS
-    values = Counter(each[2::2][each[1::2].index(field)] for each in entries)
+    values = Counter(each[2::2][each[1::2].index(field)] for each in entries if field in each)
     assert max(values.values()) > 1
     assert len({each[0] for each in entries}) == len(entries)
