@@ -135,12 +135,10 @@ class InRegister(OfRegister, LineTask):
 
     def faults(self, row: Published) -> Iterator[str]:
         yield from super().faults(row)
-        found = Lines(row.text)
-        numbers = [at for at, each in enumerate(read(found.texts)) if each]
-        entries = [read(found.texts)[at] for at in numbers]
-        yield from body_faults(row, found, numbers, [each[0] for each in entries], AFTER)
-        label, _ = asked(row.text)
-        near = sum(one_differs(label, each[0]) for each in entries)
+        lines, (label, _) = Lines(row.text), asked(row.text)
+        codes = {at: each[0] for at, each in enumerate(read(lines.texts)) if each}
+        yield from body_faults(row, lines, [*codes], [*codes.values()], AFTER)
+        near = sum(one_differs(label, each) for each in codes.values())
         if near < NEAR:
             yield f"{near} codes differ from the asked one in one character, but {NEAR} are promised"
 
