@@ -218,11 +218,13 @@ WHY = {
     "status": "in quotes, as it stands in the text",
     "host": "in quotes, as it stands in the text",
     "labels": "quoted labels, with the language's list separator and no conjunction between them",
+    "field": "in quotes, as it stands in the text",
     "key": "in quotes; hexadecimal digits",
     "value": "in quotes; hexadecimal digits",
     "district": "digits after the noun that they identify",
     "node": "hexadecimal digits after the noun that they identify",
     "count": "digits after the noun that they quantify; no counted noun follows them",
+    "day": "an ISO date, in words that suit every date",
 }
 """Why a slot's value neither affects nor depends on the words around it."""
 
@@ -233,7 +235,8 @@ def languages() -> str:
     for code in CODES:
         known = language(code)
         signed = sum(bool(one.signed) for one in known.sentences.values())
-        labels = "signed" if known.labels.signed and known.log.signed else "not signed"
+        tables = known.labels, known.log, known.records
+        labels = "signed" if all(one.signed for one in tables) else "not signed"
         state = f"{signed} of {len(known.sentences)} texts signed, labels {labels}"
         by_state.setdefault(state, []).append(f"`{code}` {known.name}")
     return listed((state, ", ".join(names)) for state, names in by_state.items())

@@ -47,7 +47,10 @@ READINGS: dict[str, type[PromptView]] = {
 
 IN_LANGUAGES: dict[tuple[str, str], type[PromptView]] = {
     **{("recall", subtask): Register for subtask in RECALLED},
-    **dict.fromkeys((("tabulate", "extract"), ("tabulate", "sort"), ("tally", "count")), Entries),
+    **{("tabulate", subtask): Entries for subtask in ("extract", "sort")},
+    **{("tally", subtask): Entries for subtask in ("count", "most", "users")},
+    ("bio", "standard"): PromptView,
+    ("longqa", "state"): PromptView,
 }
 """The readings of forms in several languages, where these differ."""
 

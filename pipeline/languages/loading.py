@@ -72,6 +72,24 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class Records:
+    """Labels of two registers: of employees, with the names of their fields, and of sales that may be cancelled.
+
+    `fields` are two dates (of birth and of hire), a year (of graduation), and three numbers (room, department, phone).
+    """
+
+    person: str
+    fields: tuple[str, ...]
+    entry: str
+    date: str
+    plot: str
+    buyer: str
+    cancels: str
+    reinstates: str
+    signed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sentence:
     """A fixed text of one or a few sentences, and the native readers who approved it (none if it is unreviewed)."""
 
@@ -100,6 +118,7 @@ class Language:
     heads: Heads
     labels: Labels
     log: Log
+    records: Records
     sentences: Mapping[str, Sentence] = field(default_factory=dict)
 
     def sentence(self, name: str, **slots: object) -> str:

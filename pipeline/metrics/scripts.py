@@ -18,6 +18,7 @@ AROUND = " .*`'\"()\u3002\u0964\u00ab\u00bb\u201c\u201d\u201e\u300c\u300d"
 """What may stand around a name that is the final answer."""
 NAME = re.compile(r"[^\W\d_]\D*")
 IDENTIFIER = re.compile(r"[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}")
+CODED, ISO_DAY = re.compile(r"[a-z]{2,4}-\d{3}"), re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def in_any_script(row: Row, prediction: str) -> float | None:
@@ -30,19 +31,24 @@ def in_any_script(row: Row, prediction: str) -> float | None:
     reply whose other lines end in other values of the form scores 0, since it lists them. A name must be the whole of
     the final answer, since other names have no form to be told by.
 
-    Judges a final answer that is the value, or contains something of its form: a UUID, or a number of about its length;
-    for a name, any final answer.
+    If the value is a code, a reply may repeat the codes of the question.
+
+    Judges a final answer that is the value, or contains something of its form: a UUID, a code, an ISO date, or a number
+    of about its length; for a name, any final answer.
     """
     apart = SPACED.sub(" ", folded(reply_text(prediction, _question(row))))
     text = IN_GROUPS.sub(lambda found: re.sub(r"\D", "", found[0]), apart)
     wanted = [folded(str(answer)) for answer in row["answers"]]
+    asked = CODED.findall(folded(_question(row))) if any(map(CODED.fullmatch, wanted)) else []
     given, listed = _marked_value(text, wanted)
+    alone = not _lists_others(listed, [*wanted, *asked])
     if given.strip(" .*`'\"()") in wanted or given.strip() in wanted:
-        return float(not _lists_others(listed, wanted))
+        return float(alone)
     found = {value for answer in wanted for value in _values(given, answer)}
     if not found:
         return 0.0 if NAME.fullmatch(wanted[0]) and re.search(r"\w", given) else None
-    return float(len(found) == 1 and found <= {*wanted} and not _lists_others(listed, wanted))
+    found -= {*asked}
+    return float(len(found) == 1 and found <= {*wanted} and alone)
 
 
 def folded(text: str) -> str:
@@ -78,8 +84,9 @@ def _lists_others(lines: list[str], wanted: list[str]) -> bool:
 
 def _values(text: str, answer: str) -> list[str]:
     """Return the values in a text that have an answer's form: for a name, itself if it is all of the text."""
-    if IDENTIFIER.fullmatch(answer):
-        form = IDENTIFIER.pattern
+    shaped = [form.pattern for form in (IDENTIFIER, CODED, ISO_DAY) if form.fullmatch(answer)]
+    if shaped:
+        (form,) = shaped
     elif answer.isdigit():
         form = rf"\d{{{min(len(answer), max(2, len(answer) - 2))},{len(answer) + 2}}}"
     elif NAME.fullmatch(answer):

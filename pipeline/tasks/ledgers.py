@@ -1,4 +1,4 @@
-"""The base of tasks about a ledger in several languages: its text, its filler, and what is dealt.
+"""The bases of tasks about a register in several languages, and of those about a ledger: text, filler, what is dealt.
 
 Rows with the same number have the same codes, districts, years and amounts in every language. The text before and
 after the register may be in another language than its entries.
@@ -41,15 +41,18 @@ def deal_place(dealer: Dealer, complexities: Sequence[int]) -> tuple[int, int]:
     return dealer.deal("place", [(label, district) for label in range(needles.LABELS) for district in own])
 
 
-class OfLedger(Task):
-    """A form of a task that asks about the entries of one label and one district, or of several.
+def shuffled(pool: str, size: int, out: frozenset[int], row_streams: Streams) -> Filler:
+    """Return the units of a pool of some size, but those in `out`, in random order."""
+    spares = Shuffled(row_streams.of("spares"), size, out).take(SPARES)
+    return Filler(pool, Shuffled(row_streams.of("filler"), size, out.union(spares.tolist())), spares)
 
-    `latent` names these, as ``label`` or ``labels``, and ``district`` or ``districts``.
-    """
+
+class OfRegister(Task):
+    """A form of a task that asks about a register."""
 
     subtask: str
-    about = "table_about"
-    """The sentence that says what the question is about."""
+    openings: tuple[str, ...]
+    """The names of the sentences before the register."""
 
     def __init__(self, plain: Task, text: str, asked: str) -> None:
         """Set the task it is a form of, and the languages of its register and of its question."""
@@ -58,6 +61,31 @@ class OfLedger(Task):
         self.languages, self.wording = (text, asked), digest(text, asked)
         self.version = plain.version + sum(language(code).version - 1 for code in {text, asked})
         self._text, self._asked = language(text), language(asked)
+
+    def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
+        """Return the number of entries in the text, which varies with the tokens that a language takes."""
+        return {"units": len(units) + len(sample.latent["codes"])}
+
+    def own_texts(self, sample: Sample) -> tuple[str, ...]:
+        """Return nothing, as the forms in other languages ask about the same entries."""
+        return ()
+
+    def text_before(self) -> str:
+        """Return the instruction, up to the heading of the register."""
+        return joined(*map(self._asked.sentence, self.openings)) + "\n\n"
+
+    def text_after(self, reply: str, question: str) -> str:
+        """Return what follows the register: how to reply, and the question."""
+        return f"{self._asked.sentence('register_end')}\n{reply}\n\n{self._asked.question(question)}"
+
+
+class OfLedger(OfRegister):
+    """A form of a task that asks about the entries of one label and one district, or of several.
+
+    `latent` names these, as ``label`` or ``labels``, and ``district`` or ``districts``.
+    """
+
+    openings = ("table", "table_about")
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         source = f"{WORLD}:{needles.source_digest()}:{digest(self.languages[0])}"
@@ -71,25 +99,7 @@ class OfLedger(Task):
             [latent[name]] if name in latent else latent.get(f"{name}s", []) for name in ("label", "district")
         )
         out = places_of(row_streams, tier, latent["codes"]).union(book.with_any(labels, districts))
-        spares = Shuffled(row_streams.of("spares"), len(book.labels), out).take(SPARES)
-        order = Shuffled(row_streams.of("filler"), len(book.labels), out.union(spares.tolist()))
-        return Filler(self.pools(sample.stratum)[0].name, order, spares)
-
-    def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
-        """Return the number of entries in the text, which varies with the tokens that a language takes."""
-        return {"units": len(units) + len(sample.latent["codes"])}
-
-    def own_texts(self, sample: Sample) -> tuple[str, ...]:
-        """Return nothing, as the forms in other languages ask about the same entries."""
-        return ()
-
-    def text_before(self) -> str:
-        """Return the instruction, up to the heading of the register."""
-        return joined(self._asked.sentence("table"), self._asked.sentence(self.about)) + "\n\n"
-
-    def text_after(self, reply: str, question: str) -> str:
-        """Return what follows the register: how to reply, and the question."""
-        return f"{self._asked.sentence('register_end')}\n{reply}\n\n{self._asked.question(question)}"
+        return shuffled(self.pools(sample.stratum)[0].name, len(book.labels), out, row_streams)
 
     def asks(self, sentence: str, *labels: int, **slots: object) -> str:
         """Return a question about labels, which it quotes as in the text."""

@@ -6,19 +6,21 @@ A question quotes labels exactly as in the text; an entry begins with a label an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, Span
 
 COLON = "(?:\u00a0?: |\uff1a)"
-LABEL = "[^\\s:\uff1a][^:\uff1a]*?"
+LABEL = "[^\\s:\uff1a][^:\uff1a\n]*?"
 CODE = "[A-Z]{2,4}-[0-9]{3}"
 MARKS = '"\u201e\u201c\u201d\u00ab\u00bb\u300c\u300d'
 QUOTED = re.compile(f"[{MARKS}]\u00a0?([^{MARKS}\n]+?)\u00a0?[{MARKS}]")
 """A quotation in any of the languages."""
 FIELD, JOINT = "[^\\s0-9:\uff1a,\u3001\u060c]+", "(?:, |\u3001|\u060c )"
+FIELDS = "[^\\s0-9:\uff1a,\u3001\u060c][^0-9:\uff1a,\u3001\u060c\n]*?"
+"""The name of a field, of one word or of several."""
 ENTRY = re.compile(
     rf"({LABEL}) ({CODE}){COLON}{FIELD} ([0-9]{{3}}){JOINT}{FIELD} ([0-9]{{4}}){JOINT}{FIELD} ([0-9]{{5}})"
 )
@@ -122,18 +124,31 @@ def places_of(text: str) -> Places:
     return Places(*([at for at, one in zip(found.numbers, same, strict=True) if one == kind] for kind in kinds))
 
 
+def one_differs(one: str, other: str) -> bool:
+    """Return whether two texts of the same length differ in one character."""
+    return len(one) == len(other) and sum(map(str.__ne__, one, other)) == 1
+
+
+def body_faults(row: Published, found: Lines, numbers: list[int], codes: Sequence[str], after: int) -> Iterator[str]:
+    """Yield what is wrong with the lines of a row: `numbers` are those of its entries, one for each of `codes`.
+
+    `after` lines separate the register from the question.
+    """
+    if not row.text.endswith(row.question):
+        yield "the prompt does not end in the question"
+    if numbers != list(range(LINES_BEFORE, len(found.texts) - after)):
+        yield "a line of the register is no entry"
+    if len({*codes}) < len(codes):
+        yield "two entries have the same code"
+
+
 def register_faults(row: Published, lines_after: int, relevant: list[int], decoys: list[int]) -> Iterator[str]:
     """Yield what is wrong with a row's register, which `lines_after` lines separate from the question.
 
     `relevant` and `decoys` are the numbers of the lines that must have these marks.
     """
     found = register(row.text)
-    if not row.text.endswith(row.question):
-        yield "the prompt does not end in the question"
-    if found.numbers != list(range(LINES_BEFORE, len(found.lines.texts) - lines_after)):
-        yield "a line of the register is no entry"
-    if len({one.code for one in found.stated}) < len(found.stated):
-        yield "two entries have the same code"
+    yield from body_faults(row, found.lines, found.numbers, [one.code for one in found.stated], lines_after)
     for role, wanted in (("relevant", relevant), ("decoy", decoys)):
         if row.spans(role) != [found.lines.span(at) for at in sorted(wanted)]:
             yield f"the marks of role {role} are not its lines"

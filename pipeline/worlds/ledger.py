@@ -75,6 +75,14 @@ def draw_codes(streams: Streams, rng: Random, count: int) -> Iterator[Sequence[s
         yield [Key(letters, each).spelled(streams, coded=True) for each in digits]
 
 
+def near_codes(rng: Random, code: str) -> list[str]:
+    """Return three codes, each of which differs from a given one in another of its digits."""
+    stem, _, digits = code.partition("-")
+    kinds = zip(digits, ("12345", "0123456789", "0123456789"), strict=True)
+    others = [rng.choice(kind.replace(own, "")) for own, kind in kinds]
+    return [f"{stem}-{digits[:at]}{other}{digits[at + 1 :]}" for at, other in enumerate(others)]
+
+
 def places_of(streams: Streams, tier: str, codes: Iterable[str]) -> frozenset[int]:
     """Return the places of those codes that are in the pool."""
     size = TIERS[tier] // TOKENS_PER_ENTRY

@@ -75,7 +75,7 @@ def test_unknown_recipes_get_the_nearest_name() -> None:
 SOME = {
     "ruler": ("recall", "rag"),
     "helmet": ("recall", "rag", "cite", "rerank", "icl", "longqa", "summ"),
-    "languages": ("recall", "graph", "latent_list", "tabulate", "tally", "trace"),
+    "languages": ("recall", "graph", "latent_list", "tabulate", "tally", "trace", "bio", "longqa"),
     "transfer": ("mrcr", "idk", "longqa", "summ", "trace"),
     "replies": ("graph", "tabulate"),
 }

@@ -3,6 +3,7 @@
 from pipeline.tasks.longqa.choice import Choice
 from pipeline.tasks.longqa.kin import Kin
 from pipeline.tasks.longqa.pairs import Unanswerable
+from pipeline.tasks.longqa.register import OwnerInRegister
 from pipeline.tasks.longqa.state import State
 from pipeline.tasks.longqa.turns import ChatTurns
 from pipeline.tasks.longqa.when import When
@@ -10,7 +11,9 @@ from pipeline.tasks.longqa.when import When
 NOTES = """\
 Questions about the annals of an invented town over fifty years, entry by entry in order of date. Who owns what
 follows from sales that stand, are set aside and are restored; another property of a like name has as long a history.
-Everything is invented, so that nothing can be known beforehand; annals are entries, and no novel.
+Everything is invented, so that nothing can be known beforehand; annals are entries, and no novel. Where `state` names a
+language, its text is a register in it of sales of plots, which are cancelled and reinstated by number.
 """
 
+FORMS = {State.subtask: OwnerInRegister}
 TASKS = (State(), Kin(), When(), Choice(), Unanswerable(), ChatTurns())

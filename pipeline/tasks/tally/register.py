@@ -152,7 +152,7 @@ class MostInRegister(InRegister):
 
     title = "the district with the most entries of one label"
     scorer = "plain"
-    about = "register_one"
+    openings = ("table", "register_one")
     complexities = Most.complexities
     shortest = 8192
 
@@ -219,7 +219,7 @@ class UsersInRegister(InRegister):
     scorer = "members"
     reply = "reply_several"
     max_new_tokens = Users.max_new_tokens
-    about = "register_keys"
+    openings = ("table", "register_keys")
     complexities = Users.complexities
     shortest = 8192
 

@@ -23,7 +23,7 @@ SLOTS = [
     for _, slot, _, _ in Formatter().parse(sentence.text)
     if slot
 ]
-QUOTED = ("label", "key", "value", "code", "query", "status", "host")
+QUOTED = ("label", "key", "value", "code", "query", "status", "host", "field")
 NODE = {
     "en": "node", "de": "Knoten", "es": "nodo", "fr": "n\u0153ud", "pl": "w\u0119z\u0142a",
     "ru": "\u0432\u0435\u0440\u0448\u0438\u043d\u044b", "zh": "\u8282\u70b9",
@@ -42,6 +42,13 @@ MEASURED = {
     "id": ("jarak", "langkah:"),
 }  # fmt: skip
 """What a number follows: the noun that it measures."""
+DATED = {
+    "en": "on", "de": "am Stichtag", "es": "en la fecha", "fr": "\u00e0 la date du", "pl": "w dniu",
+    "ru": "\u043d\u0430 \u0434\u0430\u0442\u0443", "zh": "\u5728", "ja": "\u65e5\u4ed8\uff1a",
+    "ar": "\u0641\u064a \u062a\u0627\u0631\u064a\u062e", "hi": "\u0924\u093f\u0925\u093f",
+    "id": "pada tanggal",
+}  # fmt: skip
+"""What an ISO date follows."""
 COUNTS_NOTHING = {"zh": " \u7684", "en": " from node {node}"}
 """What a number may precede beside the end of a clause: no noun that it would count."""
 GOES_ON = (" aus ", " \u51fa\u53d1", " \u7684", " \u0645\u0633\u0627\u0641\u0629 \u0642\u062f\u0631\u0647\u0627 ")
@@ -80,6 +87,9 @@ def test_nothing_round_a_slot_agrees_with_it(code: str, name: str, slot: str) ->
     elif slot == "node":
         assert before.endswith(f"{NODE[code]} ")
         assert not behind.lstrip(" \u00a0")[:1].isalnum() or behind.startswith(GOES_ON)
+    elif slot == "day":
+        assert before.rstrip(" ").endswith(DATED[code])
+        assert re.match(f"$|\u00a0?[{ENDS}]| \u8fd9\u4e00\u5929", behind)
     else:
         assert slot == "count"
         assert before.rstrip(" \u00a0").endswith(MEASURED[code])
@@ -105,7 +115,11 @@ def test_a_language_has_at_most_sixty_texts_of_a_few_sentences_and_those_of_engl
     assert max(map(len, ends)) <= 5
     assert len({known.labels.code, *known.labels.others, *known.labels.filler}) == 7 + LABELS
     assert len(known.labels.filler) == LABELS
-    labels, log = known.labels, known.log
+    labels, log, records = known.labels, known.log, known.records
+    fields = [*records.fields, records.date, records.plot, records.buyer, records.cancels, records.reinstates]
+    assert len({*records.fields}) == len(language("en").records.fields)
+    assert len({*fields[-5:]}) == 5
+    assert not [one for one in fields if re.search(r"[\d,:\u3001\u060c\uff1a]", one)], "the solvers part entries there"
     for columns in (
         [labels.column, labels.district, labels.year, labels.amount],
         [log.time, log.component, log.level, log.number],
@@ -123,6 +137,9 @@ def test_files_are_in_the_normal_form_and_of_one_script(code: str) -> None:
     known = language(code)
     labels = known.labels
     named = (labels.code, *labels.others, *labels.filler, labels.column, labels.district, labels.year, labels.amount)
+    records = known.records
+    named += (records.person, *records.fields, records.entry, records.date, records.plot, records.buyer)
+    named += (records.cancels, records.reinstates)
     said = "".join([*(one.text for one in known.sentences.values()), *named, *labels_of_log(code)])
     said = re.sub(r"<[^>]*>|`[^`]*`|\{[a-z]+\}|\b(?:JSON|Python|[ab])\b", "", said, flags=re.ASCII)
     scripts = {unicodedata.name(one).split()[0] for one in said if one.isalpha()}
@@ -158,7 +175,12 @@ def test_nothing_asks_for_a_translation(code: str) -> None:
 def test_every_sentence_says_who_has_signed_it(code: str) -> None:
     table = tomllib.loads((ROOT / "pipeline" / "languages" / f"{code}.toml").read_text(encoding="utf-8"))
     assert all(set(one) == {"text", "signed"} for one in table["sentences"].values())
-    assert all("signed" in table[each] for each in ("labels", "log"))
+    assert all("signed" in table[each] for each in ("labels", "log", "records"))
+
+
+def test_a_label_of_a_change_says_the_same_in_every_language_that_has_it() -> None:
+    records = [language(code).records for code in CODES]
+    assert not {one.cancels for one in records} & {one.reinstates for one in records}
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -148,6 +148,46 @@ def test_no_wrong_reply_scores() -> None:
 
 
 @pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ("VD-262", 1.0),
+        ("<answer>VD-262</answer>", 1.0),
+        ("Das Grundst\u00fcck FR-313 geh\u00f6rt VD-262.", 1.0),
+        ("FR-313: VD-262", 1.0),
+        ("\u5730\u5757FR-313\u5c5e\u4e8e\u4e70\u65b9VD-262\u3002", 1.0),
+        ("Grundst\u00fcck: FR-313\nK\u00e4ufer: VD-262", 1.0),
+        ("<answer>VD-262, QK-207</answer>", 0.0),
+        ("VD-262 oder QK-207", 0.0),
+        ("VD-262\nQK-207", 0.0),
+        ("FR-313", 0.0),
+        ("QK-207", 0.0),
+        ("VD-2623", None),
+    ],
+)
+def test_a_code_is_judged_beside_the_one_that_the_question_names(reply: str, score: float | None) -> None:
+    question = "Welchem K\u00e4ufer geh\u00f6rt das Grundst\u00fcck \u201eFR-313\u201c am Stichtag 2080-09-29?"
+    row = {"scorer": "plain", "subtask": "state-de", "question": question, "answers": ["VD-262"], "target": "VD-262"}
+    assert judge(row, reply) == score
+
+
+def test_of_several_days_none_is_given() -> None:
+    row = {
+        "scorer": "plain",
+        "subtask": "standard-de",
+        "question": "",
+        "answers": ["1974-01-03"],
+        "target": "1974-01-03",
+    }
+    replies = (
+        "1974-01-03",
+        "\u0661\u0669\u0667\u0664-\u0660\u0661-\u0660\u0663",
+        "1974-01-03 oder 2033-07-07",
+        "1974-01-04",
+    )
+    assert [judge(row, reply) for reply in replies] == [1.0, 1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
     ("given", "score"), [("[]", 1.0), ("<answer>[]</answer>", 1.0), ("none", None), ("\u65e0", None), ("[x]", None)]
 )
 def test_nothing_is_said_by_a_form_and_by_no_word(given: str, score: float | None) -> None:

@@ -42,6 +42,9 @@ CELLS = [
     *(("tabulate", f"extract-{code}", 4096, 16) for code in CODES),
     *(("tally", f"count-{code}", 4096, 5) for code in (*CODES, "ja_en")),
     ("tally", "count-hi", 8192, 20),
+    *(("bio", f"standard-{code}", 4096, 1) for code in (*CODES, "zh_en")),
+    *(("longqa", f"state-{code}", 8192, 5) for code in (*CODES, "en_ru")),
+    *(("longqa", f"state-{code}", 8192, steps) for code, steps in (("ja", 1), ("de", 20))),
     *(("tabulate", f"sort-{pair}", 4096, 16) for pair in ("fr", "ar_en", "en_ja")),
     *(("tally", f"most-{pair}", 8192, 10) for pair in ("en", "de", "hi", "en_ar")),
     *(("tally", f"users-{pair}", 4096, 4) for pair in ("en", "de", "zh", "ja_en")),
@@ -429,7 +432,7 @@ def test_every_form_is_proven_in_every_language(profile: str, tmp_path: Path) ->
     for (family, _), form in in_languages().items():
         for code in CODES:
             task = form(text_of(family, code), code)
-            at = {"graph": 1, "tabulate": 0, "tally": -2, "trace": -2}.get(family, -1)
+            at = {"graph": 1, "tabulate": 0, "tally": -2, "trace": -2, "longqa": 1}.get(family, -1)
             steps = task.complexities[at] if len(task.complexities) > 1 else task.complexities[0]
             cells += [(family, task.subtask, length, steps) for length in (8192, 32768)]
     plan: Plan = make_plan(recipe(cells, 1), (profile,), tmp_path)
