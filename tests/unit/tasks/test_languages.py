@@ -92,15 +92,19 @@ def test_rows_of_a_number_are_the_same_in_all_languages(rows: list[dict[str, Any
     assert {len(each) for each in found.values()} == {1}
 
 
-@pytest.mark.parametrize("name", ["most", "users", "state", "rows"])
-def test_answers_and_depths_are_the_same_in_all_languages(rows: list[dict[str, Any]], name: str) -> None:
+@pytest.mark.parametrize("task", ["tally.most", "tally.users", "trace.state", "trace.rows", "bio.standard"])
+def test_answers_and_depths_are_the_same_in_all_languages(rows: list[dict[str, Any]], task: str) -> None:
     """In `trace`, also those of the task without a language."""
-    found: dict[str, set[str]] = {}
+    answers: dict[str, set[str]] = {}
+    first: dict[str, list[float]] = {}
     for row in rows:
-        if row["subtask"].partition("-")[0] == name:
-            depths = [round(needle["depth"], 1) for needle in row["needles"] if needle["role"] == "relevant"]
-            found.setdefault(row["id"].split("-")[-2], set()).add(f"{row['target']} {len(row['needles'])} {depths[:1]}")
-    assert [len(each) for each in found.values()] == [1, 1]
+        if f"{row['family']}.{row['subtask'].partition('-')[0]}" == task:
+            number = row["id"].split("-")[-2]
+            depths = [needle["depth"] for needle in row["needles"] if needle["role"] == "relevant"]
+            answers.setdefault(number, set()).add(f"{row['target']} {len(row['needles'])}")
+            first.setdefault(number, []).append(depths[0])
+    assert [len(each) for each in answers.values()] == [1, 1]
+    assert all(max(each) - min(each) < 0.05 for each in first.values())
 
 
 @pytest.mark.parametrize("code", CODES)
