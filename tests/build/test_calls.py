@@ -277,7 +277,7 @@ def test_a_run_sends_calls_and_a_reply_that_calls_scores_nothing(
         assert all(again.is_done(row["id"]) for row in asked)
     lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert [line["prediction"] is None for line in lines] == [False, True, True, False]
-    done = CliRunner().invoke(cli, ["score", str(split.folder), str(out)])
+    done = CliRunner().invoke(cli, ["score", str(split.folder), str(out), "--detailed"])
     assert re.search(r"rows-tools +2 +1 +0 +0\.500", done.output), done.output
     assert re.search(r"state-tools +2 +1 +0 +0\.500", done.output), done.output
     assert f"{asked[1]['id']}: it ended with tool_calls" in done.output

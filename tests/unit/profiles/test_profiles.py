@@ -604,7 +604,7 @@ def test_an_extra_that_is_not_installed(
     monkeypatch.setattr(counters, "check_call", lambda *_, **__: None)  # this process alone lacks the module
     with pytest.raises(
         ProfileError,
-        match=rf"{module} is not installed: make extras EXTRAS={extra}, or pip install 'carrara\[{extra}\]'",
+        match=rf"{module} is not installed: make extras EXTRAS={extra}, or pip install '\.\[{extra}\]'",
     ):
         profile.counter()
 
