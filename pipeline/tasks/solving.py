@@ -129,9 +129,12 @@ class LineCache:
 
         return cast(Read, recall)
 
-    def cached_map(self, read: Callable[[str], Line]) -> Callable[[Sequence[str]], list[Line]]:
-        """Return a function that maps `read` over many strings, most of them in the cache."""
-        known = _Known(read, self._make_room)
+    def cached_map(self, read: Callable[[str], Line], weight: int = 1) -> Callable[[Sequence[str]], list[Line]]:
+        """Return a function that maps `read` over many strings, most of them in the cache.
+
+        `weight` is how many times the usual memory its results take; each counts as so many strings.
+        """
+        known = _Known(read, self._make_room, weight)
         self._tables.append(known)
 
         def recall(texts: Sequence[str]) -> list[Line]:
@@ -154,13 +157,13 @@ class LineCache:
 class _Known(dict[str, Any]):
     """What a function returned for each string; it is called for missing ones."""
 
-    def __init__(self, read: Callable[[str], Any], make_room: Callable[[int], None]) -> None:
+    def __init__(self, read: Callable[[str], Any], make_room: Callable[[int], None], weight: int) -> None:
         super().__init__()
-        self._read, self._make_room = read, make_room
+        self._read, self._make_room, self._weight = read, make_room, weight
 
     def __missing__(self, text: str) -> Any:
         line = self._read(text)
-        self._make_room(len(text) + READING_CHARACTERS)
+        self._make_room(self._weight * (len(text) + READING_CHARACTERS))
         self[text] = line
         return line
 

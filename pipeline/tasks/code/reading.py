@@ -136,7 +136,7 @@ def parse(text: str) -> File:
     return File(module, text, functions, constants, imports)
 
 
-_parsed = LINES.cached_map(parse)
+_parsed = LINES.cached_map(parse, weight=3)  # few enough trees to stay below 1 GB, and all files of a tier of 1M tokens
 
 
 def _imported(node: ast.stmt) -> Iterator[tuple[str, Name]]:

@@ -135,6 +135,9 @@ def test_many_lines_are_read_as_one_by_one_and_each_once() -> None:
     assert read == ["a", "b"]
     assert each(["c", "a"]) == ["C", "A"]
     assert read == ["a", "b", "c", "a"], "it was full, and forgot all lines"
+    memory.clear()
+    memory.cached_map(noted, weight=2)(["a"])
+    assert memory.size == 2 * (READING_CHARACTERS + 1)
 
 
 def test_what_a_reader_refuses_is_not_remembered() -> None:
