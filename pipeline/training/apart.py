@@ -1,8 +1,9 @@
 """Keeps training rows apart from releases for evaluation, by 8-byte digests of what these contain.
 
-The digests of a release, rebuilt from its lock or recipes, are of every line of its filler and its placed units (except
-short lines), every question with its answer, every full name of a person, and every answer that is an identifier. Lines
-and names that also occur in a world with another root, such as texts that all worlds share, are left out.
+The digests of a release, rebuilt from its lock or recipes, are of every line of its filler and its placed units (in
+code, every function instead; except short ones), every question with its answer, every full name of a person, and every
+answer that is an identifier. Lines and names that also occur in a world with another root, such as texts that all
+worlds share, are left out, and so are questions with many answers, which other worlds ask too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -36,6 +38,13 @@ Digests = NDArray[np.uint64]
 KINDS = ("unit", "question", "name", "key")
 SHORT = 40
 """Lines with fewer characters are ignored: those of programs, graphs or word lists recur in other worlds by chance."""
+FUNCTIONS = re.compile(r"\n\s*\n|^==> .* <==$", re.MULTILINE)
+"""What separates functions: blank lines, and the headings of files. A single line of code recurs in other worlds."""
+MANY_ANSWERS = 3
+"""A question with so many answers in a release identifies nothing, such as ``sum(a[2:5])``, whatever small numbers it
+has.
+"""
+SMALL_NUMBER = re.compile(r"\b[0-9]{1,2}\b")
 NAME = re.compile(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+){2,}")
 """First, middle and last name of a person, if each is in its list. Names of two words, and of things, come from lists
 so short that any two worlds share some, so they identify nothing."""
@@ -77,7 +86,7 @@ class Known:
 
 
 def _row_texts(row: Row, text: str) -> Iterator[Iterable[str]]:
-    yield _lines([text])
+    yield _lines([text], row["family"])
     yield [question_key(row["question"], row["target"])]
     yield full_names([text])
     yield KEY.findall(row["target"])
@@ -88,9 +97,13 @@ def question_key(question: str, target: str) -> str:
     return f"{question}\x1f{target}"
 
 
-def _lines(texts: Iterable[str]) -> Iterator[str]:
+def _lines(texts: Iterable[str], family: str) -> Iterator[str]:
     for text in texts:
-        yield from (line for line in text.split("\n") if len(line) >= SHORT)
+        if family == "code":
+            lines = [part for part in map(str.strip, FUNCTIONS.split(text)) if "\n" in part]
+        else:
+            lines = text.split("\n")
+        yield from (line for line in lines if len(line) >= SHORT)
 
 
 def full_names(texts: Iterable[str]) -> Iterator[str]:
@@ -159,14 +172,17 @@ class KnowJob:
         units, names = _pools(self.plan, self.plan.root, self.family)
         common, shared = _pools(self.plan, NULL, self.family)
         units, names = units - common, names - shared
-        placed, questions, keys = set[str](), set[str](), set[str]()
+        placed, keys = set[str](), set[str]()
+        answers = defaultdict[str, set[tuple[str, str]]](set)
         for planned in self.plan.rows(self.family):
             sample = draw_sample(self.plan, planned)
             placed.update(_placed(sample, layout_of(self.plan, sample)))
-            questions.add(question_key(sample.question, sample.key.target))
+            answers[SMALL_NUMBER.sub("0", sample.question)].add((sample.question, sample.key.target))
             keys.update(KEY.findall(sample.key.target))
-        fresh = {*_lines(placed)} - common
+        fresh = {*_lines(placed, self.family)} - common
         names.update({*full_names(fresh)} - shared)
+        telling = (some for some in answers.values() if len({target for _, target in some}) < MANY_ANSWERS)
+        questions = {question_key(*each) for some in telling for each in some}
         return dict(zip(KINDS, map(hashed, (units | fresh, questions, names, keys)), strict=True))
 
 
@@ -176,7 +192,7 @@ def _pools(plan: Plan, root: int | str, family: str) -> tuple[set[str], set[str]
     for spec in plan.pools(family):
         for batch in made_pool(root, spec).batches(facts=False):
             texts = [piece.text for unit in batch for piece in unit.pieces]
-            lines.update(_lines(texts))
+            lines.update(_lines(texts, family))
             names.update(full_names(texts))
     return lines, names
 

@@ -331,6 +331,28 @@ def test_what_an_evaluation_has_is_found_in_a_row(tmp_path: Path) -> None:
         apart.read_known(tmp_path / "known")
 
 
+def test_code_is_compared_by_functions_and_sums_by_nothing(tmp_path: Path) -> None:
+    """Single lines of code, and answers to the same question about other programs, recur by chance."""
+    plan = make_plan(load_recipe("smoke"), (), tmp_path)
+    known = apart.joined(("smoke",), [apart.KnowJob(plan, "code").run()])
+    row = rows_of("code.call", length=4096)[0]
+    assert known.touched(row) == ""
+    cell = next(cell for cell in plan.recipe.strata if cell.subtask == "call")
+    files = "\n".join(draw_sample(plan, RowPlan(cell, 0, "")).relevant)
+    function = re.search(r"^def .*\n(?: .*\n?)+", files, re.MULTILINE)
+    assert function
+    assert known.touched({**row, "prompt": f"{row['prompt']}\n\n{function[0]}\n\n"}) == "unit"
+    assert known.touched({**row, "prompt": f"{row['prompt']}\n{function[0].splitlines()[0]}\n"}) == ""
+
+    recipe = load_recipe("32k")
+    cells = tuple(cell for cell in recipe.strata if (cell.family, cell.subtask) == ("latent_list", "sum"))
+    plan = make_plan(replace(recipe, strata=cells), (), tmp_path)
+    known = apart.joined(("32k",), [apart.KnowJob(plan, "latent_list").run()])
+    sample = draw_sample(plan, next(iter(plan.rows("latent_list"))))
+    row = rows_of("latent_list.sum")[0]
+    assert known.touched({**row, "question": sample.question, "target": sample.key.target}) == ""
+
+
 def test_a_row_that_does_not_fit_is_left_out_unless_it_is_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     tight, made = {1}, Stream.__getitem__
 
