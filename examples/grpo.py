@@ -49,7 +49,9 @@ def options() -> argparse.Namespace:
 
 def model_of(told: argparse.Namespace) -> Any:
     """Return the model, of which the last layers alone are trained if so told."""
-    model = AutoModelForCausalLM.from_pretrained(told.model, dtype=torch.bfloat16)
+    # Few CPUs multiply bfloat16 fast.
+    dtype = torch.bfloat16 if torch.cuda.is_available() else torch.float32
+    model = AutoModelForCausalLM.from_pretrained(told.model, dtype=dtype)
     if told.layers:
         model.requires_grad_(requires_grad=False)
         for layer in model.model.layers[-told.layers :]:
