@@ -217,7 +217,8 @@ WHY = {
     "query": "in quotes, as it stands in the text",
     "status": "in quotes, as it stands in the text",
     "host": "in quotes, as it stands in the text",
-    "labels": "quoted labels, with the language's list separator and no conjunction between them",
+    "labels": "quoted labels, with the language's list separator and no conjunction between them; "
+    "the noun before them suits any number that there may be (Arabic has a dual)",
     "field": "in quotes, as it stands in the text",
     "key": "in quotes; hexadecimal digits",
     "value": "in quotes; hexadecimal digits",

@@ -81,6 +81,7 @@ def test_nothing_round_a_slot_agrees_with_it(code: str, name: str, slot: str) ->
     elif slot == "labels":
         assert before[-1:] in (" ", "\uff1a") or code == "zh"
         assert not behind[:1].isalnum() or code == "zh"
+        assert code != "ar" or not re.search(r"\w\u0627\u062a\b", before), "two have the dual"
     elif slot == "district":
         assert before.endswith(f"{known.labels.district} ")
         assert re.match(f"[{ENDS}]", behind.lstrip("\u00a0"))
