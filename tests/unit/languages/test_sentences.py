@@ -49,7 +49,7 @@ DATED = {
     "id": "pada tanggal",
 }  # fmt: skip
 """What an ISO date follows."""
-COUNTS_NOTHING = {"zh": " \u7684", "en": " from node {node}"}
+COUNTS_NOTHING = {"zh": " \u7684", "en": " from node {node}", "ru": f" \u043e\u0442 {NODE['ru']} {{node}}"}
 """What a number may precede beside the end of a clause: no noun that it would count."""
 GOES_ON = (" aus ", " \u51fa\u53d1", " \u7684", " \u0645\u0633\u0627\u0641\u0629 \u0642\u062f\u0631\u0647\u0627 ")
 """How a sentence goes on behind a node without a mark: none of it depends on the node."""
