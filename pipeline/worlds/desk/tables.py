@@ -94,7 +94,7 @@ def shown(page: Page, form: int) -> Shown:
 def broken(sentences: SentenceWriter, page: Page) -> Shown:
     """Return the call for a page, with a result that ends before all of its rows have come."""
     sent = page.rows[: sentences.rng.randrange(1, BROKEN + 1)]
-    wait = sentences.rng.randrange(10, 60)
+    wait, gone = sentences.rng.randrange(10, 60), len(page.rows) - len(sent)
 
     def text(ref: str) -> str:
         lines = [",".join(map(str, row)) for row in sent]
@@ -102,7 +102,7 @@ def broken(sentences: SentenceWriter, page: Page) -> Shown:
             [
                 f"# {ref} page={page.number}/{page.pages}",
                 *lines,
-                f"timed out after {wait} s, {len(page.rows) - len(sent)} rows missing",
+                f"timed out after {wait} s, {gone} row{'s' * (gone > 1)} missing",
             ]
         )
 
