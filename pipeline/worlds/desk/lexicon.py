@@ -275,6 +275,7 @@ OWN: Mapping[str, Callable[[SentenceWriter], str]] = {
         f"S{writer.rng.randrange(100, 1000)}{writer.rng.choice(CAPITALS)}{writer.rng.randrange(10, 100)}"
     ),
     "version": lambda writer: f"{writer.rng.randrange(1, 9)}.{writer.rng.randrange(20)}.{writer.rng.randrange(40)}",
+    "port": lambda writer: str(writer.rng.randrange(32_768, 61_000)),
     "o": lambda writer: str(writer.rng.randrange(1, 255)),
     "mac": lambda writer: ":".join(f"{writer.rng.randrange(256):02x}" for _ in range(6)),
     "hex": lambda writer: f"{writer.rng.getrandbits(28):07x}",

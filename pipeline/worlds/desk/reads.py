@@ -238,16 +238,21 @@ def message(sentences: SentenceWriter) -> Shown:
     return Shown("mail", {"action": "read", "id": number}, text)
 
 
+FORKING = ("cron", "sshd")
+"""Services that write each line of their journal from another process."""
+
+
 def journal(sentences: SentenceWriter) -> Shown:
     """Return lines of a journal."""
     host, service, rng = _host(sentences), sentences.pick("service"), sentences.rng
-    day, hour, minute, pid = sentences.slot("day"), rng.randrange(24), rng.randrange(50), sentences.slot("n4")
+    day, hour, minute, count = sentences.slot("day"), rng.randrange(24), rng.randrange(50), rng.randrange(2, 5)
+    pids = sorted(rng.sample(range(1000, 10_000), count)) if service in FORKING else [rng.randrange(1000, 10_000)] * count
     lines = [
         f"{day}T{hour:02}:{minute + at:02}:{rng.randrange(60):02}+00:00 {host} {service}[{pid}]: "
         + sentences.pick(f"log_{service}")
-        for at in range(rng.randrange(2, 5))
+        for at, pid in enumerate(pids)
     ]
-    args: Args = {"cmd": f"journalctl -u {service} --since {day} -n {len(lines)} -o short-iso", "on": host}
+    args: Args = {"cmd": f"journalctl -u {service} --since {day} -o short-iso | head -{count}", "on": host}
     return Shown("shell", args, lambda ref: "\n".join([*lines, f"exit 0 ({ref})"]))
 
 
