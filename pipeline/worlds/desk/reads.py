@@ -301,11 +301,11 @@ def processes(sentences: SentenceWriter) -> Shown:
 def unit_status(sentences: SentenceWriter) -> Shown:
     """Return what ``systemctl status`` shows."""
     service, since = sentences.fill("{stem}-{tail}"), date.fromisoformat(sentences.slot("day"))
-    clock, left = f"{sentences.slot('time')}:{sentences.rng.randrange(60):02} UTC", (AS_OF - since).days
+    clock = f"{sentences.slot('time')}:{sentences.rng.randrange(60):02} UTC"
     head = [
         f"* {service}.service - worker {sentences.slot('n2')} of {sentences.slot('team')}",
         f"     Loaded: loaded (/etc/systemd/system/{service}.service; enabled; preset: enabled)",
-        f"     Active: active (running) since {DAYS[since.weekday()]} {since} {clock}; {left} days ago",
+        f"     Active: active (running) since {DAYS[since.weekday()]} {since} {clock}; {_ago((AS_OF - since).days)}",
     ]
     tail = [
         f"   Main PID: {sentences.slot('n5')} ({service})",
@@ -317,6 +317,14 @@ def unit_status(sentences: SentenceWriter) -> Shown:
         {"cmd": f"systemctl status {service}", "on": _host(sentences)},
         lambda ref: "\n".join([*head, f"       Docs: ticket:{ref}", *tail]),
     )
+
+
+def _ago(days: int) -> str:
+    """Return how ``systemctl`` says that something was some days ago: its months have 30.4375 days."""
+    months = int(days / 30.4375)
+    weeks, left = (0, int(days - months * 30.4375)) if months else divmod(days, 7)
+    parts = ((months, "month"), (weeks, "week"), (left, "day"))
+    return " ".join(f"{count} {noun}{'s' * (count > 1)}" for count, noun in parts if count) + " ago"
 
 
 def ping(sentences: SentenceWriter) -> Shown:

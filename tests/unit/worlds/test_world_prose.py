@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date
+from math import ceil
 
 import pytest
 
@@ -145,10 +146,15 @@ def test_the_past_of_a_trace_lies_before_it_and_rooms_are_booked_for_workdays(jo
             assert all(day > AS_OF and day.weekday() < 5 for day in days)
         else:
             assert all(day < AS_OF for day in days)
-    running = [re.search(r"since \w+ (\S+) .* UTC; (\d+) days ago", job) for job in jobs]
-    told = [found for found in running if found]
+    told = 0
+    for since, ago in re.findall(r"Active: .* since \w+ (\S+) .* UTC; (.+) ago", "\n".join(jobs)):
+        counts = {noun: int(count) for count, noun in re.findall(r"(\d+) (month|week|day)", ago)}
+        days = 30.4375 * counts.get("month", 0) + 7 * counts.get("week", 0) + counts.get("day", 0)
+        assert (AS_OF - date.fromisoformat(since)).days == ceil(days)
+        assert all(f"{count} {noun}{'s' * (count > 1)}" in ago for noun, count in counts.items())
+        assert counts.get("day", 0) < (31 if "month" in counts else 7)
+        told += 1
     assert told
-    assert all((AS_OF - date.fromisoformat(found[1])).days == int(found[2]) for found in told)
 
 
 def test_processes_disks_and_changes_are_as_their_tools_print_them(jobs: list[str]) -> None:
