@@ -261,7 +261,7 @@ def disks(sentences: SentenceWriter) -> Shown:
     rows = []
     for _ in range(sentences.rng.randrange(3, 5)):
         size, name = sentences.rng.randrange(20, 900), sentences.fill("{stem}-{n2}")
-        used = sentences.rng.randrange(1, size)
+        used = sentences.rng.randrange(10, size - 9)  # df gives amounts below ten a decimal
         share = -(-100 * used // size)
         rows.append((f"/dev/{name}", f"{size}G", f"{used}G", f"{size - used}G", f"{share}%", f"/mnt/{name}"))
     table = aligned([("Filesystem", "Size", "Used", "Avail", "Use%", "Mounted on")], rows)
@@ -331,11 +331,11 @@ def ping(sentences: SentenceWriter) -> Shown:
     """Return what ``ping`` shows."""
     host, times = _host(sentences), [sentences.rng.uniform(0.2, 40) for _ in range(3)]
     address = sentences.fill("10.{o}.{o}.{o}")
-    lines = [f"64 bytes from {address}: icmp_seq={at + 1} ttl=64 time={each:.2f} ms" for at, each in enumerate(times)]
+    lines = [f"64 bytes from {address}: icmp_seq={at + 1} ttl=64 time={each:#.3g} ms" for at, each in enumerate(times)]
     last = [
         f"--- {host} ping statistics ---",
         f"3 packets transmitted, 3 received, 0% packet loss, time {sentences.rng.randrange(2001, 2012)}ms",
-        f"rtt min/avg/max/mdev = {min(times):.2f}/{fmean(times):.2f}/{max(times):.2f}/{pstdev(times):.2f} ms",
+        f"rtt min/avg/max/mdev = {min(times):.3f}/{fmean(times):.3f}/{max(times):.3f}/{pstdev(times):.3f} ms",
     ]
     head = f"PING {host} ({address}) 56(84) bytes of data."
     return Shown("shell", {"cmd": f"ping -c 3 {host}"}, lambda ref: "\n".join([f"{head} # {ref}", *lines, *last]))
