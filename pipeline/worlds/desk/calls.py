@@ -197,15 +197,15 @@ ERRORS: Mapping[str, tuple[int, str, Sequence[str]]] = {
     "not_found": (404, "Not Found", ("cost centre {n4} not found; <request> not carried out",)),
     "quota": (429, "Quota Exceeded", ("quota of {n3} writes used up, resets at {time}; <request> not carried out",)),
     "rate_limited": (429, "Too Many Requests", ("retry after {n2} s; <request> dropped",)),
-    "conflict": (409, "Conflict", ("revision {n3} expected, {n4} found on <subject>; <request> not carried out",)),
-    "invalid": (422, "Unprocessable Entity", ("header X-Order-No: '{n4}x' is not a number; <request> rejected",)),
-    "unavailable": (503, "Service Unavailable", ("upstream {service}-{d} is down; <request> not carried out",)),
+    "conflict": (409, "Conflict", ("revision {hex} expected, {hex} found on <subject>; <request> not carried out",)),
+    "invalid": (422, "Unprocessable Entity", ("header X-Client-Id: '{n4}x' is not a number; <request> rejected",)),
+    "unavailable": (503, "Service Unavailable", ("upstream {stem}-{d} is down; <request> not carried out",)),
     "maintenance": (503, "Maintenance", ("maintenance window until {time}; <request> not carried out",)),
     "expired": (401, "Unauthorized", ("session {n5} expired; <request> not carried out",)),
     "read_only": (405, "Method Not Allowed", ("replica {n2} is read-only; <request> refused",)),
     "checksum": (412, "Precondition Failed", ("checksum {hex} does not match; <request> rolled back",)),
     "disk_full": (507, "Insufficient Storage", ("no space left on volume {n2}; <request> rolled back",)),
-    "approval": (402, "Approval Required", ("{person} has to approve it first; <request> refused",)),
+    "approval": (403, "Approval Required", ("{person} has to approve it first; <request> refused",)),
 }
 """Kinds of errors: status, title, and what the message says."""
 KINDS = tuple(ERRORS)
