@@ -228,8 +228,20 @@ class SentenceWriter:
 
     def sentence(self, name: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
         """Return a sentence of a list with a capital letter."""
-        sentence = self.pick(name, bound)
-        return sentence[0].upper() + sentence[1:]
+        return _capital(self.pick(name, bound))
+
+    def picks(self, name: str, most: int, bound: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+        """Return filled sentences of a list, each of a wording of its own that has the bound slots."""
+        able = [one for one in self.desk.lists[name] if {*bound} <= {*SLOT.findall(one)}]
+        return [self.fill(wording, bound) for wording in self.rng.sample(able, min(most, len(able)))]
+
+    def several(self, name: str, most: int, bound: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+        """Return the same sentences with a capital letter each."""
+        return [*map(_capital, self.picks(name, most, bound))]
+
+
+def _capital(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
 
 
 def _login(writer: SentenceWriter) -> str:

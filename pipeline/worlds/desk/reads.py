@@ -69,7 +69,7 @@ def page(sentences: SentenceWriter) -> Shown:
     lines = [
         f"# {title}",
         f"## {sentences.pick('heading')}",
-        *(f"- {sentences.sentence('line')}" for _ in range(sentences.rng.randrange(2, 5))),
+        *(f"- {line}" for line in sentences.several("line", sentences.rng.randrange(2, 5))),
     ]
     return Shown("files", {"action": "read", "path": path}, lambda ref: "\n".join([f"{path} (ref {ref})", *lines]))
 
@@ -77,7 +77,7 @@ def page(sentences: SentenceWriter) -> Shown:
 def numbered(sentences: SentenceWriter) -> Shown:
     """Return some lines of a file with their numbers."""
     path, first = _path(sentences, ending="txt"), sentences.rng.randrange(10, 900)
-    lines = [sentences.sentence("line") for _ in range(sentences.rng.randrange(2, 5))]
+    lines = sentences.several("line", sentences.rng.randrange(2, 5))
     rows = [f"{first + at:4}  {line}" for at, line in enumerate(lines)]
     args: Args = {"action": "read", "from_line": first, "path": path, "to_line": first + len(lines) - 1}
     return Shown("files", args, lambda ref: "\n".join([f"-- {path} -- {ref}", *rows]))
@@ -109,17 +109,10 @@ def matches(sentences: SentenceWriter) -> Shown:
     """Return lines of files as ``grep -rn`` shows them: each has the word that was looked for."""
     slot = sentences.rng.choice(("supplier", "good", "site", "team"))
     word, folder = sentences.slot(slot), sentences.pick("dir")
-    names = [sentences.fill("{stem}-{n4}-{tail}.md:{n2}") for _ in range(sentences.rng.randrange(2, 4))]
-    lines = [f"{folder}/{name}:{_line_with(sentences, 'line', slot, word)}" for name in names]
+    said = sentences.several("line", sentences.rng.randrange(2, 4), {slot: word})
+    lines = [f"{folder}/{sentences.fill('{stem}-{n4}-{tail}.md:{n2}')}:{line}" for line in said]
     args: Args = {"cmd": f"grep -rn '{word}' {folder}"}
     return Shown("shell", args, lambda ref: "\n".join([f"# {ref}: {len(lines)} matches", *lines]))
-
-
-def _line_with(sentences: SentenceWriter, name: str, slot: str, word: str) -> str:
-    """Return a sentence that has a word in a slot."""
-    able = [one for one in sentences.desk.lists[name] if "{" + slot + "}" in one]
-    text = sentences.fill(sentences.rng.choice(able), {slot: word})
-    return text[0].upper() + text[1:]
 
 
 def hits(sentences: SentenceWriter) -> Shown:
@@ -127,12 +120,8 @@ def hits(sentences: SentenceWriter) -> Shown:
     slot = sentences.rng.choice(("supplier", "good", "site", "team"))
     word = sentences.slot(slot)
     results = [
-        {
-            "path": _path(sentences),
-            "score": round(sentences.rng.uniform(0.3, 0.95), 2),
-            "text": _line_with(sentences, "line", slot, word),
-        }
-        for _ in range(sentences.rng.randrange(2, 4))
+        {"path": _path(sentences), "score": round(sentences.rng.uniform(0.3, 0.95), 2), "text": line}
+        for line in sentences.several("line", sentences.rng.randrange(2, 4), {slot: word})
     ]
     results.sort(key=lambda hit: -float(str(hit["score"])))
     return Shown(
@@ -145,9 +134,8 @@ def results(sentences: SentenceWriter) -> Shown:
     slot = sentences.rng.choice(("supplier", "site", "good"))
     word = sentences.slot(slot)
     lines = [
-        f"{at + 1}. {sentences.slot('person')}, {sentences.slot('date')}: "
-        + _line_with(sentences, "mailline", slot, word)
-        for at in range(sentences.rng.randrange(2, 4))
+        f"{at}. {sentences.slot('person')}, {sentences.slot('date')}: {line}"
+        for at, line in enumerate(sentences.several("mailline", sentences.rng.randrange(2, 4), {slot: word}), start=1)
     ]
     args: Args = {"in": "mail", "query": word}
     return Shown("search", args, lambda ref: "\n".join([f"{len(lines)} mails with '{word}' [{ref}]", *lines]))
@@ -183,10 +171,9 @@ def ticket_fields(sentences: SentenceWriter, ticket: str) -> Sequence[tuple[str,
 def thread(sentences: SentenceWriter) -> Shown:
     """Return the comments on a ticket that no question is about."""
     number = f"TK-{sentences.slot('n4')}{sentences.rng.choice('XY')}"
-    lines = [
-        f"{sentences.slot('person')}, {day}: {sentences.sentence('remark')}"
-        for day in in_order(sentences, sentences.rng.randrange(2, 4))
-    ]
+    remarks = sentences.several("remark", sentences.rng.randrange(2, 4))
+    days = in_order(sentences, len(remarks))
+    lines = [f"{sentences.slot('person')}, {day}: {one}" for day, one in zip(days, remarks, strict=True)]
     title = sentences.sentence("fault")
     return Shown(
         "tickets",
@@ -220,7 +207,7 @@ def inbox(sentences: SentenceWriter) -> Shown:
 def message(sentences: SentenceWriter) -> Shown:
     """Return a mail."""
     (sender, receiver), subject = sentences.fill("{person}\n{person}").split("\n"), sentences.sentence("subject")
-    body = " ".join(sentences.sentence("mailline") for _ in range(sentences.rng.randrange(2, 4)))
+    body = " ".join(sentences.several("mailline", sentences.rng.randrange(2, 4)))
     number = int(sentences.slot("n5"))
     head = [
         f"From: {sender}",
@@ -245,14 +232,15 @@ FORKING = ("cron", "sshd")
 def journal(sentences: SentenceWriter) -> Shown:
     """Return lines of a journal."""
     host, service, rng = _host(sentences), sentences.pick("service"), sentences.rng
-    day, hour, minute, count = sentences.slot("day"), rng.randrange(24), rng.randrange(50), rng.randrange(2, 5)
-    pids = sorted(rng.sample(range(1000, 10_000), count)) if service in FORKING else [rng.randrange(1000, 10_000)] * count
+    day, hour, minute = sentences.slot("day"), rng.randrange(24), rng.randrange(50)
+    logged = sentences.picks(f"log_{service}", rng.randrange(2, 5))
+    pids = sorted(rng.sample(range(1000, 10_000), len(logged)))
     lines = [
-        f"{day}T{hour:02}:{minute + at:02}:{rng.randrange(60):02}+00:00 {host} {service}[{pid}]: "
-        + sentences.pick(f"log_{service}")
-        for at, pid in enumerate(pids)
+        f"{day}T{hour:02}:{minute + at:02}:{rng.randrange(60):02}+00:00 {host} "
+        f"{service}[{pids[at if service in FORKING else 0]}]: {line}"
+        for at, line in enumerate(logged)
     ]
-    args: Args = {"cmd": f"journalctl -u {service} --since {day} -o short-iso | head -{count}", "on": host}
+    args: Args = {"cmd": f"journalctl -u {service} --since {day} -o short-iso | head -{len(lines)}", "on": host}
     return Shown("shell", args, lambda ref: "\n".join([*lines, f"exit 0 ({ref})"]))
 
 
@@ -344,7 +332,8 @@ def ping(sentences: SentenceWriter) -> Shown:
 def history(sentences: SentenceWriter) -> Shown:
     """Return what ``git log --oneline`` shows."""
     path = sentences.fill("{stem}/{tail}.py")
-    lines = [f"{sentences.slot('hex')} {sentences.pick('commitline')}" for _ in range(sentences.rng.randrange(3, 6))]
+    subjects = sentences.picks("commitline", sentences.rng.randrange(3, 6))
+    lines = [f"{sentences.slot('hex')} {subject}" for subject in subjects]
     return Shown(
         "shell",
         {"cmd": f"git log --oneline -{len(lines)} {path}"},
