@@ -183,7 +183,7 @@ def thread(sentences: SentenceWriter) -> Shown:
 
 
 def in_order(sentences: SentenceWriter, count: int) -> Sequence[str]:
-    """Draw dates, the earliest first."""
+    """Draw past dates, the earliest first."""
     return sorted((sentences.slot("date") for _ in range(count)), key=_of_year)
 
 

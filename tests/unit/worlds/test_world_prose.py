@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.streams import Streams
 from pipeline.worlds.desk import pool_texts as jobs_of
-from pipeline.worlds.desk.lexicon import AS_OF
+from pipeline.worlds.desk.lexicon import AS_OF, MONTHS
 from pipeline.worlds.forge import log_texts
 from pipeline.worlds.forge import pool_texts as files_of
 from pipeline.worlds.gazetteer import forms, gazetteer, words_of
@@ -155,6 +155,12 @@ def test_the_past_of_a_trace_lies_before_it_and_rooms_are_booked_for_workdays(jo
         assert counts.get("day", 0) < (31 if "month" in counts else 7)
         told += 1
     assert told
+
+
+def test_who_comments_on_a_ticket_does_so_before_the_day_of_the_trace(jobs: list[str]) -> None:
+    commented = [re.findall(r"^  [A-Z]\w+ [A-Z]\w+, \d+ (\w+): ", job, re.MULTILINE) for job in jobs]
+    assert sum(map(len, commented)) > 20
+    assert {month for months in commented for month in months} <= {*MONTHS[: AS_OF.month - 1]}
 
 
 def test_processes_disks_and_changes_are_as_their_tools_print_them(jobs: list[str]) -> None:
