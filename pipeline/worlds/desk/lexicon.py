@@ -277,6 +277,7 @@ OWN: Mapping[str, Callable[[SentenceWriter], str]] = {
     "day": lambda writer: f"2026-{writer.rng.choice(FIRST_HALF):02}-{writer.rng.randrange(1, 29):02}",
     "workday": lambda writer: _workday(writer.rng),
     "time": lambda writer: f"{writer.rng.randrange(7, 19):02}:{writer.rng.randrange(60):02}",
+    "quarter": lambda writer: f"{writer.rng.randrange(7, 19):02}:{writer.rng.randrange(0, 60, 15):02}",
     "weekday": lambda writer: writer.rng.choice(WEEKDAYS),
     "d": lambda writer: str(writer.rng.randrange(2, 10)),
     "n2": lambda writer: str(writer.rng.randrange(10, 100)),

@@ -414,7 +414,7 @@ def calendar(sentences: SentenceWriter) -> Shown:
 
 def free_rooms(sentences: SentenceWriter) -> Shown:
     """Return the rooms that are free at some time, as JSON."""
-    day, time = sentences.slot("workday"), sentences.slot("time")
+    day, time = sentences.slot("workday"), sentences.slot("quarter")
     rooms = [{"room": sentences.slot("room"), "seats": sentences.rng.randrange(4, 30)} for _ in range(3)]
     return Shown(
         "bookings",
