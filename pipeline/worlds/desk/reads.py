@@ -263,6 +263,8 @@ COMMANDS = (
     "rsync -a /srv/{stem}-{n2} /mnt/{tail}",
 )
 """What people run on a host."""
+PS_WIDTH = 8
+"""How many letters of a user's name fit into a column of ``ps``."""
 
 
 def processes(sentences: SentenceWriter) -> Shown:
@@ -270,13 +272,13 @@ def processes(sentences: SentenceWriter) -> Shown:
     shares = sorted((sentences.rng.uniform(0, 60) for _ in range(sentences.rng.randrange(3, 5))), reverse=True)
     rows = [
         (
-            sentences.slot("login"),
+            name if len(name) <= PS_WIDTH else f"{name[: PS_WIDTH - 1]}+",
             int(sentences.slot("n5")),
             f"{share:.1f}",
             f"{sentences.rng.uniform(0, 9):.1f}",
             sentences.fill(sentences.rng.choice(COMMANDS)),
         )
-        for share in shares
+        for share, name in ((share, sentences.slot("login")) for share in shares)
     ]
     table = aligned([("USER", "PID", "%CPU", "%MEM", "COMMAND")], rows)
     return Shown(

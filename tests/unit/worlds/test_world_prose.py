@@ -167,7 +167,8 @@ def test_processes_disks_and_changes_are_as_their_tools_print_them(jobs: list[st
     seen = set[str]()
     for job in jobs:
         if "--sort=-pcpu" in job:
-            shares = [float(share) for share in re.findall(r"^  \w+ +\d+ +(\d+\.\d) ", job, re.MULTILINE)]
+            shares = [float(share) for share in re.findall(r"^  \w{1,7}[\w+] +\d+ +(\d+\.\d) ", job, re.MULTILINE)]
+            assert f"head -{len(shares) + 1}" in job
             assert shares == sorted(shares, reverse=True)
             seen.add("ps")
         for size, used, left, share in re.findall(r" (\d+)G +(\d+)G +(\d+)G +(\d+)%", job):
