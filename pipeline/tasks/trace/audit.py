@@ -13,7 +13,7 @@ from pipeline.tasks.trace import text
 from pipeline.tasks.trace.base import DENSITY, ERRORS, Dealer, Drawn, Step, TraceTask
 from pipeline.tasks.trace.histories import nothing_pairs
 from pipeline.worlds.desk import Act, CallWriter, Pair, SentenceWriter, acts, drawn_room, job_text
-from pipeline.worlds.desk.jobs import USER, assign_act, image_name, move_act, set_act, user_line
+from pipeline.worlds.desk.jobs import USER, assign_act, book_act, image_name, move_act, set_act, user_line
 
 EIGHTHS = (1, 2, 3)
 """How many claims in eight are false: dealt."""
@@ -148,7 +148,7 @@ def drawn_act(sentences: SentenceWriter, kind: str, name: str) -> Act:
         return set_act(sentences, name)
     if kind == "host":
         return acts.reinstall(name, image_name(sentences))
-    return acts.book(name, sentences.slot("workday"), sentences.slot("time"), sentences.slot("person"))
+    return book_act(sentences, name)
 
 
 def sentence(act: Act) -> str:

@@ -133,6 +133,11 @@ def install_act(sentences: SentenceWriter, host: str) -> Act:
     return acts.reinstall(host, image_name(sentences))
 
 
+def book_act(sentences: SentenceWriter, room: str) -> Act:
+    """Draw a booking of a room."""
+    return acts.book(room, sentences.slot("workday"), sentences.slot("quarter"), sentences.slot("person"))
+
+
 def image_name(sentences: SentenceWriter) -> str:
     """Draw the name of an image."""
     return f"{sentences.pick('os').lower().replace(' ', '-')}-r{sentences.slot('n2')}"
@@ -227,12 +232,7 @@ class Jobs:
 
     def bookings(self) -> list[Pair]:
         """Book a room."""
-        sentences = self.sentences
-        return self.outcome(
-            acts.book(
-                sentences.slot("room"), sentences.slot("workday"), sentences.slot("time"), sentences.slot("person")
-            )
-        )
+        return self.outcome(book_act(self.sentences, self.sentences.slot("room")))
 
     def mail(self) -> list[Pair]:
         """Send a mail."""

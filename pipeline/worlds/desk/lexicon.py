@@ -228,8 +228,20 @@ class SentenceWriter:
 
     def sentence(self, name: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
         """Return a sentence of a list with a capital letter."""
-        sentence = self.pick(name, bound)
-        return sentence[0].upper() + sentence[1:]
+        return _capital(self.pick(name, bound))
+
+    def picks(self, name: str, most: int, bound: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+        """Return filled sentences of a list, each of a wording of its own that has the bound slots."""
+        able = [one for one in self.desk.lists[name] if {*bound} <= {*SLOT.findall(one)}]
+        return [self.fill(wording, bound) for wording in self.rng.sample(able, min(most, len(able)))]
+
+    def several(self, name: str, most: int, bound: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+        """Return the same sentences with a capital letter each."""
+        return [*map(_capital, self.picks(name, most, bound))]
+
+
+def _capital(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
 
 
 def _login(writer: SentenceWriter) -> str:
@@ -260,10 +272,12 @@ OWN: Mapping[str, Callable[[SentenceWriter], str]] = {
     "person": lambda writer: writer.rng.choice(writer.desk.staff),
     "login": _login,
     "room": lambda writer: drawn_room(writer.rng),
-    "date": lambda writer: f"{writer.rng.randrange(1, 29)} {writer.rng.choice(MONTHS)}",
+    "date": lambda writer: f"{writer.rng.randrange(1, 29)} {MONTHS[writer.rng.choice(FIRST_HALF) - 1]}",
+    "coming": lambda writer: f"{writer.rng.randrange(2, 29)} {MONTHS[writer.rng.choice(SECOND_HALF) - 1]}",
     "day": lambda writer: f"2026-{writer.rng.choice(FIRST_HALF):02}-{writer.rng.randrange(1, 29):02}",
     "workday": lambda writer: _workday(writer.rng),
     "time": lambda writer: f"{writer.rng.randrange(7, 19):02}:{writer.rng.randrange(60):02}",
+    "quarter": lambda writer: f"{writer.rng.randrange(7, 19):02}:{writer.rng.randrange(0, 60, 15):02}",
     "weekday": lambda writer: writer.rng.choice(WEEKDAYS),
     "d": lambda writer: str(writer.rng.randrange(2, 10)),
     "n2": lambda writer: str(writer.rng.randrange(10, 100)),
@@ -275,6 +289,7 @@ OWN: Mapping[str, Callable[[SentenceWriter], str]] = {
         f"S{writer.rng.randrange(100, 1000)}{writer.rng.choice(CAPITALS)}{writer.rng.randrange(10, 100)}"
     ),
     "version": lambda writer: f"{writer.rng.randrange(1, 9)}.{writer.rng.randrange(20)}.{writer.rng.randrange(40)}",
+    "port": lambda writer: str(writer.rng.randrange(32_768, 61_000)),
     "o": lambda writer: str(writer.rng.randrange(1, 255)),
     "mac": lambda writer: ":".join(f"{writer.rng.randrange(256):02x}" for _ in range(6)),
     "hex": lambda writer: f"{writer.rng.getrandbits(28):07x}",

@@ -69,7 +69,7 @@ def page(sentences: SentenceWriter) -> Shown:
     lines = [
         f"# {title}",
         f"## {sentences.pick('heading')}",
-        *(f"- {sentences.sentence('line')}" for _ in range(sentences.rng.randrange(2, 5))),
+        *(f"- {line}" for line in sentences.several("line", sentences.rng.randrange(2, 5))),
     ]
     return Shown("files", {"action": "read", "path": path}, lambda ref: "\n".join([f"{path} (ref {ref})", *lines]))
 
@@ -77,7 +77,7 @@ def page(sentences: SentenceWriter) -> Shown:
 def numbered(sentences: SentenceWriter) -> Shown:
     """Return some lines of a file with their numbers."""
     path, first = _path(sentences, ending="txt"), sentences.rng.randrange(10, 900)
-    lines = [sentences.sentence("line") for _ in range(sentences.rng.randrange(2, 5))]
+    lines = sentences.several("line", sentences.rng.randrange(2, 5))
     rows = [f"{first + at:4}  {line}" for at, line in enumerate(lines)]
     args: Args = {"action": "read", "from_line": first, "path": path, "to_line": first + len(lines) - 1}
     return Shown("files", args, lambda ref: "\n".join([f"-- {path} -- {ref}", *rows]))
@@ -109,17 +109,10 @@ def matches(sentences: SentenceWriter) -> Shown:
     """Return lines of files as ``grep -rn`` shows them: each has the word that was looked for."""
     slot = sentences.rng.choice(("supplier", "good", "site", "team"))
     word, folder = sentences.slot(slot), sentences.pick("dir")
-    names = [sentences.fill("{stem}-{n4}-{tail}.md:{n2}") for _ in range(sentences.rng.randrange(2, 4))]
-    lines = [f"{folder}/{name}:{_line_with(sentences, 'line', slot, word)}" for name in names]
+    said = sentences.several("line", sentences.rng.randrange(2, 4), {slot: word})
+    lines = [f"{folder}/{sentences.fill('{stem}-{n4}-{tail}.md:{n2}')}:{line}" for line in said]
     args: Args = {"cmd": f"grep -rn '{word}' {folder}"}
     return Shown("shell", args, lambda ref: "\n".join([f"# {ref}: {len(lines)} matches", *lines]))
-
-
-def _line_with(sentences: SentenceWriter, name: str, slot: str, word: str) -> str:
-    """Return a sentence that has a word in a slot."""
-    able = [one for one in sentences.desk.lists[name] if "{" + slot + "}" in one]
-    text = sentences.fill(sentences.rng.choice(able), {slot: word})
-    return text[0].upper() + text[1:]
 
 
 def hits(sentences: SentenceWriter) -> Shown:
@@ -127,12 +120,8 @@ def hits(sentences: SentenceWriter) -> Shown:
     slot = sentences.rng.choice(("supplier", "good", "site", "team"))
     word = sentences.slot(slot)
     results = [
-        {
-            "path": _path(sentences),
-            "score": round(sentences.rng.uniform(0.3, 0.95), 2),
-            "text": _line_with(sentences, "line", slot, word),
-        }
-        for _ in range(sentences.rng.randrange(2, 4))
+        {"path": _path(sentences), "score": round(sentences.rng.uniform(0.3, 0.95), 2), "text": line}
+        for line in sentences.several("line", sentences.rng.randrange(2, 4), {slot: word})
     ]
     results.sort(key=lambda hit: -float(str(hit["score"])))
     return Shown(
@@ -145,9 +134,8 @@ def results(sentences: SentenceWriter) -> Shown:
     slot = sentences.rng.choice(("supplier", "site", "good"))
     word = sentences.slot(slot)
     lines = [
-        f"{at + 1}. {sentences.slot('person')}, {sentences.slot('date')}: "
-        + _line_with(sentences, "mailline", slot, word)
-        for at in range(sentences.rng.randrange(2, 4))
+        f"{at}. {sentences.slot('person')}, {sentences.slot('date')}: {line}"
+        for at, line in enumerate(sentences.several("mailline", sentences.rng.randrange(2, 4), {slot: word}), start=1)
     ]
     args: Args = {"in": "mail", "query": word}
     return Shown("search", args, lambda ref: "\n".join([f"{len(lines)} mails with '{word}' [{ref}]", *lines]))
@@ -183,10 +171,9 @@ def ticket_fields(sentences: SentenceWriter, ticket: str) -> Sequence[tuple[str,
 def thread(sentences: SentenceWriter) -> Shown:
     """Return the comments on a ticket that no question is about."""
     number = f"TK-{sentences.slot('n4')}{sentences.rng.choice('XY')}"
-    lines = [
-        f"{sentences.slot('person')}, {day}: {sentences.sentence('remark')}"
-        for day in in_order(sentences, sentences.rng.randrange(2, 4))
-    ]
+    remarks = sentences.several("remark", sentences.rng.randrange(2, 4))
+    days = in_order(sentences, len(remarks))
+    lines = [f"{sentences.slot('person')}, {day}: {one}" for day, one in zip(days, remarks, strict=True)]
     title = sentences.sentence("fault")
     return Shown(
         "tickets",
@@ -196,7 +183,7 @@ def thread(sentences: SentenceWriter) -> Shown:
 
 
 def in_order(sentences: SentenceWriter, count: int) -> Sequence[str]:
-    """Draw dates, the earliest first."""
+    """Draw past dates, the earliest first."""
     return sorted((sentences.slot("date") for _ in range(count)), key=_of_year)
 
 
@@ -220,7 +207,7 @@ def inbox(sentences: SentenceWriter) -> Shown:
 def message(sentences: SentenceWriter) -> Shown:
     """Return a mail."""
     (sender, receiver), subject = sentences.fill("{person}\n{person}").split("\n"), sentences.sentence("subject")
-    body = " ".join(sentences.sentence("mailline") for _ in range(sentences.rng.randrange(2, 4)))
+    body = " ".join(sentences.several("mailline", sentences.rng.randrange(2, 4)))
     number = int(sentences.slot("n5"))
     head = [
         f"From: {sender}",
@@ -238,16 +225,22 @@ def message(sentences: SentenceWriter) -> Shown:
     return Shown("mail", {"action": "read", "id": number}, text)
 
 
+FORKING = ("cron", "sshd")
+"""Services that write each line of their journal from another process."""
+
+
 def journal(sentences: SentenceWriter) -> Shown:
     """Return lines of a journal."""
     host, service, rng = _host(sentences), sentences.pick("service"), sentences.rng
-    day, hour, minute, pid = sentences.slot("day"), rng.randrange(24), rng.randrange(50), sentences.slot("n4")
+    day, hour, minute = sentences.slot("day"), rng.randrange(24), rng.randrange(50)
+    logged = sentences.picks(f"log_{service}", rng.randrange(2, 5))
+    pids = sorted(rng.sample(range(1000, 10_000), len(logged)))
     lines = [
-        f"{day}T{hour:02}:{minute + at:02}:{rng.randrange(60):02}+00:00 {host} {service}[{pid}]: "
-        + sentences.pick(f"log_{service}")
-        for at in range(rng.randrange(2, 5))
+        f"{day}T{hour:02}:{minute + at:02}:{rng.randrange(60):02}+00:00 {host} "
+        f"{service}[{pids[at if service in FORKING else 0]}]: {line}"
+        for at, line in enumerate(logged)
     ]
-    args: Args = {"cmd": f"journalctl -u {service} --since {day} -n {len(lines)} -o short-iso", "on": host}
+    args: Args = {"cmd": f"journalctl -u {service} --since {day} -o short-iso | head -{len(lines)}", "on": host}
     return Shown("shell", args, lambda ref: "\n".join([*lines, f"exit 0 ({ref})"]))
 
 
@@ -256,7 +249,7 @@ def disks(sentences: SentenceWriter) -> Shown:
     rows = []
     for _ in range(sentences.rng.randrange(3, 5)):
         size, name = sentences.rng.randrange(20, 900), sentences.fill("{stem}-{n2}")
-        used = sentences.rng.randrange(1, size)
+        used = sentences.rng.randrange(10, size - 9)  # df gives amounts below ten a decimal
         share = -(-100 * used // size)
         rows.append((f"/dev/{name}", f"{size}G", f"{used}G", f"{size - used}G", f"{share}%", f"/mnt/{name}"))
     table = aligned([("Filesystem", "Size", "Used", "Avail", "Use%", "Mounted on")], rows)
@@ -270,6 +263,8 @@ COMMANDS = (
     "rsync -a /srv/{stem}-{n2} /mnt/{tail}",
 )
 """What people run on a host."""
+PS_WIDTH = 8
+"""How many letters of a user's name fit into a column of ``ps``."""
 
 
 def processes(sentences: SentenceWriter) -> Shown:
@@ -277,13 +272,13 @@ def processes(sentences: SentenceWriter) -> Shown:
     shares = sorted((sentences.rng.uniform(0, 60) for _ in range(sentences.rng.randrange(3, 5))), reverse=True)
     rows = [
         (
-            sentences.slot("login"),
+            name if len(name) <= PS_WIDTH else f"{name[: PS_WIDTH - 1]}+",
             int(sentences.slot("n5")),
             f"{share:.1f}",
             f"{sentences.rng.uniform(0, 9):.1f}",
             sentences.fill(sentences.rng.choice(COMMANDS)),
         )
-        for share in shares
+        for share, name in ((share, sentences.slot("login")) for share in shares)
     ]
     table = aligned([("USER", "PID", "%CPU", "%MEM", "COMMAND")], rows)
     return Shown(
@@ -296,11 +291,11 @@ def processes(sentences: SentenceWriter) -> Shown:
 def unit_status(sentences: SentenceWriter) -> Shown:
     """Return what ``systemctl status`` shows."""
     service, since = sentences.fill("{stem}-{tail}"), date.fromisoformat(sentences.slot("day"))
-    clock, left = f"{sentences.slot('time')}:{sentences.rng.randrange(60):02} UTC", (AS_OF - since).days
+    clock = f"{sentences.slot('time')}:{sentences.rng.randrange(60):02} UTC"
     head = [
         f"* {service}.service - worker {sentences.slot('n2')} of {sentences.slot('team')}",
         f"     Loaded: loaded (/etc/systemd/system/{service}.service; enabled; preset: enabled)",
-        f"     Active: active (running) since {DAYS[since.weekday()]} {since} {clock}; {left} days ago",
+        f"     Active: active (running) since {DAYS[since.weekday()]} {since} {clock}; {_ago((AS_OF - since).days)}",
     ]
     tail = [
         f"   Main PID: {sentences.slot('n5')} ({service})",
@@ -314,15 +309,23 @@ def unit_status(sentences: SentenceWriter) -> Shown:
     )
 
 
+def _ago(days: int) -> str:
+    """Return how ``systemctl`` says that something was some days ago: its months have 30.4375 days."""
+    months = int(days / 30.4375)
+    weeks, left = (0, int(days - months * 30.4375)) if months else divmod(days, 7)
+    parts = ((months, "month"), (weeks, "week"), (left, "day"))
+    return " ".join(f"{count} {noun}{'s' * (count > 1)}" for count, noun in parts if count) + " ago"
+
+
 def ping(sentences: SentenceWriter) -> Shown:
     """Return what ``ping`` shows."""
     host, times = _host(sentences), [sentences.rng.uniform(0.2, 40) for _ in range(3)]
     address = sentences.fill("10.{o}.{o}.{o}")
-    lines = [f"64 bytes from {address}: icmp_seq={at + 1} ttl=64 time={each:.2f} ms" for at, each in enumerate(times)]
+    lines = [f"64 bytes from {address}: icmp_seq={at + 1} ttl=64 time={each:#.3g} ms" for at, each in enumerate(times)]
     last = [
         f"--- {host} ping statistics ---",
         f"3 packets transmitted, 3 received, 0% packet loss, time {sentences.rng.randrange(2001, 2012)}ms",
-        f"rtt min/avg/max/mdev = {min(times):.2f}/{fmean(times):.2f}/{max(times):.2f}/{pstdev(times):.2f} ms",
+        f"rtt min/avg/max/mdev = {min(times):.3f}/{fmean(times):.3f}/{max(times):.3f}/{pstdev(times):.3f} ms",
     ]
     head = f"PING {host} ({address}) 56(84) bytes of data."
     return Shown("shell", {"cmd": f"ping -c 3 {host}"}, lambda ref: "\n".join([f"{head} # {ref}", *lines, *last]))
@@ -331,7 +334,8 @@ def ping(sentences: SentenceWriter) -> Shown:
 def history(sentences: SentenceWriter) -> Shown:
     """Return what ``git log --oneline`` shows."""
     path = sentences.fill("{stem}/{tail}.py")
-    lines = [f"{sentences.slot('hex')} {sentences.pick('commitline')}" for _ in range(sentences.rng.randrange(3, 6))]
+    subjects = sentences.picks("commitline", sentences.rng.randrange(3, 6))
+    lines = [f"{sentences.slot('hex')} {subject}" for subject in subjects]
     return Shown(
         "shell",
         {"cmd": f"git log --oneline -{len(lines)} {path}"},
@@ -412,7 +416,7 @@ def calendar(sentences: SentenceWriter) -> Shown:
 
 def free_rooms(sentences: SentenceWriter) -> Shown:
     """Return the rooms that are free at some time, as JSON."""
-    day, time = sentences.slot("workday"), sentences.slot("time")
+    day, time = sentences.slot("workday"), sentences.slot("quarter")
     rooms = [{"room": sentences.slot("room"), "seats": sentences.rng.randrange(4, 30)} for _ in range(3)]
     return Shown(
         "bookings",

@@ -51,15 +51,14 @@ def _markdown(page: Page, ref: str) -> str:
 
 
 def _terminal(page: Page, ref: str) -> str:
-    lines = [" | ".join(map(str, row)) for row in (HEAD, *page.rows)]
-    return "\n".join(
-        [
-            lines[0],
-            "--------+------+-----+------",
-            *lines[1:],
-            f"({len(page.rows)} rows, page {page.number}/{page.pages}, {ref})",
-        ]
-    )
+    cells = [[f"{one:>{len(HEAD[2])}}" if isinstance(one, int) else one for one in row] for row in page.rows]
+    widths = [max(map(len, column)) for column in zip(HEAD, *cells, strict=True)]
+    rows = [[f"{name:^{width}}" for name, width in zip(HEAD, widths, strict=True)]]
+    rows += [[f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)] for row in cells]
+    head, *lines = (f" {' | '.join(row)}".rstrip() for row in rows)
+    rule = "+".join("-" * (width + 2) for width in widths)
+    title, count = f"page {page.number}/{page.pages} ({ref})", f"({len(lines)} row{'s' * (len(lines) > 1)})"
+    return "\n".join([title, head, rule, *lines, count])
 
 
 def _csv(page: Page, ref: str) -> str:
@@ -94,7 +93,7 @@ def shown(page: Page, form: int) -> Shown:
 def broken(sentences: SentenceWriter, page: Page) -> Shown:
     """Return the call for a page, with a result that ends before all of its rows have come."""
     sent = page.rows[: sentences.rng.randrange(1, BROKEN + 1)]
-    wait = sentences.rng.randrange(10, 60)
+    wait, gone = sentences.rng.randrange(10, 60), len(page.rows) - len(sent)
 
     def text(ref: str) -> str:
         lines = [",".join(map(str, row)) for row in sent]
@@ -102,7 +101,7 @@ def broken(sentences: SentenceWriter, page: Page) -> Shown:
             [
                 f"# {ref} page={page.number}/{page.pages}",
                 *lines,
-                f"timed out after {wait} s, {len(page.rows) - len(sent)} rows missing",
+                f"timed out after {wait} s, {gone} row{'s' * (gone > 1)} missing",
             ]
         )
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date
+from math import ceil
 
 import pytest
 
 from pipeline.streams import Streams
 from pipeline.worlds.desk import pool_texts as jobs_of
-from pipeline.worlds.desk.lexicon import AS_OF
+from pipeline.worlds.desk.lexicon import AS_OF, MONTHS
 from pipeline.worlds.forge import log_texts
 from pipeline.worlds.forge import pool_texts as files_of
 from pipeline.worlds.gazetteer import forms, gazetteer, words_of
@@ -104,8 +105,8 @@ def test_a_page_that_is_not_the_last_one_has_as_many_rows_as_were_asked_for(jobs
             continue
         pages = int(re.search(rf"{asked[1]}(?:/| of |, \"of\": )(\d+)", job)[1])  # type: ignore[index]
         rows = len({*re.findall(r"\bR\d{6}\b", job)})
-        missing = re.search(r"(\d+) rows missing", job)
-        rows += int(missing[1]) if missing else 0
+        missing = re.search(r"\b(1 row|[2-9] rows) missing", job)
+        rows += int(missing[1][0]) if missing else 0
         assert rows <= int(asked[2])
         assert rows == int(asked[2]) or int(asked[1]) == pages, job
         full += rows == 6
@@ -145,17 +146,29 @@ def test_the_past_of_a_trace_lies_before_it_and_rooms_are_booked_for_workdays(jo
             assert all(day > AS_OF and day.weekday() < 5 for day in days)
         else:
             assert all(day < AS_OF for day in days)
-    running = [re.search(r"since \w+ (\S+) .* UTC; (\d+) days ago", job) for job in jobs]
-    told = [found for found in running if found]
+    told = 0
+    for since, ago in re.findall(r"Active: .* since \w+ (\S+) .* UTC; (.+) ago", "\n".join(jobs)):
+        counts = {noun: int(count) for count, noun in re.findall(r"(\d+) (month|week|day)", ago)}
+        days = 30.4375 * counts.get("month", 0) + 7 * counts.get("week", 0) + counts.get("day", 0)
+        assert (AS_OF - date.fromisoformat(since)).days == ceil(days)
+        assert all(f"{count} {noun}{'s' * (count > 1)}" in ago for noun, count in counts.items())
+        assert counts.get("day", 0) < (31 if "month" in counts else 7)
+        told += 1
     assert told
-    assert all((AS_OF - date.fromisoformat(found[1])).days == int(found[2]) for found in told)
+
+
+def test_who_comments_on_a_ticket_does_so_before_the_day_of_the_trace(jobs: list[str]) -> None:
+    commented = [re.findall(r"^  [A-Z]\w+ [A-Z]\w+, \d+ (\w+): ", job, re.MULTILINE) for job in jobs]
+    assert sum(map(len, commented)) > 20
+    assert {month for months in commented for month in months} <= {*MONTHS[: AS_OF.month - 1]}
 
 
 def test_processes_disks_and_changes_are_as_their_tools_print_them(jobs: list[str]) -> None:
     seen = set[str]()
     for job in jobs:
         if "--sort=-pcpu" in job:
-            shares = [float(share) for share in re.findall(r"^  \w+ +\d+ +(\d+\.\d) ", job, re.MULTILINE)]
+            shares = [float(share) for share in re.findall(r"^  \w{1,7}[\w+] +\d+ +(\d+\.\d) ", job, re.MULTILINE)]
+            assert f"head -{len(shares) + 1}" in job
             assert shares == sorted(shares, reverse=True)
             seen.add("ps")
         for size, used, left, share in re.findall(r" (\d+)G +(\d+)G +(\d+)G +(\d+)%", job):
