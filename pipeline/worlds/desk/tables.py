@@ -97,7 +97,7 @@ def broken(sentences: SentenceWriter, page: Page) -> Shown:
     wait = sentences.rng.randrange(10, 60)
 
     def text(ref: str) -> str:
-        lines = [",".join(map(str, row)) for row in sent]
+        lines = [",".join(map(str, row)) for row in (HEAD, *sent)]
         return "\n".join(
             [
                 f"# {ref} page={page.number}/{page.pages}",
