@@ -119,7 +119,7 @@ class TraceTask(Task):
     __slots__ = ()
 
     family = "trace"
-    version = 4
+    version = 5
     scorer = "exact"
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = KNOBS
     reply: str = text.NUMBER
