@@ -209,7 +209,7 @@ ERRORS: Mapping[str, tuple[int, str, Sequence[str]]] = {
     "read_only": (405, "Method Not Allowed", ("replica {n2} is read-only; <request> refused",)),
     "checksum": (412, "Precondition Failed", ("checksum {hex} does not match; <request> rolled back",)),
     "disk_full": (507, "Insufficient Storage", ("no space left on volume {n2}; <request> rolled back",)),
-    "approval": (402, "Approval Required", ("{person} has to approve it first; <request> refused",)),
+    "approval": (403, "Forbidden", ("{person} has to approve it first; <request> refused",)),
 }
 """Kinds of errors: status, title, and what the message says."""
 KINDS = tuple(ERRORS)
