@@ -66,8 +66,8 @@ def test_both_forms_are_twins() -> None:
 
 
 def calls() -> list[tuple[str, dict[str, str | int]]]:
-    """Return the calls of all jobs of two small worlds, and of those written for rows of every task and complexity."""
-    jobs = [job for seed in (3, 7) for job in pool_texts(Streams((seed,)), "32k", 0.3)]
+    """Return the calls of all jobs of two worlds, and of those written for rows of every task and complexity."""
+    jobs = [job for seed in (3, 7) for job in pool_texts(Streams((seed,)), "128k", 0.3)]
     for task in (task for task in TASKS.values() if task.family == "trace" and not task.has_calls):
         for cell in (replace(cell, rows=12) for cell in task.golden()):
             for index in range(cell.rows):
