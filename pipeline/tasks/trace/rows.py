@@ -105,7 +105,7 @@ def query(dealer: Dealer, name: str, status: str) -> Query:
         if at in tries:
             steps.append(Step(job_text([read(writer, broken(writer.sentences, page))]), "decoy"))
         pair = read(writer, shown(page, form))
-        user = user_line(writer.sentences, pair.text) if rng.random() < USER else ""
+        user = user_line(writer.sentences, pair.text) if at == 0 and rng.random() < USER else ""
         steps.append(Step(job_text([pair], user), "relevant"))
         seen += rows
         last = rows

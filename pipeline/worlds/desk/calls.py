@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -170,8 +171,11 @@ ENVELOPES: Sequence[Envelope] = (
 )
 
 
+NUMBER = re.compile(r"[\d.]+[G%]?")
+
+
 def aligned(head: Sequence[Sequence[str]], rows: Sequence[Sequence[str | int]]) -> str:
-    """Return a table with aligned columns, numbers to the right.
+    """Return a table with aligned columns, numbers, sizes and percentages to the right.
 
     >>> print(aligned([("ITEM", "QTY")], [("a", 5), ("bcdefg", 12)]))
     ITEM    QTY
@@ -180,7 +184,7 @@ def aligned(head: Sequence[Sequence[str]], rows: Sequence[Sequence[str | int]]) 
     """
     cells = [[*map(str, row)] for row in (*head, *rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    right = [all(isinstance(value, int) for value in column) for column in zip(*rows, strict=True)]
+    right = [all(NUMBER.fullmatch(str(value)) for value in column) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
             cell.rjust(width) if numeric else cell.ljust(width)

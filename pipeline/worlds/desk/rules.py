@@ -66,12 +66,13 @@ def _in_thread(sentences: SentenceWriter, rng: Random, line: str) -> Shown:
 
 
 def _in_mail(sentences: SentenceWriter, rng: Random, line: str) -> Shown:
-    head = [*sentences.fill("From: {person}\nTo: {person}").split("\n"), f"Subject: {sentences.sentence('subject')}"]
+    people, subject = sentences.fill("From: {person}\nTo: {person}"), sentences.sentence("subject")
+    head = f"{people}\nSubject: {subject}\n{sentences.fill('Date: {day} {time}')}"
     body = f"{line} {sentences.sentence('mailline')}"
     return Shown(
         "mail",
         {"action": "read", "id": int(sentences.slot("n5"))},
-        lambda ref: "\n".join([*head, f"X-Ref: {ref}", body]),
+        lambda ref: f"{head}\nX-Ref: {ref}\n{body}",
     )
 
 

@@ -96,7 +96,7 @@ def broken(sentences: SentenceWriter, page: Page) -> Shown:
     wait, gone = sentences.rng.randrange(10, 60), len(page.rows) - len(sent)
 
     def text(ref: str) -> str:
-        lines = [",".join(map(str, row)) for row in sent]
+        lines = [",".join(map(str, row)) for row in (HEAD, *sent)]
         return "\n".join(
             [
                 f"# {ref} page={page.number}/{page.pages}",
