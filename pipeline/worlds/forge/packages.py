@@ -230,7 +230,7 @@ def among_others(module: Module, write: Callable[[], object], *, most: int = 2) 
 
 
 def finish(module: Module) -> None:
-    """Drop unused imports and constants, describe the module, and let a comment name another function of the package."""
+    """Drop unused imports and constants, describe the module, and let a comment name another function."""
     rng, code = module.namer.rng, "\n".join(module.functions)
     module.imports = [line for line in module.imports if f"{line.split()[-1]}" in code]
     module.constants = {name: value for name, value in module.constants.items() if name in code}

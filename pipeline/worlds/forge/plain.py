@@ -231,7 +231,8 @@ def pairs(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             many,
             parameters,
             "int",
-            f"joined = zip({many}, {others}, strict=False)\nreturn sum({one} * {other} + {share} for {one}, {other} in joined)",
+            f"joined = zip({many}, {others}, strict=False)\n"
+            f"return sum({one} * {other} + {share} for {one}, {other} in joined)",
             f"weigh {many} by {others}.",
         ),
         Plain(
@@ -307,7 +308,8 @@ def table(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             many,
             parameters,
             "list[str]",
-            f'shown = [{label} + "=" + str(value) for {label}, value in {many}.items()]\nreturn sorted(shown)[:{share}]',
+            f'shown = [{label} + "=" + str(value) for {label}, value in {many}.items()]\n'
+            f"return sorted(shown)[:{share}]",
             f"return the first {share} {many}, by {label}.",
         ),
     ]
