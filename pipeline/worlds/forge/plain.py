@@ -301,7 +301,7 @@ def table(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             parameters,
             "int",
             f"uneven = [value for value in {many}.values() if value % {share}]\nreturn sum(uneven) + {limit}",
-            f"add the {many} that are not multiples of {share} to {limit}.",
+            f"add {limit} to the sum of the {many} that are not multiples of {share}.",
         ),
         Plain(
             ("show", "list"),
