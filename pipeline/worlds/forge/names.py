@@ -65,7 +65,7 @@ class Namer:
     def __init__(self, rng: Random, domain: Domain, *, of_row: bool = False) -> None:
         self.rng, self.domain, self.of_row = rng, domain, of_row
         self.taken: set[str] = set()
-        """Names of functions that were drawn: none occurs twice in a package."""
+        """Names of functions and docstrings of modules that were drawn: none occurs twice in a package."""
         self.drawn: list[str] = []
         """Those that this namer drew, if several packages of a row share `taken`."""
 

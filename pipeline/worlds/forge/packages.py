@@ -32,7 +32,7 @@ MOST = 860
 COMMENTED, DESCRIBED = 0.3, 0.45
 """The shares of modules with a comment that names another function, and with a docstring."""
 DOCS = ("none", "true", "misleading")
-LAST = ("report", "summary", "overview", "main", "checks")
+LAST = ("report", "summary", "overview", "results", "checks")
 """Modules that use the package's exports."""
 
 
@@ -251,11 +251,14 @@ def commented(rng: Random, function: str, name: str) -> str:
 
 
 def module_doc(module: Module) -> str:
-    """Draw the docstring of a module, which is about what its code names."""
+    """Draw the docstring of a module, which is about what its code names; none occurs twice in a package."""
     namer, named = module.namer, {*re.findall("[a-z]+", "\n".join([*module.constants, *module.functions]).lower())}
     labelled = any(label in named or f"{label}s" in named for label in namer.domain.labels)
     wordings = [wording for wording in words()["module_doc"] if labelled or "LABEL" not in wording]
-    return _filled(namer, namer.rng.choice(wordings), named)
+    while (doc := _filled(namer, namer.rng.choice(wordings), named)) in namer.taken:
+        pass
+    namer.taken.add(doc)
+    return doc
 
 
 def function_doc(namer: Namer, name: str) -> str:

@@ -144,7 +144,7 @@ def label_of(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             parameters,
             "str",
             f'return {label}[:{size}].upper() + "{mark}" + str({amount})',
-            f"return a short name in capitals, with {amount}.",
+            f"return a short name in capitals, with {_in_words(amount)}.",
         ),
         Plain(
             ("shorten", "slug"),
@@ -242,7 +242,7 @@ def pairs(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             "int",
             f"if len({many}) != len({others}):\n    return {limit}\n"
             f"return max({many}, default={share}) - min({others}, default={share})",
-            f"return the highest of {many} less the lowest of {others}.",
+            f"compare the highest of {many} with the lowest of {others}.",
         ),
         Plain(
             ("balance", "compare"),
