@@ -98,7 +98,7 @@ def operation(module: Module, text: str) -> tuple[str, IntFunction]:
         return f"max({text} - {operand}, {times})", lambda one: max(one - number, times)
     if kind == 7:
         return f"abs({text} - {operand}) + {times}", lambda one: abs(one - number) + times
-    table = [rng.randrange(2, 30) for _ in range(rng.randrange(3, 5))]
+    table = rng.sample(range(2, 30), rng.randrange(3, 5))
     name = module.fresh_constant(table)
     return f"{text} + {name}[{text} % {len(table)}]", lambda one: one + table[one % len(table)]
 

@@ -103,12 +103,15 @@ def draw_steps(rng: Random, count: int, *, of_row: bool) -> Sequence[Step]:
 
 
 def is_sound(steps: Sequence[Step], results: Sequence[str]) -> bool:
-    """Return whether each step makes a difference, and different lists have different results."""
+    """Return whether each step makes a difference, none makes all numbers equal, and lists have different results."""
     if len({*results}) < len(results) - 2 or "[]" in results:
         return False
     for at in range(len(steps)):
         without = behaviour([*steps[:at], *steps[at + 1 :]])
         if sum(map(ne, results, without)) < LEAST_SEEN:
+            return False
+        made = [result(steps[: at + 1], values) for values in tried()] if steps[at].sort == "map" else []
+        if made and len({one for some in made if isinstance(some, list) for one in some}) < 2:
             return False
     return True
 
