@@ -77,11 +77,11 @@ class Packages:
 
     def new(self, domain: Domain | None = None) -> tuple[str, Namer]:
         """Return the name of a new package, and a namer for it that never repeats a function's name in a row."""
-        domain = domain or self.rng.choice(domains())
-        while (name := package_name(self.rng, domain, of_row=True)) in self._taken:
-            domain = self.rng.choice(domains())
+        drawn = domain or self.rng.choice(domains())
+        while (name := package_name(self.rng, drawn, of_row=True)) in self._taken:
+            drawn = domain or self.rng.choice(domains())
         self._taken.add(name)
-        namer = Namer(self.rng, domain, of_row=True)
+        namer = Namer(self.rng, drawn, of_row=True)
         namer.taken = self._functions
         return name, namer
 
@@ -94,7 +94,7 @@ def make_files(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 def spec_of(tier: str, docs: str) -> PoolSpec:
     """Return a pool of a tier."""
-    return PoolSpec(f"forge-{docs}-{tier}", 1, tier, f"{WORLD}:{source_digest()}", make_files)
+    return PoolSpec(f"forge-{docs}-{tier}", 2, tier, f"{WORLD}:{source_digest()}", make_files)
 
 
 class CodeTask(Task):
@@ -103,7 +103,7 @@ class CodeTask(Task):
     __slots__ = ()
 
     family = "code"
-    version = 2
+    version = 3
     scorer = "exact"
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({})
     reply: str = text.NAME

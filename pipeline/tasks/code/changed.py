@@ -67,14 +67,14 @@ class Changed(CodeTask):
     __slots__ = ()
 
     subtask = "changed"
-    version = 4
+    version = 5
     title = "the commit that gave a constant its present value, despite reverts and reapplied commits"
     complexities = (1, 5, 20)
     reply = text.COMMIT
     fits = MappingProxyType({1: 8192, 5: 8192, 20: 16384})
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        return (PoolSpec(f"forge-commits-{stratum.tier}", 2, stratum.tier, f"{WORLD}:{source_digest()}", make_log),)
+        return (PoolSpec(f"forge-commits-{stratum.tier}", 3, stratum.tier, f"{WORLD}:{source_digest()}", make_log),)
 
     def drawn(self, dealer: Dealer) -> Drawn:
         """Draw the history of a constant, and those of constants of the same name in two other files."""

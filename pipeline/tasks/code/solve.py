@@ -46,7 +46,7 @@ MEANINGS: Sequence[tuple[str, Act]] = (
     (r"multiplies each of them by #|makes each of them # times as large", _making(int.__mul__)),
     (r"adds # to each|raises each of them by #", _making(int.__add__)),
     (r"subtracts # from each|lowers each of them by #", _making(int.__sub__)),
-    (r"divides each of them by #|how many whole times # goes", _making(int.__floordiv__)),
+    (r"divides each of them by #|whole times (?:that )?# goes", _making(int.__floordiv__)),
     (r"its remainder on division by #|modulo #", _making(int.__mod__)),
     (r"lowers to # each|replaces all that exceed # by", _making(lambda one, n: n if one > n else one)),
     (r"raises to # each|replaces all that fall short of # by", _making(lambda one, n: n if one < n else one)),

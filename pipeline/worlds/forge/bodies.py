@@ -110,7 +110,7 @@ class Body:
         """Write a loop; the last one may add up or count its results."""
         source, counted = self.kept(), last and self.end is not None and self.end.kind in ("total", "number")
         counted = counted and self.rng.random() < 0.7
-        name = self.new("kept", self.module.namer.amount().split("_")[-1] if counted else self.many)
+        name = self.counted() if counted else self.new("kept", self.many)
         self.lines.append(f"    {name} = 0" if counted else f"    {name}: list[int] = []")
         self.lines.append(f"    for {self.one} in {source}:")
         value = self.one
@@ -134,6 +134,12 @@ class Body:
         self.source = name
         if counted:
             self.lines.append(f"    return {name}")
+
+    def counted(self) -> str:
+        """Return the name of a running total or count."""
+        if self.end and self.end.kind == "number":
+            return f"{self.one}_count"
+        return f"total_{self.rng.choice(self.module.namer.domain.amounts)}"
 
     def taken(self, name: str, value: str, *, counted: bool) -> str:
         """Return the line that adds a value to the result."""

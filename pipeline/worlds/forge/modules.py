@@ -66,9 +66,10 @@ class Module:
         body = "\n\n\n".join(part for part in (head, *self.functions) if part)
         return f"{HEAD}{self.package}/{self.name}.py{TAIL}\n{body}\n"
 
-    def fresh_constant(self, value: object) -> str:
-        """Give a value a constant of its own, and return its name."""
-        name = next(name for name in iter(self.namer.constant, "") if name not in self.constants)
+    def fresh_constant(self, value: object, amount: str = "") -> str:
+        """Give a value a constant of its own, for an amount or any, and return its name."""
+        while (name := self.namer.constant(amount)) in self.constants:
+            pass
         self.constants[name] = written(value)
         return name
 

@@ -65,7 +65,7 @@ class Namer:
     def __init__(self, rng: Random, domain: Domain, *, of_row: bool = False) -> None:
         self.rng, self.domain, self.of_row = rng, domain, of_row
         self.taken: set[str] = set()
-        """Names of functions that were drawn: none occurs twice in a package."""
+        """Names of functions and docstrings of modules that were drawn: none occurs twice in a package."""
         self.drawn: list[str] = []
         """Those that this namer drew, if several packages of a row share `taken`."""
 
@@ -103,14 +103,18 @@ class Namer:
         """Draw the name of a number."""
         if self.rng.random() < 0.4:
             return self.rng.choice(self.domain.things)[1]
-        return f"{self.rng.choice(words()['adjective'])}_{self.rng.choice(self.domain.amounts)}"
+        amount = self.rng.choice(self.domain.amounts)
+        return f"{self.rng.choice([one for one in words()['adjective'] if one != amount])}_{amount}"
 
-    def constant(self, *, of_row: bool | None = None) -> str:
-        """Draw the name of a constant; for one that commits change, `of_row` is whether it is reserved for rows."""
+    def constant(self, amount: str = "", *, of_row: bool | None = None) -> str:
+        """Draw the name of a constant, for an amount or any.
+
+        For one that commits change, `of_row` is whether it is reserved for rows.
+        """
         rng = self.rng
         while True:
             ahead = rng.choice((*self.domain.verbs, *words()["adjective"]))
-            parts = [ahead, rng.choice(self.domain.things)[0], rng.choice(self.domain.amounts)]
+            parts = [ahead, rng.choice(self.domain.things)[0], amount or rng.choice(self.domain.amounts)]
             name = "_".join(parts).upper()
             if len({part[:4] for part in parts}) == len(parts) and of_row in (None, is_of_row(name)):
                 return name

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from pipeline.worlds.forge.plain import plain_function
 from pipeline.worlds.forge.scalars import Called, scalar_function
 from pipeline.worlds.forge.steps import draw_steps, told_in_doc
 
+T = TypeVar("T")
 TOKENS_PER_UNIT = 80
 """Tokens of the tier per file of the pool: about twice what a prompt can hold."""
 LONE, FILES_PER_LONE = 48, 16
@@ -30,7 +32,7 @@ MOST = 860
 COMMENTED, DESCRIBED = 0.3, 0.45
 """The shares of modules with a comment that names another function, and with a docstring."""
 DOCS = ("none", "true", "misleading")
-LAST = ("report", "summary", "overview", "main", "checks")
+LAST = ("report", "summary", "overview", "results", "checks")
 """Modules that use the package's exports."""
 
 
@@ -139,7 +141,7 @@ def module_of(package: str, name: str, namer: Namer, exports: Mapping[str, Seque
     rng = namer.rng
     while True:
         taken, drawn = {*namer.taken}, [*namer.drawn]
-        module = Module(package, name, namer, module_doc(namer) if rng.random() < DESCRIBED else "")
+        module = Module(package, name, namer)
         callees = imported(module, exports)
         for _ in range(rng.choice((1, 2, 2, 2, 3, 3))):
             any_function(module, callees, docs)
@@ -162,16 +164,22 @@ def imported(module: Module, exports: Mapping[str, Sequence[str]]) -> list[str]:
 def import_one(module: Module, of_module: str, function: str, package: str = "") -> str:
     """Import a function of a module, or of a package itself, and return how it is called.
 
-    No name means two things: where one is taken, the function gets another.
+    No name means two things: where one is taken, the function gets another. No source is imported in two ways.
     """
     rng, package = module.namer.rng, package or module.package
     source = package if of_module == "__init__" else f"{package}.{of_module}"
+    for line in module.imports:
+        if line.startswith(f"import {source} as ") or line == f"from {package} import {of_module}":
+            return f"{line.split()[-1]}.{function}"
     draw = rng.random()
+    if any(line.startswith(f"from {source} import ") for line in module.imports):
+        draw *= 0.6
     if draw < 0.4 and function not in module.bound:
         module.imports.append(f"from {source} import {function}")
         return function
     if draw < 0.6:
         alias = module.namer.function()
+        module.namer.drawn.remove(alias)  # no other module knows it
         module.imports.append(f"from {source} import {function} as {alias}")
         return alias
     if draw < 0.8 and of_module != "__init__" and of_module not in module.bound | module.namer.values:
@@ -180,13 +188,9 @@ def import_one(module: Module, of_module: str, function: str, package: str = "")
     aliases = [name if of_module == "__init__" else f"{name}_{of_module}" for name in package_words(package)]
     rng.shuffle(aliases)
     aliases += [f"{alias}_api" for alias in aliases]  # if a value of the package has the same name
-    lines = {f"import {source} as {alias}": alias for alias in aliases}
-    known = next((line for line in lines if line in module.imports), "")
-    gone = module.bound | module.namer.values
-    line = known or next(line for line, alias in lines.items() if alias not in gone)
-    if not known:
-        module.imports.append(line)
-    return f"{lines[line]}.{function}"
+    alias = next(alias for alias in aliases if alias not in module.bound | module.namer.values)
+    module.imports.append(f"import {source} as {alias}")
+    return f"{alias}.{function}"
 
 
 def any_function(module: Module, callees: list[str], docs: str) -> None:
@@ -210,8 +214,7 @@ def any_function(module: Module, callees: list[str], docs: str) -> None:
 
 def started(package: str, namer: Namer) -> Module:
     """Return an empty module of a row's own package."""
-    doc = module_doc(namer) if namer.rng.random() < DESCRIBED else ""
-    return Module(package, namer.rng.choice(namer.domain.modules), namer, doc)
+    return Module(package, namer.rng.choice(namer.domain.modules), namer)
 
 
 def among_others(module: Module, write: Callable[[], object], *, most: int = 2) -> None:
@@ -227,12 +230,14 @@ def among_others(module: Module, write: Callable[[], object], *, most: int = 2) 
 
 
 def finish(module: Module) -> None:
-    """Drop unused imports and constants, and let a comment name another function of the package."""
+    """Drop unused imports and constants, describe the module, and let a comment name another function."""
     rng, code = module.namer.rng, "\n".join(module.functions)
     module.imports = [line for line in module.imports if f"{line.split()[-1]}" in code]
     module.constants = {name: value for name, value in module.constants.items() if name in code}
+    if rng.random() < DESCRIBED:
+        module.doc = module_doc(module)
     at = rng.randrange(len(module.functions))
-    others = [name for name in module.namer.drawn if f"def {name}(" not in module.functions[at]]
+    others = [name for name in module.namer.drawn if f"{name}(" not in module.functions[at]]
     if others and rng.random() < COMMENTED:
         module.functions[at] = commented(rng, module.functions[at], rng.choice(others))
 
@@ -245,9 +250,15 @@ def commented(rng: Random, function: str, name: str) -> str:
     return "\n".join([*lines[:-1], f"{indent}# {comment}", lines[-1]])
 
 
-def module_doc(namer: Namer) -> str:
-    """Draw the docstring of a module."""
-    return _filled(namer, namer.rng.choice(words()["module_doc"]))
+def module_doc(module: Module) -> str:
+    """Draw the docstring of a module, which is about what its code names; none occurs twice in a package."""
+    namer, named = module.namer, {*re.findall("[a-z]+", "\n".join([*module.constants, *module.functions]).lower())}
+    labelled = any(label in named or f"{label}s" in named for label in namer.domain.labels)
+    wordings = [wording for wording in words()["module_doc"] if labelled or "LABEL" not in wording]
+    while (doc := _filled(namer, namer.rng.choice(wordings), named)) in namer.taken:
+        pass
+    namer.taken.add(doc)
+    return doc
 
 
 def function_doc(namer: Namer, name: str) -> str:
@@ -255,19 +266,23 @@ def function_doc(namer: Namer, name: str) -> str:
     return _filled(namer, namer.rng.choice(words()["function_doc"]), {*name.split("_")})
 
 
-def _filled(namer: Namer, wording: str, named: Collection[str] = ()) -> str:
-    rng, domain = namer.rng, namer.domain
-    things = [pair for pair in domain.things if {*pair} & {*named}] or domain.things
-    one, many = rng.choice(things)
-    _, others = rng.choice([pair for pair in domain.things if pair != (one, many)])
-    first = rng.choice([amount for amount in domain.amounts if amount in named] or domain.amounts)
-    second = rng.choice([amount for amount in domain.amounts if amount != first])
+def _filled(namer: Namer, wording: str, named: Collection[str]) -> str:
+    """Fill a wording with words of the domain, first of all with those that are named."""
+    domain = namer.domain
+    (one, many), (_, others), *_ = _named_first(namer.rng, domain.things, lambda pair: not {*pair}.isdisjoint(named))
+    first, second, *_ = _named_first(namer.rng, domain.amounts, lambda amount: amount in named)
+    label, *_ = _named_first(namer.rng, domain.labels, lambda label: not {label, f"{label}s"}.isdisjoint(named))
     filled = (
         wording.replace("ONE", one)
         .replace("MANY", many)
         .replace("OTHERS", others)
         .replace("AMOUNT", first)
         .replace("SECOND", second)
-        .replace("LABEL", rng.choice(domain.labels))
+        .replace("LABEL", label)
     )
     return filled[0].upper() + filled[1:]
+
+
+def _named_first(rng: Random, some: Sequence[T], is_named: Callable[[T], bool]) -> Sequence[T]:
+    """Return words in random order, the named ones first."""
+    return sorted(rng.sample(some, len(some)), key=is_named, reverse=True)

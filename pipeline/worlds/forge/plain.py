@@ -101,8 +101,8 @@ def lookup(module: Module, _: Sequence[str]) -> Sequence[Plain]:
     """Look a value up in a table of the module."""
     rng, label, amount = module.namer.rng, _label(module), module.namer.amount()
     table = {one: rng.randrange(3, 90) for one in rng.sample(words()["adjective"], rng.randrange(3, 5))}
-    constant, usual, share = module.fresh_constant(table), rng.randrange(2, 40), rng.randrange(2, 6)
     known = rng.choice(module.namer.domain.amounts)
+    constant, usual, share = module.fresh_constant(table, known), rng.randrange(2, 40), rng.randrange(2, 6)
     verbs, thing = (f"{known}_for", f"{known}_of"), label
     return [
         Plain(
@@ -144,14 +144,14 @@ def label_of(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             parameters,
             "str",
             f'return {label}[:{size}].upper() + "{mark}" + str({amount})',
-            f"return a short name in capitals, with {amount}.",
+            f"return a short name in capitals, with {_in_words(amount)}.",
         ),
         Plain(
             ("shorten", "slug"),
             label,
             f"{label}: str",
             "str",
-            f'parts = {label}.strip().lower().split(" ")\nreturn "{mark}".join(part[:{size}] for part in parts)',
+            f'tokens = {label}.strip().lower().split(" ")\nreturn "{mark}".join(token[:{size}] for token in tokens)',
             f"join the first {size} letters of all words.",
         ),
         Plain(
@@ -161,7 +161,7 @@ def label_of(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             "str",
             f'if {amount} > {limit}:\n    return "{word} " + {label}\n'
             f'return {label} + "{mark}" + str({amount} + {size})',
-            f"return the {label}, called {word} beyond {limit}.",
+            f"return the {label}, marked as {word} above {limit}.",
         ),
         Plain(
             verbs,
@@ -204,7 +204,8 @@ def clock(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             f"{label}: str",
             "dict[str, int]",
             f"{first}: dict[str, int] = {{}}\n"
-            f'for part in {label}.split("{ends}"):\n    {first}[part.strip()] = len({first}) + {start}\nreturn {first}',
+            f'for token in {label}.split("{ends}"):\n    {first}[token.strip()] = len({first}) + {start}\n'
+            f"return {first}",
             f"split at each {MARKS[ends]}, and number the parts from {start} on.",
         ),
         Plain(
@@ -212,7 +213,7 @@ def clock(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             label,
             f"{label}: str, {amount}: int",
             "int",
-            f'marks = {label}.count("{counted}")\nreturn {amount} - marks * {less}',
+            f'found = {label}.count("{counted}")\nreturn {amount} - found * {less}',
             f"take off {less} for each {MARKS[counted]} in the {label}.",
         ),
     ]
@@ -230,7 +231,8 @@ def pairs(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             many,
             parameters,
             "int",
-            f"joined = zip({many}, {others})\nreturn sum({one} * {other} + {share} for {one}, {other} in joined)",
+            f"joined = zip({many}, {others}, strict=False)\n"
+            f"return sum({one} * {other} + {share} for {one}, {other} in joined)",
             f"weigh {many} by {others}.",
         ),
         Plain(
@@ -240,15 +242,15 @@ def pairs(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             "int",
             f"if len({many}) != len({others}):\n    return {limit}\n"
             f"return max({many}, default={share}) - min({others}, default={share})",
-            f"return the highest of {many} less the lowest of {others}.",
+            f"compare the highest of {many} with the lowest of {others}.",
         ),
         Plain(
             ("balance", "compare"),
             many,
             parameters,
             "int",
-            f"balance = {limit}\nfor {one}, {other} in zip({many}, {others}):\n"
-            f"    balance += {one} - {other} // {share}\nreturn balance",
+            f"total = {limit}\nfor {one}, {other} in zip({many}, {others}, strict=False):\n"
+            f"    total += {one} - {other} // {share}\nreturn total",
             f"set {many} off against {others}.",
         ),
     ]
@@ -261,7 +263,7 @@ def two_numbers(module: Module, _: Sequence[str]) -> Sequence[Plain]:
     parameters, first, second = f"{one}: int, {other}: int", _in_words(one), _in_words(other)
     bodies = {
         f"if {one} >= {limit}:\n    return {other} // {share}\nreturn {one} * {other}": (
-            f"multiply {first} by {second}, up to a limit."
+            f"multiply {first} by {second} while {first} is below a limit."
         ),
         f"return min({one} * {share}, {limit}) + {other}": f"add {second} to {share} times {first}, up to a limit.",
         f"rest = max({one} - {other}, 0)\nreturn rest * {share} + {other} % {limit}": (
@@ -299,15 +301,16 @@ def table(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             parameters,
             "int",
             f"uneven = [value for value in {many}.values() if value % {share}]\nreturn sum(uneven) + {limit}",
-            f"add the {many} that are not multiples of {share} to {limit}.",
+            f"add {limit} to the sum of the {many} that are not multiples of {share}.",
         ),
         Plain(
             ("show", "list"),
             many,
             parameters,
             "list[str]",
-            f'rows = [{label} + "=" + str(value) for {label}, value in {many}.items()]\nreturn sorted(rows)[:{share}]',
-            f"return the first {share} rows, by {label}.",
+            f'shown = [{label} + "=" + str(value) for {label}, value in {many}.items()]\n'
+            f"return sorted(shown)[:{share}]",
+            f"return the first {share} {many}, by {label}.",
         ),
     ]
 
@@ -354,7 +357,7 @@ def called_twice(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
     parameters, times = f"{one}: int, {other}: int", limit % 7 + 2
     bodies = {
         f"if {one} > {limit}:\n    return {first}({other})\nreturn {second}({one}) + {other}": (
-            f"look at {_in_words(other)} alone with {_in_words(one)} above {limit}."
+            f"use {_in_words(other)} alone where {_in_words(one)} is above {limit}."
         ),
         f"return {first}({one} + {limit}) - {second}({other})": f"set {_in_words(one)} off against {_in_words(other)}.",
         f"part = {first}({one})\nreturn part + {other} * {times}": f"add {times} times {_in_words(other)}.",

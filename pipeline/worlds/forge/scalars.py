@@ -10,6 +10,8 @@ from pipeline.worlds.forge.modules import Module, TooLongError, fitting
 from pipeline.worlds.forge.names import words
 
 IntFunction = Callable[[int], int]
+TRIED = range(0, 60, 7)
+"""The numbers that a condition must tell apart."""
 NAMED = 0.25
 """The share of numbers written as a constant of the module."""
 
@@ -47,8 +49,10 @@ def _drawn(module: Module, name: str, called: Called | None, doc: str) -> tuple[
         fresh = _fresh(rng, module, parameter)
         lines.append(f"    {fresh} = {text}")
         text = fresh
-    if rng.random() < 0.4 and text.isidentifier():
-        limit, (over, more), (under, less) = rng.randrange(8, 60), operation(module, text), operation(module, text)
+    reached = [value(one) for one in TRIED]
+    limits = range(max(8, min(reached)), min(60, max(reached)))
+    if rng.random() < 0.45 and text.isidentifier() and limits:
+        limit, (over, more), (under, less) = rng.choice(limits), operation(module, text), operation(module, text)
         while under == over:
             under, less = operation(module, text)
         value = _after(value, _either(limit, more, less))
@@ -58,9 +62,11 @@ def _drawn(module: Module, name: str, called: Called | None, doc: str) -> tuple[
         else:
             lines.append(f"    return {over} if {text} > {limited} else {under}")
     else:
-        text, last = operation(module, text)
-        lines.append(f"    return {text}")
-        value = _after(value, last)
+        last, does = operation(module, text)
+        while len({does(one) for one in reached}) == 1 < len({*reached}):
+            last, does = operation(module, text)
+        lines.append(f"    return {last}")
+        value = _after(value, does)
     return "\n".join([f"def {name}({parameter}: int) -> int:", *lines]), value
 
 
@@ -92,7 +98,7 @@ def operation(module: Module, text: str) -> tuple[str, IntFunction]:
         return f"max({text} - {operand}, {times})", lambda one: max(one - number, times)
     if kind == 7:
         return f"abs({text} - {operand}) + {times}", lambda one: abs(one - number) + times
-    table = [rng.randrange(2, 30) for _ in range(rng.randrange(3, 5))]
+    table = rng.sample(range(2, 30), rng.randrange(3, 5))
     name = module.fresh_constant(table)
     return f"{text} + {name}[{text} % {len(table)}]", lambda one: one + table[one % len(table)]
 

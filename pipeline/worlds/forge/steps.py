@@ -103,12 +103,15 @@ def draw_steps(rng: Random, count: int, *, of_row: bool) -> Sequence[Step]:
 
 
 def is_sound(steps: Sequence[Step], results: Sequence[str]) -> bool:
-    """Return whether each step makes a difference, and different lists have different results."""
+    """Return whether each step makes a difference, none makes all numbers equal, and lists have different results."""
     if len({*results}) < len(results) - 2 or "[]" in results:
         return False
     for at in range(len(steps)):
         without = behaviour([*steps[:at], *steps[at + 1 :]])
         if sum(map(ne, results, without)) < LEAST_SEEN:
+            return False
+        made = [result(steps[: at + 1], values) for values in tried()] if steps[at].sort == "map" else []
+        if made and len({one for some in made if isinstance(some, list) for one in some}) < 2:
             return False
     return True
 
@@ -133,14 +136,17 @@ def numbered(rng: Random, kind: str) -> int:
 
 
 def near_misses(rng: Random, steps: Sequence[Step], count: int) -> Sequence[Sequence[Step]]:
-    """Return variants of some steps, each different in one way, with distinct behaviours and evenly mixed ways."""
+    """Return variants of some steps, each different in one way, with distinct behaviours and evenly mixed ways.
+
+    In a variant, too, every step makes a difference: code that sorts numbers to add them up would stand out.
+    """
     variants, known = list[Sequence[Step]](), [behaviour(steps)]
     for at in range(count):
         change = WAYS[at % len(WAYS)]
         candidates = chain(_changed(rng, steps, change), *(_changed(rng, steps, other) for other in ("step", "end")))
         for candidate in candidates:
             results = behaviour(candidate)
-            if all(sum(map(ne, results, one)) >= LEAST_SEEN for one in known):
+            if all(sum(map(ne, results, one)) >= LEAST_SEEN for one in known) and is_sound(candidate, results):
                 known.append(results)
                 variants.append(candidate)
                 break

@@ -7,10 +7,11 @@ import builtins
 import copy
 import importlib
 import keyword
+import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -83,7 +84,7 @@ def test_files_are_formatted_and_without_faults(texts: list[str], tmp_path: Path
         path.write_text(code, encoding="ascii")
         assert max(map(len, text.split("\n"))) <= FITS
     ruff = [sys.executable, "-m", "ruff"]
-    for command in (["format", "--check"], ["check", "--select", "E,F,I", "--line-length", str(FITS)]):
+    for command in (["format", "--check"], ["check", "--select", "E,F,I,B,UP", "--line-length", str(FITS)]):
         done = subprocess.run(
             [*ruff, *command, "--isolated", str(tmp_path)], capture_output=True, text=True, check=False
         )
@@ -126,6 +127,58 @@ def test_any_beginning_of_the_packages_imports_what_is_there(texts: list[str]) -
 def test_no_name_stands_for_two_things(repository: Repository) -> None:
     for file, name, node in functions(repository):
         assert not bound(node) & {*file.functions, *file.imports, *file.constants}, (file.module, name)
+
+
+def test_no_value_of_a_function_replaces_a_parameter_or_is_both_a_sum_and_an_item(texts: list[str]) -> None:
+    for text in texts:
+        for node in ast.walk(ast.parse(text.partition("\n")[2])):
+            if isinstance(node, ast.FunctionDef):
+                nodes = [*ast.walk(node)]
+                given = {one.arg for one in node.args.args}
+                stored = stored_in([each for one in nodes if isinstance(one, ast.Assign) for each in one.targets])
+                stored |= stored_in([one.target for one in nodes if isinstance(one, ast.AnnAssign)])
+                items = stored_in([one.target for one in nodes if isinstance(one, ast.For)])
+                assert not given & (stored | items) | stored & items, text
+
+
+def stored_in(targets: Sequence[ast.AST]) -> set[str]:
+    names = [one for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
+
+
+def test_no_module_is_imported_in_two_ways(texts: list[str]) -> None:
+    for text in texts:
+        lines = ast.parse(text.partition("\n")[2]).body
+        whole = {one.name for line in lines if isinstance(line, ast.Import) for one in line.names}
+        origins = [line for line in lines if isinstance(line, ast.ImportFrom)]
+        whole |= {f"{line.module}.{one.name}" for line in origins for one in line.names}
+        assert not whole & {str(line.module) for line in origins}, text
+
+
+def test_comments_name_functions_that_exist_and_are_not_called_there(texts: list[str]) -> None:
+    names, commented = set(re.findall(r"^def (\w+)", "\n".join(texts), re.MULTILINE)), 0
+    for text in texts:
+        for function in text.split("\n\n\n"):
+            for comment in re.findall(r"# (.*)", function):
+                (name,) = re.findall(r"\w+_\w+", comment)
+                assert name in names, text
+                assert f"{name}(" not in function, text
+                commented += 1
+    assert commented > 100
+
+
+def test_docstrings_of_modules_are_about_what_modules_name(texts: list[str]) -> None:
+    words_of_domains = {
+        word for one in domains() for word in (*one.amounts, *one.labels, *(many for _, many in one.things))
+    }
+    plurals, found = {one: many for domain in domains() for one, many in domain.things}, Counter[bool]()
+    for text in texts:
+        if doc := ast.get_docstring(ast.parse(text.partition("\n")[2])):
+            code = {*re.findall("[a-z]+", text.split('"""', 2)[2].lower())}
+            code |= {plurals.get(word, word) for word in code} | {word.removesuffix("s") for word in code}
+            found.update(word in code for word in {*re.findall("[a-z]+", doc.lower())} & words_of_domains)
+    assert found.total() > 500
+    assert found[True] > 0.85 * found.total()
 
 
 def test_few_functions_and_lines_stand_twice_in_a_prompt(texts: list[str]) -> None:
