@@ -79,7 +79,7 @@ class Packages:
         """Return the name of a new package, and a namer for it that never repeats a function's name in a row."""
         domain = domain or self.rng.choice(domains())
         while (name := package_name(self.rng, domain, of_row=True)) in self._taken:
-            domain = self.rng.choice(domains())
+            pass
         self._taken.add(name)
         namer = Namer(self.rng, domain, of_row=True)
         namer.taken = self._functions
@@ -103,7 +103,7 @@ class CodeTask(Task):
     __slots__ = ()
 
     family = "code"
-    version = 2
+    version = 3
     scorer = "exact"
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({})
     reply: str = text.NAME
