@@ -27,6 +27,7 @@ from pipeline.tasks.code import log, text
 from pipeline.tasks.code.base import SPARES, CodeTask, Drawn, Packages, Written, plan_row
 from pipeline.tasks.lines import Dealer
 from pipeline.worlds.forge import (
+    BODIES,
     WORLD,
     Codes,
     Commit,
@@ -67,14 +68,14 @@ class Changed(CodeTask):
     __slots__ = ()
 
     subtask = "changed"
-    version = 4
+    version = 5
     title = "the commit that gave a constant its present value, despite reverts and reapplied commits"
     complexities = (1, 5, 20)
     reply = text.COMMIT
     fits = MappingProxyType({1: 8192, 5: 8192, 20: 16384})
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        return (PoolSpec(f"forge-commits-{stratum.tier}", 2, stratum.tier, f"{WORLD}:{source_digest()}", make_log),)
+        return (PoolSpec(f"forge-commits-{stratum.tier}", 3, stratum.tier, f"{WORLD}:{source_digest()}", make_log),)
 
     def drawn(self, dealer: Dealer) -> Drawn:
         """Draw the history of a constant, and those of constants of the same name in two other files."""
@@ -176,8 +177,10 @@ class HistoryWriter:
         for part, role in rng.sample(needs, len(needs)):
             for some in [[commit] for commit in part] if role else [part]:
                 self.write(*some, needed=role)
-        for _ in range(rng.randrange(1, 3)):
-            self.write(named_only(rng, self.codes, self.place))
+        line = rng.choice(BODIES)
+        for thing in rng.sample(self.place.namer.domain.things, rng.randrange(1, 3)):
+            self.write(named_only(rng, self.codes, self.place, thing, line))
+            line += rng.randrange(8, 30)
         return History(self.units, answer.code, self.commits)
 
     def write(self, *some: Commit, needed: bool = False) -> None:
