@@ -77,11 +77,11 @@ class Packages:
 
     def new(self, domain: Domain | None = None) -> tuple[str, Namer]:
         """Return the name of a new package, and a namer for it that never repeats a function's name in a row."""
-        domain = domain or self.rng.choice(domains())
-        while (name := package_name(self.rng, domain, of_row=True)) in self._taken:
-            pass
+        drawn = domain or self.rng.choice(domains())
+        while (name := package_name(self.rng, drawn, of_row=True)) in self._taken:
+            drawn = domain or self.rng.choice(domains())
         self._taken.add(name)
-        namer = Namer(self.rng, domain, of_row=True)
+        namer = Namer(self.rng, drawn, of_row=True)
         namer.taken = self._functions
         return name, namer
 
