@@ -13,7 +13,7 @@ from pipeline.streams import Permutation, Streams
 from pipeline.typed import TIERS
 from pipeline.worlds.forge.names import WORLD, Domain, Namer, domains, package_name, words
 
-TOKENS_PER_UNIT = 90
+TOKENS_PER_UNIT = 60
 """Tokens of the tier per unit of the pool of commits: about twice what a prompt can hold."""
 PER_UNIT = 4
 """How many codes a unit of the pool may use: those of rows begin after them."""
