@@ -27,6 +27,7 @@ from pipeline.tasks.code import log, text
 from pipeline.tasks.code.base import SPARES, CodeTask, Drawn, Packages, Written, plan_row
 from pipeline.tasks.lines import Dealer
 from pipeline.worlds.forge import (
+    BODIES,
     WORLD,
     Codes,
     Commit,
@@ -176,8 +177,10 @@ class HistoryWriter:
         for part, role in rng.sample(needs, len(needs)):
             for some in [[commit] for commit in part] if role else [part]:
                 self.write(*some, needed=role)
-        for _ in range(rng.randrange(1, 3)):
-            self.write(named_only(rng, self.codes, self.place))
+        line = rng.choice(BODIES)
+        for thing in rng.sample(self.place.namer.domain.things, rng.randrange(1, 3)):
+            self.write(named_only(rng, self.codes, self.place, thing, line))
+            line += rng.randrange(8, 30)
         return History(self.units, answer.code, self.commits)
 
     def write(self, *some: Commit, needed: bool = False) -> None:

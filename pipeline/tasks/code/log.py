@@ -13,7 +13,7 @@ from pipeline.tasks.solving import LINES, PROMPT, ReadError, count_words
 
 COMMITS, END = "\nCommits:\n", "This is the end of the log."
 COMMIT = re.compile(r"commit ([0-9a-f]{10})\nAuthor: [^\n]+\n\n((?:    [^\n]+\n|\n)+)--- a/(\S+)\n\+\+\+ b/(\S+)\n")
-HUNK = re.compile(r"@@ -(\d+),(\d+) \+(\d+),(\d+) @@\n")
+HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@\n")
 REVERTS = re.compile(r"    This reverts commit ([0-9a-f]{10})\.\n")
 SETS = re.compile(r"^-([A-Z_]+) = (\d+)\n\+\1 = (\d+)$", re.MULTILINE)
 ASKED = re.compile(r"Which commit gave ([A-Z_]+) in (\S+) the value that it has at the end of the log\?")
@@ -71,7 +71,7 @@ def read_commit(text: str) -> Commit:
         raise ReadError(f"no commit: {text[:80]!r}")
     lines = text[hunk.end() :].split("\n")[:-1]
     old, new = (sum(line[0] in f" {mark}" for line in lines) for mark in "-+")
-    if (str(old), str(new)) != (hunk[2], hunk[4]) or any(line[0] not in " +-" for line in lines):
+    if (str(old), str(new)) != (hunk[2] or "1", hunk[4] or "1") or any(line[0] not in " +-" for line in lines):
         raise ReadError(f"the hunk of commit {head[1]} has {old} and {new} lines")
     sets = SETS.findall(text, hunk.end())
     if len(sets) > 1:

@@ -2,6 +2,7 @@
 
 from pipeline.worlds.forge.bodies import list_function
 from pipeline.worlds.forge.commits import (
+    BODIES,
     Codes,
     Commit,
     Setting,
@@ -38,6 +39,7 @@ from pipeline.worlds.forge.scalars import Called, IntFunction, scalar_function
 from pipeline.worlds.forge.steps import NONE, Step, draw_steps, in_words, near_misses, told_in_doc
 
 __all__ = [
+    "BODIES",
     "DOCS",
     "NONE",
     "WORLD",

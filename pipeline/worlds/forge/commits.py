@@ -13,12 +13,14 @@ from pipeline.streams import Permutation, Streams
 from pipeline.typed import TIERS
 from pipeline.worlds.forge.names import WORLD, Domain, Namer, domains, package_name, words
 
-TOKENS_PER_UNIT = 90
+TOKENS_PER_UNIT = 60
 """Tokens of the tier per unit of the pool of commits: about twice what a prompt can hold."""
 PER_UNIT = 4
 """How many codes a unit of the pool may use: those of rows begin after them."""
 CODES = 16**10
 VALUES = range(2, 90)
+BODIES = range(34, 90)
+"""Lines on which bodies of functions begin: below the constants of a file."""
 SLOT = re.compile(r"\b(?:MODULE|NAME|OLD|NEW|MANY|AMOUNT)\b")
 """What is filled in subjects."""
 
@@ -48,11 +50,6 @@ class Setting(NamedTuple):
     after: str
     namer: Namer
 
-    @property
-    def package(self) -> str:
-        """The package of the file."""
-        return self.path.split("/")[0]
-
 
 @dataclass(frozen=True, slots=True)
 class Commit:
@@ -67,8 +64,8 @@ class Commit:
 
 def setting(rng: Random, package: str, namer: Namer, name: str, module: str = "") -> Setting:
     """Draw the place of a constant."""
-    names = sorted({namer.constant(of_row=False) for _ in range(9)} - {name})
-    before, after = (f"{one} = {rng.choice(VALUES)}" for one in names[:2])
+    names = dict.fromkeys(namer.constant(of_row=False) for _ in range(9))
+    before, after = (f"{one} = {rng.choice(VALUES)}" for one in [one for one in names if one != name][:2])
     path = f"{package}/{module or rng.choice(namer.domain.modules)}.py"
     return Setting(path, name, rng.randrange(3, 30), before, after, namer)
 
@@ -76,7 +73,8 @@ def setting(rng: Random, package: str, namer: Namer, name: str, module: str = ""
 def written(rng: Random, code: str, path: str, message: Sequence[str], line: int, hunk: Sequence[str]) -> str:
     """Return a commit as the log shows it."""
     first, last = rng.choice(words()["first_name"]), rng.choice(words()["last_name"])
-    old, new = (sum(row[0] != mark for row in hunk) for mark in "+-")
+    counts = (sum(row[0] != mark for row in hunk) for mark in "+-")
+    old, new = (f"{line},{count}" if count > 1 else f"{line}" for count in counts)
     return "\n".join(
         [
             f"commit {code}",
@@ -86,7 +84,7 @@ def written(rng: Random, code: str, path: str, message: Sequence[str], line: int
             "",
             f"--- a/{path}",
             f"+++ b/{path}",
-            f"@@ -{line},{old} +{line},{new} @@",
+            f"@@ -{old} +{new} @@",
             *hunk,
             "",
         ]
@@ -117,63 +115,56 @@ def taken_back(rng: Random, codes: Codes, place: Setting, commit: Commit) -> Com
     return Commit(code, subject, old, new, written(rng, code, place.path, message, place.line, _hunk(place, old, new)))
 
 
-def named_only(rng: Random, codes: Codes, place: Setting) -> Commit:
+def named_only(rng: Random, codes: Codes, place: Setting, thing: tuple[str, str], line: int) -> Commit:
     """Write a commit that changes a line with a constant, but not the constant."""
-    one, many = place.namer.thing()
+    (one, many), name, shift = thing, place.name, rng.randrange(1, 9)
     mark, new_mark = rng.choice(((">", ">="), ("<", "<="), (">=", ">"), ("<=", "<")))
-    shift = rng.randrange(1, 9)
-    kind, hunk = rng.choice(
-        (
-            (
-                "bound",
-                [
-                    f"     for {one} in {many}:",
-                    f"-        if {one} {mark} {place.name}:",
-                    f"+        if {one} {new_mark} {place.name}:",
-                    "             continue",
-                ],
-            ),
-            (
-                "less",
-                [
-                    f"     {many} = sorted({many})",
-                    f"-    return {many}[0] + {place.name}",
-                    f"+    return {many}[0] + {place.name} - {shift}",
-                ],
-            ),
-            (
-                "bound",
-                [
-                    f"     # at most {place.name}",
-                    f"-    return max({one}, {place.name})",
-                    f"+    return min({one}, {place.name})",
-                ],
-            ),
-        )
-    )
-    return _plain(rng, codes, place, many, kind, hunk)
+    hunks = {
+        "check": [
+            f"     for {one} in {many}:",
+            f"-        if {one} {mark} {name}:",
+            f"+        if {one} {new_mark} {name}:",
+            "             continue",
+        ],
+        "less": [
+            f"     {many} = sorted({many})",
+            f"-    lowest = {many}[0] + {name}",
+            f"+    lowest = {many}[0] + {name} - {shift}",
+            f"     return max(lowest, {shift})",
+        ],
+        "limit": [
+            f"     # at most {name}",
+            f"-    {one} = max({one}, {name})",
+            f"+    {one} = min({one}, {name})",
+            f"     return {one} + {shift}",
+        ],
+    }
+    kind = rng.choice([*hunks])
+    return _plain(rng, codes, place, many, kind, line, hunks[kind])
 
 
-def _plain(rng: Random, codes: Codes, place: Setting, many: str, kind: str, hunk: Sequence[str]) -> Commit:
+def _plain(rng: Random, codes: Codes, place: Setting, many: str, kind: str, line: int, hunk: Sequence[str]) -> Commit:
     """Write a commit that sets no constant; its subject says what kind of change the hunk is, and to what."""
     code, subject = codes.new(), _filled(rng, place, rng.choice(words()[f"subject_{kind}"]), {"MANY": many})
-    return Commit(code, subject, 0, 0, written(rng, code, place.path, [subject], rng.randrange(20, 70), hunk))
+    return Commit(code, subject, 0, 0, written(rng, code, place.path, [subject], line, hunk))
 
 
 def changed_code(rng: Random, codes: Codes, place: Setting) -> Commit:
     """Write a commit that changes code without a constant that any commit sets."""
-    (one, many), amount, name = place.namer.thing(), place.namer.amount(), place.namer.function()
+    (one, many), amount, namer = place.namer.thing(), rng.choice(place.namer.domain.amounts), place.namer
     (number, other), times = rng.sample(range(2, 60), 2), rng.randrange(2, 9)
     hunks = {
         "fewer": [
-            f" def {name}({many}: list[int]) -> int:",
-            f"-    return sum({many}) + {number}",
-            f"+    return sum({many}[{times}:]) + {number}",
+            f" def {namer.function(many, ('total', 'sum'))}({many}: list[int]) -> int:",
+            f"-    {amount} = sum({many})",
+            f"+    {amount} = sum({many}[{times}:])",
+            f"     return {amount} + {number}",
         ],
         "order": [
             f"     kept = [{one} for {one} in {many} if {one} > {number}]",
-            f"-    return kept[:{times}]",
-            f"+    return sorted(kept)[:{times}]",
+            f"-    first = kept[:{times}]",
+            f"+    first = sorted(kept)[:{times}]",
+            "     return sum(first)",
         ],
         "bound": [
             f"     {amount} = len({many}) * {times}",
@@ -185,16 +176,18 @@ def changed_code(rng: Random, codes: Codes, place: Setting) -> Commit:
             f"     return {amount} % {number}",
             "+",
             "+",
-            f"+def {name}({many}: list[int]) -> int:",
+            f"+def {namer.function(many, ('highest', 'largest'))}({many}: list[int]) -> int:",
             f"+    return max({many}, default={other})",
         ],
         "comment": [
-            f"-# {many} count from {number} on",
-            f"+# {many} count from {other} on, whatever their {rng.choice(place.namer.domain.amounts)}",
+            f"     {many} = sorted({many})",
+            f"-    # {many} count from {times} on",
+            f"+    # {many} count from {times} on, whatever their {amount}",
+            f"     return sum({many}[{times}:])",
         ],
     }
     kind = rng.choice([*hunks])
-    return _plain(rng, codes, place, many, kind, hunks[kind])
+    return _plain(rng, codes, place, many, kind, rng.choice(BODIES), hunks[kind])
 
 
 def _filled(rng: Random, place: Setting, wording: str, values: Mapping[str, str]) -> str:
@@ -232,15 +225,15 @@ def _history(world: Streams, units: int) -> History:
 
 
 def log_texts(streams: Streams, tier: str) -> Iterator[str]:
-    """Yield the units of a tier's log: a commit, or one with its revert, for a constant that no other unit sets."""
+    """Yield the units of a tier's log: a commit, or one with its revert, in a file that no other unit changes."""
     world, rng = history(streams, tier), streams.world("forge commits", tier).of("texts")
-    known = set[tuple[str, str]]()
+    known = set[str]()
     for unit in range(world.units):
         codes, domain = world.codes(unit * PER_UNIT), rng.choice(domains())
         place = _place(rng, domain)
-        while (place.package, place.name) in known:
+        while place.path in known:
             place = _place(rng, domain)
-        known.add((place.package, place.name))
+        known.add(place.path)
         yield from ("".join(commit.text for commit in _unit(rng, codes, place)),)
 
 
@@ -257,6 +250,6 @@ def _unit(rng: Random, codes: Codes, place: Setting) -> Iterator[Commit]:
         if kind < 0.15:
             yield taken_back(rng, codes, place, first)
     elif kind < 0.65:
-        yield named_only(rng, codes, place)
+        yield named_only(rng, codes, place, place.namer.thing(), rng.choice(BODIES))
     else:
         yield changed_code(rng, codes, place)

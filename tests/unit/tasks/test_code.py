@@ -25,7 +25,8 @@ from pipeline.rows import Row
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS
 from pipeline.tasks.base import Sample
-from pipeline.tasks.code.log import commits_in_effect, read_log
+from pipeline.tasks.code.base import plan_row
+from pipeline.tasks.code.log import commits_in_effect, read_commit, read_log
 from pipeline.tasks.code.reading import read
 from pipeline.tasks.solving import ReadError
 from pipeline.verify.row import answer_faults, cell_place
@@ -176,6 +177,23 @@ def test_what_a_log_must_not_hold_is_found(rows: list[Row]) -> None:
     assert any("no commit" in fault or "lines" in fault for fault in faults(row, **put_in(row, f"{first} more\n")))
     strange = re.sub(r"commit \w{10}", "commit 0123456789", own, count=1)
     assert any("not marked, but names" in fault for fault in faults(row, **put_in(row, strange)))
+
+
+def test_hunks_of_a_file_show_the_same_lines_at_the_same_place(plan: Plan, rows: list[Row]) -> None:
+    logs = [read_log(row["prompt"]).commits for row in rows if row["subtask"] == "changed"]
+    for cell in (cell for cell in cells(MANY) if cell.subtask == "changed"):
+        for index in range(MANY):
+            files = plan_row(TASKS["code", "changed"], cell, index, *row_streams(plan, cell, index)).files
+            logs.append([*map(read_commit, re.split("(?m)^(?=commit )", "".join(one.text for one in files))[1:])])
+    for log in logs:
+        seen = dict[tuple[str, int], str]()
+        for commit in log:
+            header, *hunk = commit.text.partition("@@ -")[2].splitlines()
+            first = int(re.split("[ ,]", header)[0])
+            for sign in "-+":
+                for at, line in enumerate((line for line in hunk if line[0] in (" ", sign)), start=first):
+                    assert sign == "+" or seen.get((commit.path, at), line[1:]) == line[1:], (commit.path, at)
+                    seen[commit.path, at] = line[1:]
 
 
 def test_a_log_is_a_stack_of_what_stands() -> None:

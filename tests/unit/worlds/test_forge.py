@@ -293,6 +293,7 @@ def test_commits_of_the_pool_stand_alone() -> None:
     parts = [part.rstrip("\n") for unit in units for part in f"\n{unit}".split("\ncommit ")[1:]]
     commits = [read_commit(f"commit {part}\n") for part in parts]
     assert len({one.code for one in commits}) == len(commits)
+    assert len({line for unit in units for line in unit.splitlines() if line.startswith("--- a/")}) == len(units)
     assert not any(is_of_row(one.name) for one in commits if one.name)
     for part in parts:
         taken, added = ({line[1:].strip() for line in part.splitlines() if line.startswith(sign)} for sign in "-+")
