@@ -146,22 +146,20 @@ def tables(results: Sequence[Result]) -> dict[str, str]:
     return {
         "models": f"{table(MODELS, map(_model, results))}\n\n{_servers(results)}",
         "subtasks": table(
-            ("subtask", "length", *(each.name for each in results), "chance", "best constant", "naive reader"),
+            ("subtask", *(each.name for each in results), "chance", "best constant", "best naive baseline"),
             _subtasks(results),
         ),
-        "pairs": table(("models", "rows", "difference", "95% interval", "better in", "worse in"), _pairs(results)),
+        "pairs": table(("models", "rows", "difference", "better in", "worse in"), _pairs(results)),
     }
 
 
-MODELS = ("model", "parameters", "file", "rows", "minutes", "cut off", "unparsed", "headline")
+MODELS = ("model", "rows", "minutes", "cut off", "unparsed", "headline")
 
 
 def _model(each: Result) -> tuple[str, ...]:
     counts = each.scores["counts"]
     return (
         f"[{each.name}]({each.about['page']})",
-        each.about["parameters"],
-        f"{each.about['file']} (`{each.about['digest'][:14]}`)",
         f"{counts['answered']:,}",
         f"{each.seconds / 60:.0f}",
         str(counts["cut"]),
@@ -196,13 +194,14 @@ def _cells(each: Result) -> dict[tuple[str, int], dict[str, Any]]:
 
 def _subtasks(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
     cells = [_cells(each) for each in results]
-    for place in sorted({place for some in cells for place in some}):
+    places = sorted({place for some in cells for place in some})
+    several = len({length for _, length in places}) > 1
+    for place in places:
         own = [some.get(place) for some in cells]
         known = next(cell for cell in own if cell)
         naive = max(known["baselines"].items(), key=lambda one: one[1], default=None)
         yield (
-            f"`{place[0]}`",
-            kilo(place[1]),
+            f"`{place[0]}` {kilo(place[1])}" if several else f"`{place[0]}`",
             *("-" if cell is None else _score(cell) for cell in own),
             _figure(known["chance"]),
             _figure(known["best_constant"]),
@@ -222,8 +221,7 @@ def _pairs(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
         yield (
             f"{other.name} minus {one.name}",
             str(gap.rows),
-            f"{gap.mean:+.3f}",
-            f"{gap.low:+.3f} to {gap.high:+.3f}",
+            f"{gap.mean:+.3f} ({gap.low:+.3f} to {gap.high:+.3f})",
             str(gap.better),
             str(gap.worse),
         )
