@@ -12,7 +12,6 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -22,8 +21,6 @@ import click
 from carrara import open_scores
 from pipeline.artifacts.asked import read_asked, record_path
 from pipeline.rows import kilo
-from pipeline.score.lengths import difference
-from pipeline.score.results import Record, Scored
 from write_tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,8 +31,6 @@ LARGEST = 1_000_000
 """Bytes of a file of replies."""
 ABOUT = ("model", "page", "file", "digest", "parameters", "server", "machine")
 DIGEST = re.compile(r"(sha256:[0-9a-f]{64}|revision:[0-9a-f]{40})")
-ROW = re.compile(r"([a-z_]+)-(.+)-([^-]+)-(\d+)-\d+-([0-9a-f]+)")
-"""Family, subtask, tier, length and tag of an id."""
 
 
 class Result(NamedTuple):
@@ -149,7 +144,6 @@ def tables(results: Sequence[Result]) -> dict[str, str]:
             ("subtask", *(each.name for each in results), "chance", "best constant", "best naive baseline"),
             _subtasks(results),
         ),
-        "pairs": table(("models", "rows", "difference", "better in", "worse in"), _pairs(results)),
     }
 
 
@@ -211,53 +205,6 @@ def _subtasks(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
 
 def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
-
-
-def _pairs(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
-    for one, other in combinations(results, 2):
-        gap = difference(_scored(one), _scored(other))
-        if gap.mean is None or gap.low is None or gap.high is None:
-            continue  # the two models have no rows in common
-        yield (
-            f"{other.name} minus {one.name}",
-            str(gap.rows),
-            f"{gap.mean:+.3f} ({gap.low:+.3f} to {gap.high:+.3f})",
-            str(gap.better),
-            str(gap.worse),
-        )
-
-
-def _scored(each: Result) -> Scored:
-    """Return a result as far as a comparison needs it."""
-    records = tuple(_record(row) for row in each.scores["rows"])
-    return Scored(each.name, "", "", {}, (), records, (), {})
-
-
-def _record(row: dict[str, Any]) -> Record:
-    match = ROW.fullmatch(row["id"])
-    assert match, row["id"]
-    family, subtask, tier, length, tag = match.groups()
-    return Record(
-        id=row["id"],
-        family=family,
-        subtask=subtask,
-        tier=tier,
-        bucket="",
-        length=int(length),
-        context_tokens=int(length),
-        complexity=0,
-        scorer="",
-        subset=tag,
-        depth=None,
-        kind="",
-        pair="",
-        state=row["state"],
-        score=row["score"],
-        alone=row["alone"],
-        prediction="",
-        target="",
-        question="",
-    )
 
 
 def written(results: Sequence[Result]) -> str:

@@ -80,7 +80,7 @@ def costs() -> str:
         if name != "smoke":
             rows.append((f"`{name}`", "`lite`", *_cost(_lite(recipe))))
         rows.append((f"`{name}`", "default", *_cost(_counts(recipe))))
-        if name != "smoke":
+        if name == "128k":
             rows.append((f"`{name}`", "`full`", *_cost(_counts(recipe.sized("full")))))
     return table(("recipe", "size", "rows", "tokens", "headline", "a subtask at a length"), rows)
 
