@@ -68,8 +68,8 @@ def recipes() -> str:
         lengths = sorted({cell.length for cell in recipe.strata})
         count = sum(cell.rows for cell in recipe.strata)
         span = dict.fromkeys((_size(lengths[0]), _size(lengths[-1])))
-        rows.append((f"`{name}`", f"{count:,}", " to ".join(span)))
-    return table(("recipe", "rows", "lengths"), rows)
+        rows.append((f"`{name}`", f"{count:,} rows, {' to '.join(span)}"))
+    return listed(rows)
 
 
 def costs() -> str:
