@@ -141,7 +141,7 @@ def tables(results: Sequence[Result]) -> dict[str, str]:
     return {
         "models": f"{table(MODELS, map(_model, results))}\n\n{_servers(results)}",
         "subtasks": table(
-            ("subtask", *(each.name for each in results), "chance", "best constant", "best naive baseline"),
+            ("subtask", *(each.name for each in results), "guessing", "best naive baseline"),
             _subtasks(results),
         ),
     }
@@ -176,8 +176,12 @@ def _with_interval(cell: dict[str, Any]) -> str:
 
 def _score(cell: dict[str, Any]) -> str:
     """Return a score with its interval, in bold if all of it is above guessing."""
-    above = cell["low"] > max(cell["chance"] or 0.0, cell["best_constant"] or 0.0)
-    return f"**{_with_interval(cell)}**" if above else _with_interval(cell)
+    return f"**{_with_interval(cell)}**" if cell["low"] > _guessing(cell) else _with_interval(cell)
+
+
+def _guessing(cell: dict[str, Any]) -> float:
+    """Return the higher of chance and the best constant."""
+    return max(cell["chance"] or 0.0, cell["best_constant"] or 0.0)
 
 
 def _cells(each: Result) -> dict[tuple[str, int], dict[str, Any]]:
@@ -197,14 +201,9 @@ def _subtasks(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
         yield (
             f"`{place[0]}` {kilo(place[1])}" if several else f"`{place[0]}`",
             *("-" if cell is None else _score(cell) for cell in own),
-            _figure(known["chance"]),
-            _figure(known["best_constant"]),
+            f"{_guessing(known):.3f}",
             "-" if naive is None else f"{naive[0].replace('_', ' ')} {naive[1]:.2f}",
         )
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
 
 
 def written(results: Sequence[Result]) -> str:

@@ -46,7 +46,7 @@ def tasks_of(family: str) -> str:
     """Every subtask of a family with what it asks, except ``-essay`` variants, which the page describes."""
     own = [task for task in TASKS.values() if task.family == family and not task.subtask.endswith("-essay")]
     rows = ((f"`{t.subtask}`", f"{t.title} ({_list(t.complexities)}; `{t.scorer}`)") for t in own)
-    return f"What is asked, with complexities and scorer:\n\n{listed(rows)}"
+    return f"With complexities and scorer:\n\n{listed(rows)}"
 
 
 def families() -> tuple[str, ...]:
