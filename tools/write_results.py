@@ -12,7 +12,6 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -22,8 +21,6 @@ import click
 from carrara import open_scores
 from pipeline.artifacts.asked import read_asked, record_path
 from pipeline.rows import kilo
-from pipeline.score.lengths import difference
-from pipeline.score.results import Record, Scored
 from write_tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,8 +31,6 @@ LARGEST = 1_000_000
 """Bytes of a file of replies."""
 ABOUT = ("model", "page", "file", "digest", "parameters", "server", "machine")
 DIGEST = re.compile(r"(sha256:[0-9a-f]{64}|revision:[0-9a-f]{40})")
-ROW = re.compile(r"([a-z_]+)-(.+)-([^-]+)-(\d+)-\d+-([0-9a-f]+)")
-"""Family, subtask, tier, length and tag of an id."""
 
 
 class Result(NamedTuple):
@@ -146,22 +141,19 @@ def tables(results: Sequence[Result]) -> dict[str, str]:
     return {
         "models": f"{table(MODELS, map(_model, results))}\n\n{_servers(results)}",
         "subtasks": table(
-            ("subtask", "length", *(each.name for each in results), "chance", "best constant", "naive reader"),
+            ("subtask", *(each.name for each in results), "guessing", "best naive baseline"),
             _subtasks(results),
         ),
-        "pairs": table(("models", "rows", "difference", "95% interval", "better in", "worse in"), _pairs(results)),
     }
 
 
-MODELS = ("model", "parameters", "file", "rows", "minutes", "cut off", "unparsed", "headline")
+MODELS = ("model", "rows", "minutes", "cut off", "unparsed", "headline")
 
 
 def _model(each: Result) -> tuple[str, ...]:
     counts = each.scores["counts"]
     return (
         f"[{each.name}]({each.about['page']})",
-        each.about["parameters"],
-        f"{each.about['file']} (`{each.about['digest'][:14]}`)",
         f"{counts['answered']:,}",
         f"{each.seconds / 60:.0f}",
         str(counts["cut"]),
@@ -184,8 +176,12 @@ def _with_interval(cell: dict[str, Any]) -> str:
 
 def _score(cell: dict[str, Any]) -> str:
     """Return a score with its interval, in bold if all of it is above guessing."""
-    above = cell["low"] > max(cell["chance"] or 0.0, cell["best_constant"] or 0.0)
-    return f"**{_with_interval(cell)}**" if above else _with_interval(cell)
+    return f"**{_with_interval(cell)}**" if cell["low"] > _guessing(cell) else _with_interval(cell)
+
+
+def _guessing(cell: dict[str, Any]) -> float:
+    """Return the higher of chance and the best constant."""
+    return max(cell["chance"] or 0.0, cell["best_constant"] or 0.0)
 
 
 def _cells(each: Result) -> dict[tuple[str, int], dict[str, Any]]:
@@ -196,70 +192,18 @@ def _cells(each: Result) -> dict[tuple[str, int], dict[str, Any]]:
 
 def _subtasks(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
     cells = [_cells(each) for each in results]
-    for place in sorted({place for some in cells for place in some}):
+    places = sorted({place for some in cells for place in some})
+    several = len({length for _, length in places}) > 1
+    for place in places:
         own = [some.get(place) for some in cells]
         known = next(cell for cell in own if cell)
         naive = max(known["baselines"].items(), key=lambda one: one[1], default=None)
         yield (
-            f"`{place[0]}`",
-            kilo(place[1]),
+            f"`{place[0]}` {kilo(place[1])}" if several else f"`{place[0]}`",
             *("-" if cell is None else _score(cell) for cell in own),
-            _figure(known["chance"]),
-            _figure(known["best_constant"]),
+            f"{_guessing(known):.3f}",
             "-" if naive is None else f"{naive[0].replace('_', ' ')} {naive[1]:.2f}",
         )
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _pairs(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
-    for one, other in combinations(results, 2):
-        gap = difference(_scored(one), _scored(other))
-        if gap.mean is None or gap.low is None or gap.high is None:
-            continue  # the two models have no rows in common
-        yield (
-            f"{other.name} minus {one.name}",
-            str(gap.rows),
-            f"{gap.mean:+.3f}",
-            f"{gap.low:+.3f} to {gap.high:+.3f}",
-            str(gap.better),
-            str(gap.worse),
-        )
-
-
-def _scored(each: Result) -> Scored:
-    """Return a result as far as a comparison needs it."""
-    records = tuple(_record(row) for row in each.scores["rows"])
-    return Scored(each.name, "", "", {}, (), records, (), {})
-
-
-def _record(row: dict[str, Any]) -> Record:
-    match = ROW.fullmatch(row["id"])
-    assert match, row["id"]
-    family, subtask, tier, length, tag = match.groups()
-    return Record(
-        id=row["id"],
-        family=family,
-        subtask=subtask,
-        tier=tier,
-        bucket="",
-        length=int(length),
-        context_tokens=int(length),
-        complexity=0,
-        scorer="",
-        subset=tag,
-        depth=None,
-        kind="",
-        pair="",
-        state=row["state"],
-        score=row["score"],
-        alone=row["alone"],
-        prediction="",
-        target="",
-        question="",
-    )
 
 
 def written(results: Sequence[Result]) -> str:

@@ -18,12 +18,10 @@ from string import Formatter
 
 from pipeline import tasks as registry
 from pipeline.artifacts.lite import lite_counts
-from pipeline.cli.group import GROUPS
 from pipeline.languages import CODES, language
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.recipe import Recipe, load_recipe, shipped_recipes
 from pipeline.rows import COLUMNS
-from pipeline.tasks.base import CorpusKnob
 
 ROOT = Path(__file__).resolve().parents[1]
 MARKED = re.compile(r"(<!-- table: ([a-z_]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -47,10 +45,8 @@ def listed(rows: Iterable[tuple[str, str]]) -> str:
 def tasks_of(family: str) -> str:
     """Every subtask of a family with what it asks, except ``-essay`` variants, which the page describes."""
     own = [task for task in TASKS.values() if task.family == family and not task.subtask.endswith("-essay")]
-    return table(
-        ("subtask", "what is asked", "complexity", "scorer"),
-        ((f"`{t.subtask}`", t.title, _list(t.complexities), f"`{t.scorer}`") for t in own),
-    )
+    rows = ((f"`{t.subtask}`", f"{t.title} ({_list(t.complexities)}; `{t.scorer}`)") for t in own)
+    return f"With complexities and scorer:\n\n{listed(rows)}"
 
 
 def families() -> tuple[str, ...]:
@@ -72,8 +68,8 @@ def recipes() -> str:
         lengths = sorted({cell.length for cell in recipe.strata})
         count = sum(cell.rows for cell in recipe.strata)
         span = dict.fromkeys((_size(lengths[0]), _size(lengths[-1])))
-        rows.append((f"`{name}`", f"{count:,}", " to ".join(span)))
-    return table(("recipe", "rows", "lengths"), rows)
+        rows.append((f"`{name}`", f"{count:,} rows, {' to '.join(span)}"))
+    return listed(rows)
 
 
 def costs() -> str:
@@ -84,7 +80,7 @@ def costs() -> str:
         if name != "smoke":
             rows.append((f"`{name}`", "`lite`", *_cost(_lite(recipe))))
         rows.append((f"`{name}`", "default", *_cost(_counts(recipe))))
-        if name != "smoke":
+        if name == "128k":
             rows.append((f"`{name}`", "`full`", *_cost(_counts(recipe.sized("full")))))
     return table(("recipe", "size", "rows", "tokens", "headline", "a subtask at a length"), rows)
 
@@ -144,45 +140,13 @@ def windows() -> str:
     return listed((window, ", ".join(names)) for window, names in by_window.items())
 
 
-def knobs() -> str:
-    """The knobs of every family; if subtasks differ in a knob's values, they are listed."""
-    rows = []
-    for family in families():
-        by_knob: dict[str, dict[str, list[str]]] = {}
-        for task in (task for task in TASKS.values() if task.family == family):
-            for name, allowed in task.knobs.items():
-                values = "" if isinstance(allowed, CorpusKnob) else _list(allowed)
-                by_knob.setdefault(name, {}).setdefault(values, []).append(f"`{task.subtask}`")
-        descriptions = [_knob(name, values) for name, values in sorted(by_knob.items())]
-        if descriptions:
-            rows.append((f"[`{family}`](tasks/{family}.md)", "; ".join(descriptions)))
-    return listed(rows)
-
-
-def _knob(name: str, values: dict[str, list[str]]) -> str:
-    if len(values) == 1:
-        return f"`{name}` {next(iter(values))}".strip()
-    *few, most = sorted(values, key=lambda each: len(values[each]))
-    other = (f"{each} in {', '.join(values[each])}" for each in few)
-    return f"`{name}` {most} ({'; '.join(other)})"
-
-
 def columns() -> str:
     """Every column of a row."""
     return listed((f"`{c.name}`", c.note) for c in COLUMNS)
 
 
-def commands() -> str:
-    """Every command with its line of help, in the groups of the help."""
-    return "\n".join(
-        f"- {title}:\n" + "\n".join(f"    - `{name}`: {entry.line}" for name, entry in entries.items())
-        for title, entries in GROUPS.items()
-    )
-
-
 def folders(root: Path = ROOT) -> str:
-    """Every folder of the package with the first line of its docstring; each imports only folders below it."""
-    trees = {path.parent.name: ast.parse(path.read_text("utf-8")) for path in (root / "pipeline").glob("*/__init__.py")}
+    """The folders of the package, in an order in which each imports only folders further on."""
     below = imports(root)
     layers: dict[str, int] = {}
 
@@ -191,8 +155,8 @@ def folders(root: Path = ROOT) -> str:
             layers[name] = 1 + max(map(layer, below[name]), default=0)
         return layers[name]
 
-    names = sorted(trees, key=lambda name: (-layer(name), name))
-    return listed((f"`{name}/`", (ast.get_docstring(trees[name]) or "").split("\n")[0]) for name in names)
+    names = [path.parent.name for path in (root / "pipeline").glob("*/__init__.py")]
+    return ", ".join(f"`{name}`" for name in sorted(names, key=lambda name: (-layer(name), name)))
 
 
 def imports(root: Path) -> dict[str, set[str]]:
@@ -263,9 +227,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "profiles": profiles,
     "calls": calls,
     "windows": windows,
-    "knobs": knobs,
     "columns": columns,
-    "commands": commands,
     "folders": folders,
     "languages": languages,
     "slots": slots,

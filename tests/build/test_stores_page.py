@@ -99,10 +99,12 @@ def test_a_store_that_the_environment_describes(proxy: Proxy, buckets: Buckets, 
 @pytest.mark.slow
 def test_dask_without_a_shared_folder(proxy: Proxy, buckets: Buckets, recipe: Path, whole: Path) -> None:
     block = doc_pages.changed(
-        doc_pages.block_of(PAGE, "Dask without a shared folder"),
-        ("/tmp", str(recipe.parent)),
-        (" 1m ", f" {recipe} --tokenizer o200k "),
-        ("my-bucket", bucket := buckets.bucket()),
+        doc_pages.block_of("clusters.md", "SSH"),
+        (" 1m --tokenizer all --size full ", f" {recipe} --tokenizer o200k "),
+        ("/shared/v3.0.0", f"s3://{(bucket := buckets.bucket())}/v3.0.0"),
+        ("/shared/venv/bin/", ""),
+        ("/shared", str(recipe.parent)),
+        ("--nworkers 16", "--nworkers 1"),
     )
     ended = doc_pages.run(block, recipe.parent, environment(proxy.url))
     assert ended.returncode == 0, ended.stderr

@@ -18,6 +18,7 @@ from pipeline.cli import cli
 from pipeline.cli.group import COMMANDS
 from pipeline.export import HARNESSES
 from pipeline.recipe import load_recipe
+from pipeline.tasks.base import CorpusKnob
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")] + sorted(
@@ -124,6 +125,14 @@ def test_the_readme_has_the_commands_that_set_everything_up() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^    (make \S+)", readme, re.MULTILINE) == ["make build-128k", "make test"]
     assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").endswith("exec make test\n")
+
+
+def test_every_knob_is_on_the_page_of_its_family_with_its_values() -> None:
+    for (family, subtask), task in tool("write_tables").TASKS.items():
+        page = " ".join((ROOT / "docs" / "tasks" / f"{family}.md").read_text(encoding="utf-8").split())
+        for name, allowed in task.knobs.items():
+            values = "" if isinstance(allowed, CorpusKnob) else f" ({', '.join(map(str, allowed))}"
+            assert f"`{name}`{values}".lower() in page.lower(), f"{family}.md: {name} of {subtask}{values})"
 
 
 def test_every_family_of_a_recipe_has_a_page_and_every_harness_an_entry() -> None:
