@@ -22,7 +22,7 @@ MONTHS = (
 DATE = re.compile(rf"\b(?:(\d{{1,2}}) )?({'|'.join(MONTHS)})(?: (\d{{4}}))?\b")
 ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 END_OF_YEAR, YEAR = re.compile(r"end of (\d{4})"), re.compile(r"\b(1[0-9]{3}|20[0-9]{2})\b")
-TIME = re.compile("|".join(shape.pattern for shape in (END_OF_YEAR, ISO, DATE, YEAR)))
+TIME = re.compile("|".join(shape.pattern for shape in (ISO, END_OF_YEAR, DATE, YEAR)))
 """A time in a question, which tells nothing of what is asked about; other numbers of the question do."""
 NEGATION = re.compile(r"\b(?:no|not|nobody|nothing|none|never|neither|nor|without)\b|n't\b", re.IGNORECASE)
 WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\d+")
@@ -71,10 +71,10 @@ def words_of(text: str) -> list[str]:
 
 def time_of(text: str) -> float | None:
     """Return the first date of a text in years, or the end of a year after "end of"; None if there is no year."""
-    if match := END_OF_YEAR.search(text):
-        return int(match[1]) + 0.999
     if match := ISO.search(text):
         return int(match[1]) + (int(match[2]) - 1) / 12 + int(match[3]) / 400
+    if match := END_OF_YEAR.search(text):
+        return int(match[1]) + 0.999
     if (match := DATE.search(text)) and (match[3] or match[1]):
         return int(match[3] or 0) + MONTHS.index(match[2]) / 12 + int(match[1] or 1) / 400
     return float(match[1]) if (match := YEAR.search(text)) else None
