@@ -21,7 +21,7 @@ MONTHS = (
 )
 DATE = re.compile(rf"\b(?:(\d{{1,2}}) )?({'|'.join(MONTHS)})(?: (\d{{4}}))?\b")
 ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
-END_OF_YEAR, YEAR = re.compile(r"end of (\d{4})"), re.compile(r"\b(1[0-9]{3}|20[0-9]{2})\b")
+END_OF_YEAR, YEAR = re.compile(r"end of (\d{4})\b(?!-)"), re.compile(r"\b(1[0-9]{3}|20[0-9]{2})\b")
 TIME = re.compile("|".join(shape.pattern for shape in (ISO, END_OF_YEAR, DATE, YEAR)))
 """A time in a question, which tells nothing of what is asked about; other numbers of the question do."""
 NEGATION = re.compile(r"\b(?:no|not|nobody|nothing|none|never|neither|nor|without)\b|n't\b", re.IGNORECASE)
