@@ -489,12 +489,13 @@ class SweepJob:
     family: str
     subtask: str
     lengths: tuple[int, ...] = ()
+    complexities: tuple[int, ...] = ()
     limit: int | None = None
 
 
 def sweep_job(job: SweepJob) -> list[Found]:
     """Fit and try all readers of a subtask."""
-    selection = Selection((job.family,), (job.subtask,), (), job.lengths, (), job.limit)
+    selection = Selection((job.family,), (job.subtask,), (), job.lengths, job.complexities, job.limit)
     rows = list(job.split.rows(None, selection))
     return list(Sweep(rows).found()) if rows else []
 
@@ -514,11 +515,18 @@ def table_of(results: Sequence[Found], margin: float = MARGIN) -> str:
 @click.argument("split")
 @click.option("--task", "tasks", multiple=True, help="the only subtask to look at, such as tally.compare, or a family")
 @click.option("--length", "lengths", multiple=True, type=int, help="only rows of this length")
+@click.option("--complexity", "complexities", multiple=True, type=int, help="only rows of this complexity")
 @click.option("--limit", type=int, help="rows of each stratum at the most")
 @click.option("--margin", type=float, default=MARGIN, show_default=True)
 @click.option("--workers", type=int, default=1, show_default=True)
 def main(
-    split: str, tasks: tuple[str, ...], lengths: tuple[int, ...], limit: int | None, margin: float, workers: int
+    split: str,
+    tasks: tuple[str, ...],
+    lengths: tuple[int, ...],
+    complexities: tuple[int, ...],
+    limit: int | None,
+    margin: float,
+    workers: int,
 ) -> None:
     """Find readers of the surface that beat what is published for the subtasks of SPLIT.
 
@@ -527,7 +535,7 @@ def main(
     opened = open_split(split)
     places = dict.fromkeys((cell.family, cell.subtask) for cell in opened.strata)
     jobs = [
-        SweepJob(opened, family, subtask, lengths, limit)
+        SweepJob(opened, family, subtask, lengths, complexities, limit)
         for family, subtask in places
         if not tasks or family in tasks or f"{family}.{subtask}" in tasks
     ]

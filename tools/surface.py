@@ -20,7 +20,10 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 DATE = re.compile(rf"\b(?:(\d{{1,2}}) )?({'|'.join(MONTHS)})(?: (\d{{4}}))?\b")
-END_OF_YEAR, YEAR = re.compile(r"end of (\d{4})"), re.compile(r"\b(1[0-9]{3}|20[0-9]{2})\b")
+ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+END_OF_YEAR, YEAR = re.compile(r"end of (\d{4})\b(?!-)"), re.compile(r"\b(1[0-9]{3}|20[0-9]{2})\b")
+TIME = re.compile("|".join(shape.pattern for shape in (ISO, END_OF_YEAR, DATE, YEAR)))
+"""A time in a question, which tells nothing of what is asked about; other numbers of the question do."""
 NEGATION = re.compile(r"\b(?:no|not|nobody|nothing|none|never|neither|nor|without)\b|n't\b", re.IGNORECASE)
 WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\d+")
 SENTENCE = re.compile(r"(?<=[.?!])\s+")
@@ -68,6 +71,8 @@ def words_of(text: str) -> list[str]:
 
 def time_of(text: str) -> float | None:
     """Return the first date of a text in years, or the end of a year after "end of"; None if there is no year."""
+    if match := ISO.search(text):
+        return int(match[1]) + (int(match[2]) - 1) / 12 + int(match[3]) / 400
     if match := END_OF_YEAR.search(text):
         return int(match[1]) + 0.999
     if (match := DATE.search(text)) and (match[3] or match[1]):
@@ -124,13 +129,9 @@ class Prompt:
             place += len(line)
         self.words = [words_of(line) for line in self.lines]
         self.asked_time = time_of(question)
-        timed = {*map(str.lower, MONTHS)} if self.asked_time is not None else set()
-        weights = {word: context.weight(word) for word in words_of(question)}
-        self.asked = {
-            word: weight
-            for word, weight in weights.items()
-            if weight and word not in timed and not (timed and word.isdigit())
-        }
+        asked = question if self.asked_time is None else TIME.sub(" ", question)
+        weights = {word: context.weight(word) for word in words_of(asked)}
+        self.asked = {word: weight for word, weight in weights.items() if weight}
         self.total = sum(self.asked.values()) or 1.0
         stems: dict[str, float] = defaultdict(float)
         for word, weight in self.asked.items():

@@ -13,7 +13,7 @@ import numpy as np
 from pipeline.assemble.packing import Counts, Packing, pack
 from pipeline.assemble.pools import Pool, Taken
 from pipeline.caches import lru_cache
-from pipeline.errors import ExactError, FitError
+from pipeline.errors import ExactError, FitError, RecipeError
 from pipeline.profiles import Profile
 from pipeline.rows import CANARY, Row, plain_json, sha256_text
 from pipeline.tasks.base import Key, Layout, Piece, Placed, Sample, Task, Unit
@@ -380,7 +380,14 @@ def stratum_columns(task: Task, sample: Sample, tokenizer: str, frame: str) -> R
 
 
 def rounded(values: Mapping[str, float]) -> dict[str, float]:
-    """Return baselines, rounded as in rows."""
+    """Return baselines, rounded as in rows.
+
+    Raises:
+        RecipeError: if a task gives one that is not a score.
+    """
+    for name, value in values.items():
+        if not 0 <= value <= 1:
+            raise RecipeError(f"baseline {name!r} is {value}: give a score from 0 to 1")
     return {name: round(value, 6) for name, value in values.items()}
 
 

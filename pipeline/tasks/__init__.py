@@ -9,6 +9,7 @@ from types import ModuleType
 from pipeline import languages
 from pipeline.caches import cache
 from pipeline.errors import LISTED, RecipeError, unknown
+from pipeline.metrics.registry import SCORERS
 from pipeline.recipe import Stratum
 from pipeline.tasks.base import CorpusKnob, Task
 
@@ -58,9 +59,15 @@ def __getattr__(name: str) -> object:
 
 
 def _family(name: str) -> ModuleType:
-    """Import a family and register its tasks."""
+    """Import a family and register its tasks.
+
+    Raises:
+        RecipeError: if a task names another family, and would never be found.
+    """
     module = import_module(f"{__name__}.{name}")
     for task in module.TASKS:
+        if task.family != name:
+            raise RecipeError(f"{task.subtask} in {module.__name__} has family {task.family!r}: give {name!r}")
         _imported.setdefault((task.family, task.subtask), task)
     return module
 
@@ -113,7 +120,7 @@ def in_languages() -> dict[tuple[str, str], Callable[[str, str], Task]]:
 
 
 def check_stratum(stratum: Stratum) -> None:
-    """Check that a stratum's task allows its complexity, shots and knobs.
+    """Check that a stratum's task allows its complexity, shots and knobs, and has a known scorer.
 
     Raises:
         RecipeError: with the value and what is allowed.
@@ -121,6 +128,8 @@ def check_stratum(stratum: Stratum) -> None:
     task = task_of(stratum)
     if stratum.complexity not in task.complexities:
         raise RecipeError(f"{stratum}: give {_range(task.complexities)}")
+    if (scorer := task.scorer_of(stratum)) not in SCORERS:
+        raise RecipeError(unknown(f"scorer of {task.family}.{task.subtask}:", scorer, SCORERS))
     if stratum.shots is not None and stratum.shots > task.most_shots:
         raise RecipeError(f"{stratum}: shots = {stratum.shots}: give {task.most_shots} at the most")
     for name, value in stratum.knobs:

@@ -39,8 +39,8 @@ class Line(NamedTuple):
 class Drawn:
     """What a row is made of: its placed lines, the question, and all accepted answers (the first is the target).
 
-    `guesses` are the expected scores of guessers: see `Task.baselines`. `latent` contains plain JSON values that are
-    published in the row's metadata.
+    `guesses` are the expected scores of guessers, from 0 to 1; that of ``uniform`` is shown as chance (see
+    `Task.baselines`). `latent` contains plain JSON values that are published in the row's metadata.
     """
 
     lines: Sequence[Line]
@@ -61,7 +61,10 @@ class Dealer:
         """For each dealt thing, the number of its kind and the number of kinds."""
 
     def deal(self, thing: str, kinds: Sequence[Kind]) -> Kind:
-        """Return the row's kind of a thing. Kinds are equally frequent in a stratum, to within one row."""
+        """Return the row's kind of a thing. Kinds are equally frequent in a stratum, to within one row.
+
+        Each thing is dealt by itself. If two must be balanced together, deal their pairs as one thing.
+        """
         number = deal(self._stratum_streams.of(thing), self.stratum.rows, self._index, len(kinds))
         self.dealt[thing] = (number, len(kinds))
         return kinds[number]

@@ -170,7 +170,8 @@ def move_aside(job: ProveJob, verdict: Verdict) -> str:
         unseal_tier(job.manifest, job.pack.shard.tier)
     except (OSError, BuildError) as fault:
         return f"{verdict.fault}, and nothing can be moved or written here ({fault})"
-    return f"{verdict.fault}: {'the file is moved aside; ' if verdict.broken else ''}run build to make it again"
+    aside = "the file is moved aside; " if verdict.broken else ""
+    return f"{verdict.fault}: {aside}run build to make it again (if that fails too, the task is at fault)"
 
 
 def judge(job: ProveJob) -> Verdict:

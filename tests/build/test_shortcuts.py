@@ -17,6 +17,7 @@ from pipeline.recipe import load_recipe
 from pipeline.rows import Row
 from pipeline.stages import Stages
 from pipeline.streams import stream
+from surface import Context, Prompt, words_of
 
 GOODS = ("barley", "copper", "linen", "pepper", "saffron", "timber")
 TOLD = (
@@ -79,6 +80,15 @@ def test_nothing_is_found_where_nothing_is_to_be_found() -> None:
     found = swept(toy(leaks=False))
     assert not found.is_leak()
     assert found.published == 0.5
+
+
+@pytest.mark.parametrize("day", ["1502-04-02", "2 April 1502", "1502"])
+def test_numbers_beside_the_date_of_a_question_tell_what_is_asked(day: str) -> None:
+    line = f"{day}: Account 347 deposits 52 crowns.\n"
+    prompt = Prompt(line, f"What is the balance of account 347 at the end of {day}?", Context())
+    assert {"account", "347"} <= prompt.asked.keys()
+    assert not set(words_of(day)) & prompt.asked.keys()
+    assert prompt.before == [0]
 
 
 def test_the_sweep_reads_rows_of_a_build(split: Split) -> None:
