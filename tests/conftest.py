@@ -52,7 +52,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _settle_module() -> Iterator[None]:
-    """Look for garbage once after each file, and not again in what is left: caches of a session hold millions of objects."""
+    """Look for garbage once after each file, and not again in what is left, such as the caches of a session."""
     yield
     _settle()
 
