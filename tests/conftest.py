@@ -47,6 +47,17 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Look for garbage as seldom as the command does, and not again in what was imported."""
     gc.set_threshold(*COLLECTED)
+    _settle()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _settle_module() -> Iterator[None]:
+    """Look for garbage once after each file, and not again in what is left, such as the caches of a session."""
+    yield
+    _settle()
+
+
+def _settle() -> None:
     gc.collect()
     gc.freeze()
 

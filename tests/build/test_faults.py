@@ -22,6 +22,7 @@ import pytest
 from click.testing import CliRunner
 
 import builds
+import forked_commands
 from pipeline import tasks
 from pipeline.artifacts import parquet
 from pipeline.artifacts.parquet import content_key, read_rows, write_rows
@@ -197,8 +198,8 @@ def test_build_sees_what_sizes_and_footers_show(
 )
 def test_the_command_says_it_in_one_line(harm: Callable[[Path], None], recipe: Path, built: Path) -> None:
     harm(built / DATA)
-    assert DATA in one_line(builds.run("verify", built, "--workers", 1))
-    ended = builds.run("build", recipe, "--out", built, "--tokenizer", "o200k", "--workers", 1, "--quiet")
+    assert DATA in one_line(forked_commands.run("verify", built, "--workers", 1))
+    ended = forked_commands.run("build", recipe, "--out", built, "--tokenizer", "o200k", "--workers", 1, "--quiet")
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
@@ -407,7 +408,7 @@ def test_verify_moves_nothing_for_a_fault_of_the_machine(
 def test_the_recipe_is_held_to_the_manifest_before_its_names_are_read(built: Path) -> None:
     edited(built / "recipes/32k.json", "strata", 0, "complexity")
     before = builds.stamps(built)
-    line = one_line(builds.run("verify", built, "--workers", 1))
+    line = one_line(forked_commands.run("verify", built, "--workers", 1))
     assert "recipes/32k.json" in line
     assert "nothing was moved" in line
     assert builds.stamps(built) == before
@@ -530,7 +531,7 @@ def test_verify_names_a_file_beyond_the_manifest(recipe: Path, built: Path) -> N
 
 def test_a_broken_recipe_record_is_named(built: Path) -> None:
     (built / "recipes/32k.json").write_text("{", encoding="ascii")
-    assert "recipes/32k.json" in one_line(builds.run("verify", built, "--workers", 1))
+    assert "recipes/32k.json" in one_line(forked_commands.run("verify", built, "--workers", 1))
 
 
 def test_build_mends_a_broken_recipe_record(recipe: Path, built: Path, whole: dict[str, str]) -> None:
@@ -675,7 +676,7 @@ def test_a_folder_of_another_release_is_left_alone(
     changed: dict[str, str], theirs: str, recipe: Path, built: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
     other = builds.recipe_file(tmp_path / "other.toml", tier=theirs, **changed)
-    line = one_line(builds.run("build", other, "--out", built, "--tokenizer", "o200k", "--workers", 1, small=False))
+    line = one_line(forked_commands.run("build", other, "--out", built, "--tokenizer", "o200k", "--workers", 1))
     assert "tiny 1.0.0" in line
     assert f"{changed.get('release', 'tiny')} 1.0.0" in line
     assert changed.get("variant", "") in line
@@ -687,7 +688,7 @@ def test_a_folder_of_another_release_is_left_alone(
 def test_a_file_where_the_folder_should_be(folder: str, recipe: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine", encoding="ascii")
     out = tmp_path / folder
-    line = one_line(builds.run("build", recipe, "--out", out, "--tokenizer", "o200k", "--workers", 1, small=False))
+    line = one_line(forked_commands.run("build", recipe, "--out", out, "--tokenizer", "o200k", "--workers", 1))
     assert str(out) in line
     assert "--out" in line
     assert (tmp_path / "taken").read_text(encoding="ascii") == "mine"

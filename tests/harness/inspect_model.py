@@ -1,8 +1,14 @@
-"""Inspect with a model that answers from a key: its own command line, with ``--model answerkey/<name of its file>``."""
+"""Inspect with a model that answers from a key: its own command line, with ``--model answerkey/<name of its file>``.
+
+Several command lines in one process, apart by ``--then``, cost one start.
+"""
 
 from __future__ import annotations
 
-from inspect_ai._cli.main import main
+import sys
+from itertools import groupby
+
+from inspect_ai._cli.main import inspect
 from inspect_ai.model import ModelAPI, ModelOutput, ModelUsage, modelapi
 
 from answering import answer
@@ -19,4 +25,6 @@ class AnswerKey(ModelAPI):
 
 
 if __name__ == "__main__":
-    main()
+    for then, line in groupby(sys.argv[1:], "--then".__eq__):
+        if not then:
+            inspect(list(line), standalone_mode=False, auto_envvar_prefix="INSPECT")

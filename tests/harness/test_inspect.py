@@ -11,17 +11,16 @@ import pytest
 
 from asked import Asked
 
-Run = Callable[..., str]
 Log = dict[str, Any]
 
 
-def evaluated(
-    run: Run, folder: Path, tasks: str, key: Path, out: Path, *more: object, models: str = "key"
-) -> list[Log]:
-    """Return the logs of models, which are named as the files that they answer from."""
+def line(tasks: str, out: Path, models: str, *more: object) -> tuple[object, ...]:
+    """Return a command line that asks models, which are named as the files that they answer from."""
     named = ",".join(f"answerkey/{model}" for model in models.split())
-    how = ("--model", named, "--log-dir", out, "--log-format", "json", "--display", "plain")
-    run("inspect", "inspect_model.py", "eval", tasks, *how, *more, key=key, cwd=folder)
+    return ("eval", tasks, "--model", named, "--log-dir", out, "--log-format", "json", "--display", "plain", *more)
+
+
+def logs_in(out: Path) -> list[Log]:
     logs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(out.glob("*.json"))]
     assert {log["status"] for log in logs} == {"success"}
     return logs
@@ -34,18 +33,27 @@ def metrics(log: Log) -> dict[str, float]:
 
 
 @pytest.fixture(scope="module")
-def folder(exported: Callable[[str], Path]) -> Path:
-    return exported("inspect")
+def evaluated(
+    harness: Callable[..., str],
+    exported: Callable[[str], Path],
+    right: Asked,
+    wrong: Asked,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """Return a folder with the logs of every task by both models, and of a few rows of one task."""
+    home = tmp_path_factory.mktemp("evaluated")
+    wrong.key(home / "wrong.json")
+    every = line("carrara.py", home / "every", "right wrong")
+    few = line("carrara.py@idk_32k", home / "few", "right", "-T", "length=2048", "-T", "limit=1")
+    key = right.key(home / "right.json")
+    harness("inspect", "inspect_model.py", *every, "--then", *few, key=key, cwd=exported("inspect"))
+    return home
 
 
 @pytest.fixture(scope="module")
-def logs_of(
-    harness: Run, folder: Path, right: Asked, wrong: Asked, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], dict[str, Log]]:
-    """Return the logs of a model by their tasks; both models are asked in one run."""
-    home = tmp_path_factory.mktemp("both")
-    wrong.key(home / "wrong.json")
-    logs = evaluated(harness, folder, "carrara.py", right.key(home / "right.json"), home / "logs", models="right wrong")
+def logs_of(evaluated: Path) -> Callable[[str], dict[str, Log]]:
+    """Return the logs of a model by their tasks."""
+    logs = logs_in(evaluated / "every")
     return lambda model: {log["eval"]["task"]: log for log in logs if log["eval"]["model"] == f"answerkey/{model}"}
 
 
@@ -85,10 +93,8 @@ def test_who_answers_another_row_scores_what_that_is_worth(
     assert metrics(logs["bio_32k"])["pairs"] == 0.0
 
 
-def test_a_task_takes_strata_and_a_few_rows_of_each(harness: Run, folder: Path, right: Asked, tmp_path: Path) -> None:
-    few = ("-T", "length=2048", "-T", "limit=1")
-    key = right.key(tmp_path / "key.json")
-    (log,) = evaluated(harness, folder, "carrara.py@idk_32k", key, tmp_path / "logs", *few)
+def test_a_task_takes_strata_and_a_few_rows_of_each(evaluated: Path) -> None:
+    (log,) = logs_in(evaluated / "few")
     assert sorted((one["metadata"]["subtask"], one["metadata"]["complexity"]) for one in log["samples"]) == [
         ("letters", 0),
         ("letters", 1),

@@ -15,9 +15,10 @@ Run = Callable[..., str]
 Results = dict[str, dict[str, Any]]
 
 
-def evaluated(run: Run, folder: Path, key: Path, out: Path, *more: object, **env: str) -> Results:
+def evaluated(run: Run, folder: Path, key: Path, out: Path, *more: object, alone: bool = True) -> Results:
+    """Return the results of tasks; unless `alone`, the thousands of lm-eval's own tasks are read first."""
     args = ("run", "--model", "answerkey", "--include_path", folder, "--output_path", out, *more)
-    said = run("lm-eval", "lm_eval_model.py", *args, key=key, **env)
+    said = run("lm-eval", "lm_eval_model.py", *args, key=key, **({"CARRARA_ALONE": "1"} if alone else {}))
     assert "WARNING" not in said
     (found,) = out.rglob("results_*.json")
     return dict(json.loads(found.read_text(encoding="utf-8"))["results"])
@@ -68,7 +69,7 @@ def test_who_answers_another_row_scores_what_that_is_worth(
     harness: Run, folder: Path, wrong: Asked, tmp_path: Path
 ) -> None:
     tasks, key = ("--tasks", "carrara_32k_2048,carrara_32k_4096,carrara_32k_8192"), wrong.key(tmp_path / "key.json")
-    found = values(evaluated(harness, folder, key, tmp_path / "out", *tasks, CARRARA_ALONE="1"))
+    found = values(evaluated(harness, folder, key, tmp_path / "out", *tasks))
     for length in (2048, 4096, 8192):
         assert found[f"carrara_32k_{length}", "at_length"] == pytest.approx(wrong.headline(length=length, turns=False))
     for task in (("latent_list", "sum"), ("bio", "standard")):
@@ -78,6 +79,16 @@ def test_who_answers_another_row_scores_what_that_is_worth(
         classes = [wrong.mean(subtask=subtask, length=4096, complexity=complexity) for complexity in (0, 1)]
         assert found[f"carrara_idk_{subtask}_32k_4096", "balanced"] == pytest.approx(sum(classes) / 2)
     assert found["carrara_bio_idk_32k_4096", "pairs"] == 0.0
+
+
+@pytest.mark.slow
+def test_tasks_and_groups_stand_beside_those_of_lm_eval_itself(
+    harness: Run, folder: Path, right: Asked, tmp_path: Path
+) -> None:
+    key = right.key(tmp_path / "key.json")
+    found = values(evaluated(harness, folder, key, tmp_path / "out", "--tasks", "carrara", alone=False))
+    assert {round(value, 12) for value in found.values()} == {1.0}
+    assert found["carrara", "headline"] == found["carrara_32k", "headline"]
 
 
 def test_rows_with_turns_are_left_out_by_name(folder: Path, right: Asked) -> None:

@@ -21,7 +21,7 @@ from loopback.client import CLIENTS_OWN, whole_environment
 from loopback.folders import noise
 from pipeline.artifacts import parquet
 from pipeline.artifacts.parquet import write_rows
-from pipeline.artifacts.split import Split
+from pipeline.artifacts.split import Split, open_split
 from pipeline.cli import cli
 from pipeline.publish.hub import release
 from pipeline.publish.staging import KEYS_SUFFIX, Staged
@@ -153,10 +153,11 @@ def test_the_command_publishes_once(hub: Hub, split: Split, tmp_path: Path) -> N
     assert hub.uploaded() == sent
 
 
-def test_a_dry_run_shows_files_and_card_and_sends_nothing(hub: Hub, split: Split, tmp_path: Path) -> None:
-    said = publish(split, tmp_path, "--dry-run")
+def test_a_dry_run_shows_files_and_card_and_sends_nothing(hub: Hub, tmp_path: Path) -> None:
+    builds.stages(builds.recipe_file(tmp_path / "tiny.toml"), tmp_path / "tiny").build()
+    said = publish(open_split(tmp_path / "tiny" / "o200k"), tmp_path, "--dry-run")
     assert "data/bio/32k/test-00000-of-00001.parquet" in said
-    assert "# Carrara smoke for o200k, v3.0.0" in said
+    assert "# Tiny for o200k, v1.0.0" in said
     assert not hub.repos
     assert not hub.uploaded()
 

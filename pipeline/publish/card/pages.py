@@ -313,12 +313,19 @@ def _recipes(facts: Facts) -> list[str]:
     if facts.withheld:
         return []
     blocks = {str(cell.blocks) for made in facts.manifest.tiers.values() for cell in made.strata if cell.blocks}
-    digests: dict[str, str] = {}
-    for size, name in product((*SIZES, *sorted(blocks - {"1"})), shipped_recipes()):
-        with suppress(RecipeError):  # another recipe may be too large in this size
-            digests.setdefault(digest(load_recipe(name).sized(size)), name + _as_option(size))
+    digests = _digests((*SIZES, *sorted(blocks - {"1"})))
     made = [digests.get(facts.manifest.tiers[tier].recipe_digest or "", "") for tier in facts.tiers]
     return made if all(made) else []
+
+
+@lru_cache(maxsize=8)
+def _digests(sizes: tuple[str, ...]) -> dict[str, str]:
+    """Return the shipped recipes with options, in some sizes, by their digests."""
+    digests: dict[str, str] = {}
+    for size, name in product(sizes, shipped_recipes()):
+        with suppress(RecipeError):  # another recipe may be too large in this size
+            digests.setdefault(digest(load_recipe(name).sized(size)), name + _as_option(size))
+    return digests
 
 
 def _as_option(size: str) -> str:
