@@ -139,8 +139,10 @@ class Sweep:
         self.parts = all(len(questions_of(row)) == len(parts_of(row)) for row in known) and any(
             len(parts_of(row)) > 1 for row in known
         )
-        self.is_order = not self.parts and self.scorer == "all_in_order"
-        self.one = not self.is_order and self.scorer not in SETS
+        is_list = not self.parts and self.scorer == "all_in_order"
+        self.is_order = is_list and all(part in row["question"] for row in known for part in parts_of(row))
+        self.is_selection = is_list and not self.is_order
+        self.one = not is_list and self.scorer not in SETS
         self.size = median_low([len(items_of(row)) for row in known])
         self.seen = [seen for row in rows for seen in self._seen(row)]
         self.seen = [seen for seen in self.seen if seen.candidates]
@@ -167,7 +169,7 @@ class Sweep:
             return (len(parts) - parts.index(one.value)) / len(parts) if one.value in parts else 0.0
         if self.scorer == "pair":
             return float(one.value in row["target"])
-        if self.scorer == "route":
+        if self.scorer == "route" or self.is_selection:
             return float(one.value in items_of(row))
         return score(judged, one.value if self.parts else one.reply)
 
@@ -350,8 +352,10 @@ class Sweep:
         taken_forms: dict[str, list[str]] = defaultdict(list)
         for one in seen:
             taken = [one.candidates[place] for place in choose(one)]
+            if self.is_selection:
+                taken.sort(key=lambda each: each.mentions)
             taken_forms[one.row["id"]] += [each.value if self.parts else each.reply for each in taken]
-        joint = "; " if self.parts or self.is_order else SETS[self.scorer]
+        joint = "; " if self.parts or self.is_order or self.is_selection else SETS[self.scorer]
         replies = {name: each if self.parts else [*dict.fromkeys(each)] for name, each in taken_forms.items()}
         return {name: score(self.rows[name], joint.join(each)) for name, each in replies.items()}
 
