@@ -1,4 +1,4 @@
-"""Draw the picture of the README from a split: ``python tools/draw_front.py outputs/v3.0.0/o200k``.
+"""Draw the pictures of the README from a split: ``python tools/draw_front.py outputs/v3.0.0/o200k``.
 
 The left shows the window of a real row of 32K tokens, with all parts to scale, and the right the scores of simulated
 readers on the row's family. Predictions of that split in the folder of a second argument are reused.
@@ -22,12 +22,15 @@ from pipeline.executors import processes
 from pipeline.rows import Row
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURE = Path("docs/images/front.svg")
+PICTURE, NARROW = Path("docs/images/front.svg"), Path("docs/images/front-narrow.svg")
+"""The halves of the picture beside each other, and one below the other for a telephone."""
 FAMILY, SUBTASK, COMPLEXITY, LENGTH = "bio", "multi_standard", 5, 32_768
 LINES = {"all": "reads all of it", "forgets": "forgets", "last32k": "reads the last 32K", "no-context": "reads nothing"}
 """The readers whose curves are drawn, and the curves' labels."""
 
 WIDTH, HEIGHT, TOP, TALL = 820, 440, 76, 312
+HALF = 404
+"""The width of the left half."""
 BAR, BROAD = 104, 62
 LEFT, RIGHT = 466, 644
 K, APART = 1024, 20
@@ -53,21 +56,25 @@ STYLE = """
 """
 
 
-def picture(split: Split, folder: Path, length: int = LENGTH) -> str:
-    """Return the SVG for a split with predictions in a folder, and a row of the given length."""
+def pictures(split: Split, folder: Path, length: int = LENGTH) -> tuple[str, str]:
+    """Return two SVGs, wide and narrow, for a split with predictions in a folder, and a row of the given length."""
     choice = Selection((FAMILY,), (SUBTASK,), lengths=(length,), complexities=(COMPLEXITY,), limit=1)
     row = next(split.rows(selection=choice))
-    curves, chance = _curves(split, folder)
+    window, chart = "\n".join(_window(row)), "\n".join(_chart(*_curves(split, folder)))
     label = (
-        f"Left: a window of {row['context_tokens']:,} tokens, filled to the last one, with needles at their depths. "
-        f"Right: scores of {len(LINES)} simulated readers over length."
+        f"A window of {row['context_tokens']:,} tokens, filled to the last one, with needles at their depths, "
+        f"and scores of {len(LINES)} simulated readers over length."
     )
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(label, quote=True)}">'
-    )
-    parts = [*_window(row), *_chart(curves, chance)]
-    return "\n".join([head, f"<style>{STYLE}</style>", *parts, "</svg>"]) + "\n"
+
+    def drawn(width: int, height: int, chart: str) -> str:
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+            f'aria-label="{escape(label, quote=True)}">'
+        )
+        return "\n".join([head, f"<style>{STYLE}</style>", window, chart, "</svg>"]) + "\n"
+
+    below = f'<g transform="translate({-HALF} {HEIGHT})">\n{chart}\n</g>'
+    return drawn(WIDTH, HEIGHT, chart), drawn(WIDTH - HALF, 2 * HEIGHT, below)
 
 
 def _window(row: Row) -> Iterable[str]:
@@ -186,8 +193,9 @@ def main(arguments: Sequence[str]) -> None:
         folder = Path(arguments[1] if arguments[1:] else empty)
         owed = [name for name in LINES if not (folder / f"{name}.jsonl").exists()]
         write_readings(split, Selection((FAMILY,)), owed, folder, processes(os.cpu_count() or 1))
-        (ROOT / PICTURE).write_text(picture(split, folder), encoding="ascii")
-    print(f"wrote {PICTURE}", file=sys.stderr)
+        for path, drawn in zip((PICTURE, NARROW), pictures(split, folder), strict=True):
+            (ROOT / path).write_text(drawn, encoding="ascii")
+            print(f"wrote {path}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,9 @@ from pipeline.terminal.text import percent
 CHANCE = ("uniform", "any_reply", "best_constant")
 """Baselines that serve as chance; the first in a row counts."""
 
+FIRST = ("longqa", "trace", "code", "rag", "mrcr")
+"""The families that the page opens with, as their prompts show most of what is asked; others follow in their order."""
+
 ACCEPTED = 6
 """Most accepted answers that are shown."""
 
@@ -41,13 +44,18 @@ def gallery_page(split: Split) -> Page:
     families: dict[str, list[Sequence[Row]]] = {}
     for (family, _), rows in chosen.items():
         families.setdefault(family, []).append(rows)
+    order = sorted(families, key=lambda family: FIRST.index(family) if family in FIRST else len(FIRST))
     return Page(
         title=f"Gallery: {split.title}",
         subtitle="What each task asks, where the answer is found, and how replies are scored.",
         facts=release_facts([split]),
         sections=[
-            Section(family, family, [*([Note(HOW_TO_READ)] if not at else []), Examples([_example(*r) for r in rows])])
-            for at, (family, rows) in enumerate(families.items())
+            Section(
+                family,
+                family,
+                [*([Note(HOW_TO_READ)] if not at else []), Examples([_example(*r) for r in families[family]])],
+            )
+            for at, family in enumerate(order)
         ],
     )
 

@@ -269,16 +269,18 @@ def test_the_page_has_every_reader_and_its_table_every_task(root: Path, split: S
 
 
 def test_the_front_shows_a_real_row(split: Split, rows: list[Row], readings: Path) -> None:
-    drawn = tool("draw_front").picture(split, readings, 4 * K)
+    wide, narrow = tool("draw_front").pictures(split, readings, 4 * K)
     row = next(row for row in rows_of(rows, "bio.multi_standard") if row["complexity"] == 5)
-    roles = Counter(each.get("class") for each in ElementTree.fromstring(drawn).iter(f"{{{SVG}}}rect"))
     needles = Counter(needle["role"] for needle in row["needles"])
-    assert (roles["needle"], roles["decoy"]) == (needles["relevant"], needles["decoy"])
-    assert all(f"depth {each['depth']:.2f}" in drawn for each in row["needles"] if each["role"] == "relevant")
+    for drawn in (wide, narrow):
+        roles = Counter(each.get("class") for each in ElementTree.fromstring(drawn).iter(f"{{{SVG}}}rect"))
+        assert (roles["needle"], roles["decoy"]) == (needles["relevant"], needles["decoy"])
+        assert all(f"depth {each['depth']:.2f}" in drawn for each in row["needles"] if each["role"] == "relevant")
 
 
-def test_the_front_that_is_kept_is_small_and_names_itself(root: Path) -> None:
-    path = root / "docs" / "images" / "front.svg"
+@pytest.mark.parametrize("name", ["front.svg", "front-narrow.svg"])
+def test_the_front_that_is_kept_is_small_and_names_itself(root: Path, name: str) -> None:
+    path = root / "docs" / "images" / name
     drawn = ElementTree.fromstring(path.read_text(encoding="ascii"))
     assert path.stat().st_size < 60_000
     assert drawn.get("role") == "img"
