@@ -64,7 +64,7 @@ class Cite(Task):
     __slots__ = ()
 
     family = "cite"
-    version = 5
+    version = 6
     scorer = "cited"
     max_new_tokens = 300
     shots = 2

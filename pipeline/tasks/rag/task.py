@@ -63,7 +63,7 @@ class Rag(Task):
     __slots__ = ()
 
     family = "rag"
-    version = 5
+    version = 6
     scorer = "exact"
     shots = 2
     most_shots = 2
