@@ -12,6 +12,7 @@ from pipeline.artifacts.split import Split, open_split
 from pipeline.cli import cli
 from pipeline.metrics import score
 from pipeline.report import gallery_page, html_of
+from pipeline.report.gallery import FIRST
 from pipeline.report.page import Example, Examples
 
 X = "{http://www.w3.org/1999/xhtml}"
@@ -24,7 +25,13 @@ def examples(split: Split) -> dict[str, Example]:
 
 
 def test_every_task_is_shown_once(split: Split, examples: dict[str, Example]) -> None:
-    assert list(examples) == list(dict.fromkeys(f"{cell.family}.{cell.subtask}" for cell in split.strata))
+    known = dict.fromkeys(f"{cell.family}.{cell.subtask}" for cell in split.strata)
+    assert set(examples) == {*known}
+    later = [name for name in examples if name.split(".")[0] not in FIRST]
+    assert list(examples)[: -len(later)] == sorted(
+        (name for name in known if name.split(".")[0] in FIRST), key=lambda name: FIRST.index(name.split(".")[0])
+    )
+    assert later == [name for name in known if name in later]
 
 
 def test_replies_score_what_is_said(split: Split, examples: dict[str, Example]) -> None:
