@@ -111,9 +111,8 @@ def _made(domain: str) -> Tables:
 def _slots() -> Mapping[str, str]:
     """Return the slot that each word fills, alone or with the mark that may follow it."""
     every = sections("utterances/slots").items()
-    return {
-        f"{word}{mark}": f"{{{slot}}}{mark}" for slot, some in every for word in some for mark in ("", ".", ",", "?")
-    }
+    marks = ("", ".", ",", ";", "?")
+    return {f"{word}{mark}": f"{{{slot}}}{mark}" for slot, some in every for word in some for mark in marks}
 
 
 def sentences(message: str) -> list[str]:

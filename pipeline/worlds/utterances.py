@@ -183,7 +183,7 @@ DENIED, BOTH, NOT_MEANT = share(0.56), share(0.68), share(0.76)
 COMMON = ("name", "town")
 """Slots that have one value in the whole message: who writes, and from where."""
 TAGS = ("by the way", "as I said", "I should add", "mind you")
-"""What sentences may end with after a comma: a message says each once, and no sentence needs it."""
+"""What sentences may end with after a comma: a message says each once, and not before it has said anything else."""
 DRAWS = 48
 """The most numbers that decide a message."""
 TURNS = (3_242_174_889, 2_447_445_414)
@@ -231,16 +231,18 @@ def _written(
         for drawn in words(rng, DRAWS * (count - len(messages))).reshape(-1, DRAWS).tolist():
             message = _Message(of, drawn, number := number + 1)
             denied = message.write(choices[drawn[0] * len(choices) >> 32], needed)
-            messages[" ".join(_tagged_once(message.sentences))] = denied
+            messages[" ".join((*message.greeting, *_tagged_once(message.sentences)))] = denied
     return messages
 
 
 def _tagged_once(sentences: Sequence[str]) -> Iterator[str]:
-    """Yield the sentences of a message, without tags that an earlier one has too."""
+    """Yield the sentences of a message, without tags that an earlier one has too, and the first without any."""
     tags = set[str]()
-    for sentence in sentences:
+    for place, sentence in enumerate(sentences):
         rest, _, tag = sentence[:-1].rpartition(", ")
-        yield f"{rest}{sentence[-1]}" if tag in tags else sentence
+        if tag in tags or (tag in TAGS and place == 0):
+            sentence, tag = f"{rest}{sentence[-1]}", ""
+        yield sentence
         tags.update(each for each in TAGS if each == tag or sentence.startswith(each[0].upper() + each[1:]))
 
 
@@ -255,12 +257,13 @@ def words_of(of: Domain, intent: Intent) -> tuple[Words, ...]:
 
 
 class _Message:
-    """A message being written: its sentences so far, its number, and the numbers that decide the rest."""
+    """A message being written: its greeting and sentences so far, its number, and the numbers that decide the rest."""
 
-    __slots__ = ("_number", "_of", "_take", "_writer", "sentences")
+    __slots__ = ("_number", "_of", "_take", "_writer", "greeting", "sentences")
 
     def __init__(self, of: Domain, drawn: Sequence[int], number: int) -> None:
         self._of, self._take, self._writer, self._number = of, iter(drawn[2:]).__next__, drawn[1], number
+        self.greeting: list[str] = []
         self.sentences: list[str] = []
 
     def write(self, words: Words, needed: str) -> str:
@@ -278,7 +281,7 @@ class _Message:
             strange = self._filled(of.not_meant, self._thing(words.other_things))
         leads, early = denied != "" and order & 1 == 1, order & 2 == 2 and not after
         if greeted < GREETED:
-            sentences.append(self._filled(loose("greetings")))
+            self.greeting.append(self._filled(loose("greetings")))
         if strange and early:
             sentences.append(strange)
         if not plain and not after:

@@ -33,8 +33,8 @@ OWN = Streams((5,))
 PROMISED = 900_000
 
 
-def every(name: str) -> dict[Intent, tuple[str, ...]]:
-    return {intent: tuple(said) for intent, said in texts(OWN, "32k", name).items()}
+def every(name: str, tier: str = "32k") -> dict[Intent, tuple[str, ...]]:
+    return {intent: tuple(said) for intent, said in texts(OWN, tier, name).items()}
 
 
 def size(wordings: Sequence[Sequence[str]]) -> int:
@@ -187,12 +187,21 @@ def test_texts_are_clean_english(name: str, many: int) -> None:
 
 def test_no_message_ends_two_sentences_in_the_same_tag() -> None:
     tagged = 0
-    for message in (message for name in DOMAINS for said in every(name).values() for message in said):
+    for message in (message for name in DOMAINS for said in every(name, "128k").values() for message in said):
         found = [sentence.rpartition(", ")[2] for sentence in re.split(r"[.?] ?", message)]
         tags = [tag for tag in found if tag in TAGS]
         tagged += len(tags) > 1
         assert len({*tags}) == len(tags), message
     assert tagged >= 50
+
+
+def test_no_message_begins_with_a_tagged_sentence() -> None:
+    """A greeting does not count: what follows it alone adds to nothing."""
+    greetings = re.compile("|".join(re.sub(r"\{\w+\}", "[A-Z][a-z]+", each) for each in chain(*loose("greetings"))))
+    for message in (message for name in DOMAINS for said in every(name).values() for message in said):
+        greeting = greetings.match(message)
+        body = message[greeting.end() :].lstrip() if greeting else message
+        assert re.split(r"[.?] ?", body)[0].rpartition(", ")[2] not in TAGS, message
 
 
 def test_nothing_is_said_that_a_message_alone_cannot_begin_with() -> None:
