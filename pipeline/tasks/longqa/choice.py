@@ -61,7 +61,7 @@ class Choice(State):
     __slots__ = ()
 
     subtask = "choice"
-    version = 6
+    version = 7
     title = "who owned a property on a day, from four choices"
     scorer = "choice"
     complexities = (5, 20)

@@ -31,7 +31,7 @@ class When(LongQa):
     __slots__ = ()
 
     subtask = "when"
-    version = 6
+    version = 7
     title = "the year of an event at a property, worded differently from the annals"
     reply = text.YEAR
 

@@ -305,7 +305,7 @@ class Points(Task):
     complexities = (5, 10, 20)
     max_new_tokens = 960
     shortest = 16384
-    version = 4
+    version = 5
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (spec(stratum.tier),)
