@@ -51,7 +51,10 @@ def spec(tier: str) -> PoolSpec:
 
 
 class LongQa(Task):
-    """A question about the annals of a town. `complexity` is the number of entries that its answer needs."""
+    """A question about the annals of a town. `complexity` is the number of entries that its answer needs.
+
+    What is asked is drawn as in the version in `drawn_as`, since which only the words of the annals have changed.
+    """
 
     __slots__ = ()
 

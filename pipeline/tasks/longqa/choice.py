@@ -62,6 +62,7 @@ class Choice(State):
 
     subtask = "choice"
     version = 7
+    drawn_as = "choice@6"
     title = "who owned a property on a day, from four choices"
     scorer = "choice"
     complexities = (5, 20)

@@ -130,6 +130,7 @@ class Kin(LongQa):
 
     subtask = "kin"
     version = 6
+    drawn_as = "kin@5"
     title = "a relative of somebody, through births, marriages and deaths"
     complexities = (2, 3, 4)
 

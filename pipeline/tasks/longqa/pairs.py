@@ -56,7 +56,6 @@ class Unanswerable(LongQa):
     paired = True
     version = 6
     drawn_as = "unanswerable@3"
-    """Histories are those of version 3, since which only the words of the annals have changed."""
     reply = text.MAY_LACK
 
     def drawn(

@@ -40,6 +40,7 @@ class State(LongQa):
 
     subtask = "state"
     version = 6
+    drawn_as = "state@5"
     title = "who owned a property on a day, after sales that are set aside and restored"
     complexities: tuple[int, ...] = (1, 5, 20)
     shortest = 8192

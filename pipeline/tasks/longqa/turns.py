@@ -131,7 +131,6 @@ class ChatTurns(LongQa):
     subtask = "turns"
     version = 7
     drawn_as = "turns@6"
-    """Histories are those of version 6, since which only the words of the annals have changed."""
     title = "what follows from several dated chat sessions, in pairs of rows with and without the decisive statement"
     scorer = "idk_pair"
     complexities = (0, 1)

@@ -32,6 +32,7 @@ class When(LongQa):
 
     subtask = "when"
     version = 7
+    drawn_as = "when@6"
     title = "the year of an event at a property, worded differently from the annals"
     reply = text.YEAR
 

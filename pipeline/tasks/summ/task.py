@@ -306,6 +306,8 @@ class Points(Task):
     max_new_tokens = 960
     shortest = 16384
     version = 5
+    drawn_as = "points@4"
+    """Since version 4 only the words of the annals have changed."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (spec(stratum.tier),)
