@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipeline.streams import Permutation, Shuffled, Streams
 from pipeline.tasks.base import Filler, Placed, Role
-from pipeline.worlds.chronicle import Chronicle
+from pipeline.worlds.chronicle import Chronicle, working
 
 USABLE_SHARE = 0.985
 """The share of the annals in which a row's entries may be."""
@@ -51,5 +51,5 @@ def days_at(world: Chronicle, depths: Sequence[float]) -> list[int]:
     found: list[int] = []
     for depth in depths:
         day = world.day_at(USABLE_SHARE * depth)
-        found.append(max(day, found[-1] + DAYS_APART) if found else day)
+        found.append(max(day, working(found[-1] + DAYS_APART)) if found else day)
     return found

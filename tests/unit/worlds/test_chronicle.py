@@ -163,6 +163,12 @@ def test_nobody_is_glad_at_a_funeral() -> None:
     assert not re.search("delight|amusement|envy|relief|laugh|danc|{did}|{view}", " ".join(lines("phrases")["hush"]))
 
 
+def test_nobody_trades_or_judges_on_christmas_day() -> None:
+    days = [(one.kind, date.fromordinal(one.day)) for one in world("128k").entries]
+    kinds = {kind for kind, day in days if (day.month, day.day) == (12, 25)}
+    assert kinds <= {"birth", "bride", "groom", "wedding", "death", "burial"}
+
+
 def test_the_ground_of_a_grave_is_of_one_kind() -> None:
     assert all(one.text.count("The ground was") <= 1 for one in world("128k").entries)
 
