@@ -53,7 +53,7 @@ def spec(tier: str) -> PoolSpec:
 class LongQa(Task):
     """A question about the annals of a town. `complexity` is the number of entries that its answer needs.
 
-    What is asked is drawn as in the version in `drawn_as`, since which only words and a few days of the annals have changed.
+    Questions are drawn as in the version in `drawn_as`, since which only words and a few days of the annals changed.
     """
 
     __slots__ = ()
