@@ -57,7 +57,7 @@ class OfRegister(Task):
     def __init__(self, plain: Task, text: str, asked: str) -> None:
         """Set the task it is a form of, and the languages of its register and of its question."""
         (self.subtask,) = forms_of(plain.subtask, (text,), (asked,))
-        self.twin, self.drawn_as = plain.subtask, f"{plain.subtask}@{plain.version}"
+        self.twin, self.drawn_as = plain.subtask, plain.drawn_as or f"{plain.subtask}@{plain.version}"
         self.languages, self.wording = (text, asked), digest(text, asked)
         self.version = plain.version + sum(language(code).version - 1 for code in {text, asked})
         self._text, self._asked = language(text), language(asked)

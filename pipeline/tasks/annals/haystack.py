@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipeline.streams import Permutation, Shuffled, Streams
 from pipeline.tasks.base import Filler, Placed, Role
-from pipeline.worlds.chronicle import Chronicle
+from pipeline.worlds.chronicle import Chronicle, working
 
 USABLE_SHARE = 0.985
 """The share of the annals in which a row's entries may be."""
@@ -47,9 +47,14 @@ def asked_property(world: Chronicle, index: int, row_streams: Streams, stratum_s
 
 
 def days_at(world: Chronicle, depths: Sequence[float]) -> list[int]:
-    """Return days for ascending depths, at least `DAYS_APART` from one another; the last years are for questions."""
+    """Return days for ascending depths, at least `DAYS_APART` from one another; the last years are for questions.
+
+    Those that would be nearer are moved by that and up to as much again, or they would be at equal distances.
+    """
     found: list[int] = []
     for depth in depths:
         day = world.day_at(USABLE_SHARE * depth)
-        found.append(max(day, found[-1] + DAYS_APART) if found else day)
+        if found and day < found[-1] + DAYS_APART:
+            day = working(found[-1] + DAYS_APART + int(depth * 1_000_000) % DAYS_APART)
+        found.append(day)
     return found

@@ -61,7 +61,8 @@ class Choice(State):
     __slots__ = ()
 
     subtask = "choice"
-    version = 6
+    version = 7
+    drawn_as = "choice@6"
     title = "who owned a property on a day, from four choices"
     scorer = "choice"
     complexities = (5, 20)

@@ -129,7 +129,8 @@ class Kin(LongQa):
     __slots__ = ()
 
     subtask = "kin"
-    version = 5
+    version = 6
+    drawn_as = "kin@5"
     title = "a relative of somebody, through births, marriages and deaths"
     complexities = (2, 3, 4)
 

@@ -54,9 +54,8 @@ class Unanswerable(LongQa):
     scorer = "idk_pair"
     complexities = (0, 1)
     paired = True
-    version = 5
+    version = 6
     drawn_as = "unanswerable@3"
-    """Histories are those of version 3, since which only the words of the annals have changed."""
     reply = text.MAY_LACK
 
     def drawn(

@@ -39,7 +39,8 @@ class State(LongQa):
     __slots__ = ()
 
     subtask = "state"
-    version = 5
+    version = 6
+    drawn_as = "state@5"
     title = "who owned a property on a day, after sales that are set aside and restored"
     complexities: tuple[int, ...] = (1, 5, 20)
     shortest = 8192

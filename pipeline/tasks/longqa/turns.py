@@ -129,7 +129,8 @@ class ChatTurns(LongQa):
     __slots__ = ()
 
     subtask = "turns"
-    version = 6
+    version = 7
+    drawn_as = "turns@6"
     title = "what follows from several dated chat sessions, in pairs of rows with and without the decisive statement"
     scorer = "idk_pair"
     complexities = (0, 1)

@@ -31,7 +31,8 @@ class When(LongQa):
     __slots__ = ()
 
     subtask = "when"
-    version = 6
+    version = 7
+    drawn_as = "when@6"
     title = "the year of an event at a property, worded differently from the annals"
     reply = text.YEAR
 

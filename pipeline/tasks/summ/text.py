@@ -8,7 +8,7 @@ INTRODUCTION = """\
 Below are the annals of a town, entry by entry in order of date, each with a number of five digits in square brackets. \
 A request for a summary follows at the end. Everybody keeps one name for life. A sale that is set aside, undone, \
 annulled or struck out counts as never made, so that the owner before it is the owner again; a sale that is then \
-restored counts again as before.
+restored counts again as before. If several are undone, the one undone last is restored first.
 """
 START = "Annals:\n"
 TAIL = """\

@@ -8,6 +8,7 @@ from pipeline.worlds.chronicle.entries import (
     listed,
     new_year,
     source_digest,
+    working,
     written,
     year,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "listed",
     "new_year",
     "source_digest",
+    "working",
     "written",
     "year",
 ]

@@ -202,6 +202,16 @@ def written(day: int) -> str:
     return f"{when.day} {MONTHS[when.month - 1]} {when.year}"
 
 
+def working(day: int) -> int:
+    """Return a day, or the next if it is Christmas Day, when nobody trades or judges.
+
+    >>> written(working(date(1837, 12, 25).toordinal()))
+    '26 December 1837'
+    """
+    when = date.fromordinal(day)
+    return day + ((when.month, when.day) == (12, 25))
+
+
 def year(day: int) -> int:
     """Return the year of a day."""
     return date.fromordinal(day).year

@@ -31,6 +31,7 @@ from pipeline.worlds.chronicle.entries import (
     listed,
     new_year,
     words_of,
+    working,
     year,
 )
 from pipeline.worlds.identifying import identifying
@@ -307,7 +308,7 @@ class Chronicle:
         place = min(last, int(depth * len(self.days)))
         first = place // BETWEEN * BETWEEN
         start, stop = int(self.days[first]), int(self.days[min(last, first + BETWEEN)])
-        return start + int((depth * len(self.days) - first) / BETWEEN * (stop - start))
+        return working(start + int((depth * len(self.days) - first) / BETWEEN * (stop - start)))
 
     def depth_of(self, day: int) -> float:
         """Return the share of the entries with an earlier day."""
@@ -377,7 +378,7 @@ def _unrelated(rng: Random, people: Population) -> Draft:
 
 
 def _day(rng: Random) -> int:
-    return rng.randrange(FIRST_DAY, LAST_DAY + 1)
+    return working(rng.randrange(FIRST_DAY, LAST_DAY + 1))
 
 
 def _properties(rng: Random, words: Sequence[str], count: int) -> list[str]:

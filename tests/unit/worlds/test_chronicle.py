@@ -71,6 +71,7 @@ def test_what_fits_a_season_or_a_kind_alone_stands_there_alone() -> None:
     out_of_season = {
         r"\b(?:the ice|icicles|skaters|in a drift|snow lay|slush|chilblains)\b": {1, 2, 11, 12},
         r"hoar frost": {1, 2, 3, 11, 12},
+        r"\bfroze": {1, 2, 12},
         r"\b(?:swarm|haymaking|swallows|swifts|sheep-washing|greenfly|foxgloves)\b": {5, 6, 7, 8},
         r"christmas (?:gift|eve)|candlemas|easter gift|birthday": set(),
     }
@@ -160,6 +161,16 @@ def test_parents_do_nothing_at_a_wedding_or_a_grave() -> None:
 def test_nobody_is_glad_at_a_funeral() -> None:
     assert all(line.endswith((".", "{hush}")) for line in lines("colour")["death"])
     assert not re.search("delight|amusement|envy|relief|laugh|danc|{did}|{view}", " ".join(lines("phrases")["hush"]))
+
+
+def test_nobody_trades_or_judges_on_christmas_day() -> None:
+    days = [(one.kind, date.fromordinal(one.day)) for one in world("128k").entries]
+    kinds = {kind for kind, day in days if (day.month, day.day) == (12, 25)}
+    assert kinds <= {"birth", "bride", "groom", "wedding", "death", "burial"}
+
+
+def test_the_ground_of_a_grave_is_of_one_kind() -> None:
+    assert all(one.text.count("The ground was") <= 1 for one in world("128k").entries)
 
 
 def test_entries_have_no_fault() -> None:
