@@ -13,7 +13,7 @@ import pytest
 from pipeline.languages import CODES, language
 from repository import ROOT
 
-COVERED = 0.7
+COVERED = 2 / 3
 """The least share of a text's letters outside slots, code and tags that attested phrases cover."""
 NOT_WORDS = re.compile(r"\{\w+\}|`[^`]*`|<[^>]*>|\[[^\]]*\]")
 OTHERS = [code for code in CODES if code != "en"]
