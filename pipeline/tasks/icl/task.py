@@ -177,7 +177,7 @@ class Intents(Task):
 
     family = "icl"
     subtask = "intents"
-    version = 5
+    version = 6
     title = "the label of a message, to be learned from many labelled examples"
     scorer = "label"
     max_new_tokens = 20

@@ -84,7 +84,7 @@ class Count(OfOneClerk):
     """How many messages of a kind a clerk received."""
 
     subtask = "count"
-    version = 5
+    version = 6
     title = "how many messages of one kind one clerk received"
     scorer = "count"
     complexities = (5, 20, 80)
@@ -122,7 +122,7 @@ class When(OfOneClerk):
     """The month of the last of a number of messages; `complexity` is the number."""
 
     subtask = "when"
-    version = 5
+    version = 6
     title = "the month in which a clerk received the nth message of one kind"
     scorer = "exact"
     complexities = (5, 20)
@@ -181,7 +181,7 @@ class Users(TallyTask):
     """
 
     subtask = "users"
-    version = 5
+    version = 6
     title = "the clerks who received messages of two given kinds"
     scorer = "members"
     max_new_tokens = 128

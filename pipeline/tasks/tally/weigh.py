@@ -159,7 +159,7 @@ class Most(Shares):
     """The act that most messages ask for; `complexity` is how many acts there are."""
 
     subtask = "most"
-    version = 5
+    version = 6
     title = "the act that the most messages ask for"
     complexities = (10,)
     side, ways = 1, len(ACTS)
@@ -203,7 +203,7 @@ class Compare(Shares):
     """
 
     subtask = "compare"
-    version = 5
+    version = 6
     title = "which of two pairs of acts is asked for by more messages"
     complexities = (2,)
     side, ways = 2, 2
