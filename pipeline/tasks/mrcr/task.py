@@ -63,7 +63,7 @@ class Mrcr(Task):
     title: str
     shots: int
     most_shots: int
-    version = 6
+    version = 7
     scorer = "mrcr"
     max_new_tokens = 640
     complexities = (2, 4, 8)

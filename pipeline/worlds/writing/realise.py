@@ -236,6 +236,8 @@ FIXED = ("at", "At", "all", "both", "them")
 BARE = ("as", "As", "where", "than", "what", "whose")
 """Words whose clause may end with its verb, which then is not contracted: "where they are", "as I am to this"."""
 BEFORE = r"\b" + "".join(rf"(?<!\b{word} )" for word in (*DEGREES, *FIXED, *BARE))
+PREPOSITIONS = ("about", "for", "from", "of", "to", "with")
+"""Words whose pronoun is not contracted with the verb after it: "the cost of it is", "most of you will"."""
 AFTER = r"(?= (?:[a-z]|$))"
 """A contraction needs a word after it, as does a variant in verse, where line ends rhyme."""
 TAKEN = re.compile(r"\w|'| (?:morning|noon|afternoon|evening|night|the )")
@@ -315,14 +317,19 @@ def _table(known: tuple[str, ...]) -> tuple[re.Pattern[str], Mapping[str, Choice
     """Return a pattern of all that has variants, and the choice that replaces each."""
     variants: dict[str, tuple[str, ...]] = {}
     short: set[str] = set()
+    spoken: set[str] = set()
     for section, asked, listed in parse_variants(pool_text(FILE)):
         if section in known and "{" not in listed[0]:
             for forms in _cases(listed):
                 variants.update(dict.fromkeys(forms[:asked], forms))
                 short.update(forms[:asked] if section in (SPOKEN, VERSE) else ())
+                spoken.update(forms[:asked] if section == SPOKEN else ())
     by_letter: dict[str, list[str]] = {}  # so that for most words of a text only the first letter is examined
     for form in sorted(variants, key=len, reverse=True):
-        by_letter.setdefault(form[0], []).append(re.escape(form[1:]) + (AFTER if form in short else r"\b"))
+        first = re.escape(form[0])
+        apart = "".join(rf"(?<!\b{word} {first})" for word in PREPOSITIONS) if form in spoken else ""
+        rest = apart + re.escape(form[1:]) + (AFTER if form in short else r"\b")
+        by_letter.setdefault(form[0], []).append(rest)
     pattern = "|".join(f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in by_letter.items())
     choices = {form: Choice(tuple((variant,) for variant in forms)) for form, forms in variants.items()}
     return re.compile(f"{BEFORE}(?:{pattern})"), choices

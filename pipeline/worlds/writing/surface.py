@@ -156,11 +156,11 @@ def title(text: str) -> str:
 
     >>> title("the slap of wet feet")
     'The Slap of Wet Feet'
+    >>> title(marked("wet feet")).strip(OPEN + SHUT)
+    'Wet Feet'
     """
     words = text.split(" ")
-    return " ".join(
-        word if place and word in SMALL_WORDS else word[:1].upper() + word[1:] for place, word in enumerate(words)
-    )
+    return " ".join(word if place and word in SMALL_WORDS else capital(word) for place, word in enumerate(words))
 
 
 BRIEF = 3
