@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
-from pipeline.tasks.rerank.questions import ONCE, Question, bounds
+from pipeline.tasks.rerank.questions import ONCE, Question, bounds, window
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
 from pipeline.worlds.gazetteer.documents import ASIDE, Writer, naming, slot_of
-from pipeline.worlds.gazetteer.things import EVER, QUALIFIED, SPOUSE, era_of, together
+from pipeline.worlds.gazetteer.things import QUALIFIED, SPOUSE, era_of
 
 TRIES = 1000
 GROWN = 40
@@ -86,10 +86,8 @@ class DocumentWriter:
         """Draw the first year of a thing of another kind, such that all that is asked for existed then, if possible."""
         grown = GROWN * ((forms()[self._asked.form].kind == "person") - (form.kind == "person"))
         first, last = (year + grown for year in self._asked.years)
-        named = (self._world.cast.by_name.get(value) for _, value in self._asked.conditions)
-        windows = [(one.era, together(form.kind, one.kind)) for one in named if one]
-        soonest = max((era + least for era, (least, _) in windows), default=-EVER)
-        latest = min((era + most for era, (_, most) in windows), default=EVER)
+        windows = [window(self._world, form, value) for _, value in self._asked.conditions]
+        soonest, latest = max(begun for begun, _ in windows), min(ended for _, ended in windows)
         if max(first, soonest) <= min(last, latest):
             first, last = max(first, soonest), min(last, latest)
         elif soonest <= latest:
@@ -191,10 +189,9 @@ class DocumentWriter:
                 yield role.name
 
     def _alive(self, form: Form, era: int, value: str) -> bool:
-        """Return whether what a value names existed when a thing of a form and a year did; words always do."""
-        thing = self._world.cast.by_name.get(value)
-        soonest, latest = together(form.kind, thing.kind) if thing else (0, 0)
-        return not thing or soonest <= era - thing.era <= latest
+        """Return whether a document about a thing of a form and a first year can name a value."""
+        soonest, latest = window(self._world, form, value)
+        return soonest <= era <= latest
 
     @staticmethod
     def _usable(form: Form, slot: str, stated: Sequence[Relation]) -> int:

@@ -10,7 +10,7 @@ from random import Random
 from pipeline.caches import cache
 from pipeline.worlds.gazetteer import Form, Gazetteer, Relation, Thing, forms
 from pipeline.worlds.gazetteer.documents import naming, since, slot_of
-from pipeline.worlds.gazetteer.things import MAKERS, QUALIFIED, apart, bare, era_of, together
+from pipeline.worlds.gazetteer.things import EVER, QUALIFIED, apart, bare, era_of, together
 from pipeline.worlds.words import pool
 
 CONDITIONS = 3
@@ -173,10 +173,24 @@ WORK = "mill"
 
 
 def _of_one_time(world: Gazetteer, values: Sequence[str]) -> bool:
-    """Return whether all people and firms among some values can be named in a document about one work."""
-    makers = [one for one in map(world.cast.by_name.get, values) if one and one.kind in MAKERS]
-    windows = [(one.era + least, one.era + most) for one in makers for least, most in [together(WORK, one.kind)]]
-    return not windows or max(first for first, _ in windows) <= min(last for _, last in windows)
+    """Return whether some values can all be named in a document about one work."""
+    windows = [window(world, forms()[WORK], value) for value in values]
+    return max(first for first, _ in windows) <= min(last for _, last in windows)
+
+
+def window(world: Gazetteer, form: Form, value: str) -> tuple[int, int]:
+    """Return between which first years things of a form exist together with what a value names, or in its year.
+
+    Words are of all times.
+    """
+    if value.isdigit():
+        soonest, latest = since(form)
+        return int(value) - latest, int(value) - soonest
+    thing = world.cast.by_name.get(value)
+    if not thing:
+        return -EVER, EVER
+    soonest, latest = together(form.kind, thing.kind)
+    return thing.era + soonest, thing.era + latest
 
 
 def bounds(world: Gazetteer, form: Form, relation: Relation, value: str) -> tuple[int, int] | None:

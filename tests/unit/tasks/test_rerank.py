@@ -28,10 +28,12 @@ from pipeline.tasks import task_of
 from pipeline.tasks.base import Sample
 from pipeline.tasks.documents.solve import Entry, read
 from pipeline.tasks.rerank import task
+from pipeline.tasks.rerank.documents import DocumentWriter
 from pipeline.tasks.rerank.questions import ask_conditions, ask_order, asked_forms, conditions, scales
 from pipeline.tasks.rerank.solve import solve, wanted
 from pipeline.verify.row import answer_faults, cell_place
 from pipeline.worlds.gazetteer import forms, gazetteer, ids
+from pipeline.worlds.gazetteer.documents import since
 
 CELLS = (("conditions", 10, 8192), ("conditions", 30, 16384), ("order", 10, 8192))
 DRAWS = 40
@@ -266,6 +268,22 @@ def test_no_document_takes_back_what_it_states(rows: list[Row]) -> None:
                         one.text,
                         relation.name,
                     )
+
+
+def test_a_year_asked_for_is_named_only_where_things_existed_then() -> None:
+    """Nobody loses an eye two years after a death, and a firm that has closed does not begin business abroad."""
+    world, named = gazetteer(Streams((5,)), "32k"), 0
+    for name in asked_forms():
+        rng = stream("years", name)
+        asked = ask_conditions(world, rng, name)
+        year = next((value for _, value in asked.conditions if value.isdigit()), "")
+        writer = DocumentWriter(world, rng, asked, set())
+        for passage in [writer.other_kind() for _ in range(20)] + [writer.same_kind([]) for _ in range(20)]:
+            if ("year", year) in passage.named and year not in passage.facts.values():
+                first, last = since(forms()[passage.form])
+                assert first <= int(year) - passage.thing.era <= last, passage.text
+                named += 1
+    assert named > 100
 
 
 # How rankings are scored
