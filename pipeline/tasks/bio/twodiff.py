@@ -175,7 +175,7 @@ class Twodiff(Ages):
 
     subtask = "twodiff"
     title = "two people whose ages differ by a given number of years"
-    version = 3
+    version = 4
     scorer = "pair"
     complexities = (2,)
     keyed_by_packing = True
