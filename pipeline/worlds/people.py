@@ -296,7 +296,7 @@ def _elsewhere() -> dict[str, dict[str, int]]:
 AGES = "ages@2"
 YOUNGEST, OLDEST = 20, 70
 SPAN = OLDEST - YOUNGEST + 1
-FEW_AGES, FEW, WIDEST = "few-ages@1", 16, 99
+FEW_AGES, FEW, WIDEST = "few-ages@2", 16, 99
 
 
 def ages(streams: Streams, tier: str) -> Indices:
@@ -305,7 +305,7 @@ def ages(streams: Streams, tier: str) -> Indices:
 
 
 def few_ages(streams: Streams, tier: str) -> Indices:
-    """Return two ages of everybody of a tier, int of shape (2, people), all from `FEW` ages of a wide span.
+    """Return two ages of everybody of a tier, int of shape (2, people), all from `FEW` ages.
 
     For texts in which most ages occur once: people with none of the ages that may recur are left out.
     """
@@ -319,7 +319,7 @@ def recurring(streams: Streams, tier: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4)
 def _recurring(world: Streams) -> tuple[int, ...]:
-    return tuple(world.of("ages").sample(range(YOUNGEST, WIDEST + 1), FEW))
+    return tuple(world.of("ages").sample(range(YOUNGEST, OLDEST + 1), FEW))
 
 
 @lru_cache(maxsize=4)

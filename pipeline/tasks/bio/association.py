@@ -69,7 +69,7 @@ class Association(Biographies):
     subtask = "association"
     title = "who was born or works in a country, where biographies name cities"
     scorer = "exact"
-    version = 1
+    version = 2
     most_shots = 0
     shortest = 2048
     knobs: Mapping[str, tuple[Any, ...]] = MappingProxyType({"depth": DEPTH, "decoys": DECOYS})

@@ -113,7 +113,7 @@ class Biographies(Task):
     __slots__ = ()
 
     family = "bio"
-    version: int = 2
+    version: int = 3
     most_shots: int = 2
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = NAMESAKE_KNOBS
 

@@ -186,7 +186,7 @@ class Multihop(Biographies):
 
     subtask = "multihop"
     title = "one attribute of one person, through several biographies that each name the next"
-    version = 3
+    version = 4
     scorer = "exact"
     shots = 2
     max_new_tokens = 512

@@ -2,8 +2,9 @@
 
 Unlike in the paper, exactly one pair in the text fits. Each of its ages must then be unique, or there would be a second
 pair. So that rarity is not a tell, thirty other people (fewer below 8,192 tokens) have unique ages too. People are 20
-to 99 years old. The question names nobody, so there are no planned namesakes, which would point at the pair. With the
-knob `pairs` at ``any``, ages are free, as in the paper, and any pair that fits is right.
+to 99 years old, but an age that recurs is at most 70, as everybody is at work. The question names nobody, so there are
+no planned namesakes, which would point at the pair. With the knob `pairs` at ``any``, ages are free, as in the paper,
+and any pair that fits is right.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ class Twodiff(Ages):
 
     subtask = "twodiff"
     title = "two people whose ages differ by a given number of years"
-    version = 3
+    version = 4
     scorer = "pair"
     complexities = (2,)
     keyed_by_packing = True

@@ -183,6 +183,7 @@ class VariableTracking(Task):
     subtask = "vt"
     title = "the variables that hold a number after a long program"
     scorer = "members"
+    version = 2
     max_new_tokens = 128
     complexities = (2, 5, 10)
     shots = 1

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 INTRODUCTION = """\
-Below is {what}. The lines that begin with VAR form one program, which runs from top to bottom. {meaning} A variable \
-that is given something again holds only what it was given last. You will be asked which variables hold a number at \
-the end.
+Below is {what}. The lines after "Program:" that begin with VAR form one program, which runs from top to bottom. \
+{meaning} A variable that is given something again holds only what it was given last. You will be asked which \
+variables hold a number at the end.
 """
 WHAT = {
     "chains": "a long program that gives values to variables",

@@ -158,7 +158,7 @@ def test_names_are_known_by_half(text: str, name: str, found: str | None) -> Non
 
 
 def test_half_a_name_takes_the_first_namesake_or_the_last(rows: list[Row]) -> None:
-    row = rows_of(rows, "bio.standard")[0]
+    row = next(row for row in rows_of(rows, "bio.standard") if not row["question"].startswith("On what date"))
     (needle,) = [needle for needle in row["needles"] if needle["role"] == "relevant"]
     own = row["prompt"][needle["char_start"] : needle["char_end"]]
     name = own.partition(" was born")[0]
