@@ -64,7 +64,7 @@ COLUMNS = (
     Column("scorer", pa.string(), "rule in metrics.py", names=IDENTIFIER),
     Column("length", pa.int32(), "nominal length in tokens"),
     Column("context_tokens", pa.int32(), "true window: prompt_tokens + template_tokens + max_new_tokens"),
-    Column("prompt_tokens", pa.int32(), "tokens of prompt in one encode (or of the contents of messages)"),
+    Column("prompt_tokens", pa.int32(), "tokens of the prompt, encoded as a whole (or of the contents of messages)"),
     Column("template_tokens", pa.int32(), "tokens sent in addition to the prompt"),
     Column("max_new_tokens", pa.int32(), "tokens for the reply"),
     Column("complexity", pa.int32(), "difficulty apart from length; mostly the number of relevant passages"),

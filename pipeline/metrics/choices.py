@@ -13,7 +13,7 @@ from pipeline.metrics.text import CHOOSING, DENIALS, EXPLAINED, LONG_LINE, REFUS
 def choice(row: Row, prediction: str) -> float | None:
     """Score a choice among (A) to (D), none of which means that the text does not say: see `choice_or_refusal`.
 
-    Judges a reply that names a letter or the words of a choice, or that refuses.
+    A reply can be judged if it names a letter or the words of a choice, or refuses; otherwise it is ``unparsed``.
     """
     return choice_or_refusal(row, prediction, refuses=False)
 
@@ -39,9 +39,9 @@ def choice_or_refusal(row: Row, prediction: str, *, refuses: bool = True) -> flo
     (``the text does not say``) chooses (D). The first sentence that chooses is the answer if it begins with a letter, a
     choice or a refusal; otherwise the last one is. It must choose the target alone: a second choice, a guess beside a
     refusal, ``or``, and a letter or words after ``not`` score 0, but letters after ``not`` are ignored beside another
-    letter. Without `refuses`, (D) is a choice like the others, and a refusal chooses nothing.
+    letter. For the scorer `choice`, (D) is a choice like the others, and a refusal chooses nothing.
 
-    Judges a reply that names a letter or the words of a choice, or that refuses.
+    A reply can be judged if it names a letter or the words of a choice, or refuses; otherwise it is ``unparsed``.
     """
     choices = [_without_article(str(choice)) for choice in row["choices"]]
     refusal = LETTERS[-1] if refuses else "?"

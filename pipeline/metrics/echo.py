@@ -26,9 +26,10 @@ def echo(row: Row, prediction: str, *, figure: str = "score") -> float | None:
 
     Words are runs of letters; case counts only if the two words of the text differ in nothing else. The copy is the
     last code block that has any of the two, or else the whole reply, from the first of the two to the last. Passages
-    (up to the end of a line, a full stop or a colon) in which at least half of the words are others do not count.
+    (up to the end of a line, a full stop or a colon) in which at least half of the words are neither of the two do not
+    count.
 
-    Judges a reply with a passage most of whose words are one of the two.
+    A reply can be judged if it has a passage most of whose words are one of the two; otherwise it is ``unparsed``.
     """
     wanted = COPY_WORD.findall(str(row["target"]))
     usual, changed = (word for word, _ in Counter(wanted).most_common())

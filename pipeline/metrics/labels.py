@@ -42,7 +42,8 @@ def label(row: Row, prediction: str) -> float | None:
     Other labels come from users' own texts, like ``card_arrival``: the line that gives the label must contain nothing
     else; only letters and digits are compared.
 
-    Judges a reply that names a category or a label; for labels from users' own texts, any reply.
+    A reply can be judged if it names a category or a label; for labels from users' own texts, any reply can be.
+    Otherwise it is ``unparsed``.
     """
     asked = str(row.get("question") or "")
     names = {word for word in TOKEN.findall(asked) if word[0].isupper()} if asked.startswith("Which ") else set()

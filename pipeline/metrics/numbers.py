@@ -98,7 +98,8 @@ def last_integer(row: Row, prediction: str) -> float | None:
     leaving aside explanations, arithmetic and brackets. A number after ``not``, and alternatives like ``14 or 10``,
     score 0. Numbers may be grouped by commas or written in words.
 
-    Judges a reply with a whole number, in digits or, below a hundred, in words.
+    A reply can be judged if it has a whole number, in digits or, below a hundred, in words; otherwise it is
+    ``unparsed``.
     """
     found = _number(row, prediction)
     return None if found is None else float(found == int(row["target"]))
@@ -107,12 +108,13 @@ def last_integer(row: Row, prediction: str) -> float | None:
 def latent_list(row: Row, prediction: str, *, values: bool = False) -> float | None:
     """Score a view of a latent list (Michelangelo, section 2.1).
 
-    For ``print``, the list in the answering sentence must equal the target character for character, or with `values`
-    only in its numbers. The last list of the sentence counts, and it must not be one of several alternatives. For other
-    views, the number g in the answering sentence (see `last_integer`) is compared with the target t:
+    For ``print``, the list in the answering sentence must equal the target character for character, or with the quirk
+    `values` only in its numbers. The last list of the sentence counts, and it must not be one of several alternatives.
+    For other views, the number g in the answering sentence (see `last_integer`) is compared with the target t:
     ``1 - min(1, |t - g| / (1e-10 + |t|))``.
 
-    Judges a reply with a whole number or, for ``print``, with a list of whole numbers in square brackets.
+    A reply can be judged if it has a whole number or, for ``print``, a list of whole numbers in square brackets;
+    otherwise it is ``unparsed``.
     """
     if row["subtask"].partition("-")[0] != "print":
         given = _number(row, prediction)
@@ -164,7 +166,8 @@ def count(row: Row, prediction: str) -> float | None:
     mark, the first sentence with a number is the answer if it is just the number or says how many there are; otherwise
     the last one is. ``of these`` continues a sentence; everything else is as in `last_integer`.
 
-    Judges a reply with a whole number that is neither in the question nor a day of the month.
+    A reply can be judged if it has a whole number that is neither in the question nor a day of the month; otherwise it
+    is ``unparsed``.
     """
     asked = str(row.get("question") or "")
     named = "|".join(

@@ -87,7 +87,7 @@ def all_in_order(row: Row, prediction: str) -> float | None:
     one passage of the reply, none of them twice, and the text between them is judged as by `exact`. Numbering and ages
     are ignored, and a passage with ``than`` is a comparison, not a list.
 
-    Judges any reply that does not consist of ordinary words alone.
+    A reply can be judged unless it consists of ordinary words alone; then it is ``unparsed``.
     """
     wordings = [str(answer).split(PART) for answer in row["answers"]]
     parts = [tuple(dict.fromkeys(forms)) for forms in zip(*wordings, strict=True)]
@@ -147,7 +147,7 @@ def pair(row: Row, prediction: str) -> float | None:
     text with their ages, as ``name, age``: both people named must be among them, and as far apart in age as those of
     the first answer.
 
-    Judges any reply that does not consist of ordinary words alone.
+    A reply can be judged unless it consists of ordinary words alone; then it is ``unparsed``.
     """
     target = str(row["answers"][0]).split(PAIR)
     known = dict(entry.rsplit(", ", 1) for entry in row["answers"][2:])
@@ -194,7 +194,7 @@ def citation(row: Row, prediction: str) -> float | None:
     labels as the answer has parts. The text before a label (or after it, if the passage begins with a label) is the
     value of that part and is judged as by `exact`, so neither values nor labels can be listed.
 
-    Judges any reply that does not consist of ordinary words alone.
+    A reply can be judged unless it consists of ordinary words alone; then it is ``unparsed``.
     """
     answers = [[_sourced(part)[0] for part in str(answer).split(PART)] for answer in row["answers"]]
     wanted = list(zip(*answers, strict=True))

@@ -15,12 +15,12 @@ def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = T
     """Score how well a reply reproduces a text after a code (Michelangelo, section 2.2).
 
     The score is difflib's ratio of the text after the last code in the reply and the text after the code in the target;
-    without the code it is 0 (as in MRCR v2). Without `anywhere`, the reply must begin with the code, and difflib gets
-    the two texts in the other order, which can change the ratio slightly (as in openai/mrcr). `autojunk` is difflib's
-    default, which both published metrics use; without it, chance is ten times as high. Unlike in both, reasoning is
-    removed.
+    without the code it is 0 (as in MRCR v2). With the quirk `starts`, the reply must begin with the code, and difflib
+    gets the two texts in the other order, which can change the ratio slightly (as in openai/mrcr). Both published
+    metrics use difflib's default, `autojunk`; with the quirk `no-autojunk`, chance is ten times as high. Unlike in
+    both, reasoning is removed.
 
-    Judges a reply that contains the code.
+    A reply can be judged if it contains the code; otherwise it is ``unparsed``.
     """
     reply = without_reasoning(prediction)
     code = str(row["random_string_to_prepend"])

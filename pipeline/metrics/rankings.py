@@ -36,7 +36,7 @@ def ndcg(row: Row, prediction: str) -> float | None:
     the numbers at the beginnings of lines count. A number that the key does not know, or that is repeated, keeps its
     place and gains nothing.
 
-    Judges a reply with a number of the documents' form.
+    A reply can be judged if it has a number of the documents' form; otherwise it is ``unparsed``.
     """
     worth, gains, seen, ranking = worth_of(row), list[int](), set[str](), _ranking(row, prediction)
     if not ranking:

@@ -29,12 +29,12 @@ def in_any_script(row: Row, prediction: str) -> float | None:
     digits of all scripts as 0 to 9, without direction marks and joiners. No letter, mark or digit may touch the value,
     except letters of scripts without spaces, such as Chinese, and one-letter Arabic words. Without ``<answer>``, a
     reply whose other lines end in other values of the form scores 0, since it lists them. A name must be the whole of
-    the final answer, since other names have no form to be told by.
+    the final answer, since other names cannot be recognised by their form.
 
     If the value is a code, a reply may repeat the codes of the question.
 
-    Judges a final answer that is the value, or contains something of its form: a UUID, a code, an ISO date, or a number
-    of about its length; for a name, any final answer.
+    A reply can be judged if its final answer is the value, or contains something of its form: a UUID, a code, an ISO
+    date, or a number of about its length; for a name, any final answer can be. Otherwise it is ``unparsed``.
     """
     apart = SPACED.sub(" ", folded(reply_text(prediction, _question(row))))
     text = IN_GROUPS.sub(lambda found: re.sub(r"\D", "", found[0]), apart)

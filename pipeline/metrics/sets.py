@@ -73,10 +73,11 @@ def members(row: Row, prediction: str) -> float | None:
     like, or else it is the whole reply. If some of its lines are lists, only these count. An item is anything that has
     the form of the row's members (UUIDs; numbers or hexadecimal names of about their length; words in capitals; names
     of several words); for members without such a form, it is a word that stands alone or is not ordinary. Words of the
-    question, and what ``not`` denies, are no items. A reply must say that an empty set is empty, by ``[]`` if that is
-    the target.
+    question, and what ``not`` denies, do not count as items. A reply must say that an empty set is empty, by ``[]`` if
+    that is the target.
 
-    Judges a final answer that has items of the members' form, or says that there are none.
+    A reply can be judged if its final answer has items of the members' form, or says that there are none; otherwise it
+    is ``unparsed``.
     """
     wanted = set(_members(row))
     given, text = _given(row, prediction)
@@ -95,7 +96,7 @@ def route(row: Row, prediction: str) -> float | None:
     Nodes are the items of `members`, in order; a node that directly repeats the one before counts once, and nodes of
     the question do not count. If a reply gives more nodes than the route has, the share is of those it gives.
 
-    Judges a final answer with items of the nodes' form.
+    A reply can be judged if its final answer has items of the nodes' form; otherwise it is ``unparsed``.
     """
     wanted, given = ([node for node, _ in groupby(nodes)] for nodes in (_members(row), _given(row, prediction)[0]))
     if not given:

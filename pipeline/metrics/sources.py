@@ -72,17 +72,17 @@ def cited(row: Row, prediction: str, *, alce: bool = False, figure: str = "mean"
     This follows ALCE (Gao et al. 2023, section 3), where a model judges whether documents support a statement; here the
     key does. A target like ``Oslo [24404][31337]. 1803 [11223].`` asks for sentences, ``Oslo [24404], Lima [11223]``
     for a list; further answers are other wordings of the same facts. A statement is a sentence or a list item, unless
-    it says nothing and has no id. It claims the facts whose values it contains, and none if it leaves a choice; a list
-    item must give one value and no other. Only its first three ids count.
+    it says nothing and has no id. It claims the facts whose values it contains, and none if it leaves alternatives
+    open; a list item must give one value and no other. Only its first three ids count.
 
     - correctness: facts that are claimed, as a share of those asked for; for a list, five are enough.
     - recall: statements that claim facts and give a supporting id for each of them, as a share of all statements.
     - precision: ids that support a claimed fact, in such statements, as a share of all ids given.
 
-    With `alce`, a reply is split as by ALCE's own code: only the first line, at full stops or commas, with ids only
-    directly after a bracket and values as substrings; ids that are not needed do not count.
+    With the quirk `alce`, a reply is split as by ALCE's own code: only the first line, at full stops or commas, with
+    ids only directly after a bracket and values as substrings; ids that are not needed do not count.
 
-    Judges a reply with an id in a sentence or list item, or one that does not consist of ordinary words alone.
+    A reply can be judged unless it consists of ordinary words alone and has no id; then it is ``unparsed``.
     """
     facts, listing = _sourced_facts(row), "], " in str(row["target"])
     if alce:

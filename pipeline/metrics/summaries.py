@@ -99,14 +99,15 @@ def key_points(row: Row, prediction: str, *, sourced: bool = False, figure: str 
     which documents support it. There, a model judges what a reply covers; here, names and years do. A reply is read by
     sentences and list items. In each of them, a person is paired with the year that belongs to the name or, if names
     and years do not alternate, with every year. People who are said to be left out, or whose purchase is said to be
-    void, are ignored. Neither style nor other statements are judged. With `sourced`, a key point counts only if it is
-    given with the id of an entry that states it.
+    void, are ignored. Neither style nor other statements are judged. With the quirk `sourced`, a key point counts only
+    if it is given with the id of an entry that states it.
 
     - recall: key points that are given, as a share of all.
     - precision: key points that are given, as a share of all pairs given.
     - sources: key points given with the id of an entry that states them, as a share of the key points given.
 
-    Judges a reply with a sentence, a list item or a table row that has a person and a year.
+    A reply can be judged if a sentence, a list item or a table row has a person and a year; otherwise it is
+    ``unparsed``.
     """
     sources, people = points_of(row)
     points = _points_of(row, prediction, people)

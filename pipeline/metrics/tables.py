@@ -83,7 +83,7 @@ def rows(row: Row, prediction: str, *, figure: str = "score") -> float | None:
     - written: rows given, divided by those of the target, at most 1.
     - tenth 1 to tenth 10: the recall of each tenth of the target.
 
-    Judges a reply with a line of several cells.
+    A reply can be judged if it has a line of several cells; otherwise it is ``unparsed``.
     """
     head, *wanted = map(cells_of, str(row["target"]).split("\n"))
     given = given_rows(prediction, head)

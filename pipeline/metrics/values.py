@@ -171,8 +171,8 @@ def exact(row: Row, prediction: str) -> float | None:
     above them (``A, more often than B``). A sentence with ``or``, ``not`` or a refusal scores 0. Dates may have any
     unambiguous format. If the answer is a UUID or a number, only values of the same form are other values.
 
-    Judges what follows a mark like ``Answer:``; without one, a bare value, or a sentence with an accepted answer,
-    another value of its kind (a name or a date) or a refusal.
+    A reply can be judged if it has a mark like ``Answer:``, is a bare value, or has a sentence with an accepted answer,
+    another value of its kind (a name or a date) or a refusal; otherwise it is ``unparsed``.
     """
     asked, answers = words_asked(row), [unaccented(str(answer)) for answer in row["answers"]]
     if form := form_of(answers):
@@ -235,7 +235,8 @@ def idk_pair(row: Row, prediction: str) -> float | None:
     guess (``probably``) or a value beside it. No reply scores in both forms; a model passes a pair if it scores in
     both.
 
-    Judges what follows a mark like ``Answer:``; without one, a sentence that refuses or gives a value.
+    A reply can be judged if it has a mark like ``Answer:``, or a sentence that refuses or gives a value; otherwise it
+    is ``unparsed``.
     """
     if not REFUSAL.search(str(row["target"])):
         return exact(row, prediction)

@@ -281,7 +281,7 @@ class CommonWords(Listed):
     """Ten of many words are several times as frequent as all others, which are equally frequent."""
 
     subtask = "cwe"
-    title = "the ten words that come most often in a list of words"
+    title = "the ten words that occur most often in a list of words"
     what = "words"
     count = 10
     complexities = (10,)
@@ -317,7 +317,7 @@ class FrequentWords(Listed):
     """Coded words follow Zipf's law; three are asked for."""
 
     subtask = "fwe"
-    title = "the three words that come most often in a list of coded words"
+    title = "the three words that occur most often in a list of coded words"
     what = "coded words"
     count = 3
     complexities = (3,)

@@ -374,13 +374,13 @@ NIAH = (
     Niah("niah_mk1", "the number filed under one key of several, in prose", unlike=UNLIKE),
     Niah(
         "niah_mk2",
-        "the number filed under one key, among such lines",
+        "the number filed under one key, among other lines of the same form",
         haystacks=("words",),
         distractors=(0,),
     ),
     Niah(
         "niah_mk3",
-        "the UUID filed under one UUID, among such lines",
+        "the UUID filed under one UUID, among other lines of the same form",
         haystacks=("uuids",),
         uuids=(True, True),
         distractors=(0,),

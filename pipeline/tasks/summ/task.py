@@ -1,4 +1,4 @@
-"""summ.points: who did what for a property, and when, summed up with sources.
+"""summ.points: who did what to a property, and when, summed up with sources.
 
 A key point is a person and a year. Its entries are spread over the annals. The property also has as many buyers whose
 purchase was set aside, mostly long after it, and people who did what is not asked for, only wished to, or came later.
@@ -300,7 +300,7 @@ class Points(Task):
 
     family = "summ"
     subtask = "points"
-    title = "a summary: who did what for a property, in which year, and by which entry"
+    title = "a summary: who did what to a property, in which year, and according to which entry"
     scorer = "key_points"
     complexities = (5, 10, 20)
     max_new_tokens = 960

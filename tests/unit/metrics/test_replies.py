@@ -127,7 +127,7 @@ def test_the_published_file_depends_on_the_sources_alone() -> None:
 @pytest.mark.parametrize("scorer", sorted(SCORERS))
 def test_what_can_be_judged_is_stated_in_five_sentences_at_most(scorer: str, root: Path) -> None:
     told = " ".join((SCORERS[scorer].rule.__doc__ or "").split())
-    stated = told[told.rindex("Judges ") :].replace("``", "`")
+    stated = told[told.rindex("A reply can be judged ") :].replace("``", "`")
     assert 1 <= len(re.findall(r"\.(?: |$)", stated)) <= 5
     page = (root / "docs" / "gallery" / "gallery.html").read_text(encoding="utf-8")
     assert stated in unescape(page)
