@@ -58,6 +58,7 @@ LEAST_VIEWED = 6
 """The fewest known questions with an answer for which its words in the text are learned."""
 CUTS = (0.15, 0.25, 0.35, 0.5)
 SHORTCUTS = {
+    "bio.pronoun": "to find a person by name, and the attribute by the words round it, is the task",
     "graph.parents": "to list what stands before the asked node in any line is the task",
     "recall.cwe": "to count all words is the task",
     "recall.fwe": "to count all words is the task",
