@@ -350,10 +350,12 @@ def test_a_copy_without_answers_is_held_to_the_seed_of_the_lock(built: Path, sho
 
 def retold(built: Path) -> tuple[int, str]:
     """Return a row and its prompt with another answer of as many tokens."""
-    counter = load_profile("o200k").counter()
+    counter, digits, letters = load_profile("o200k").counter(), "0123456789", "abcdefghijklmnopqrstuvwxyz"
     for number, row in enumerate(read_rows(built / "o200k/data" / f"{SHARD}.parquet")):
-        for last in "0123456789" if row["target"][-1].isdigit() else "abcdefghijklmnopqrstuvwxyz":
-            other = row["prompt"].replace(row["target"], row["target"][:-1] + last)
+        target = row["target"]
+        marks = [(place, mark) for place, old in enumerate(target) for mark in (digits if old.isdigit() else letters)]
+        for place, mark in marks:
+            other = row["prompt"].replace(target, target[:place] + mark + target[place + 1 :])
             same = counter.count(other) == counter.count(row["prompt"])
             if row["subtask"] == "standard" and other != row["prompt"] and same:
                 return number, other
