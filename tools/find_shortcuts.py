@@ -64,6 +64,7 @@ SHORTCUTS = {
     "recall.fwe": "to count all words is the task",
     "recall.niah_mq": "to search for the asked keys is the task",
     "recall.niah_mv": "to search for the asked key is the task",
+    "tally.most": "to count what is asked, less what is denied, is the task",
 }
 """Subtasks for which a surface feature is the task itself, and why; docs/readers.md lists them too."""
 K = 1024
