@@ -147,7 +147,7 @@ def tables(results: Sequence[Result]) -> dict[str, str]:
     }
 
 
-MODELS = ("model", "rows", "minutes", "cut off", "unparsed", "headline")
+MODELS = ("model", "answered", "minutes", "cut off", "unparsed", "headline")
 
 
 def _model(each: Result) -> tuple[str, ...]:

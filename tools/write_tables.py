@@ -82,7 +82,7 @@ def costs() -> str:
         rows.append((f"`{name}`", "default", *_cost(_counts(recipe))))
         if name == "128k":
             rows.append((f"`{name}`", "`full`", *_cost(_counts(recipe.sized("full")))))
-    return table(("recipe", "size", "rows", "tokens", "headline", "a subtask at a length"), rows)
+    return table(("recipe", "size", "rows", "tokens", "headline", "one subtask, one length"), rows)
 
 
 def _counts(recipe: Recipe) -> Counter[tuple[str, str, int]]:
