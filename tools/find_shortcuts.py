@@ -508,7 +508,7 @@ def sweep_job(job: SweepJob) -> list[Found]:
 
 def table_of(results: Sequence[Found], margin: float = MARGIN) -> str:
     """Return results as a Markdown table, in which flagged subtasks are marked."""
-    head = ("", "subtask", "length", "rows", "best reader of the surface", "score", "95 %", "published", "by")
+    head = ("", "subtask", "length", "rows", "best reader of the surface", "score", "95%", "published", "by")
     lines = [
         ("**!**" if one.is_leak(margin) else "", f"`{one.task}`", f"{one.length // K}K", str(one.rows), one.reader,
          f"{one.score:.2f}", f"{one.low:.2f} to {one.high:.2f}", f"{one.published:.2f}", one.baseline)

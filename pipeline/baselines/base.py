@@ -221,10 +221,10 @@ READERS = {
         Reader("all", "reads everything, and answers as the task's own solver does", everything),
         Reader("last32k", "reads only the last 32K tokens", the_last),
         Reader("first32k", "reads only the first 32K tokens, and the question", the_first),
-        Reader("passage", "reads only the passage with most words in common with the question", one_passage),
-        Reader("half-name", "takes the first passage that matches half of the name, or of what is asked", half_known),
+        Reader("passage", "reads only the passage that shares the most words with the question", one_passage),
+        Reader("half-name", "takes the first passage that matches half of the name or request", half_known),
         Reader("last-match", "takes the last passage that matches, whichever is asked for", last_match),
-        Reader("forgets", "has forgotten passages, half of those 64K tokens before the end", forgetful),
+        Reader("forgets", "forgets passages, half of those 64K tokens before the end", forgetful),
         Reader("no-context", "reads nothing but the question, and guesses", nothing),
     )
 }

@@ -82,7 +82,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--family", "families", multiple=True, metavar="NAME",
-                help="Build only this family for now. The release is sealed once all are built, or with --only. "
+                help="Build only this family for now. Without --only, the release is sealed once all are built. "
                 "Repeatable.",
             ),
             click.option(

@@ -48,9 +48,7 @@ from pipeline.verify.statistics import chances, draw_keys, makeups
 @click.option(
     "--draws", type=click.IntRange(1), metavar="N", default=5000, show_default=True, help="Samples per family."
 )
-@click.option(
-    "--strata", is_flag=True, help="Show every subtask and length, with the widest 95 % interval of its mean."
-)
+@click.option("--strata", is_flag=True, help="Show every subtask and length, with the widest 95% interval of its mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables, including what --strata shows.")
 @rate_options
 def show_plan(
@@ -66,7 +64,7 @@ def show_plan(
 ) -> None:
     """Show what RECIPE would build, what already exists, and what running a model on it costs.
 
-    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written except copies of
+    RECIPE is a shipped recipe (see `carrara recipes`) or a TOML file. Nothing is written except copies of
     --corpus files and of a model's tokenizer.
     """
     check_fit(plan, plan.profiles)
@@ -149,8 +147,8 @@ STAGES = {"sample": _sample, "render": _render, "pack": _pack}
 def build(plan: Plan, *, until: str | None, as_json: bool, **how: Any) -> None:
     """Build RECIPE and prove every row: sample, render, count, pack, prove, seal.
 
-    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Finished files are reused, so an interrupted build
-    continues where it stopped.
+    RECIPE is a shipped recipe (see `carrara recipes`) or a TOML file. Finished files are reused, so an interrupted
+    build continues where it stopped.
     """
     stages = open_stages(plan, **how)
     if until:

@@ -34,7 +34,7 @@ def corpus() -> None:
     """Import your own texts, or write texts for mrcr, to use in `carrara build RECIPE --corpus FILE`."""
 
 
-@corpus.command("import")
+@corpus.command("import", short_help="Import texts as Parquet.")
 @click.argument("shape", type=click.Choice(list(SHAPES)))
 @click.argument("folder", metavar="FOLDER", type=DISK)
 @click.option("--out", required=True, type=PLACE, metavar="FOLDER", help="Folder to write the corpora to.")
@@ -97,7 +97,7 @@ FORMATS, TOPICS = 8, 12
 """The number of formats and of topics that are used if none are named."""
 
 
-@corpus.command()
+@corpus.command(short_help="Write texts for mrcr.")
 @click.argument("file", metavar="FILE", type=DISK)
 @click.option(
     "--format",
@@ -135,7 +135,7 @@ FORMATS, TOPICS = 8, 12
     metavar="SECONDS",
     default=120.0,
     show_default=True,
-    help="Limit for each attempt, and for all waits together that the server asks for.",
+    help="Limit for each attempt, and for the total wait that the server asks for.",
 )
 @click.option(
     "--max-retries",
@@ -143,7 +143,7 @@ FORMATS, TOPICS = 8, 12
     metavar="N",
     default=5,
     show_default=True,
-    help="Further attempts if a request fails.",
+    help="Retries if a request fails.",
 )
 @click.option(
     "--max-tokens", type=click.IntRange(1), metavar="N", help="Limit for each reply.  [default: the server's own]"

@@ -27,7 +27,11 @@ from pipeline.verify.lock import LOCK_NAME
 @cli.command()
 @click.argument("folder", type=PLACE)
 @click.option(
-    "--lock", "copy", type=PLACE, metavar="FILE", help="Also write the lock to this file, such as beside your recipe."
+    "--lock",
+    "copy",
+    type=PLACE,
+    metavar="FILE",
+    help="Also write the lock to this file, for example beside your recipe.",
 )
 def freeze(*, folder: Path, copy: Path | None) -> None:
     """Freeze the release in FOLDER by writing its lock, so that nothing else can be built into it.
@@ -65,7 +69,7 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Print what would be built and roughly how long it takes. A model on the Hub is downloaded even so.",
+    help="Print what would be built and roughly how long it would take. A model on the Hub is still downloaded.",
 )
 @run_options
 def extend(

@@ -55,7 +55,7 @@ GROUPS = {
         ),
         "check-server": Entry(
             "checking",
-            "Check that a server sends the rows of a split as they are.",
+            "Check that a server passes rows to the model unchanged.",
             f"check-server {SPLIT} --base-url http://localhost:8000/v1 --model my-model",
         ),
         "run": Entry(
@@ -80,14 +80,16 @@ GROUPS = {
             "publish outputs/v3.0.0 --repo 'org/name-{tokenizer}' --dry-run",
         ),
         "extend": Entry(
-            "freeze", "Add profiles, tiers or strata to a frozen release.", "extend outputs/v3.0.0 --tokenizer gemma3"
+            "freeze",
+            "Add profiles, tiers, strata or rows to a frozen release.",
+            "extend outputs/v3.0.0 --tokenizer gemma3",
         ),
         "recut": Entry("freeze", "Write recipes for the next major version after a leak.", "recut 128k --seed random"),
     },
     "Train": {
         "train": Entry(
             "train",
-            "Write rows to train on, apart from every evaluation.",
+            "Write rows to train on, kept apart from evaluation.",
             "train write rl --task bio.multihop --tokenizer qwen3 --length 8192 --rows 1000 --ids",
         ),
     },

@@ -82,7 +82,7 @@ extra_body_option = click.option(
     "options",
     multiple=True,
     metavar="NAME=JSON",
-    help="Further field of each request, or a JSON object of several; null removes a field. Repeatable.",
+    help="Extra field of each request, or a JSON object of several; null removes a field. Repeatable.",
 )
 
 

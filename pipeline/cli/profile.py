@@ -30,7 +30,7 @@ def profile() -> None:
     """Add the profile of a model, to use in `carrara build RECIPE --tokenizer FOLDER`, or download a vocabulary."""
 
 
-@profile.command("add")
+@profile.command("add", short_help="Write a model's profile.")
 @click.argument("model", metavar="NAME|FOLDER|GGUF")
 @click.option("--name", default="", metavar="NAME", help="Name of the profile.  [default: org__name, or the folder's]")
 @click.option(
@@ -103,7 +103,7 @@ def own_pip() -> str:
     return f"{python} -m pip"
 
 
-@profile.command("fetch")
+@profile.command("fetch", short_help="Download vocabularies.")
 @click.argument("profiles", metavar="NAME...", nargs=-1, required=True)
 @click.option(
     "--pip", default=own_pip, metavar="COMMAND", show_default="pip of this Python or of python3",

@@ -75,7 +75,7 @@ def publish(
     """Publish the sealed splits in FOLDER on the Hugging Face Hub, one repo per tokenizer.
 
     FOLDER is a release folder or one tokenizer's folder in it. The rows are uploaded to a branch and verified there;
-    then main moves to them and the tag v<version> is set. If it is interrupted, repeat the command: nothing is uploaded
+    then main moves to them and the tag v<version> is set. If interrupted, repeat the command: nothing is uploaded
     twice.
     """
     if isinstance(out, StorePath):

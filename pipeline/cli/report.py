@@ -52,7 +52,7 @@ from pipeline.terminal.printing import say
     default=THRESHOLD,
     show_default=True,
     metavar="SHARE",
-    help="Effective length: how far a model keeps this share of its score at the shortest length.",
+    help="Effective length: the share that a model must keep of its score at the shortest length.",
 )
 @click.option(
     "--workers",
@@ -78,8 +78,8 @@ def report(
 ) -> None:
     """Write a report on PREDICTIONS: how far models read, curves with intervals, differences, and failures.
 
-    Each model has one file or folder of predictions and is called NAME, or by its file name. The report is a single
-    self-contained HTML file; if --out is a folder, the figures are also saved there as SVG and PNG. Without
+    Each model has one file or folder of predictions and is named NAME, or after that file or folder. The report is a
+    single self-contained HTML file; if --out is a folder, the figures are also saved there as SVG and PNG. Without
     PREDICTIONS, the report describes the build: strata, depths, token budgets and what guessing scores.
 
     If SPLIT is a release folder, with a split for each tokenizer, each model is scored against the split that it was
@@ -131,7 +131,7 @@ def _read(paths: Sequence[Path], asked: Asked, first: list[Split]) -> list[Split
 def gallery(*, where: str, out: Path) -> None:
     """Write a page with one short prompt of every task in a split.
 
-    Needles, decoys and demonstrations are marked with their depth. Below each prompt are the question, the accepted
+    Needles and demonstrations are marked with their depths. Below each prompt are the question, the accepted
     answers, chance, the scoring rule, and two replies with their scores explained.
     """
     say(write_page(gallery_page(split_from(where)), out))

@@ -142,7 +142,7 @@ SAME = ("endpoint", "date")
     metavar="SECONDS",
     default=600.0,
     show_default=True,
-    help="Limit for each attempt, and for all waits together that the server asks for.",
+    help="Limit for each attempt, and for the total wait that the server asks for.",
 )
 @click.option(
     "--max-retries",
@@ -150,10 +150,10 @@ SAME = ("endpoint", "date")
     metavar="N",
     default=5,
     show_default=True,
-    help="Further attempts if a request fails.",
+    help="Retries if a request fails.",
 )
 @click.option(
-    "--temperature", default="0", show_default=True, metavar="NUMBER|none", help="Temperature to send; none sends none."
+    "--temperature", default="0", show_default=True, metavar="NUMBER|none", help="Temperature to send; none omits it."
 )
 @click.option("--seed", type=int, metavar="N", help="Seed to send.  [default: none is sent]")
 @click.option(
@@ -165,7 +165,7 @@ SAME = ("endpoint", "date")
 @click.option("--again", is_flag=True, help="Also resend rows that were rejected for good or got an empty reply.")
 @click.option("--completion-tokens", is_flag=True, help="Send max_completion_tokens instead of max_tokens.")
 @extra_body_option
-@click.option("--dry-run", is_flag=True, help="Send nothing: print rows, tokens, time and money, and exit.")
+@click.option("--dry-run", is_flag=True, help="Send nothing: print rows, tokens, time and cost, and exit.")
 @rate_options
 @click.option("--quiet", is_flag=True, help="Do not show progress.")
 def run(
@@ -201,9 +201,9 @@ def run(
     Rows with frame raw go to /completions. Every request asks for at most the row's max_new_tokens.
 
     If the run is interrupted, repeat the command: rows that have a reply are not sent again, nor are rows that the
-    server rejected because they exceed its window. Rows that failed for another reason are. All rows without a
-    reply are listed, and the exit code is then 2. For model.jsonl, model.asked.json records what
-    was asked, and with which settings.
+    server rejected because they exceed its window. Other failed rows are sent again. All rows
+    without a reply are listed, and the exit code is then 2. Beside model.jsonl, model.asked.json records what was asked
+    and the settings.
 
     The headline is printed at the end; `carrara score` prints everything else.
     """
@@ -337,7 +337,7 @@ def _temperature(text: str) -> float | int | None:
     except ValueError:
         value = -1.0
     if value is not None and not 0 <= value <= 10:
-        raise RecipeError(f"--temperature {text}: give a number from 0, or none to send none")
+        raise RecipeError(f"--temperature {text}: give a number from 0, or none to omit it")
     return int(value) if value is not None and value == int(value) else value
 
 

@@ -35,7 +35,7 @@ from pipeline.terminal.printing import say
     "--group-by",
     "by",
     metavar="COLUMNS",
-    help=f"Print one table by these columns, such as family,length: {', '.join(GROUPS)}.",
+    help=f"Print one table by columns such as family,length. Columns: {', '.join(GROUPS)}.",
 )
 @click.option("--detailed", is_flag=True, help="Also print tables by subtask, complexity and depth.")
 @QUIRK
@@ -50,7 +50,7 @@ from pipeline.terminal.printing import say
     "--judge-records",
     type=PLACE,
     metavar="FILE",
-    help="Also write question, key points or target, reply and score of every row to FILE, for your own judge.",
+    help="Also write question, key points, target, reply and score of answered rows to FILE, for your own judge.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option(

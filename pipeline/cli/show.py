@@ -111,7 +111,7 @@ def _below(row: Row) -> Iterator[str]:
 @click.option("--tokenizer", metavar="NAME", help="Profile, if SPLIT is a release folder.  [default: its first]")
 @click.option("--full", is_flag=True, help="Show the whole prompt, without folding filler.")
 def show(*, where: str, row_id: str | None, tokenizer: str | None, full: bool) -> None:
-    """Print the prompt with this ID, with its needles marked, long filler folded, and key and baselines below.
+    """Print the prompt of row ID, its needles marked, long filler folded, key and baselines below.
 
     SPLIT is the folder of one tokenizer, a release folder, or a published set, org/name@tag. Without an ID, one id per
     stratum is listed.

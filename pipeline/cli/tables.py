@@ -77,7 +77,7 @@ def _family_total(family: str, cells: Sequence[Stratum]) -> dict[str, Any]:
 def stratum_totals(plan: Plan) -> list[dict[str, Any]]:
     """Return the rows and nominal tokens of each family, subtask and length in one profile.
 
-    The rows of the default and the full size come with the largest half-width of a 95 % interval of accuracy.
+    The rows of the default and the full size come with the largest half-width of a 95% interval of accuracy.
     """
     groups: dict[tuple[str, str, int], list[Stratum]] = {}
     for family in plan.families:
@@ -105,7 +105,7 @@ def _stratum_total(family: str, subtask: str, length: int, cells: Sequence[Strat
 
 
 def half_width(rows: int) -> float:
-    """Return the half-width of a 95 % interval at a mean score of one half, where it is widest."""
+    """Return the half-width of a 95% interval at a mean score of one half, where it is widest."""
     return 1.96 * sqrt(0.25 / rows)
 
 
@@ -149,7 +149,7 @@ def plan_records(plan: Plan) -> list[dict[str, Any]]:
             **{name: each[name] for name in ("family", "subtask", "length")},
             "complexity": ",".join(map(str, each["complexity"])),
             "rows": each["rows"],
-            "95 %": f"+- {percent(each['default_half_width'])}",
+            "95%": f"+- {percent(each['default_half_width'])}",
             "full": f"{each['full_rows']:,}, +- {percent(each['full_half_width'])}",
             "tokens": each["tokens"],
             "on disk": size(each["disk_bytes"]),

@@ -35,7 +35,7 @@ QUIET = click.option("--quiet", is_flag=True, help="Do not show progress.")
 
 @cli.group()
 def train() -> None:
-    """Write rows to train on, exact and proven like those of a build, and apart from every evaluation."""
+    """Write rows to train on, exact and proven like those of a build, and kept apart from evaluation."""
 
 
 @train.command("write")
@@ -120,14 +120,14 @@ def _knob(given: str) -> tuple[str, Knob]:
         return name, value
 
 
-@train.command("verify")
+@train.command("verify", short_help="Regenerate and prove rows.")
 @click.argument("out", type=PLACE)
 def verify(*, out: Path) -> None:
-    """Make every row in OUT again from its stream, prove it, and compare it with the shards."""
+    """Regenerate every row in OUT from its stream, prove it, and compare it with the shards."""
     say(f"{out}: {verify_shards(out)} rows match their streams, all proven")
 
 
-@train.command("prove")
+@train.command("prove", short_help="Write digests of releases.")
 @click.argument("releases", type=PLACE, nargs=-1, required=True, metavar="LOCK|FOLDER...")
 @click.option("--out", type=DISK, required=True, metavar="FILE", help="File to write the digests to.")
 @WORKERS
@@ -137,7 +137,7 @@ def verify(*, out: Path) -> None:
 def prove(*, releases: Sequence[Path], out: Path, workers: int, address: str | None, wait: float, quiet: bool) -> None:
     """Write digests of the texts, questions, names and keys of releases, for `carrara train write --apart`.
 
-    Each release is a lock or the folder of a build. It is made again from its recipes, so its shards are not needed.
+    Each release is a lock or the folder of a build. It is regenerated from its recipes, so its shards are not needed.
     """
     titles, jobs = know_jobs(releases)
     with meter("prove", len(jobs), quiet=quiet) as shown:

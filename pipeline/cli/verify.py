@@ -65,11 +65,11 @@ def verify(
 ) -> None:
     """Recount and re-solve every row of the build in FOLDER, and seal its manifests.
 
-    A shard that fails is listed and moved aside; the next build makes it again. The exit code is 2 if part of the build
-    is missing, so it cannot be sealed, unless --part was given.
+    A shard that fails is listed and moved aside; the next build regenerates it. Without --part, the exit code is 2 if
+    part of the build is missing, as it cannot be sealed.
 
     With --against, nothing is changed: a published set, a copy or a build is compared byte by byte and row by row with
-    its manifest and with a lock: that of --lock, that of FOLDER, or its own.
+    its manifest and with a lock (--lock, FOLDER's, or its own).
     """
     if where:
         with temporary_folder() as apart:

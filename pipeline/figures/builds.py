@@ -156,7 +156,7 @@ def _strata_words(counts: Mapping[str, Mapping[tuple[str, int], int]]) -> str:
 
 
 def depth_picture(depths: Mapping[str, Sequence[int]], name: str = "depths") -> Picture:
-    """Draw the share of each family's needles in each tenth of the filler, with a line at an even 10 %."""
+    """Draw the share of each family's needles in each tenth of the filler, with a line at an even 10%."""
     columns = min(DEPTH_COLUMNS, len(depths))
     lines = -(-len(depths) // columns)
     width, height = WIDTH, 10 + 160 * lines
@@ -169,7 +169,7 @@ def depth_picture(depths: Mapping[str, Sequence[int]], name: str = "depths") -> 
             box = ((56 + column * wide) / width, 1 - ((row + 1) * 160 - 38) / height, (wide - 20) / width, 94 / height)
             _histogram(figure.add_axes(box), family, counts, top=top, labelled=column == 0)
     words = ". ".join(_depth_words(family, counts) for family, counts in depths.items())
-    caption = "Depth of needles by family: the share in each tenth of the filler; the line is an even 10 %."
+    caption = "Depth of needles by family: the share in each tenth of the filler; the line is an even 10%."
     return Picture(name, caption, f"Histograms of needle depth. {words}.", figure)
 
 

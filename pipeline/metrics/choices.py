@@ -37,9 +37,9 @@ def choice_or_refusal(row: Row, prediction: str, *, refuses: bool = True) -> flo
 
     A sentence chooses by letters or, if it has none, by the words of the choices; a refusal in words
     (``the text does not say``) chooses (D). The first sentence that chooses is the answer if it begins with a letter, a
-    choice or a refusal; otherwise the last one is. It must choose the target alone: a second choice, a guess beside a
-    refusal, ``or``, and a letter or words after ``not`` score 0, but letters after ``not`` are ignored beside another
-    letter. For the scorer `choice`, (D) is a choice like the others, and a refusal chooses nothing.
+    choice or a refusal; otherwise the last one is. It must choose the target alone: a second choice, a guess with a
+    refusal, ``or``, words after ``not``, and a letter after ``not`` unless another is chosen, score 0. For the scorer
+    `choice`, (D) is a choice like the others, and a refusal chooses nothing.
 
     A reply can be judged if it names a letter or the words of a choice, or refuses; otherwise it is ``unparsed``.
     """

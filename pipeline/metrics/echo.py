@@ -25,7 +25,7 @@ def echo(row: Row, prediction: str, *, figure: str = "score") -> float | None:
     - exact: 1 if the copy has all words of the text in their order, and no other.
 
     Words are runs of letters; case counts only if the two words of the text differ in nothing else. The copy is the
-    last code block that has any of the two, or else the whole reply, from the first of the two to the last. Passages
+    last code block with either of them, or else the whole reply, from the first of the two to the last. Passages
     (up to the end of a line, a full stop or a colon) in which at least half of the words are neither of the two do not
     count.
 

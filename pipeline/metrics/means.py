@@ -10,7 +10,7 @@ from pipeline.metrics.scorer import Row
 
 
 def pair_scores(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[str, float]:
-    """Return the scores that count, by id: both forms of a pair get the lower of their two scores."""
+    """Return the scores that count, by id: both rows of a pair get the lower of their two scores."""
     found = dict(scores)
     for row_id in scores:
         if facts(rows[row_id]["scorer"]).paired:
@@ -40,6 +40,6 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def _other_form(row_id: str) -> str:
-    """Return the id of the other form of a pair: a for b, b for a."""
+    """Return the id of the other row of a pair: a for b, b for a."""
     head, dash, tag = row_id.rpartition("-")
     return head[:-1] + {"a": "b", "b": "a"}.get(head[-1:], head[-1:]) + dash + tag

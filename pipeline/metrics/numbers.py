@@ -164,7 +164,7 @@ def count(row: Row, prediction: str) -> float | None:
 
     Numbers from the question, such as those of people, do not count, nor do days of the month (``14 March``). Without a
     mark, the first sentence with a number is the answer if it is just the number or says how many there are; otherwise
-    the last one is. ``of these`` continues a sentence; everything else is as in `last_integer`.
+    the last one is. ``of these`` joins two sentences; all else is as in `last_integer`.
 
     A reply can be judged if it has a whole number that is neither in the question nor a day of the month; otherwise it
     is ``unparsed``.

@@ -32,7 +32,7 @@ def ndcg(row: Row, prediction: str) -> float | None:
     """Score a ranking by NDCG at 10: the key gives the gains, and the ideal is the best possible ranking.
 
     A reply is read as the numbers of documents in its final answer, which is what follows a mark, or else the whole
-    reply. Of it, the last chain (``12345 > 23456``) counts, unless it is much shorter than another one; without chains,
+    reply. Its last chain (``12345 > 23456``) counts, unless it is much shorter than another one; without chains,
     the numbers at the beginnings of lines count. A number that the key does not know, or that is repeated, keeps its
     place and gains nothing.
 

@@ -24,7 +24,7 @@ class Scorer(NamedTuple):
             ``words``.
         quirks: rules of published graders by name, as arguments of `rule` or in its place; the first is the default.
         refuses: whether a refusal is right for rows of complexity 0.
-        paired: whether rows come in pairs, both forms of which must be right.
+        paired: whether rows come in pairs, both of which must be right.
         aggregate: the second mean that harnesses show: ``pairs`` (if `paired`), ``balanced`` (over complexities) or "".
         ungraded: why no rule that searches a reply for strings can grade it; empty if one can.
         unnormalised: why such a rule cannot if it drops brackets, signs and commas; empty if it can.

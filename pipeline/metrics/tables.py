@@ -74,8 +74,8 @@ def rows(row: Row, prediction: str, *, figure: str = "score") -> float | None:
 
     A row is right if all of its cells are. Cells are compared without markup, case, extra spaces and separators between
     groups of digits, with the digits of all scripts as 0 to 9. The table is the last code block that contains one, or
-    else the longest run of lines with cells between tabs, bars, commas or several spaces. Its first line is left out if
-    it is the head of the target, and so are the lines that Markdown draws. For the subtask ``sort``, the score is
+    else the longest run of lines with cells between tabs, bars, commas or several spaces. Its first line is ignored if
+    it is the target's header, and so are the lines that Markdown draws. For the subtask ``sort``, the score is
     ``order``.
 
     - recall, precision: right rows, as a share of the target's rows, or of the rows given.

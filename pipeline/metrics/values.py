@@ -229,11 +229,10 @@ def _in_words_of(asked: frozenset[str], sentence: str) -> bool:
 
 
 def idk_pair(row: Row, prediction: str) -> float | None:
-    """Score one form of a pair: if the text states the answer, the answer (as by `exact`), otherwise a refusal.
+    """Score one row of a pair: if the text states the answer, the answer (as by `exact`), otherwise a refusal.
 
     A refusal is a sentence that says that the text does not tell, or that the question cannot be answered, without a
-    guess (``probably``) or a value beside it. No reply scores in both forms; a model passes a pair if it scores in
-    both.
+    guess (``probably``) or a value beside it. No one reply scores in both rows; a model passes if both score.
 
     A reply can be judged if it has a mark like ``Answer:``, or a sentence that refuses or gives a value; otherwise it
     is ``unparsed``.

@@ -74,8 +74,8 @@ def _totals(splits: Sequence[Split]) -> list[Block]:
     columns += [Column("counted again", numeric=True), Column("counter"), Column("second counter"), Column("template")]
     checked = any(made.proven.checked for split in splits for made in split.manifest.tiers.values())
     text = (
-        "In every row the prompt, the template and the room for the reply add up to the window exactly. Each "
-        f"row was solved from its own text{', or, where that is of a user, checked in it' if checked else ''}; the "
+        "In every row the prompt, the template and the room for the reply add up to the window exactly. Each row was "
+        f"solved from its own text{' or, if a user supplied that text, checked against it' if checked else ''}; the "
         "table says how many were also recounted by a second encoder."
     )
     return [Note(text), Table("Rows and tokens by tokenizer", columns, [_total(split) for split in splits])]
@@ -138,9 +138,7 @@ def _depths(split: Split) -> list[Block]:
 
 def _budgets(splits: Sequence[Split]) -> list[Block]:
     budgets = {split.tokenizer: budgets_of(_spent(split)) for split in splits}
-    text = (
-        "The room for the reply is set by the task or the recipe; the tokens of the chat template grow with the turns."
-    )
+    text = "The room for the reply is set by the task or the recipe; the chat template takes more with more turns."
     pictures = [budget_picture(made, f"budgets-{name}", name) for name, made in budgets.items()]
     return [Note(text), Gallery(pictures, wide=True), *(_budget_table(name, made) for name, made in budgets.items())]
 
@@ -187,9 +185,9 @@ def _counted(split: Split) -> Iterable[Row]:
 
 def _chance(split: Split) -> list[Block]:
     text = (
-        "The best constant is the best single reply for each kind of question, chosen with knowledge of the answers of "
-        "the split; rows of complexity 0 share it with those whose text tells the answer. The other baselines are "
-        "blind guesses and the tasks' own naive readers."
+        "The best constant is the best single reply for each kind of question, chosen with knowledge of all answers; "
+        "rows with and without the answer in the text share it. The other baselines are uniform guesses and the "
+        "tasks' own guessers."
     )
     return [Note(text), Table("What guessers score, %", *_chance_table(split))]
 

@@ -22,7 +22,7 @@ def families(asked: QuestionSet) -> Iterator[Block]:
         return
     readers = " Other grey lines are simulated readers." if asked.readers else ""
     yield Note(
-        "Bands are 95 % intervals. Grey lines show guessing: dotted is chance, dash-dotted the best constant reply, "
+        "Bands are 95% intervals. Grey lines show guessing: dotted is chance, dash-dotted the best constant reply, "
         f"chosen with knowledge of the answers.{readers} All figures have the same axes, lengths doubling from left to "
         "right."
     )
@@ -44,7 +44,7 @@ def slices(asked: QuestionSet) -> Iterator[Block]:
         found[family].add(complexity)
     sliced = {family: sorted(found[family]) for family in sorted(found) if len(found[family]) > 1}
     if sliced:
-        yield Note("Complexity is the number of relevant updates; it is 0 where the text does not contain the answer.")
+        yield Note("Complexity is usually the number of relevant passages; at 0 the text does not give the answer.")
     for family, complexities in sliced.items():
         yield Heading(family)
         yield Gallery(
@@ -84,7 +84,7 @@ def _point(point: LengthScore) -> Point:
 def _caption(title: str, curves: Sequence[Curve]) -> str:
     curve, counts = curves[0], [[point.rows for point in each.points] for each in curves]
     span = span_of([max(rows) for rows in zip(*counts, strict=True)])
-    most = f" Without {', '.join(curve.left_out)}, not asked at all of these lengths." if curve.left_out else ""
+    most = f" Without {', '.join(curve.left_out)}, asked at only some lengths." if curve.left_out else ""
     return f"{title}: {span} rows at each length.{most}"
 
 
@@ -144,7 +144,7 @@ def cumulative(models: Sequence[Model]) -> Iterator[Block]:
     found = {str(family): cells for (family,), cells in groups.items()}
     if len(found) > 1:
         whole = grouped(models, lambda model: model.replied.cumulative())
-        found = {"all families alike": next(iter(whole.values())), **found}
+        found = {"all families, weighted equally": next(iter(whole.values())), **found}
     yield Gallery(
         [_cumulative(models, f"cumulative-{title.partition(' ')[0]}", title, cells) for title, cells in found.items()]
     )
@@ -161,8 +161,8 @@ def heat_maps(models: Sequence[Model]) -> Iterator[Block]:
             families[str(family)][at] += [_heat(float(depth), cell) for cell in some]
     if families:
         yield Note(
-            "Rows with one relevant segment and a reply, grouped by the share of filler before it; 0 is the start of "
-            f"the prompt. Below each mean is its 95 % interval, or, where there are fewer than {FEW} rows, how many. "
+            "Rows with one relevant segment and a reply are grouped by the share of filler before it; 0 is the start "
+            f"of the prompt. Below each mean is its 95% interval or, below {FEW} rows, their number. "
             f"These cells, and those whose interval is {100 * UNSURE:.0f} points wide or more, are framed, not filled: "
             "their rows are too few for a colour."
         )
@@ -213,9 +213,9 @@ def reach(asked: QuestionSet) -> Iterator[Block]:
         yield Note("These models were asked no subtask in common, so there is no curve to compare them by.")
         return
     yield Note(
-        f"Effective length: the longest up to which a model keeps {plain(100 * asked.threshold)} % of its score at "
-        f"{kilo(lengths[0])} and stays above guessing. In brackets its 95 % interval."
-        + (" All rows have one length, so this is only a bound: ask longer rows too." if len(lengths) == 1 else "")
+        f"Effective length: the longest length up to which a model keeps {plain(100 * asked.threshold)}% of its score "
+        f"at {kilo(lengths[0])} and beats guessing (95% interval in brackets)."
+        + (" All rows have one length, so this is only a bound: run longer rows too." if len(lengths) == 1 else "")
     )
     yield Verdicts(
         [
@@ -239,7 +239,7 @@ def reach(asked: QuestionSet) -> Iterator[Block]:
 def _evidence(curve: Curve, found: Effective) -> str:
     """Return the scores at both ends of a curve, and the lengths where replies are missing."""
     points = [point for point in curve.points if point.mean is not None]
-    ends = [f"{share(point.mean)} % at {kilo(point.length)}" for point in (*points[:1], *points[1:][-1:])]
+    ends = [f"{share(point.mean)}% at {kilo(point.length)}" for point in (*points[:1], *points[1:][-1:])]
     gaps = [point for point in curve.points if point.mean is None]
     lost = [
         f"{point.answered} of {point.rows} rows replied to at {kilo(point.length)}"
@@ -261,9 +261,9 @@ def _what(curve: Curve) -> str:
     balanced = "Where refusing may be right, the score is balanced accuracy, the mean of both classes."
     return (
         f"Each point is the mean of the same {what}, asked at {span} in {rows} rows; "
-        f"families count alike, and so do the subtasks of a family.{rest if curve.left_out else ''} Rows without a "
-        "reply do not count as 0: a mark is hollow where some have none, and where more than half have none there is a "
-        f"gap with a count. Rings mark effective lengths.{'' if curve.lite else f' {balanced}'}"
+        f"families count equally, as do a family's subtasks.{rest if curve.left_out else ''} Rows without a reply do "
+        "not count as 0: a mark is hollow where some replies are missing; where more than half are, there is a gap "
+        f"with a count. Rings mark effective lengths.{'' if curve.lite else f' {balanced}'}"
     )
 
 

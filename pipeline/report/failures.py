@@ -106,17 +106,17 @@ def _varied(records: Sequence[Record]) -> list[Record]:
 
 def _facts(record: Record) -> str:
     depth = "" if record.depth is None else f", depth {record.depth:.2f}"
-    pair = "; scored as a pair: both forms must be right" if record.pair else ""
+    pair = "; scored as a pair: both rows must be right" if record.pair else ""
     place = f"{record.family}.{record.subtask}, {kilo(record.length)}, complexity {record.complexity}{depth}"
     return f"{place}; scorer {record.scorer}{pair}"
 
 
 def _reply(mark: Mark, record: Record) -> Reply:
-    note = "" if record.state == ANSWERED else f"{record.state}: no reply counts"
+    note = "" if record.state == ANSWERED else f"{record.state}: no usable reply"
     if record.state == EMPTY or (record.state == ANSWERED and not record.prediction.strip()):
         note = "an empty reply"
     if record.unparsed and not note:
-        note = "unparsed: in no form that can be judged"
+        note = "unparsed: its scorer cannot read it"
     if record.cut:
         note = f"{note}; " * bool(note) + "cut off at its limit"
     return Reply(mark, f"{record.alone:.2f}", cut(record.prediction), note)

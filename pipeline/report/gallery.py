@@ -141,4 +141,4 @@ def _answer(row: Row, reply: str, what: str) -> Answer:
 def _why(given: float) -> str:
     if given == 1:
         return "it is accepted"
-    return "it is not an accepted answer" if given == 0 else "part of the score, as the rule says"
+    return "it is not an accepted answer" if given == 0 else "it is partly right, by the rule"

@@ -167,9 +167,9 @@ def differences(asked: QuestionSet) -> Iterator[Block]:
     if not pairs:
         return
     yield Note(
-        "Differences in points on the same questions, those that both models replied to, with 95 % intervals from a "
-        "bootstrap over questions. A mark is filled where the interval leaves out 0. Above 0 the first of the two is "
-        "better. Two intervals of single models may overlap where their difference is certain."
+        "Differences in points on the questions that both models answered, with 95% intervals from a bootstrap over "
+        "questions. A mark is filled where the interval excludes 0. Above 0, the first model is better. Two models' "
+        "own intervals may overlap even if they differ significantly."
     )
     places: dict[str, Where] = {ALL: {}, **{family: {"family": family} for family in asked.subtasks}}
     if len(places) == 2:
@@ -200,7 +200,7 @@ def _picture(at: int, pair: Pair) -> Picture:
 
 
 def _table(caption: str, found: Sequence[Difference]) -> Table:
-    titles = ("rows of both", "difference (95 %)", "better in", "worse in", "equal in")
+    titles = ("rows of both", "difference (95%)", "better", "worse", "equal")
     columns = [Column("models"), *(Column(title, numeric=True) for title in titles)]
     rows = [
         [

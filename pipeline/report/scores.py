@@ -41,11 +41,10 @@ MAX_LISTED_FAULTS = 50
 def summary(models: Sequence[Model]) -> Iterator[Block]:
     """Yield the scores of each family, and the headline."""
     yield Note(
-        "Mean scores in percent over all rows that were asked, those without a reply as 0, with their 95 % intervals. "
-        "The headline is the plain mean over families, of each over its subtasks, of each over its lengths. Chance is "
-        "a blind guess among all answers; the best constant is the score of the best single reply for each kind of "
-        "question, chosen with knowledge of the answers. A naive baseline is a guesser of the task's own that follows "
-        "a rule."
+        "Mean scores in percent, with 95% intervals; rows without a reply score 0. The headline is the mean over "
+        "families of the mean over subtasks of the mean over lengths. Chance is the score of a uniform guess; the best "
+        "constant is the score of the best single reply for each kind of question, chosen with knowledge of the "
+        "answers. A naive baseline is the score of one of the task's own guessers."
     )
     families = side_by_side(models, lambda model: model.tables.by("family"), "family")
     rows = [[str(family), *row_of(cells, naive_of(cells, models))] for (family,), cells in families.items()]
@@ -79,8 +78,8 @@ def refusals(models: Sequence[Model]) -> Iterator[Block]:
     if not rows:
         return
     yield Note(
-        "Rows scored one by one. Balanced is the plain mean of both classes, so that always refusing scores 50. "
-        "A pair counts if both of its forms are right."
+        "Rows are scored one by one. Balanced is the plain mean of both classes, so that always refusing scores 50. "
+        "A pair counts if both rows are right."
     )
     titles = ("stated", "not stated", "balanced", "pairs")
     columns = [Column("family and subtask"), Column("model"), *(Column(title, numeric=True) for title in titles)]
@@ -101,10 +100,10 @@ def languages(models: Sequence[Model]) -> Iterator[Block]:
     if not rows:
         return
     yield Note(
-        "Rows of the same number have the same keys, values and depths in every language. The difference from English "
-        "is over the rows that were answered in both, and has its own interval."
+        "Rows with the same number have the same keys, values and depths in every language. The difference from "
+        "English is over the rows that were answered in both, and has its own interval."
     )
-    titles = ("rows", "score", "minus English", "better / worse in")
+    titles = ("rows", "score", "minus English", "better / worse")
     named = (Column("text"), Column("asked"), Column("model"))
     yield Table("Scores by language, %", [*named, *(Column(title, numeric=True) for title in titles)], rows)
 
@@ -115,8 +114,8 @@ def figures(models: Sequence[Model]) -> Iterator[Block]:
     found = side_by_side(models, lambda model: model.tables.figures(), *places)
     rows = [[f"{family}.{subtask}: {figure}", *row_of(cells)] for (family, subtask, figure), cells in found.items()]
     if rows:
-        yield Note("Scores of these subtasks are made of several figures, which tell apart what goes wrong.")
-        yield Table("Figures apart, %", columns_of(models, "family, subtask and figure"), rows)
+        yield Note("Scores of these subtasks combine several components, which show what goes wrong.")
+        yield Table("Components, %", columns_of(models, "family, subtask and component"), rows)
 
 
 def faults(models: Sequence[Model]) -> Iterator[Block]:
@@ -128,14 +127,14 @@ def faults(models: Sequence[Model]) -> Iterator[Block]:
     for row, model in zip(rows, models, strict=True):
         row.append(f"{sum(model.scored.never_asked.values()):,}")
     yield Note(
-        "Rows are those that were asked. A refused row is one that the server will not take, as too long; an unparsed "
-        "reply is in no form that its scorer can judge, and scores 0; a reply cut off ended where its room did, and is "
-        "scored as it is. Rows never asked were left out by an export or a run; they are in no score."
+        "Rows are those that were asked. A refused row is one that the server rejected as too long; an unparsed reply "
+        "is one that its scorer cannot read, and scores 0; a reply cut off reached its token limit, and is scored as "
+        "it is. Rows never asked were left out by an export or run, and count in no score."
     )
     yield Table("Rows and replies", columns, rows)
     for model in models:
         for reason, count in model.scored.never_asked.items():
-            yield Note(f"{model.mark.label} was never asked {count:,} rows: {reason}.")
+            yield Note(f"{model.mark.label} was never sent {count:,} rows: {reason}.")
         for warning in model.scored.warnings:
             yield Note(f"{model.mark.label}: {warning}.")
     if all(not model.scored.faults for model in models):
@@ -154,7 +153,7 @@ def settings(models: Sequence[Model]) -> Iterator[Block]:
     names = list(dict.fromkeys(name for model in models for name in model.scored.settings))
     if not names:
         yield Note("The predictions do not say with which settings they were made, or when.")
-    rows += [[name, *(model.scored.settings.get(name, "not noted") for model in models)] for name in names]
+    rows += [[name, *(model.scored.settings.get(name, "not recorded") for model in models)] for name in names]
     yield Table("Settings of the runs", columns, rows)
 
 
@@ -231,16 +230,16 @@ def _sections(splits: Sequence[Sequence[Split]], asked: QuestionSet) -> Iterator
     yield Section("reach", "How far each model reads", list(reach(asked)))
     yield Section("length", "Score by length", list(families(asked)))
     yield Section("summary", "Scores", list(summary(models)))
-    yield Section("differences", "Models against each other", list(differences(asked)))
+    yield Section("differences", "Models compared", list(differences(asked)))
     yield Section("faults", "Replies", [*faults(models), *settings(models)])
     yield Section("complexity", "Score by complexity", list(slices(asked)))
     yield Section("depth", "Score by depth and length", list(heat_maps(models)))
     yield Section("cumulative", "Cumulative average score", list(cumulative(models)))
     yield Section("refusals", "Rows where refusing may be right", list(refusals(models)))
     yield Section("languages", "Score by language", list(languages(models)))
-    yield Section("figures", "Figures apart", list(figures(models)))
+    yield Section("figures", "Components", list(figures(models)))
     yield Section("subtasks", "Score by subtask", list(subtasks(models)))
-    yield Section("failures", "Failures to look at", list(_failures(splits, models)))
+    yield Section("failures", "Failures", list(_failures(splits, models)))
 
 
 def _scoring_facts(models: Sequence[Model]) -> list[tuple[str, str]]:
@@ -249,7 +248,7 @@ def _scoring_facts(models: Sequence[Model]) -> list[tuple[str, str]]:
     return [
         ("Scoring rules", ", ".join(quirks) or "the defaults of metrics.py"),
         ("Versions of scorers", ", ".join(f"{name} {version}" for name, version in known.items())),
-        ("Intervals", "95 % percentile bootstrap within strata, with both forms of a pair drawn together"),
+        ("Intervals", "95% percentile bootstrap within strata, with both rows of a pair drawn together"),
         ("Rows without a reply", "score 0 in tables of scores; left out of curves, differences and depths"),
     ]
 
@@ -260,8 +259,8 @@ def _failures(splits: Sequence[Sequence[Split]], models: Sequence[Model]) -> Ite
     if not found:
         return
     yield Note(
-        "For each model some of the worst rows of each family, of its longest and shortest lengths, longest first and "
-        "spread over the subtasks, with the replies of all models. Below them is a list of failed rows of all lengths."
+        "Shown are some of each model's worst rows in each family, from its longest and shortest lengths and all "
+        "subtasks, longest first, with all models' replies. Below them is a list of failed rows of all lengths."
     )
     prompts = any(failure.parts for some in found.values() for failure in some)
     yield Note(

@@ -48,7 +48,7 @@ def _model(tables: Tables) -> dict[str, Any]:
         "rows": scored.counts["rows"],
         "answered": scored.counts[ANSWERED],
         "headline": "-" if whole is None else f"{whole.mean:.6f}",
-        "95 %": "-" if whole is None else f"{whole.low:.3f} - {whole.high:.3f}",
+        "95%": "-" if whole is None else f"{whole.low:.3f} - {whole.high:.3f}",
     }
 
 
@@ -80,7 +80,7 @@ def _pair(each: Difference) -> dict[str, Any]:
         "models": f"{each.second} minus {each.first}",
         "rows of both": each.rows,
         "difference": f"{each.mean:+.3f}" if known else "-",
-        "95 %": f"{each.low:+.3f} to {each.high:+.3f}" if known else "-",
-        "better in": each.better,
-        "worse in": each.worse,
+        "95%": f"{each.low:+.3f} to {each.high:+.3f}" if known else "-",
+        "better": each.better,
+        "worse": each.worse,
     }

@@ -35,7 +35,7 @@ class Resampler:
         self._known: dict[tuple[Stratum, bytes], Floats] = {}
 
     def interval(self, strata: Mapping[Stratum, Units]) -> tuple[float, float]:
-        """Return the 95 % interval of the weighted mean over the units of some strata.
+        """Return the 95% interval of the weighted mean over the units of some strata.
 
         Strata of one unit, whose spread is unknown, are pooled into one; all strata are, if units differ in none of
         them. If all rows score 0, or all score 1, draws do not differ. Then the other end is the chance of success

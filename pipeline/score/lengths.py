@@ -62,7 +62,7 @@ class LengthScore:
     Attributes:
         length: in tokens.
         rows, answered: the number of rows asked, and of those with a reply, in pairs for both forms.
-        mean, low, high: the mean over answered rows with its 95 % interval; None if fewer than half have a reply.
+        mean, low, high: the mean over answered rows with its 95% interval; None if fewer than half have a reply.
         chance, best_constant: the scores of guessing on all the rows; None if no row states them.
         floor: what a score must exceed: chance or, where refusals may be right, the best constant if that is higher.
         draws: the mean in each draw of the bootstrap; empty without a mean.
@@ -239,7 +239,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """An effective length with its 95 % interval, in tokens.
+    """An effective length with its 95% interval, in tokens.
 
     Attributes:
         place: what the rows have in common.
@@ -346,7 +346,7 @@ class Difference:
         first, second: the models' labels.
         rows, asked: the number of rows that both answered, and of all rows that either was asked.
         better, worse: the number of rows on which the second scores higher, and lower.
-        mean: of second minus first, from -1 to 1, with its 95 % interval `low` to `high`; None without rows.
+        mean: of second minus first, from -1 to 1, with its 95% interval `low` to `high`; None without rows.
     """
 
     place: Where

@@ -153,7 +153,7 @@ class Cell:
         answered: the number of rows with a scored reply.
         mean: the mean over families, of means over subtasks, of means over lengths (`metrics.headline`); rows without a
             reply count as 0. Over all rows it is the headline.
-        low, high: its 95 % interval.
+        low, high: its 95% interval.
         answered_mean: the same over answered rows only; None if there are none.
         chance: the mean score of blind guessing; None if no row states it.
         best_constant: the score of the best single reply to each kind of question.

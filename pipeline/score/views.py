@@ -41,12 +41,12 @@ FAULT_KINDS = {
     "refused": "rows that the server rejected for good, which score 0",
     "empty": "rows with an empty reply, which score 0",
     "conflict": "ids with different predictions, none of which counts",
-    "repeated": "answers given more than once, which changes nothing",
+    "repeated": "answers given more than once, without effect",
     "unknown": "predictions with an id that is not in the split, ignored",
     "no text": "predictions that are not text, which score 0",
     "huge": "overlong predictions, of which only the end is read",
     "unreadable": "lines that cannot be read, ignored",
-    "half": "rows of pairs whose other form is not selected",
+    "half": "rows of pairs whose other row is not selected",
 }
 """Kinds of faults, in the words of a summary."""
 
@@ -142,7 +142,7 @@ def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> s
         title = "by language, with the difference from English over the same rows"
         parts.append(_titled(title, table([_language(each) for each in languages])))
     if with_subtasks and (figures := tables.figures()):
-        parts.append(_titled("figures that scores are made of", table(_pivot(figures, "figure", sort=False))))
+        parts.append(_titled("components of scores", table(_pivot(figures, "figure", sort=False))))
     if not with_subtasks:
         parts.append("--detailed adds tables by subtask, complexity and depth; carrara report draws them")
     return "\n\n".join(parts)
@@ -197,7 +197,7 @@ def _record(tables: Tables, cell: Cell) -> dict[str, Any]:
         "answered": cell.answered,
         "unparsed": cell.unparsed,
         "score": cell.mean,
-        "95 %": f"{cell.low:.3f} - {cell.high:.3f}",
+        "95%": f"{cell.low:.3f} - {cell.high:.3f}",
         "of answered": "-" if cell.answered_mean is None else cell.answered_mean,
         "chance": "-" if cell.chance is None else cell.chance,
         "best constant": "-" if cell.best_constant is None else cell.best_constant,
@@ -228,7 +228,7 @@ def _effective(each: Effective) -> dict[str, Any]:
     return {
         "family": each.place.get("family", "all families"),
         "effective length": in_words(each),
-        "95 %": interval_of(each),
+        "95%": interval_of(each),
         "from": "-" if each.shortest is None else kilo(each.shortest),
         "score there": "-" if each.base is None else each.base,
         "longest": kilo(each.asked),
@@ -244,11 +244,11 @@ def _language(each: InLanguage) -> dict[str, Any]:
         "tasks": len(each.tasks),
         "rows": each.cell.rows,
         "score": each.cell.mean,
-        "95 %": f"{each.cell.low:.3f} - {each.cell.high:.3f}",
+        "95%": f"{each.cell.low:.3f} - {each.cell.high:.3f}",
         "minus English": f"{gain.mean:+.3f}" if gain and known else "-",
-        "95 % of it": f"{gain.low:+.3f} to {gain.high:+.3f}" if gain and known else "-",
-        "better in": gain.better if gain else "-",
-        "worse in": gain.worse if gain else "-",
+        "95% of it": f"{gain.low:+.3f} to {gain.high:+.3f}" if gain and known else "-",
+        "better": gain.better if gain else "-",
+        "worse": gain.worse if gain else "-",
     }
 
 

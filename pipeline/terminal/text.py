@@ -28,9 +28,9 @@ def percent(share: float, digits: int = 0) -> str:
     """Return a share in percent, with `digits` decimals.
 
     >>> percent(0.85), percent(0.256, 1)
-    ('85 %', '25.6 %')
+    ('85%', '25.6%')
     """
-    return f"{100 * share:.{digits}f} %"
+    return f"{100 * share:.{digits}f}%"
 
 
 def plain(number: float, digits: int = 6) -> str:

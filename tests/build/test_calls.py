@@ -286,7 +286,7 @@ def test_a_run_sends_calls_and_a_reply_that_calls_scores_nothing(
 def test_the_card_says_how_calls_are_sent(split: Split, tmp_path: Path) -> None:
     folder = staged(split, tmp_path / "staged").folder
     rows, harnesses = ((folder / name).read_text(encoding="utf-8") for name in ("ROWS.md", "HARNESSES.md"))
-    assert "In a call, `tool_calls` is a list as JSON" in rows
+    assert "In a call, `tool_calls` is a JSON list" in rows
     assert "Only the batches below send tool calls" in harnesses
     assert 'turn["tool_calls"] = json.loads(turn["tool_calls"])' in harnesses
     assert 'columns=["id", "max_new_tokens", "metadata", "messages", "prompt"]' in harnesses

@@ -337,8 +337,8 @@ def test_publishing_demands_a_licence(built: Path, tmp_path: Path) -> None:
     card, about = ((made.folder / name).read_text(encoding="utf-8") for name in ("README.md", "ABOUT.md"))
     assert "license_name: cc-by-sa-4.0" in card
     assert "texts from the maintainer's own corpora, under this licence: CC BY-SA 4.0." in about
-    assert "of 2 rows the answer was derived again" in card
-    assert "The other 10 ask about texts of the maintainer's own" in card
+    assert "in 2 rows the answer was derived again" in card
+    assert "The other 10 ask about the maintainer's own texts" in card
 
 
 def test_answers_about_own_texts_can_be_withheld(built: Path, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def front_of(facts: Facts) -> dict[str, Any]:
     choices = ["multiple-choice"] if "idk" in names else []
     return {
         "license": "other" if facts.own_corpus else "apache-2.0",
-        **({"license_name": _slug(facts.licence), "license_link": "SOURCES.md"} if facts.own_corpus else {}),
+        **({"license_name": _slug(facts.licence), "license_link": "ABOUT.md"} if facts.own_corpus else {}),
         "language": facts.languages,
         "pretty_name": facts.title,
         "task_categories": ["question-answering", "text-generation", *choices],

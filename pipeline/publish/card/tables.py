@@ -262,12 +262,12 @@ class Facts:
 
     @property
     def own_corpus(self) -> bool:
-        """Whether the rows contain texts of the maintainer's own, whose licence Carrara does not know."""
+        """Whether the rows contain the maintainer's own texts, whose licence Carrara does not know."""
         return bool(self.own_families)
 
     @property
     def own_families(self) -> list[str]:
-        """The families with texts of the maintainer's own."""
+        """The families with the maintainer's own texts."""
         return list(dict.fromkeys(cell.family for cell in self.split.strata if (cell.knobs or {}).get("corpus")))
 
     @property
@@ -348,7 +348,7 @@ def curve_table(curve: Curve) -> str:
         [
             {
                 "reader": f"`{name}`",
-                "it": reader_of(name).title,
+                "what it does": reader_of(name).title,
                 **{kilo(length): means.get(length, "-") for length in lengths},
             }
             for name, means in curve.items()

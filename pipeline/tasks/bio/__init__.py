@@ -5,10 +5,10 @@ from pipeline.tasks.bio import standard as multi
 from pipeline.tasks.bio.register import InRegister
 
 NOTES = """\
-Biographies of six sentences, each about another invented person of one world; the question is about one or a few of
-them, and no two people share a name. The haystack is other people of the same kind, so that the needle is no tell.
-Attributes, places and orders are dealt in equal shares. Scores take a marked final answer or the last line; `idk` comes
-in pairs, to be passed together. Where `standard` names a language, its text is a register of employees in it.
+Six-sentence biographies of invented people; the question is about one or a few of them, and no two people share a full
+name. The haystack is more biographies of the same kind, so form does not give the needle away. Attributes, places and
+orders are balanced. A marked final answer counts, or what the scorer's own rule finds; `idk` comes in pairs, and both
+rows must be right. Where `standard` names a language, its text is a list of employees in that language.
 """
 
 FORMS = {"standard": InRegister}

@@ -4,9 +4,9 @@ from pipeline.tasks.cite.task import Facets, Listing
 
 NOTES = """\
 Questions about an invented land, over documents with opaque ids. Replies state facts, or list things, each with the id
-of a document that says so. Three figures are given, and their plain mean as in HELMET: facts stated, statements whose
-ids support them, ids that do. They are judged by ids alone, without a model. Who states a single fact with its id has
-two of the three in full: look at the figures apart.
+of a document that says so. The score is the plain mean of three components, as in HELMET: facts stated, statements that
+their ids support, ids that support one. Ids alone decide, without a model. A single fact with its id earns two of the
+three in full: read all three.
 """
 
 TASKS = (Facets(), Listing())

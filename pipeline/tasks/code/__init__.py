@@ -6,10 +6,10 @@ from pipeline.tasks.code.changed import Changed
 from pipeline.tasks.code.find import Find
 
 NOTES = """\
-Files of small Python packages that are written for the set: modules that import one another, with functions over
-numbers, lists, texts and dictionaries; or the log of a repository with its changes. Functions of the same name stand in
-several modules, and only imports tell which is meant. What is asked is worked out by an interpreter of its own. Every
-file and commit that is marked as relevant is proven necessary.
+Files of small Python packages made for this set: modules that import one another, with functions over numbers, lists,
+texts and dictionaries; or the log of a repository with its changes. Several modules have functions of the same name,
+and only imports tell which is meant. Carrara's own interpreter works out the answers. Every file and commit that is
+marked as relevant is proven necessary.
 """
 
 TASKS = (Find(), Call(), Callers(), Changed())

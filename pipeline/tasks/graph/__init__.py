@@ -3,13 +3,12 @@
 from pipeline.tasks.graph.task import Bfs, Parents, Route, in_language
 
 NOTES = """\
-A directed graph as a list of edges in random order, one a line, nodes named by ten hexadecimal digits. `bfs` asks for
+A directed graph as a list of edges in random order, one per line, nodes named by ten hexadecimal digits. `bfs` asks for
 all nodes whose shortest distance from a node is exactly 1, 2, 4 or 8; `parents` for all nodes with an edge to a node,
-1, 4 or 16 of them, or none if a recipe says so; `route` for the nodes on the only route from a node, in order, 4, 16
-or 64 steps. Without any one of the relevant edges the answer is another. Decoys are the other edges out of the same
-nodes: they lead back to nodes reached before, or to dead ends, so that whoever does not remember where they have been
-gives wrong nodes. The rest of the graph is woven into the relevant part, and nodes of the answer have as many edges
-as others.
+1, 4 or 16 of them, or none if a recipe says so; `route` for the nodes on the only route from a node, in order, 4 to 512
+steps. Without any one of the relevant edges the answer changes. Decoys are the other edges out of the same nodes: they
+lead back to nodes reached before, or to dead ends, so a model that forgets where it has been gives wrong nodes. The
+rest of the graph is woven into the relevant part, and nodes of the answer have as many edges as others.
 """
 
 TASKS = (Bfs(), Parents(), Route())

@@ -3,13 +3,12 @@
 from pipeline.tasks.icl.task import Intents
 
 NOTES = """\
-Messages to a service, each with a label that stands for its intent, and one more message whose label is asked. The 6
-and 50 labels are of questions to a town's information desk (what is to be known; that and the place it is about), the
-68, 77 and 151 of requests about contracts and memberships (what is to be done with what); the 151st stands for
-everything else. No word alone tells an intent: every act is worded alike for all things, every thing for all acts, and
-many messages say what is not wanted. Labels are integers dealt at random in eight ways, so nothing but the examples
-tells what they mean; labels are equally frequent, examples come in rounds of one of each, and the asked message is not
-among them.
+Messages to a service, each with a label that stands for its intent, and one more message to be labelled. The 6 and 50
+labels are of questions to a town's information desk (what is asked; that and the place it is about), the 68, 77 and 151
+of requests about contracts and memberships (an act and a thing); the 151st stands for everything else. No single word
+gives an intent away: every act is worded alike for all things, every thing for all acts, and many messages say what is
+not wanted. Labels are integers assigned at random in eight ways, so only the examples show what they mean; labels are
+equally frequent, examples come in rounds of one of each, and the last message is not among them.
 """
 
 TASKS = (Intents(),)

@@ -63,7 +63,7 @@ class Choice(State):
     subtask = "choice"
     version = 7
     drawn_as = "choice@6"
-    title = "who owned a property on a day, from four choices"
+    title = "who owned a property on a day, given four choices"
     scorer = "choice"
     complexities = (5, 20)
     reply = text.LETTER

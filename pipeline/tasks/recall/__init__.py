@@ -9,12 +9,12 @@ from pipeline.tasks.recall.vt import VariableTracking
 REGISTERED = ("niah_s1", "niah_mk1", "niah_mk2", "niah_mk3", "niah_mv", "niah_mq")
 """The needles that can be asked for in several languages."""
 NOTES = """\
-Lookups: what a long text states in plain words has to be found again, all of it, and nothing that looks like it.
-`json_kv` asks for one value of a JSON object whose other keys begin alike. The `niah` tasks ask for codes filed under
-keys, among prose, noise or other codes, beside keys that share a word with the asked one. `vt` asks which variables
-hold a number after a program of interleaved chains; a twin starts with the same number and loses it. `cwe` and `fwe`
-ask for the most frequent words of a list, in which other words are frequent for a stretch. The tasks are those of
-RULER and HELMET's recall category, made anew; with the knobs of the recipe `ruler` they are RULER's.
+Lookups: a model must find all that a long text states in plain words, and nothing that resembles it. `json_kv` asks for
+one value of a JSON object whose other keys begin alike. The `niah` tasks ask for codes filed under keys, among prose,
+noise or other codes, plus keys sharing a word with the one asked for. `vt` asks which variables hold a number after a
+program of interleaved chains; a twin starts with the same number and loses it. `cwe` and `fwe` ask for the most
+frequent words of a list, in which other words are frequent for a stretch. The tasks are those of RULER and HELMET's
+recall category, remade; with the knobs of the recipe `ruler` they are RULER's.
 """
 
 FORMS = {"json_kv": pairs_in, **{task.subtask: in_register(task) for task in NIAH if task.subtask in REGISTERED}}

@@ -192,7 +192,7 @@ class Conditions(Rerank):
     """Documents ranked by how many of three conditions they meet; decoys name what is asked in other roles."""
 
     subtask = "conditions"
-    title = "the ten documents that meet the largest number of three conditions, best first"
+    title = "the ten documents that meet the most of three conditions, best first"
     complexities = (10, 30)
     fits = MappingProxyType({30: 16_384})
     max_new_tokens = 256

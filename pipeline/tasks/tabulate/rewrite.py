@@ -92,7 +92,7 @@ class Rewrite(TabulateTask):
     __slots__ = ()
 
     subtask = "rewrite"
-    title = "the lines of one host of a log, in another form by three rules with two exceptions"
+    title = "one host's lines of a log, rewritten by three rules with two exceptions"
     opening = text.LOG
     left_out: str | None = "none"
     """What stands for a number that is left out; None if it is never left out."""

@@ -11,9 +11,9 @@ from pipeline.tasks.trace.tools import as_tools
 
 NOTES = """\
 The log of an agent at the desk of an invented firm: calls of fourteen tools with their results (JSON, tables, listings,
-logs, mails), and what the user said. Calls fail, are tried, staged, undone and done again; every result has a code of
-its own. What is asked follows from the calls that did what they asked, each of which is proven necessary. Things whose
-codes differ in one place are called as often.
+logs, mails), and what the user said. Calls fail, are dry runs, or are staged, undone and redone; every result has its
+own code. The answer follows from the calls that succeeded, each of which is proven necessary. Things whose codes differ
+in one place appear in about as many calls.
 """
 
 FORMS = {task.subtask: asked_in(task) for task in (StateTask(), Rows())}

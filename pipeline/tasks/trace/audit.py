@@ -38,7 +38,7 @@ class Audit(TraceTask):
     __slots__ = ()
 
     subtask = "audit"
-    title = "the claims of a report that never happened"
+    title = "the false claims in a report"
     scorer = "members"
     complexities = (8, 16, 32)
     max_new_tokens = 128

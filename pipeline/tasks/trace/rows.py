@@ -34,7 +34,7 @@ class Rows(TraceTask):
     __slots__ = ()
 
     subtask = "rows"
-    title = "the number or the sum of certain rows across all pages of a query"
+    title = "the number or the sum of certain rows on all pages of a result"
     scorer = "last_integer"
     complexities = (2, 6, 16)
     fits = MappingProxyType({6: 8192, 16: 16384})

@@ -562,8 +562,8 @@ def test_progress_is_told_where_there_is_no_terminal(
 ) -> None:
     monkeypatch.setattr(progress, "EVERY", 0.0)
     lines = ran(folder, serve(right), tmp_path / "m.jsonl", "--length", 2048).stderr.splitlines()
-    assert lines[0].startswith("run: 17 %, 1 row, ")
-    assert re.fullmatch(r"run: 100 %, 6 rows, [1-9][\d,.]*M? tokens/s", lines[-1])
+    assert lines[0].startswith("run: 17%, 1 row, ")
+    assert re.fullmatch(r"run: 100%, 6 rows, [1-9][\d,.]*M? tokens/s", lines[-1])
     assert not ran(folder, serve(right), tmp_path / "n.jsonl", "--quiet").stderr
 
 

@@ -84,7 +84,7 @@ def test_the_front_is_what_the_hub_reads(card: str, split: Split) -> None:
 
 def test_it_says_what_a_model_trained_on_rows_may_be_scored_on(inline: Path) -> None:
     said = (inline / "ABOUT.md").read_text(encoding="utf-8").partition("## Models trained on")[2].partition("\n## ")[0]
-    kept, streamed = re.findall(r"(?s)\bof (`.*?`)[:\s]+(?=a model|can have)", said)
+    kept, streamed = re.findall(r"(?s)\bof (`.*?`)[:,\s]+(?=a model|which share)", said)
     assert {"`mrcr.chat`", "`longqa.turns`", "`trace.constraint`"} <= {*kept.split(", ")}
     assert {"`bio`", "`longqa`", "`trace`"} <= {*streamed.split(", ")}
     assert not {"`mrcr`", "`idk`", "`summ`"} & {*streamed.split(", ")}
@@ -211,7 +211,7 @@ def test_the_pages_say_what_a_stranger_asks(card: str, pages: str, split: Split)
         *(f"`{column.name}`" for column in COLUMNS),
         *("GeoNames", "CC BY 4.0", "Apache License 2.0", "SOURCES.md", split.manifest.tokenizer.notice),
         *(split.manifest.canary, str(split.manifest.tiers["32k"].recipe_digest), "2409.12640", "2506.02921"),
-        *("2410.02694", "| 8K | 8,192 | 8,193 |", "Always (D) scores 70 %", "year = {2026}"),
+        *("2410.02694", "| 8K | 8,192 | 8,193 |", "Always answering (D) scores 70%", "year = {2026}"),
         *(
             "lm-evaluation-harness",
             "Inspect",

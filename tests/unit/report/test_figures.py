@@ -57,7 +57,7 @@ def test_a_build_has_three_figures_that_say_their_numbers() -> None:
     assert list(pictures) == ["strata", "depths", "budgets"]
     assert "Tier 32k: 11 rows from 2K to 32K: bio 9, mrcr 2." in pictures["strata"].alt
     assert "Tier 128k: 12 rows at 128K: bio 5, mrcr 7." in pictures["strata"].alt
-    assert "bio: 40 needles, 5.0 % to 15.0 % in each tenth" in pictures["depths"].alt
+    assert "bio: 40 needles, 5.0% to 15.0% in each tenth" in pictures["depths"].alt
     shown = words(pictures["strata"].inline())
     assert {"tier 32k", "tier 128k", "bio", "mrcr", "2K", "32K", "128K", "6", "2", "3", "5", "7"} <= set(shown)
     assert all(picture.caption and picture.alt for picture in pictures.values())
@@ -149,10 +149,10 @@ def test_labels_keep_apart_and_stay_inside() -> None:
 
 
 def test_a_curve_and_a_heat_map_say_their_ends() -> None:
-    assert "model: 80.0 % at 2K, 50.0 % at 8K. chance: 25.0 % at 2K, 25.0 % at 8K." in curve("model").alt
+    assert "model: 80.0% at 2K, 50.0% at 8K. chance: 25.0% at 2K, 25.0% at 8K." in curve("model").alt
     cells = [Heat(2048, 0, 1.0, 0.86, 1.0, 25), Heat(4096, 1, 0.25, 0.0, 0.75, 3)]
     picture = heat_picture("heat", "model", "A caption.", cells, ["0.0-0.5", "0.5-1.0"])
-    assert "highest 100.0 % at 2K and depth 0.0-0.5, lowest 25.0 % at 4K and depth 0.5-1.0" in picture.alt
+    assert "highest 100.0% at 2K and depth 0.0-0.5, lowest 25.0% at 4K and depth 0.5-1.0" in picture.alt
     shown = [word for word in words(picture.inline()) if re.fullmatch(r"[\d-]+", word)]
     assert shown == ["100", "86-100", "-", "-", "25"]
     assert "n=3" in words(picture.inline())
@@ -199,7 +199,7 @@ def test_differences_say_their_numbers_and_are_filled_where_they_are_significant
 
 def test_one_length_is_a_figure_too() -> None:
     line = Line("model", 0, [Point(2048, 0.5, 0.5, 0.5, 1)])
-    assert "model: 50.0 % at 2K." in curve_picture("one", "bio", "A caption.", [line]).alt
+    assert "model: 50.0% at 2K." in curve_picture("one", "bio", "A caption.", [line]).alt
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -239,9 +239,9 @@ def test_the_first_screen_says_how_far_each_model_reads(page: Page, both: list[S
     found = [effective_length(Curves(each).curve()) for each in both]
     assert [each.length for each in found] == [4096, 0]
     assert [each.text for each in verdicts.rows] == ["at least 4K", "below 2K"]
-    assert verdicts.rows[0].evidence == "100.0 % at 2K, 100.0 % at 4K"
+    assert verdicts.rows[0].evidence == "100.0% at 2K, 100.0% at 4K"
     assert front.wide.alt == front.narrow.alt
-    assert "right: 100.0 % at 2K, 100.0 % at 4K." in front.wide.alt
+    assert "right: 100.0% at 2K, 100.0% at 4K." in front.wide.alt
 
 
 def test_numbers_behind_curves_are_those_of_scoring(html: str, both: list[Scored]) -> None:
@@ -294,7 +294,7 @@ def test_simulated_readers_are_drawn_beside_models(folder: Path, sets: dict[str,
         "best constant",
         "blind",
     ]
-    assert "keeps 50 % of its score" in html
+    assert "keeps 50% of its score" in html
     twice = ["--baselines", readings, "--baselines", readings / "blind.jsonl"]
     seen = invoke(folder / "o200k", f"m={sets['right']}", *twice, "--out", out)
     assert "two simulated readers are called 'blind'" in str(seen.exception)
@@ -310,8 +310,8 @@ def test_a_model_that_was_never_asked_long_rows_has_a_gap_there(split: Split, bo
     assert [row[0] for row in rows[1:]] == ["2K", "4K"]
     assert rows[2][3] == "not asked"
     assert "not asked at 4K" in html
-    assert "less was never asked 14 rows: longer than --max-length 2048." in html
-    assert ["date", "not noted", "2026-11-20"] in table(html, "Settings of the runs")
+    assert "less was never sent 14 rows: longer than --max-length 2048." in html
+    assert ["date", "not recorded", "2026-11-20"] in table(html, "Settings of the runs")
 
 
 def test_odd_sets_of_replies_have_a_page_too(split: Split, both: list[Scored]) -> None:
@@ -328,7 +328,7 @@ def test_odd_sets_of_replies_have_a_page_too(split: Split, both: list[Scored]) -
     assert "length" not in [section.key for section in page.sections]
     one = replace(both[0], records=tuple(each for each in both[0].records if each.length == 4096))
     blocks = score_page([[split]], [one]).sections[0].blocks
-    assert blocks[0].text.endswith("All rows have one length, so this is only a bound: ask longer rows too.")
+    assert blocks[0].text.endswith("All rows have one length, so this is only a bound: run longer rows too.")
     assert blocks[1].rows[0].text == "at least 4K"
 
 
@@ -339,7 +339,7 @@ def test_each_family_has_its_figures(page: Page) -> None:
     assert {"length-bio", "length-latent_list", "complexity-latent_list-1", "complexity-latent_list-5"} <= set(names)
     assert {"cumulative-all", "cumulative-bio", "cumulative-latent_list", "depth-bio-1", "depth-bio-2"} <= set(names)
     alts = {picture.name: picture.alt for picture in page.pictures}
-    assert "right: 100.0 % at 2K, 100.0 % at 4K." in alts["length-bio"]
+    assert "right: 100.0% at 2K, 100.0% at 4K." in alts["length-bio"]
     assert "chance: " in alts["length-bio"]
 
 

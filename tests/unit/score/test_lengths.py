@@ -87,7 +87,7 @@ def test_families_subtasks_and_complexities_count_alike() -> None:
 
 
 def test_where_refusing_may_be_right_a_point_is_balanced_accuracy() -> None:
-    """Seven rows that do not tell and three that do, all refused: 70 % of rows, half of what is balanced."""
+    """Seven rows that do not tell and three that do, all refused: 70% of rows, half of what is balanced."""
     records = rows([1.0] * 7, complexity=0, kind="unstated") + rows([0.0] * 3, length=2048, kind="stated")
     records = [replace(each, id=f"{each.kind}{each.id}") for each in records]
     found = scored(records)
@@ -178,7 +178,7 @@ SHARES = st.integers(0, 20).map(lambda number: number / 20)
 )
 @settings(max_examples=150, deadline=None)
 def test_effective_length_is_what_it_is_defined_as(means: list[float], floors: list[float], threshold: float) -> None:
-    """Of the score itself and of each draw of it: the interval holds what 95 % of the draws' own lengths are."""
+    """Of the score itself and of each draw of it: the interval holds what 95% of the draws' own lengths are."""
     noise = words(stream("test", len(means)), 2000 * len(means)).reshape(len(means), 2000) / 2**32
     draws = np.clip(np.array(means)[:, None] + 0.4 * noise - 0.2, 0, 1)
     points = tuple(
@@ -210,7 +210,7 @@ def test_no_length_is_read_where_the_shortest_is_guessed() -> None:
 
 
 def test_a_base_that_cannot_be_told_from_guessing_is_none() -> None:
-    """35 % of 20 rows where a guess is right in 25 %: the interval says that it may be more."""
+    """35% of 20 rows where a guess is right in 25%: the interval says that it may be more."""
     found = reached(ladder([0.35, 0.35]))
     assert (found.length, found.low, found.high) == (0, 0, 4096)
     assert reached(ladder([0.35, 0.35], count=400)).length == 4096
@@ -245,7 +245,7 @@ def test_the_interval_covers_the_effective_length_of_the_chances_that_rows_are_d
 
 
 def test_few_rows_that_all_score_do_not_tell_a_length_for_sure() -> None:
-    """Eight of eight rows at 4K are what a chance of 60 % gives in 2 of 100 such sets."""
+    """Eight of eight rows at 4K are what a chance of 60% gives in 2 of 100 such sets."""
     assert reached(ladder([1.0, 1.0], count=8)).low == 2048
     assert reached(ladder([1.0, 1.0], count=40)).low == 4096
 

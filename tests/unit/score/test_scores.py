@@ -238,7 +238,7 @@ def test_lone_rows_of_many_strata_still_have_a_spread() -> None:
 
 @pytest.mark.parametrize(("strata", "rows"), [(6, 8), (1, 60), (20, 2), (40, 1)])
 def test_intervals_cover_the_truth_as_often_as_they_say(strata: int, rows: int) -> None:
-    """Of 400 made-up sets with known chances 95 % or a little less must hold the true mean."""
+    """Of 400 made-up sets with known chances 95% or a little less must hold the true mean."""
     rng, held = stream("coverage", strata, rows), 0
     chances = [0.3 + 0.4 * at / max(1, strata - 1) for at in range(strata)]
     for number in range(400):

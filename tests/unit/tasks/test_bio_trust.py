@@ -278,7 +278,7 @@ def test_naive_readers_do_not_find_the_biography(task: Task, form: int) -> None:
 
 @pytest.mark.parametrize(("task", "form"), [(CITE, 1), (CITE, 2), (IDK, 1)])
 def test_without_its_biography_nothing_is_answered(task: Task, form: int) -> None:
-    """Who answers with the person whose name is nearest to that of the asked one scores at most 3 %."""
+    """Who answers with the person whose name is nearest to that of the asked one scores at most 3%."""
     rows, total = 240, 0.0
     for index in range(rows):
         row = made(task, cell(task, form, rows, 0), index)

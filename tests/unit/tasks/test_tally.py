@@ -381,7 +381,7 @@ def test_no_two_rows_of_a_length_put_the_same_question_of_two_kinds() -> None:
 
 @pytest.mark.parametrize("subtask", ["count", "most"])
 def test_few_sentences_stand_twice_in_a_long_prompt(subtask: str) -> None:
-    """2,600 lines, as many as 131,072 tokens hold: at most 15 % of their sentences stand there more than once."""
+    """2,600 lines, as many as 131,072 tokens hold: at most 15% of their sentences stand there more than once."""
     row = publish(drawn(cell(subtask, {"count": 80, "most": 10}[subtask]), 0), 2600)
     said = Counter(one for entry in read(row.text).entries for one in sentences(entry.message.rstrip()))
     assert sum(times for times in said.values() if times > 1) / said.total() <= 0.15

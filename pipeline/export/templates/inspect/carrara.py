@@ -115,7 +115,7 @@ def headline() -> Metric:
 
 @metric
 def pairs() -> Metric:
-    """Return the share of complete pairs with both forms right; nan if there are none."""
+    """Return the share of complete pairs with both rows right; nan if there are none."""
 
     def share(scores: list[SampleScore]) -> float:
         found = defaultdict(list)

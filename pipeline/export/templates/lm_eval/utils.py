@@ -47,7 +47,7 @@ def process_results(doc: dict[str, Any], results: list[str]) -> dict[str, Any]:
 
 
 def paired(items: list[tuple[str, float]]) -> float:
-    """Return the mean over rows; both forms of a pair get the lower score of the two."""
+    """Return the mean over rows; both rows of a pair get the lower score of the two."""
     found = defaultdict(list)
     for pair, score in items:
         found[pair].append(score)
@@ -55,7 +55,7 @@ def paired(items: list[tuple[str, float]]) -> float:
 
 
 def pairs(items: list[tuple[str, float]]) -> float:
-    """Return the share of complete pairs with both forms right."""
+    """Return the share of complete pairs with both rows right."""
     found = defaultdict(list)
     for pair, score in items:
         found[pair].append(score)
