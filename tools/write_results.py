@@ -1,4 +1,4 @@
-"""Check the results in results/ and write their page: ``python tools/write_results.py``.
+"""Check the results in results/, write their page and draw their picture: ``python tools/write_results.py``.
 
 A result is a folder with the files that `carrara run` and `carrara score --out` wrote (``replies.jsonl``,
 ``replies.asked.json``, ``scores.json``), and ``about.toml``, which states what was run where. docs/results.md is only
@@ -23,6 +23,7 @@ import click
 import numpy as np
 
 from carrara import open_scores
+from draw_results import Point, Subtask, picture
 from pipeline.artifacts.asked import read_asked, record_path
 from pipeline.rows import kilo
 from pipeline.score.intervals import Resampler, Stratum, Units, ends
@@ -30,7 +31,7 @@ from write_tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results"
-PAGE = ROOT / "docs" / "results.md"
+PAGE, PICTURE = ROOT / "docs" / "results.md", ROOT / "docs" / "images" / "results.svg"
 MARKED = re.compile(r"(<!-- results: ([a-z]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 LARGEST = 1_000_000
 """Bytes of a file of replies."""
@@ -256,6 +257,20 @@ def written(results: Sequence[Result]) -> str:
     return MARKED.sub(lambda match: f"{match[1]}\n{made[match[2]]}\n\n{match[3]}", PAGE.read_text(encoding="utf-8"))
 
 
+def drawn(results: Sequence[Result]) -> str:
+    """Return the picture of these results at the shortest length, the subtasks with the highest scores first."""
+    cells = [_cells(each) for each in results]
+    length = min(length for some in cells for _, length in some)
+    lines = []
+    for name in sorted({name for some in cells for name, at in some if at == length}):
+        own = [some.get((name, length)) for some in cells]
+        known = next(cell for cell in own if cell)
+        points = [Point(cell["mean"], cell["low"], cell["high"]) if cell else None for cell in own]
+        lines.append(Subtask(name, points, _guessing(known), max(known["baselines"].values(), default=None)))
+    lines.sort(key=lambda line: -fmean(point.mean for point in line.points if point))
+    return picture(f"Real models in windows of {kilo(length)}", [each.name for each in results], lines)
+
+
 def main(arguments: Sequence[str]) -> None:
     """Check all results, score replies again if their split is given, and write the page."""
     results = read_results()
@@ -263,7 +278,8 @@ def main(arguments: Sequence[str]) -> None:
         name, _, split = argument.partition("=")
         print(f"{name}: {score_again(name, Path(split)):,} replies have the scores that it says", file=sys.stderr)
     PAGE.write_text(written(results), encoding="utf-8")
-    print(f"{len(results)} results; wrote {PAGE}", file=sys.stderr)
+    PICTURE.write_text(drawn(results), encoding="ascii")
+    print(f"{len(results)} results; wrote {PAGE} and {PICTURE}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -280,7 +280,7 @@ def _only_content(messages: Messages) -> str:
 def _no_text(template: Template) -> str:
     if template.kind == "documented":
         return "this provider's chat template is not public: it can be counted, but not rendered"
-    return "this profile has no chat template: use frame raw, or add [template] to it"
+    return 'this profile has no chat template: set frame = "raw" in the recipe, or add [template] to the profile'
 
 
 class Generation(jinja2.ext.Extension):

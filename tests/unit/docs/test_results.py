@@ -17,6 +17,7 @@ Edit = Callable[[Path], object]
 
 def test_the_page_is_written_from_the_results() -> None:
     assert results.PAGE.read_text(encoding="utf-8") == results.written(results.read_results())
+    assert results.PICTURE.read_text(encoding="ascii") == results.drawn(results.read_results())
 
 
 def replaced(name: str, before: str, after: str) -> Edit:

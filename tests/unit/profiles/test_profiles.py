@@ -324,7 +324,7 @@ def test_a_tokenizer_json(write: Write, tmp_path: Path, trained: Path) -> None:
     assert (profile.counter().name.split()[0], second.name.split()[0]) == ("tokenizers", "splintr-rs")
     assert second.encode("".join(CORPUS)) == profile.counter().encode("".join(CORPUS))
     assert profile.overhead(["user"], "raw") == 0
-    with pytest.raises(ProfileError, match="no chat template: use frame raw"):
+    with pytest.raises(ProfileError, match='no chat template: set frame = "raw" in the recipe'):
         profile.overhead(["user"], "chat")
 
 
