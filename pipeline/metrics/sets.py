@@ -84,7 +84,7 @@ def members(row: Row, prediction: str) -> float | None:
     if row["target"] == EMPTY_LIST and not given:
         return 1.0 if EMPTY.search(after_mark(without_markup(row, prediction))[0]) else None
     if not given and not (NONE.search(text) and not UNABLE.search(text)):
-        return None
+        return 0.0 if _repeats_question(row, text) else None
     if not wanted:
         return float(not given)
     return f1(len(wanted.intersection(given)), len(wanted), len(set(given)))
@@ -98,9 +98,10 @@ def route(row: Row, prediction: str) -> float | None:
 
     A reply can be judged if its final answer has items of the nodes' form; otherwise it is ``unparsed``.
     """
-    wanted, given = ([node for node, _ in groupby(nodes)] for nodes in (_members(row), _given(row, prediction)[0]))
+    nodes, text = _given(row, prediction)
+    wanted, given = ([node for node, _ in groupby(some)] for some in (_members(row), nodes))
     if not given:
-        return None
+        return 0.0 if _repeats_question(row, text) else None
     pairs = zip(given, wanted, strict=False)
     right = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return right / max(len(given), len(wanted))
@@ -115,7 +116,7 @@ def _given(row: Row, prediction: str) -> tuple[list[str], str]:
     """Return the items of a reply's final answer, in order, and the text of that answer."""
     question = str(row.get("question") or "")
     text, marked = after_mark(ungrouped(TABLE_HEAD.sub("", EMPTY.sub(" none ", without_markup(row, prediction)))))
-    form = form_of(listed(row) or [found[0] for kind in (UUID, HEX) for found in kind.finditer(question)][:1], text)
+    form = _members_form(row, text)
     talk = words_of(question) | COUNTING | named_in(question, form)
 
     names = listed(row) if " " in row["target"].replace(MEMBERS, "") else []
@@ -131,6 +132,20 @@ def _given(row: Row, prediction: str) -> tuple[list[str], str]:
     passages = [(lists, read("\n".join(some))) for lists, some in groupby(sentences, _lists)]
     listing = any(items for lists, items in passages if lists)
     return [item for lists, items in passages if lists or not listing for item in items], "\n".join(sentences)
+
+
+def _members_form(row: Row, text: str) -> re.Pattern[str] | None:
+    """Return the form of a row's members, or of what its question names if there are none."""
+    named = [found[0] for kind in (UUID, HEX) for found in kind.finditer(str(row.get("question") or ""))][:1]
+    return form_of(listed(row) or named, text)
+
+
+def _repeats_question(row: Row, answer: str) -> bool:
+    """Tell whether an answer is nothing but values of the members' form that the question names."""
+    form = _members_form(row, answer)
+    values = named_in(answer, form)
+    asked = named_in(str(row.get("question") or ""), form)
+    return form is not None and bool(values) and values <= asked and not re.search(r"\w", form.sub("", answer))
 
 
 def _span(sentences: Sequence[str], items_by_sentence: Sequence[object], *, marked: bool) -> slice:
@@ -232,5 +247,5 @@ def last_line(row: Row, prediction: str) -> float | None:
     return f1(len(wanted & given), len(wanted), len(given)) if wanted or given else 1.0
 
 
-MEMBERS_SCORER = Scorer(members, 6, "members", quirks={"f1": {}, "recall": held, "last_line": last_line})
-ROUTE_SCORER = Scorer(route, 6, "route", ungraded="the order of the nodes counts, which the rule cannot see")
+MEMBERS_SCORER = Scorer(members, 7, "members", quirks={"f1": {}, "recall": held, "last_line": last_line})
+ROUTE_SCORER = Scorer(route, 7, "route", ungraded="the order of the nodes counts, which the rule cannot see")
