@@ -64,7 +64,7 @@ def baselines(
     Without --out, this prints the baselines in the split's keys: chance, the best constant reply, and each task's own
     guessers. For a recipe that is not built yet, use `carrara plan --stats`.
 
-    With --out, simulated readers, each with one stated weakness, answer the rows. A reader is a short function of the
+    With --out, simulated readers, most with stated weaknesses, answer the rows. A reader is a short function of the
     prompt and never sees a key. FOLDER gets one file of predictions per reader, for `carrara score` and `carrara
     report`. Without arguments, the readers are listed.
     """

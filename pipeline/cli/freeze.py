@@ -116,7 +116,7 @@ def extend(
     help="File to write, if there is only one recipe.  [default: its name and version]",
 )
 def recut(*, sources: Sequence[str], seed: str, out: Path | None) -> None:
-    """Write the recipes of the next major version after a leak: the same strata with a new seed.
+    """After a leak, write the recipes of the next major version: the same strata with a new seed.
 
     No row shares an id or a prompt with the previous version. If keys are withheld, use --seed random: anyone who
     guesses the seed can regenerate the keys.

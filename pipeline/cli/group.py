@@ -84,7 +84,7 @@ GROUPS = {
             "Add profiles, tiers, strata or rows to a frozen release.",
             "extend outputs/v3.0.0 --tokenizer gemma3",
         ),
-        "recut": Entry("freeze", "Write recipes for the next major version after a leak.", "recut 128k --seed random"),
+        "recut": Entry("freeze", "After a leak, write recipes for the next major version.", "recut 128k --seed random"),
     },
     "Train": {
         "train": Entry(

@@ -37,7 +37,7 @@ EXPORT = Export(
     harness="EvalScope",
     write=write,
     values=_values,
-    sampling="`temperature` 0 is sent unless `--generation-config` names another, and no seed.",
-    headline="It is the benchmark's own Score in EvalScope's report, to its digits; the lines of subsets are means "
+    sampling="No seed is sent, and `temperature` 0 unless `--generation-config` names another.",
+    headline="It is the benchmark's own Score in EvalScope's report, rounded; the lines of subsets are means "
     "of rows, and where its tables show a macro or micro average, that is one of subsets or rows.",
 )

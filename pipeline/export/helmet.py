@@ -95,7 +95,7 @@ def line_of(row: Row) -> tuple[str, Row] | str:
     if why := unsent(row, turns=False):
         return why
     if asking(row["subtask"]):
-        return "HELMET puts English words of its own round a row, which names its language"
+        return "HELMET puts English words around rows, but this one asks in another language"
     if own := helmet_icl(row):
         return f"HELMET draws the examples of {own} itself, and reads no file (score with --quirk label=em)"
     if row["family"] == "summ":
@@ -138,6 +138,6 @@ EXPORT = Export(
     values=lambda split, rows: {"room": ROOM, "one": ONE, "several": SEVERAL},
     sampling="HELMET's own defaults are `do_sample` false and `temperature` 0; its `seed` 42 draws demonstrations "
     "and is not sent.",
-    headline="HELMET has one number a data set and length, by its own metrics and prompts, and averages seven "
+    headline="HELMET has one number per data set and length, by its own metrics and prompts, and averages seven "
     "categories of its own. Its results, scored by Carrara's rules, have a headline.",
 )

@@ -76,5 +76,5 @@ EXPORT = Export(
     values=_values,
     sampling="Every task sets `temperature` 0 and no seed; Inspect's own `--temperature` and `--seed` replace them.",
     headline="It is the metric `headline` of `everything.py@everything`, to the digit, and in `carrara.py` that of "
-    "each family; `mean` and `stderr` are Inspect's own, of all rows alike.",
+    "each family; `mean` and `stderr` are Inspect's own, over all rows.",
 )

@@ -191,8 +191,8 @@ EXPORT = Export(
     harness="LongBio-Benchmark",
     write=write,
     values=lambda split, rows: {"model": model_name(split)},
-    sampling="`scripts/config/params.yaml` sets `temperature` 0, `top_p` 0.95 and a `random_seed` of 2024, of which "
-    "greedy decoding has no use.",
-    headline="LongBio-Benchmark has one accuracy a file, by its own rules and prompts. Its "
+    sampling="`scripts/config/params.yaml` sets `temperature` 0, `top_p` 0.95 and a `random_seed` of 2024, which "
+    "greedy decoding ignores.",
+    headline="LongBio-Benchmark has one accuracy per file, by its own rules and prompts. Its "
     "`inference_results.json`, scored by Carrara's rules beside its `data.json`, has a headline.",
 )

@@ -42,11 +42,11 @@ def _text(row: Row) -> Row:
 
 EXPORT = Export(
     name="nemo-evaluator",
-    title="benchmarks of one's own (BYOB) for NeMo Evaluator",
+    title="custom benchmarks (BYOB) for NeMo Evaluator",
     harness="NeMo Evaluator",
     write=write,
     values=lambda split, rows: {"reply_limits": benchmarks(task_prefix(split), reply_limits_of(rows))},
     sampling="The command above sends `temperature` 0 and no seed.",
-    headline="NeMo Evaluator has one mean for each of its benchmarks, which hold the rows of one length of reply.",
+    headline="NeMo Evaluator has one mean for each of its benchmarks, which hold the rows with one reply limit.",
     read=False,
 )

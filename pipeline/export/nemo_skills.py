@@ -64,6 +64,6 @@ EXPORT = Export(
         "package": PACKAGE,
     },
     sampling="The benchmarks send `temperature` 0 and no seed.",
-    headline="NeMo-Skills has one mean for each of its benchmarks, which hold the rows of one length of reply.",
+    headline="NeMo-Skills has one mean for each of its benchmarks, which hold the rows with one reply limit.",
     read=False,
 )

@@ -63,6 +63,6 @@ EXPORT = Export(
     write=write,
     values=lambda split, rows: {"reply_limits": benchmarks(task_prefix(split), reply_limits_of(rows))},
     sampling="The configuration sends `temperature` 0 and no seed.",
-    headline="OpenCompass has one mean for each of its data sets, which hold the rows of one length of reply.",
+    headline="OpenCompass has one mean for each of its data sets, which hold the rows with one reply limit.",
     read=False,
 )

@@ -82,8 +82,8 @@ EXPORT = Export(
     title="RULER: JSON Lines, tasks and rules for its own scripts",
     harness="RULER",
     write=write,
-    sampling="The command above sends `temperature` 0; RULER adds `top_k` 32 and `random_seed` 0, of which greedy "
-    "decoding has no use.",
-    headline="RULER's `summary.csv` has one number a task, by its own rules, and no mean: that of its paper is over "
+    sampling="The command above sends `temperature` 0; RULER adds `top_k` 32 and `random_seed` 0, which greedy "
+    "decoding ignores.",
+    headline="RULER's `summary.csv` has one number per task, by its own rules, and no mean: that of its paper is over "
     "13 tasks at one length. Its predictions, scored by Carrara's rules, have a headline.",
 )

@@ -58,6 +58,6 @@ EXPORT = Export(
     values=lambda split, rows: {"package": package(split)},
     sampling="This package's harness sends `temperature` 0 and no seed; `--sampling.temperature` and the like "
     "replace them.",
-    headline="verifiers knows no means but those of all rows, which is what it prints for `row_score`; the headline "
+    headline="verifiers knows only the mean of all rows, which it prints for `row_score`; the headline "
     "of its traces, to the digit, is printed by `headline.py` here (see above).",
 )

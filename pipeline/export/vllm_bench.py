@@ -28,9 +28,9 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
 EXPORT = Export(
     name="vllm-bench",
     title="JSON Lines for `vllm bench serve`, to measure speed at these lengths",
-    harness="vLLM's benchmark of serving",
+    harness="vLLM's serving benchmark",
     write=write,
     values=lambda split, rows: {"counts": group_counts(rows)},
-    sampling="vLLM's benchmark sends `temperature` 0 unless told otherwise, and no seed.",
+    sampling="vLLM's benchmark sends no seed, and `temperature` 0 unless told otherwise.",
     headline="",
 )

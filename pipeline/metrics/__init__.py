@@ -3,10 +3,10 @@ r"""Scores replies with the standard library only.
 ``score(row, prediction)`` takes a row (or its key) and a model's reply, and returns a number from 0 to 1.
 
 ``python metrics.py PREDICTIONS KEYS [--json] [--quirk mrcr=starts]`` prints mean scores by family, subtask and length,
-and the mean over all rows, which is the headline (`headline`).
-PREDICTIONS is JSON Lines with ``id`` and ``prediction``; KEYS is JSON Lines of rows, or a Parquet file or a folder of
-them (which needs pyarrow). A row scores 0 if it has no prediction or two different ones; both rows of a pair must be
-right. Exit code 2 means that something was missing or wrong; stderr lists it.
+and the headline of all rows (see `headline`). PREDICTIONS is JSON Lines with ``id`` and ``prediction``; KEYS is JSON
+Lines of rows, or a Parquet file or a folder of them (which needs pyarrow). A row scores 0 if it has no prediction or
+two different ones; both rows of a pair must be right. Exit code 2 means that something was missing or wrong; stderr
+lists it.
 
 Most scorers find the answer in a reply like this; the docstrings of the others say how they differ:
 

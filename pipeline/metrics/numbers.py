@@ -206,7 +206,7 @@ LATENT_LIST_SCORER = Scorer(
     4,
     "view",
     quirks={"characters": {"values": False}, "values": {"values": True}},
-    unnormalised="a list of numbers is asked, and HELMET drops brackets, commas and signs before it compares",
+    unnormalised="a list of numbers is wanted, and HELMET drops brackets, commas and signs before it compares",
 )
 LAST_INTEGER_SCORER = Scorer(last_integer, 4, "number", ungraded=NUMBER)
 COUNT_SCORER = Scorer(count, 4, "number", quirks={"exact": {}, "oolong": near_count}, ungraded=NUMBER)

@@ -236,7 +236,7 @@ CITATION_SCORER = Scorer(
     citation,
     5,
     "cited",
-    unnormalised="HELMET asks for several values in words that have no place for how to cite",
+    unnormalised="HELMET's own words for several values do not say how to cite",
 )
 ALL_IN_ORDER_SCORER = Scorer(all_in_order, 5, "parts")
 PAIR_SCORER = Scorer(pair, 5, "pair")

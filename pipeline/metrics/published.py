@@ -17,8 +17,8 @@ def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = T
     The score is difflib's ratio of the text after the last code in the reply and the text after the code in the target;
     without the code it is 0 (as in MRCR v2). With the quirk `starts`, the reply must begin with the code, and difflib
     gets the two texts in the other order, which can change the ratio slightly (as in openai/mrcr). Both published
-    metrics use difflib's default, `autojunk`; with the quirk `no-autojunk`, chance is ten times as high. Here
-    reasoning is removed, in both it is not.
+    metrics use difflib's default, `autojunk`; with the quirk `no-autojunk`, chance is ten times as high. Unlike both,
+    this removes reasoning.
 
     A reply can be judged if it contains the code; otherwise it is ``unparsed``.
     """

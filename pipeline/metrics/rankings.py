@@ -117,5 +117,5 @@ NDCG_SCORER = Scorer(
     4,
     "ranking",
     quirks={"ids": {}, "longest": longest_chain},
-    ungraded="an order of documents is asked, which is right in part",
+    ungraded="a ranking is wanted, which may be partly right",
 )

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 Row = Mapping[str, Any]
 Rule = Callable[[Row, str], float | None]
 """Scores a reply to a row, from 0 to 1; None if the reply has no form that can be judged."""
-NUMBER = "a number is asked, which the rule also finds within another number"
-LETTERED = "a letter is asked, which the rule finds in any reply"
+NUMBER = "a number is wanted, which the rule also finds within another number"
+LETTERED = "a letter is wanted, which the rule finds in any reply"
 LETTER_ALONE = r"""(?s)^(?:.*[\s(\[*"'])?([A-D])(?:[\])*"']|[.:]?\s*$|[.:]\s)"""
 
 

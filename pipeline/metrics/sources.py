@@ -79,8 +79,8 @@ def cited(row: Row, prediction: str, *, alce: bool = False, figure: str = "mean"
     - recall: statements that claim facts and give a supporting id for each of them, as a share of all statements.
     - precision: ids that support a claimed fact, in such statements, as a share of all ids given.
 
-    With the quirk `alce`, a reply is split as by ALCE's own code: only the first line, at full stops or commas, with
-    ids only directly after a bracket and values as substrings; ids that are not needed do not count.
+    With the quirk `alce`, a reply is read as by ALCE: only the first line, split at full stops or commas, with ids only
+    directly after a bracket and values as substrings; ids that are not needed do not count.
 
     A reply can be judged unless it consists of ordinary words alone and has no id; then it is ``unparsed``.
     """

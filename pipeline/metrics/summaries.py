@@ -345,6 +345,6 @@ KEY_POINTS_SCORER = Scorer(
     5,
     "points",
     quirks={"f1": {}, "sourced": {"sourced": True}, **{name: {"figure": name} for name in POINT_FIGURES}},
-    ungraded="a summary is asked, which is right in part",
+    ungraded="a summary is wanted, which may be partly right",
     figures=POINT_FIGURES,
 )

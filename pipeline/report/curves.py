@@ -23,8 +23,8 @@ def families(asked: QuestionSet) -> Iterator[Block]:
     readers = " Other grey lines are simulated readers." if asked.readers else ""
     yield Note(
         "Bands are 95% intervals. Grey lines show guessing: dotted is chance, dash-dotted the best constant reply, "
-        f"chosen with knowledge of the answers.{readers} All figures have the same axes, lengths doubling from left to "
-        "right."
+        f"chosen with knowledge of the answers.{readers} All figures share the vertical axis; lengths double from left "
+        "to right."
     )
     yield Gallery([curve_of(asked, f"length-{family}", family, {"family": family}) for family in asked.subtasks])
     for family, subtasks in asked.subtasks.items():
@@ -138,7 +138,7 @@ def cumulative(models: Sequence[Model]) -> Iterator[Block]:
     if not groups:
         return
     yield Note(
-        "The mean over all rows with a reply up to a length. If several tiers are stacked, rows of a bucket are "
+        "The mean over all answered rows up to a length. If several tiers are stacked, rows of a bucket are "
         "weighted by one over the number of tiers that hold it, so that short rows do not outweigh long ones."
     )
     found = {str(family): cells for (family,), cells in groups.items()}
@@ -162,7 +162,7 @@ def heat_maps(models: Sequence[Model]) -> Iterator[Block]:
     if families:
         yield Note(
             "Rows with one relevant segment and a reply are grouped by the share of filler before it; 0 is the start "
-            f"of the prompt. Below each mean is its 95% interval or, below {FEW} rows, their number. "
+            f"of the prompt. Below each mean is its 95% interval or, under {FEW} rows, their number. "
             f"These cells, and those whose interval is {100 * UNSURE:.0f} points wide or more, are framed, not filled: "
             "their rows are too few for a colour."
         )
@@ -258,12 +258,13 @@ def _what(curve: Curve) -> str:
     rest = f" Others have figures of their own below: {', '.join(curve.left_out)}."
     families = len({name.partition(".")[0] for name in curve.subtasks})
     what = f"{families} families, in the size lite" if curve.lite else f"{len(curve.subtasks)} subtasks"
-    balanced = "Where refusing may be right, the score is balanced accuracy, the mean of both classes."
+    asks_idk = any(name.startswith("idk.") for name in curve.subtasks)
+    balanced = " In idk, the score is balanced accuracy, the mean of both classes."
     return (
         f"Each point is the mean of the same {what}, asked at {span} in {rows} rows; "
         f"families count equally, as do a family's subtasks.{rest if curve.left_out else ''} Rows without a reply do "
         "not count as 0: a mark is hollow where some replies are missing; where more than half are, there is a gap "
-        f"with a count. Rings mark effective lengths.{'' if curve.lite else f' {balanced}'}"
+        f"with a count. Rings mark effective lengths.{balanced if asks_idk and not curve.lite else ''}"
     )
 
 

@@ -259,7 +259,7 @@ def _failures(splits: Sequence[Sequence[Split]], models: Sequence[Model]) -> Ite
     if not found:
         return
     yield Note(
-        "Shown are some of each model's worst rows in each family, from its longest and shortest lengths and all "
+        "Shown are some of each model's worst rows in each family, from its longest and shortest lengths, across "
         "subtasks, longest first, with all models' replies. Below them is a list of failed rows of all lengths."
     )
     prompts = any(failure.parts for some in found.values() for failure in some)

@@ -209,7 +209,7 @@ def nested_shares(rows: Iterable[Record], levels: Sequence[str] = HEADLINE) -> d
 
 
 def counted_score(record: Record) -> float:
-    """Return the score that counts: for a pair, that of both forms."""
+    """Return the score that counts: for a pair, that of both rows."""
     return record.score
 
 
@@ -237,7 +237,7 @@ def _guessed(rows: Sequence[Record], shares: Mapping[str, float], name: str) -> 
 
 
 def strata_of(rows: Iterable[Record], shares: Mapping[str, float], value: Value) -> dict[Stratum, Units]:
-    """Return the units of each stratum; both forms of a pair are one unit, in a stratum over all complexities."""
+    """Return the units of each stratum; both rows of a pair are one unit, in a stratum over all complexities."""
     units: dict[Stratum, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     weights: dict[Stratum, float] = {}
     for each in rows:

@@ -263,7 +263,7 @@ def _key_row(row: Row, tag: str, best: Mapping[tuple[Any, ...], float]) -> KeyRo
 
 
 def pair_of(row_id: str) -> str:
-    """Return the common part of the ids of a pair's two forms."""
+    """Return the common part of the ids of a pair's two rows."""
     head, _, tag = row_id.rpartition("-")
     return f"{head[:-1]}-{tag}"
 

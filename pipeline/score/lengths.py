@@ -3,7 +3,8 @@
 A curve compares lengths only if each of them asks the same. So its kinds of rows (family, subtask, complexity) and its
 lengths are the largest full table of both in the rows: a kind that lacks rows at one of these lengths is left out, and
 named. A point is the plain mean over families, of means over subtasks, of means over complexities, of means over rows.
-Where complexity 0 is the class of rows whose text does not give the answer, this is balanced accuracy.
+Where complexity 0 is the class of rows whose text does not give the answer, and rows are not in pairs, this is balanced
+accuracy.
 
 The size lite has too few rows for that: not every length has every complexity of a subtask and, at 1m, every subtask.
 There, kinds are subtasks or whole families, and a point is the mean over those.
@@ -61,7 +62,7 @@ class LengthScore:
 
     Attributes:
         length: in tokens.
-        rows, answered: the number of rows asked, and of those with a reply, in pairs for both forms.
+        rows, answered: the number of rows asked, and of those with a reply, in pairs for both rows.
         mean, low, high: the mean over answered rows with its 95% interval; None if fewer than half have a reply.
         chance, best_constant: the scores of guessing on all the rows; None if no row states them.
         floor: what a score must exceed: chance or, where refusals may be right, the best constant if that is higher.
@@ -168,7 +169,7 @@ class Curves:
 
 
 def answered(records: Sequence[Record]) -> list[Record]:
-    """Return the records that have a reply, even an empty one; pairs only if both forms have one."""
+    """Return the records that have a reply, even an empty one; pairs only if both rows have one."""
     lacking = {each.pair for each in records if each.pair and each.state not in REPLIED}
     return [each for each in records if each.state in REPLIED and not (each.pair and each.pair in lacking)]
 

@@ -33,9 +33,9 @@ class Record:
         subset: the split tag and the tier, which identify one of several stacked sets.
         depth: of the relevant segment, from 0 to 1; None if there are several or none.
         kind: ``stated`` or ``unstated`` on rows where a refusal may be right, else empty.
-        pair: the common part of both forms' ids; empty for rows that are not in pairs.
+        pair: the common part of both rows' ids; empty for rows that are not in pairs.
         state: one of STATES.
-        score: the score that counts, from 0 to 1; for a pair, the lower of both forms (`metrics.pair_scores`).
+        score: the score that counts, from 0 to 1; for a pair, that of the lower row (`metrics.pair_scores`).
         alone: the score of this row by itself.
         prediction: the reply, without its middle if it is longer than twice HEAD; empty without one.
         target, question: columns of the row.
@@ -96,7 +96,7 @@ class Fault:
     Kinds: ``missing``, ``failed`` (an error instead of a reply), ``refused`` (an error that another try would not
     mend), ``empty`` (a reply without text), ``conflict`` (two answers for one id), ``repeated`` (the same answer twice;
     harmless), ``unknown`` (an id that the split lacks), ``no text``, ``huge``, ``unreadable`` (a line that cannot be
-    read), ``half`` (only one form of a pair is selected).
+    read), ``half`` (only one row of a pair is selected).
     """
 
     kind: str
@@ -182,7 +182,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """Accuracy by class on rows where a refusal may be right; a pair is passed if both forms are right.
+    """Accuracy by class on rows where a refusal may be right; a pair is passed if both rows are right.
 
     `balanced` is the plain mean over both classes: always refusing scores one half.
     """

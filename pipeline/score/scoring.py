@@ -179,7 +179,7 @@ def _forms(keys: Sequence[KeyRow]) -> list[list[int]]:
 
 
 def _guesses(keys: Sequence[KeyRow]) -> list[Mapping[str, float]]:
-    """Return the scores of guessing on each row; a guess at a pair must be right in both forms."""
+    """Return the scores of guessing on each row; a guess at a pair must be right in both rows."""
     found: list[Mapping[str, float]] = []
     for at, both in enumerate(_forms(keys)):
         each = [keys[other].baselines for other in both]
@@ -232,9 +232,7 @@ def _lacking(records: Sequence[Record], joined: Answered) -> Iterator[Fault]:
 def _halves(keys: Sequence[KeyRow]) -> Iterator[Fault]:
     for key, both in zip(keys, _forms(keys), strict=True):
         if key.pair and len(both) == 1:
-            yield Fault(
-                "half", f"{key.row['id']}: the other form of the pair is not selected, so this one counts alone"
-            )
+            yield Fault("half", f"{key.row['id']}: the other row of the pair is not selected, so this one counts alone")
 
 
 COLUMNS = ("id", "family", "subtask", "length", "complexity", "scorer", "question", "target")

@@ -139,7 +139,7 @@ class Epoch(Plan):
 
     @property
     def profile(self) -> Profile:
-        """The profile that rows are cut for."""
+        """The profile that rows are built for."""
         return self.profiles[0]
 
     @property

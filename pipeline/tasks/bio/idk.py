@@ -1,6 +1,6 @@
 """bio.idk: answer what is stated, and say so if it is not (LongBioBench, section 3, appendices C and I).
 
-Rows come in pairs: form a (complexity 1) is a question of the standard setting; form b (complexity 0) is the same row
+Rows come in pairs: row a (complexity 1) is a question of the standard setting; row b (complexity 0) is the same
 without the sentence that answers it, filled up again. To pass, a model must answer a and refuse b. Deliberate
 differences from the paper: like half of the asked people, half of the others have a gap too, so that neither a short
 biography nor a missing sentence is a tell; and any plain wording of a refusal is accepted.
@@ -140,7 +140,7 @@ def make_with_gaps(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 @dataclass(frozen=True, slots=True)
 class Idk(Biographies):
-    """Pairs of questions. `complexity` is the number of sentences that answer: 1 in form a, 0 in form b.
+    """Pairs of questions. `complexity` is the number of sentences that answer: 1 in row a, 0 in row b.
 
     With density 1, nobody loses the asked sentence because of the question: 11 of 12 people state it.
     """
@@ -156,7 +156,7 @@ class Idk(Biographies):
         return (PoolSpec(pool_name(stratum, "people-partial"), 1, stratum.tier, source, make_with_gaps),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
-        """Draw a person and an attribute, the same in both forms of a pair."""
+        """Draw a person and an attribute, the same in both rows of a pair."""
         everybody = people(row_streams, stratum.tier)
         (asked,) = asked_people(stratum_streams, stratum, index, 1)
         attribute = dealt_kinds(stratum_streams, index, ATTRIBUTES, "attribute")
@@ -208,7 +208,7 @@ class Idk(Biographies):
         return [*faults(row), *alike]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of a uniform guess and of a constant refusal; no constant reply passes both forms."""
+        """Return the scores of a uniform guess and of a constant refusal; no constant reply passes both rows."""
         stated = sample.stratum.complexity == 1
         return {"uniform": stated / choices_of(sample.latent["asked"]), "refusal": float(not stated)}
 
@@ -221,7 +221,7 @@ def _biographies_of_namesakes(row_streams: Streams, tier: str, numbers: Iterable
 
 
 def _filler(row_streams: Streams, stratum: Stratum, size: int, taken: Iterable[int], asked: int) -> Filler:
-    """Return the filler of both forms of a pair; ranks keep everybody whom both take, even spares, in order."""
+    """Return the filler of both rows of a pair; ranks keep everybody whom both take, even spares, in order."""
     plain = others(row_streams, stratum, "people-partial", size, taken, asked)
     ranks = words(row_streams.of("places"), size).astype(np.int64)
     forms = 1 if density(stratum) == 1 else len(ATTRIBUTES) + 1

@@ -4,9 +4,9 @@ from pipeline.tasks.latent_list.task import LatentList, in_language
 
 NOTES = """\
 A program starts with `a = [1, 2, 3, 4, 5, 6]` and changes the list line by line; the last line reads it. Most lines
-change nothing that lasts: `print("Do nothing.")`, even runs of `reverse`, blocks that cancel out on any list. A few
+change nothing that lasts: `print("Do nothing.")`, pairs of `reverse`, blocks that cancel out on any list. A few
 operations matter, spread over the program, and without any one of them the answer changes or the program fails. Two
-demonstrations. Score: exact for `print`, else `1 - min(1, |t - g| / |t|)`. One cue remains: a sort cannot be undone, so
+demonstrations. Score: exact for `print`, else `1 - min(1, |t - g| / |t|)`. A cue remains: a sort cannot be undone, so
 every `sort` is relevant.
 """
 

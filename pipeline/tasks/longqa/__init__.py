@@ -9,10 +9,10 @@ from pipeline.tasks.longqa.turns import ChatTurns
 from pipeline.tasks.longqa.when import When
 
 NOTES = """\
-Questions about the annals of an invented town over fifty years, entry by entry in order of date. Who owns what follows
-from sales that stand, are set aside and are restored; another property with a similar name has as long a history.
-Everything is invented, so nothing can be known beforehand; annals are entries, not a novel. Where `state` names a
-language, its text lists, in that language, sales of plots, which are cancelled and reinstated by number.
+Questions about the annals of an invented town over fifty years, entry by entry in order of date. Ownership follows from
+sales that stand, are set aside and are restored; another property with a similar name has as long a history. Everything
+is invented, so nothing can be known beforehand; annals are entries, not a novel. Where `state` names a language, its
+text lists, in that language, sales of plots, which are cancelled and reinstated by number.
 """
 
 FORMS = {State.subtask: OwnerInRegister}

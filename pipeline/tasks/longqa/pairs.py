@@ -1,7 +1,7 @@
 """longqa.unanswerable: who owned a property on a day, in pairs of rows with and without the buyer's name.
 
-Both forms have the same history, with the same steps on the same days, and in both one sale does not name its buyer. In
-form b it is the sale that is valid on the day; in form a it is another. So only a reader who follows the history can
+Both rows have the same history, with the same steps on the same days, and in both one sale does not name its buyer. In
+row b it is the sale that is valid on the day; in row a it is another. So only a reader who follows the history can
 tell whether the owner is named.
 """
 
@@ -85,11 +85,11 @@ class Unanswerable(LongQa):
         return (found,) if found else text.REFUSALS
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that the valid sale names its buyer only in form a, and that relevant entries are needed."""
+        """Prove that the valid sale names its buyer only in row a, and that relevant entries are needed."""
         return solver.pair_faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of any buyer, and of a constant refusal; no constant reply is right in both forms.
+        """Return the scores of any buyer, and of a constant refusal; no constant reply is right in both rows.
 
         ``last_before`` takes the last sale before the day, ``last_step`` reads only the last step, and ``no_restoring``
         ignores that sales are restored. Each names the buyer, or refuses if there is no name.

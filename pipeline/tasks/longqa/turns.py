@@ -1,8 +1,8 @@
 """longqa.turns: what a user has told in dated sessions of a chat, as real turns (after LongMemEval, Wu et al. 2025).
 
 Four abilities are asked for equally often: what came next (`information`), the latest state (`update`), the state on a
-day (`temporal`), and a fact about its owner (`sessions`). All need several sessions. The fifth, to abstain, is form b
-of each pair: the decisive name is left out or replaced, as another name is in form a.
+day (`temporal`), and a fact about its owner (`sessions`). All need several sessions. The fifth, to abstain, is row b
+of each pair: the decisive name is left out or replaced, as another name is in row a.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Plot:
         past: its history, as told.
         entries: entries about it, and about weddings of its buyers.
         right: the index of the step whose buyer leads to the answer.
-        answer: the person who is asked for, in form a.
+        answer: the person who is asked for, in row a.
         after: the buyer whom the question names, or "".
         wives: the buyers' wives who are named, each with the day of the wedding.
     """
@@ -192,7 +192,7 @@ class ChatTurns(LongQa):
         return (found,) if found else text.REFUSALS
 
     def faults(self, row: Published) -> Iterable[str]:
-        """Prove that several sessions, all needed, state the answer in form a, and that none does in form b."""
+        """Prove that several sessions, all needed, state the answer in row a, and that none does in row b."""
         return solver.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
@@ -235,9 +235,9 @@ def _companions(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[li
 
 
 def _plot(world: Chronicle, rng: Random, kind: str, prop: str, shape: int, *, stated: bool) -> Plot:
-    """Draw the entries about the asked property, which are the same in both forms of a pair except for one name.
+    """Draw the entries about the asked property, which are the same in both rows of a pair except for one name.
 
-    Each form leaves out another buyer's name, or names another husband.
+    Each row leaves out another buyer's name, or names another husband.
     """
     while True:
         whole = past(world, rng, SIZES[kind], SHAPES[5][shape])

@@ -10,7 +10,7 @@ REGISTERED = ("niah_s1", "niah_mk1", "niah_mk2", "niah_mk3", "niah_mv", "niah_mq
 """The needles that can be asked for in several languages."""
 NOTES = """\
 Lookups: a model must find all that a long text states in plain words, and nothing that resembles it. `json_kv` asks for
-one value of a JSON object whose other keys begin alike. The `niah` tasks ask for codes filed under keys, among prose,
+one value of a JSON object where some keys begin alike. The `niah` tasks ask for codes filed under keys, among prose,
 noise or other codes, plus keys sharing a word with the one asked for. `vt` asks which variables hold a number after a
 program of interleaved chains; a twin starts with the same number and loses it. `cwe` and `fwe` ask for the most
 frequent words of a list, in which other words are frequent for a stretch. The tasks are those of RULER and HELMET's

@@ -6,7 +6,7 @@ NOTES = """\
 Summaries of people's dealings with a property, from the annals of an invented town. A key point is a person and a year;
 the score is F1, and recall, precision and the share of points with the number of an entry that states them are also
 given. The key decides, without a model: **how well a summary reads is not judged**, nor is what it says of a person
-beside the year. `carrara score --judge-records FILE` writes what a judge of your own would need.
+besides the year. `carrara score --judge-records FILE` writes what a judge of your own would need.
 """
 
 TASKS = (Points(),)

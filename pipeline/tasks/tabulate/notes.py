@@ -165,5 +165,5 @@ class Sort(NotesTask):
     """The rows are in the order of their costs."""
 
     subtask = "sort"
-    title = "the same table, sorted by one of its columns"
+    title = "the same table, sorted by cost"
     by_cost = True

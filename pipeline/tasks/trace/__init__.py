@@ -12,8 +12,8 @@ from pipeline.tasks.trace.tools import as_tools
 NOTES = """\
 The log of an agent at the desk of an invented firm: calls of fourteen tools with their results (JSON, tables, listings,
 logs, mails), and what the user said. Calls fail, are dry runs, or are staged, undone and redone; every result has its
-own code. The answer follows from the calls that succeeded, each of which is proven necessary. Things whose codes differ
-in one place appear in about as many calls.
+own code. The answer follows from the calls that succeeded, each of which is proven necessary. Similar codes appear in
+about as many calls as the right one.
 """
 
 FORMS = {task.subtask: asked_in(task) for task in (StateTask(), Rows())}

@@ -135,7 +135,7 @@ def test_rows_with_labels_are_left_out_by_the_name_of_helmets_data_set() -> None
         row = {"family": "icl", "subtask": "intents", "complexity": count, "messages": None, "scorer": "label"}
         assert name in str(line_of(row))
     bio = {"family": "bio", "subtask": "icl", "complexity": 1, "messages": None, "scorer": "label"}
-    assert "a number is asked" in str(line_of(bio))
+    assert "a number is wanted" in str(line_of(bio))
 
 
 def test_ruler_finds_its_tasks_and_its_rule_grades_the_key_100(ruler: Path, rows: dict[str, Row]) -> None:
