@@ -145,7 +145,7 @@ def score_again(name: str, split: Path, folder: Path = RESULTS) -> int:
 def tables(results: Sequence[Result]) -> dict[str, str]:
     """Return the tables of the page by name."""
     return {
-        "models": f"{table(MODELS, map(_model, results))}\n\n{_servers(results)}",
+        "models": table(MODELS, map(_model, results)),
         "subtasks": table(
             ("subtask", *(each.name for each in results), "guessing", "best naive baseline"),
             _subtasks(results),
@@ -167,14 +167,6 @@ def _model(each: Result) -> tuple[str, ...]:
         str(counts["unparsed"]),
         _with_interval(each.scores["overall"]),
     )
-
-
-def _servers(results: Sequence[Result]) -> str:
-    """Return a list of the servers and machines, each with its models."""
-    by_place: dict[str, list[str]] = {}
-    for each in results:
-        by_place.setdefault(f"{each.about['server']}, {each.about['machine']}", []).append(each.name)
-    return "\n".join(f"- {place}: {', '.join(names)}" for place, names in by_place.items())
 
 
 def _with_interval(cell: dict[str, Any]) -> str:

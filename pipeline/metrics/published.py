@@ -10,21 +10,27 @@ from pipeline.metrics.reply import without_reasoning
 from pipeline.metrics.scorer import Row, Scorer
 from pipeline.metrics.text import f1, normalised
 
+FURTHER_TURN = "\nUser:"
 
-def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = True) -> float | None:
+
+def mrcr(
+    row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = True, published: bool = False
+) -> float | None:
     """Score how well a reply reproduces a text after a code (Michelangelo, section 2.2).
 
     The score is difflib's ratio of the text after the last code in the reply and the text after the code in the target;
     without the code it is 0 (as in MRCR v2). With the quirk `starts`, the reply must begin with the code, and difflib
     gets the two texts in the other order, which can change the ratio slightly (as in openai/mrcr). Both published
     metrics use difflib's default, `autojunk`; with the quirk `no-autojunk`, chance is ten times as high. Unlike both,
-    this removes reasoning.
+    this removes reasoning, and without those quirks, any further ``User:`` turn that a base model writes.
 
     A reply can be judged if it contains the code; otherwise it is ``unparsed``.
     """
     reply = without_reasoning(prediction)
     code = str(row["random_string_to_prepend"])
     wanted = str(row["target"]).removeprefix(code)
+    if not published and FURTHER_TURN not in wanted:
+        reply = reply.partition(FURTHER_TURN)[0]
     if not anywhere:
         return similarity(reply.removeprefix(code), wanted, autojunk=autojunk) if reply.startswith(code) else None
     _, found, given = reply.rpartition(code)
@@ -38,9 +44,13 @@ def similarity(one: str, other: str, *, autojunk: bool = True) -> float:
 
 MRCR_SCORER = Scorer(
     mrcr,
-    1,
+    2,
     "text",
-    quirks={"anywhere": {"anywhere": True}, "starts": {"anywhere": False}, "no-autojunk": {"autojunk": False}},
+    quirks={
+        "anywhere": {"published": True},
+        "starts": {"anywhere": False, "published": True},
+        "no-autojunk": {"autojunk": False},
+    },
     ungraded="the score is the likeness of two texts",
     stops=False,
 )

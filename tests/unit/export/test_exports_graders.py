@@ -75,7 +75,7 @@ def test_openai_mrcr_agrees(rows: list[Row]) -> None:
         row = rng.choice(asked)
         said = rng.choice(["", "", "\n"]) + long_reply(rng, row, asked) + rng.choice(["", "\n\n"])
         official = openai_grade(said, row["target"], row["random_string_to_prepend"])
-        assert (mrcr(row, said, anywhere=False) or 0.0) == official, said[:60]
+        assert (mrcr(row, said, anywhere=False, published=True) or 0.0) == official, said[:60]
         seen.add(round(official, 1))
     assert len(seen) >= 8
 
