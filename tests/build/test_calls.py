@@ -232,7 +232,7 @@ def test_exports_send_calls_or_leave_their_rows_out_by_name(name: str, split: Sp
         assert "Rows with tool calls are sent as they are." in readme
     else:
         assert wanted <= left.keys()
-        assert "Rows with tool calls are left out by name." in readme
+        assert "Rows with tool calls are left out and listed." in readme
 
 
 def test_batches_hold_the_calls(split: Split, tmp_path: Path) -> None:

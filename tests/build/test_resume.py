@@ -112,7 +112,7 @@ def test_the_time_of_each_stage_is_told(recipe: Path, built: Path, tmp_path: Pat
     assert min(fresh.spent.values()) > 0
     assert list(again.spent) == ["seal"]
     (line,) = spent_lines(fresh.spent)
-    assert re.fullmatch(r"carrara: \d+ s of CPU time: (\w+ \d+ %, )*\w+ \d+ %", line)
+    assert re.fullmatch(r"carrara: \d+ s of CPU time: (\w+ \d+%, )*\w+ \d+%", line)
     assert spent_lines(again.spent) == []
 
 

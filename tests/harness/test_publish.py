@@ -108,7 +108,7 @@ def test_the_blocks_of_a_card_run(
     folder = inline if keys == "inline" else apart.folder
     release(folder, REPO, "3.0.0")
     found = run_here(folder)
-    assert len(found) == (10 if keys == "inline" else 9)
+    assert len(found) == (10 if keys == "inline" else 8)
     replies = [_reply(key) for key in rows(split.folder, "keys", ["id", "target"]) if key["id"].startswith("bio-")]
     (tmp_path / "replies.jsonl").write_text("\n".join(map(json.dumps, replies)) + "\n", encoding="utf-8")
     said = ran(hub, tmp_path, DRIVER, given=json.dumps(found))
