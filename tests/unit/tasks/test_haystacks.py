@@ -7,6 +7,7 @@ from collections import Counter
 from functools import cache
 from itertools import pairwise
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from builds import SWEPT
 from pipeline.assemble.cutter import Stock, cutter_for
+from pipeline.errors import ExactError
 from pipeline.profiles import base_profiles, load_profile
 from pipeline.recipe import Stratum
 from pipeline.rows import Row
@@ -113,6 +115,16 @@ def is_sound(row: Row, kind: str) -> bool:
     assert row["prompt_tokens"] + row["template_tokens"] + row["max_new_tokens"] == row["context_tokens"]
     assert kind == "noise" or len({*hay}) == len(hay)
     return True
+
+
+def test_a_prompt_that_encodes_to_another_number_of_tokens_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    stock_of(KINDS[0], "32k", "o200k")
+    cutter = cutter_for(load_profile("o200k"), "chat")
+    counter = cutter._counter
+    off_by_one = SimpleNamespace(count=lambda text: counter.count(text) + (len(text) > 100), counts=counter.counts)
+    monkeypatch.setattr(cutter, "_counter", off_by_one)
+    with pytest.raises(ExactError, match=r"planned but \d+ counted"):
+        cut(KINDS[0], 2048, 0, "o200k")
 
 
 @pytest.mark.parametrize("kind", KINDS)
