@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -10,10 +10,10 @@ WIDTH, LEFT, RIGHT = 400, 138, 376
 HEAD, LINE, BETWEEN = 30, 20, 9
 """Heights of the first line, of a line of the legend, and of a model's line within a subtask."""
 MARKS = (
-    '<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>',
-    '<rect class="{kind}" x="{x3:.1f}" y="{y3:.1f}" width="7" height="7"/>',
-    '<path class="{kind}" d="M{x:.1f} {y4:.1f} l4.5 8 h-9 z"/>',
-    '<path class="{kind}" d="M{x:.1f} {y5:.1f} l5 5 l-5 5 l-5 -5 z"/>',
+    '<circle r="4"/>',
+    '<rect x="-3.5" y="-3.5" width="7" height="7"/>',
+    '<path d="M0 -4.5 l4.5 8 h-9 z"/>',
+    '<path d="M0 -5 l5 5 l-5 5 l-5 -5 z"/>',
 )
 """The marks of models, the smallest model first."""
 STYLE = """
@@ -110,8 +110,7 @@ def _line(subtask: Subtask, top: float, tall: float) -> Iterable[str]:
 
 
 def _mark(place: int, x: float, y: float) -> str:
-    near: Mapping[str, float] = {"x3": x - 3.5, "y3": y - 3.5, "y4": y - 4.5, "y5": y - 5}
-    return MARKS[place].format(kind=f"m{place}", x=x, y=y, **near)
+    return f'<g class="m{place}" transform="translate({x:.1f} {y:.1f})">{MARKS[place]}</g>'
 
 
 def _text(x: float, y: float, text: str, kind: str) -> str:

@@ -11,7 +11,6 @@ import json
 import re
 import sys
 import tomllib
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -20,13 +19,13 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import click
-import numpy as np
 
 from carrara import open_scores
 from draw_results import Point, Subtask, picture
 from pipeline.artifacts.asked import read_asked, record_path
 from pipeline.rows import kilo
-from pipeline.score.intervals import Resampler, Stratum, Units, ends
+from pipeline.score.lengths import difference
+from pipeline.score.results import Record, Scored
 from write_tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -206,41 +205,38 @@ def _subtasks(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
 
 
 def _differences(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
-    """Compare each model with the next larger one on the questions that both were asked, weighted as the headline."""
-    for smaller, larger in pairwise(results):
-        base = {row["id"]: row["score"] for row in smaller.scores["rows"]}
-        gains: dict[Stratum, list[float]] = defaultdict(list)
-        for row in larger.scores["rows"]:
-            if row["id"] in base:
-                gains[_cell(row["id"])].append(row["score"] - base[row["id"]])
-        units = {cell: Units(np.array(own), _share(cell, gains) / len(own)) for cell, own in gains.items()}
-        low, high = ends(Resampler().plain_draws(units))
-        mean = sum(_share(cell, gains) * fmean(own) for cell, own in gains.items())
-        each = [gain for own in gains.values() for gain in own]
-        interval = f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"
+    """Compare each model with the next larger one on the questions that both replied to."""
+    for smaller, larger in pairwise(map(_scored, results)):
+        found = difference(smaller, larger)
+        interval = f"{found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
         yield (
-            f"{larger.name} minus {smaller.name}",
-            f"{len(each):,}",
-            str(sum(gain > 0 for gain in each)),
-            str(sum(gain < 0 for gain in each)),
-            f"**{interval}**" if low > 0 or high < 0 else interval,
+            f"{larger.model} minus {smaller.model}",
+            f"{found.rows:,}",
+            str(found.better),
+            str(found.worse),
+            f"**{interval}**" if found.is_significant else interval,
         )
 
 
-def _cell(row_id: str) -> Stratum:
-    """Return the family, subtask and length that a row's id names."""
-    name, _, length, _, _ = row_id.rsplit("-", 4)
-    family, _, subtask = name.partition("-")
-    return family, subtask, length
+def _scored(each: Result) -> Scored:
+    """Return a result's scores with what ids say of their rows, which is enough to compare models."""
+    records = []
+    for row in each.scores["rows"]:
+        name, tier, length, _, tag = row["id"].rsplit("-", 4)
+        family, _, subtask = name.partition("-")
+        place = {"family": family, "subtask": subtask, "tier": tier, "length": int(length), "subset": tag}
+        score = {name: row[name] for name in ("id", "state", "score", "alone")}
+        records.append(Record(**UNKNOWN | place | score))
+    return Scored(each.name, "", "", {}, (), tuple(records), (), {})
 
 
-def _share(cell: Stratum, cells: Iterable[Stratum]) -> float:
-    """Return the weight of a cell in the mean over families of the mean over subtasks of the mean over lengths."""
-    family, subtask, _ = cell
-    families = {one[0] for one in cells}
-    subtasks = {one[1] for one in cells if one[0] == family}
-    lengths = {one[2] for one in cells if one[:2] == (family, subtask)}
-    return 1 / len(families) / len(subtasks) / len(lengths)
+UNKNOWN: dict[str, Any] = {
+    **dict.fromkeys(("bucket", "scorer", "kind", "pair", "prediction", "target", "question"), ""),
+    "context_tokens": 0,
+    "complexity": 0,
+    "depth": None,
+}
+"""What scores.json does not say of a row."""
 
 
 def written(results: Sequence[Result]) -> str:

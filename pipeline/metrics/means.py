@@ -14,7 +14,7 @@ def pair_scores(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[st
     found = dict(scores)
     for row_id in scores:
         if facts(rows[row_id]["scorer"]).paired:
-            found[row_id] = min(scores[row_id], scores.get(_other_form(row_id), 1.0))
+            found[row_id] = min(scores[row_id], scores.get(_other_row(row_id), 1.0))
     return found
 
 
@@ -39,7 +39,7 @@ def _mean(values: Iterable[float]) -> float:
     return fsum(found) / len(found) if found else float("nan")
 
 
-def _other_form(row_id: str) -> str:
+def _other_row(row_id: str) -> str:
     """Return the id of the other row of a pair: a for b, b for a."""
     head, dash, tag = row_id.rpartition("-")
     return head[:-1] + {"a": "b", "b": "a"}.get(head[-1:], head[-1:]) + dash + tag
