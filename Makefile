@@ -198,9 +198,9 @@ docs-gallery: setup  ## write the gallery of the docs again, from the smoke reci
 	@$(CARRARA) build smoke --tokenizer o200k --out outputs/v-gallery --quiet
 	@$(CARRARA) gallery outputs/v-gallery/o200k --out docs/gallery/gallery.html
 
-readers-table: $(VENV)/.ready-report  ## what simulated readers score on SPLIT, into docs/readers.md and docs/readers.csv, and the picture of the README
+readers-table: $(VENV)/.ready-report  ## what simulated readers score on SPLIT, into docs/readers.md and docs/readers.csv, and the window of the README
 	@$(INSTALL) --editable '.[frames]'
-	@$(BIN)/python tools/read_all.py '$(SPLIT)' '$(READINGS)' && $(BIN)/python tools/draw_front.py '$(SPLIT)' '$(READINGS)'
+	@$(BIN)/python tools/read_all.py '$(SPLIT)' '$(READINGS)' && $(BIN)/python tools/draw_window.py '$(SPLIT)'
 	@$(BIN)/python tools/write_tables.py
 
 results-table: setup  ## check results, score RESULT=name again on SPLIT if given, and write docs/results.md

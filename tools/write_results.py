@@ -1,4 +1,4 @@
-"""Check the results in results/, write their page and draw their picture: ``python tools/write_results.py``.
+"""Check the results in results/, write their page and draw their pictures: ``python tools/write_results.py``.
 
 A result is a folder with the files that `carrara run` and `carrara score --out` wrote (``replies.jsonl``,
 ``replies.asked.json``, ``scores.json``), and ``about.toml``, which states what was run where. docs/results.md is only
@@ -11,7 +11,8 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
@@ -21,16 +22,16 @@ from urllib.parse import urlsplit
 import click
 
 from carrara import open_scores
-from draw_results import Point, Subtask, picture
+from draw_results import Point, Subtask, by_length, by_subtask
 from pipeline.artifacts.asked import read_asked, record_path
 from pipeline.rows import kilo
-from pipeline.score.lengths import difference
+from pipeline.score.lengths import Curves, difference
 from pipeline.score.results import Record, Scored
 from write_tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results"
-PAGE, PICTURE = ROOT / "docs" / "results.md", ROOT / "docs" / "images" / "results.svg"
+PAGE, IMAGES = ROOT / "docs" / "results.md", ROOT / "docs" / "images"
 MARKED = re.compile(r"(<!-- results: ([a-z]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 LARGEST = 1_000_000
 """Bytes of a file of replies."""
@@ -233,7 +234,7 @@ def _scored(each: Result) -> Scored:
 UNKNOWN: dict[str, Any] = {
     **dict.fromkeys(("bucket", "scorer", "kind", "pair", "prediction", "target", "question"), ""),
     "context_tokens": 0,
-    "complexity": 0,
+    "complexity": 1,
     "depth": None,
 }
 """What scores.json does not say of a row."""
@@ -245,18 +246,57 @@ def written(results: Sequence[Result]) -> str:
     return MARKED.sub(lambda match: f"{match[1]}\n{made[match[2]]}\n\n{match[3]}", PAGE.read_text(encoding="utf-8"))
 
 
-def drawn(results: Sequence[Result]) -> str:
-    """Return the picture of these results at the shortest length, the subtasks with the highest scores first."""
+def pictures(results: Sequence[Result]) -> dict[str, str]:
+    """Return the pictures of these results by file name.
+
+    By subtask, only the shortest length is shown, and the subtasks with the highest scores come first.
+    """
     cells = [_cells(each) for each in results]
-    length = min(length for some in cells for _, length in some)
-    lines = []
-    for name in sorted({name for some in cells for name, at in some if at == length}):
-        own = [some.get((name, length)) for some in cells]
-        known = next(cell for cell in own if cell)
-        points = [Point(cell["mean"], cell["low"], cell["high"]) if cell else None for cell in own]
-        lines.append(Subtask(name, points, _guessing(known), max(known["baselines"].values(), default=None)))
-    lines.sort(key=lambda line: -fmean(point.mean for point in line.points if point))
-    return picture(f"Real models in windows of {kilo(length)}", [each.name for each in results], lines)
+    known = {place: cell for some in cells for place, cell in some.items()}
+    lengths = sorted({length for _, length in known})
+    subtasks = []
+    for name, length in known:
+        if length == lengths[0]:
+            own = [some.get((name, length)) for some in cells]
+            points = [Point(cell["mean"], cell["low"], cell["high"]) if cell else None for cell in own]
+            cell = known[name, length]
+            subtasks.append(Subtask(name, points, _guessing(cell), max(cell["baselines"].values(), default=None)))
+    subtasks.sort(key=lambda line: -fmean(point.mean for point in line.points if point))
+    guessing = {place: _guessing(cell) for place, cell in known.items()}
+    naive = {place: max([guessing[place], *cell["baselines"].values()]) for place, cell in known.items()}
+    return {
+        "results.svg": by_length(
+            f"Real models, {kilo(lengths[0])} to {kilo(lengths[-1])}",
+            [(each.name, _curve(each)) for each in results],
+            _headlines(guessing, lengths),
+            _headlines(naive, lengths),
+        ),
+        "results-subtasks.svg": by_subtask(
+            f"Real models in windows of {kilo(lengths[0])}", [each.name for each in results], subtasks
+        ),
+    }
+
+
+def _curve(each: Result) -> list[tuple[int, Point]]:
+    """Return a model's headline by length, over the subtasks asked at every length."""
+    points = Curves(_scored(each)).curve().points
+    return [
+        (at.length, Point(at.mean, at.low, at.high))
+        for at in points
+        if at.mean is not None and at.low is not None and at.high is not None
+    ]
+
+
+def _headlines(cells: Mapping[tuple[str, int], float], lengths: Iterable[int]) -> list[tuple[int, float]]:
+    """Return the means over families of means over subtasks, by length."""
+    found = []
+    for length in lengths:
+        families: dict[str, list[float]] = defaultdict(list)
+        for (name, at), score in cells.items():
+            if at == length:
+                families[name.partition(".")[0]].append(score)
+        found.append((length, fmean(map(fmean, families.values()))))
+    return found
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -266,8 +306,9 @@ def main(arguments: Sequence[str]) -> None:
         name, _, split = argument.partition("=")
         print(f"{name}: {score_again(name, Path(split)):,} replies have the scores that it says", file=sys.stderr)
     PAGE.write_text(written(results), encoding="utf-8")
-    PICTURE.write_text(drawn(results), encoding="ascii")
-    print(f"{len(results)} results; wrote {PAGE} and {PICTURE}", file=sys.stderr)
+    for name, drawn in pictures(results).items():
+        (IMAGES / name).write_text(drawn, encoding="ascii")
+    print(f"{len(results)} results; wrote {PAGE} and pictures to {IMAGES}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--out", type=PLACE, metavar="FOLDER",
                 help="Release folder to write to, on a disk or in a store such as s3://bucket/v1.  "
-                "[default: outputs/v<version>]",
+                "[default: outputs/v<version> or outputs/v<version>-<variant>]",
             ),
             click.option(
                 "--tokenizer", "tokenizers", multiple=True, metavar="NAME",
@@ -111,7 +111,7 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--part", default="1/1", show_default=True, metavar="I/N",
-                help="Process only part I of N, to divide the work among machines.",
+                help="Process only part I of N, to divide the work among machines (not with `extend` or --against).",
             ),
             click.option(
                 "--dask", "address", metavar="ADDRESS",

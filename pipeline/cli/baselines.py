@@ -30,7 +30,9 @@ from pipeline.verify.statistics import CHANCE_COLUMNS, chances
 
 @cli.command("baselines")
 @click.argument("where", metavar=f"[{WHERE}]", required=False)
-@click.option("--tokenizer", metavar="NAME", help="Profile, if SPLIT is a release folder.  [default: its first]")
+@click.option(
+    "--tokenizer", metavar="NAME", help="Profile, if SPLIT is a release folder (without --out).  [default: its first]"
+)
 @click.option("--out", type=PLACE, metavar="FOLDER", help="Run the readers, and write a file for each to FOLDER.")
 @click.option(
     "--reader", "names", multiple=True, metavar="NAME", help="Run only this reader. Repeatable.  [default: all]"

@@ -165,7 +165,7 @@ def write(
     max_retries: int,
     max_tokens: int | None,
 ) -> None:
-    """Write texts for mrcr to FILE (.jsonl), or print them if FILE is `-`.
+    """Write texts for mrcr to FILE (.jsonl), or print them if FILE is `-` (not with --base-url).
 
     The texts come from Carrara's grammars, or with --base-url from a model. Every reply of a model is kept in
     FILE.replies, so an interrupted run continues where it stopped. To build rows from the texts, use `carrara build

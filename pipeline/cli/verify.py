@@ -68,7 +68,7 @@ def verify(
     A shard that fails is listed and moved aside; the next build regenerates it. Without --part, the exit code is 2 if
     part of the build is missing, as it cannot be sealed.
 
-    With --against, nothing is changed: a published set, a copy or a build is compared byte by byte and row by row with
+    With --against, nothing is changed: a published set, a copy or a build is recounted, solved, and compared with
     its manifest and with a lock (--lock, FOLDER's, or its own).
     """
     if where:

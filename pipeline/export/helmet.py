@@ -132,7 +132,7 @@ def _config(tests: Sequence[Test], *, chat: bool) -> str:
 
 EXPORT = Export(
     name="helmet",
-    title="HELMET: JSON Lines and configurations for its RULER data sets",
+    title="HELMET: JSON Lines and configurations for its data sets",
     harness="HELMET",
     write=write,
     values=lambda split, rows: {"room": ROOM, "one": ONE, "several": SEVERAL},

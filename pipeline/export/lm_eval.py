@@ -170,6 +170,6 @@ EXPORT = Export(
     write=write,
     values=lambda split, rows: {"prefix": task_prefix(split), "end": END},
     sampling="Every task sets `temperature` 0 and `do_sample` false; lm-eval's API models add a `seed` of 1234.",
-    headline="It is `headline` of the group that holds everything, to the digit; the line of a task in that column, "
-    "and in `at_length`, is only its part in the mean of its groups.",
+    headline="It is exactly the `headline` of the group that holds everything. In that column and `at_length`, a "
+    "task's line is only its part of the mean of its groups.",
 )

@@ -76,6 +76,6 @@ EXPORT = Export(
     harness="MRCR v2",
     write=write,
     sampling="The files hold no settings: send `temperature` 0 and no seed.",
-    headline="MRCR v2 has one mean per file; the headline is that of this subtask.",
+    headline="MRCR v2 has one mean per file; the headline is the mean over lengths.",
     read=False,
 )

@@ -104,6 +104,6 @@ EXPORT = Export(
     harness="openai/mrcr",
     write=write,
     sampling="The code above sends `temperature` 0 and no seed.",
-    headline="openai/mrcr has one mean per bin of lengths; the headline is that of this subtask.",
+    headline="openai/mrcr has one mean per bin of lengths; the headline is the mean over lengths.",
     read=False,
 )

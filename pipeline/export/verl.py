@@ -115,6 +115,6 @@ EXPORT = Export(
     values=lambda split, rows: {"groups": list(group_counts(rows))},
     sampling="The trainers sample as they are told: verl validates with `temperature` 0 unless "
     "`actor_rollout_ref.rollout.val_kwargs` says otherwise.",
-    headline="verl has one mean for each `data_source`, a family and subtask over its lengths.",
+    headline="verl has one mean for each `data_source` (a subtask), over all lengths.",
     read=False,
 )

@@ -22,7 +22,7 @@ def mrcr(
     without the code it is 0 (as in MRCR v2). With the quirk `starts`, the reply must begin with the code, and difflib
     gets the two texts in the other order, which can change the ratio slightly (as in openai/mrcr). Both published
     metrics use difflib's default, `autojunk`; with the quirk `no-autojunk`, chance is ten times as high. Unlike both,
-    this removes reasoning, and without those quirks, any further ``User:`` turn that a base model writes.
+    this removes reasoning and, without `starts` or `anywhere`, any further ``User:`` turn of a base model.
 
     A reply can be judged if it contains the code; otherwise it is ``unparsed``.
     """

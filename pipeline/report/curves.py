@@ -13,7 +13,7 @@ from pipeline.rows import kilo
 from pipeline.score.cells import BINS
 from pipeline.score.lengths import EVERYWHERE, Curve, Effective, LengthScore, Where, in_words, interval_of, shared
 from pipeline.score.results import Cell
-from pipeline.terminal.text import plain
+from pipeline.terminal.text import plain, row_count
 
 
 def families(asked: QuestionSet) -> Iterator[Block]:
@@ -23,8 +23,8 @@ def families(asked: QuestionSet) -> Iterator[Block]:
     readers = " Other grey lines are simulated readers." if asked.readers else ""
     yield Note(
         "Bands are 95% intervals. Grey lines show guessing: dotted is chance, dash-dotted the best constant reply, "
-        f"chosen with knowledge of the answers.{readers} All figures share the vertical axis; lengths double from left "
-        "to right."
+        f"chosen with knowledge of the answers.{readers} All figures share the vertical axis; the axis of "
+        "lengths is logarithmic."
     )
     yield Gallery([curve_of(asked, f"length-{family}", family, {"family": family}) for family in asked.subtasks])
     for family, subtasks in asked.subtasks.items():
@@ -44,7 +44,10 @@ def slices(asked: QuestionSet) -> Iterator[Block]:
         found[family].add(complexity)
     sliced = {family: sorted(found[family]) for family in sorted(found) if len(found[family]) > 1}
     if sliced:
-        yield Note("Complexity is usually the number of relevant passages; at 0 the text does not give the answer.")
+        yield Note(
+            "Complexity is usually the number of relevant passages; at 0 (but in graph) the text does not give the "
+            "answer."
+        )
     for family, complexities in sliced.items():
         yield Heading(family)
         yield Gallery(
@@ -85,7 +88,7 @@ def _caption(title: str, curves: Sequence[Curve]) -> str:
     curve, counts = curves[0], [[point.rows for point in each.points] for each in curves]
     span = span_of([max(rows) for rows in zip(*counts, strict=True)])
     most = f" Without {', '.join(curve.left_out)}, asked at only some lengths." if curve.left_out else ""
-    return f"{title}: {span} rows at each length.{most}"
+    return f"{title}: {span} at each length.{most}"
 
 
 def _numbers(asked: QuestionSet, caption: str, place: Where) -> Table:
@@ -120,13 +123,13 @@ def _reading(curve: Curve, length: int) -> str:
 
 
 def span_of(counts: Sequence[int]) -> str:
-    """Return the range of some counts.
+    """Return the range of some numbers of rows.
 
-    >>> [span_of([3, 3]), span_of([1200, 7])]
-    ['3', '7 to 1,200']
+    >>> [span_of([1, 1]), span_of([1200, 7])]
+    ['1 row', '7 to 1,200 rows']
     """
     least, most = min(counts), max(counts)
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return row_count(most) if least == most else f"{least:,} to {row_count(most)}"
 
 
 LENGTH, UP_TO = "length", "up_to"
@@ -162,7 +165,7 @@ def heat_maps(models: Sequence[Model]) -> Iterator[Block]:
     if families:
         yield Note(
             "Rows with one relevant segment and a reply are grouped by the share of filler before it; 0 is the start "
-            f"of the prompt. Below each mean is its 95% interval or, under {FEW} rows, their number. "
+            f"of the prompt. Below each mean is its 95% interval or, for fewer than {FEW} rows, their number. "
             f"These cells, and those whose interval is {100 * UNSURE:.0f} points wide or more, are framed, not filled: "
             "their rows are too few for a colour."
         )
@@ -178,7 +181,7 @@ def _heat(depth: float, cell: Cell) -> Heat:
 def _heat_map(family: str, model: Model, cells: Sequence[Heat]) -> Picture:
     bins = [f"{at / BINS:.1f}-{(at + 1) / BINS:.1f}" for at in range(BINS)]
     counts = [cell.units for cell in cells]
-    caption = f"{family}, {model.mark.label}: mean score in percent; {span_of(counts)} rows per cell."
+    caption = f"{family}, {model.mark.label}: mean score in percent; {span_of(counts)} per cell."
     name = f"depth-{family}-{model.mark.style + 1}"
     return heat_picture(name, model.mark.label, caption, cells, bins)
 
@@ -190,7 +193,7 @@ def _cumulative(models: Sequence[Model], name: str, title: str, cells: Cells) ->
     ]
     known = {int(cell.place[UP_TO]): cell for some in cells.values() for cell in some}
     chance = {at: cell.chance for at, cell in known.items() if cell.chance is not None}
-    caption = f"{title}: {span_of([cell.rows for cell in known.values()])} rows up to each length."
+    caption = f"{title}: {span_of([cell.rows for cell in known.values()])} up to each length."
     return curve_picture(name, title, caption, lines, [Guess("chance", 0, chance)], "up to length")
 
 
@@ -257,11 +260,14 @@ def _what(curve: Curve) -> str:
     rows = span_of([point.rows for point in curve.points if point.rows])
     rest = f" Others have figures of their own below: {', '.join(curve.left_out)}."
     families = len({name.partition(".")[0] for name in curve.subtasks})
-    what = f"{families} families, in the size lite" if curve.lite else f"{len(curve.subtasks)} subtasks"
+    subtasks = len(curve.subtasks)
+    what = f"{subtasks} subtasks" if subtasks > 1 else "subtask"
+    if curve.lite:
+        what = f"{families} families, in the size lite" if families > 1 else "family, in the size lite"
     asks_idk = any(name.startswith("idk.") for name in curve.subtasks)
     balanced = " In idk, the score is balanced accuracy, the mean of both classes."
     return (
-        f"Each point is the mean of the same {what}, asked at {span} in {rows} rows; "
+        f"Each point is the mean of the same {what}, asked at {span} in {rows} each; "
         f"families count equally, as do a family's subtasks.{rest if curve.left_out else ''} Rows without a reply do "
         "not count as 0: a mark is hollow where some replies are missing; where more than half are, there is a gap "
         f"with a count. Rings mark effective lengths.{balanced if asks_idk and not curve.lite else ''}"

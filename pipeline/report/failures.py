@@ -13,6 +13,7 @@ from pipeline.report.models import NOTHING, Model
 from pipeline.report.page import Column, Failure, Mark, Part, Reply, Table, parts_of
 from pipeline.rows import Row, kilo
 from pipeline.score.results import ANSWERED, EMPTY, MISSING, REFUSED, Record, Scored
+from pipeline.terminal.text import row_count
 
 WORST, TOGETHER = 4, 6
 """Most failures of each family that are shown for one model, and for all models together."""
@@ -182,7 +183,7 @@ def _list(family: str, models: Sequence[Model], own: Sequence[dict[str, Record]]
         *(Column(each.mark.label, numeric=True, mark=each.mark) for each in models),
     ]
     shown = list(_shown(rows))
-    count = f"{len(rows):,}" if len(shown) == len(rows) else f"{len(shown):,} of {len(rows):,}"
+    count = "" if len(shown) == len(rows) else f"{len(shown):,} of "
     lines = [
         [
             each.id,
@@ -194,7 +195,8 @@ def _list(family: str, models: Sequence[Model], own: Sequence[dict[str, Record]]
         ]
         for each in shown
     ]
-    return Table(f"{family}: {count} rows that a model failed, longest first", columns, lines, folded=True)
+    caption = f"{family}: {count}{row_count(len(rows))} that a model got wrong, longest first"
+    return Table(caption, columns, lines, folded=True)
 
 
 def _shown(rows: Sequence[Record]) -> Iterator[Record]:

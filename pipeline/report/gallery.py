@@ -28,8 +28,9 @@ ACCEPTED = 6
 """Most accepted answers that are shown."""
 
 HOW_TO_READ = (
-    "Each example is one row of the shortest length. The strip above a prompt shows its window from the first token to "
-    "the last, with every marked piece in its place; depth 0 is before all filler, 1 after it. Long filler is folded."
+    "Each example is a row of its task's shortest length. The strip above a prompt shows its window from the first "
+    "token to the last, with every marked piece in its place; depth 0 is before all filler, 1 after it. Long filler is "
+    "folded."
 )
 
 
@@ -92,7 +93,7 @@ def _example(row: Row, other: Row | None = None) -> Example:
     )
     return Example(
         name=f"{row['family']}.{row['subtask']}",
-        facts=f"{kilo(row['length'])}, complexity {row['complexity']}, {row['shots']} demonstrations",
+        facts=f"{kilo(row['length'])}, complexity {row['complexity']}, demonstrations: {row['shots']}",
         question=cut(row["question"], MAX_TEXT_CHARACTERS),
         accepted=[cut(answer, 400) for answer in row["answers"][:ACCEPTED]],
         more=max(0, len(row["answers"]) - ACCEPTED),

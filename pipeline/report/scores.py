@@ -127,7 +127,7 @@ def faults(models: Sequence[Model]) -> Iterator[Block]:
     for row, model in zip(rows, models, strict=True):
         row.append(f"{sum(model.scored.never_asked.values()):,}")
     yield Note(
-        "Rows are those that were asked. A refused row is one that the server rejected as too long; an unparsed reply "
+        "Rows are those that were asked. A refused row is one that the server rejected for good; an unparsed reply  "
         "is one that its scorer cannot read, and scores 0; a reply cut off reached its token limit, and is scored as "
         "it is. Rows never asked were left out by an export or run, and count in no score."
     )
@@ -259,8 +259,8 @@ def _failures(splits: Sequence[Sequence[Split]], models: Sequence[Model]) -> Ite
     if not found:
         return
     yield Note(
-        "Shown are some of each model's worst rows in each family, from its longest and shortest lengths, across "
-        "subtasks, longest first, with all models' replies. Below them is a list of failed rows of all lengths."
+        "Each family has some of each model's worst rows, from the longest and shortest lengths and across subtasks, "
+        "longest first, with all models' replies. Below them is a list of failed rows of all lengths."
     )
     prompts = any(failure.parts for some in found.values() for failure in some)
     yield Note(

@@ -67,7 +67,7 @@ def verl_line(row: Row, index: int) -> dict[str, Any]:
 def compute_score(
     data_source: str, solution_str: str, ground_truth: str, extra_info: dict[str, Any], **_: Any
 ) -> dict[str, float]:
-    """Return the reward of a reply, for verl: set ``custom_reward_function.path`` to this file."""
+    """Return the reward of a reply, for verl: set ``reward.custom_reward_function.path`` to this file."""
     return reward(_row({**extra_info, "target": ground_truth}), solution_str)
 
 

@@ -99,14 +99,15 @@ import datasets
 given = dict(one.split("=", 1) for one in sys.argv[1:])
 assert given.keys() <= {
     "actor_rollout_ref.model.path", "data.train_files", "data.val_files", "data.max_prompt_length",
-    "data.max_response_length", "data.truncation", "data.filter_overlong_prompts", "custom_reward_function.path",
-    "custom_reward_function.name", "trainer.val_before_train", "trainer.val_only",
+    "data.max_response_length", "data.truncation", "data.filter_overlong_prompts",
+    "reward.custom_reward_function.path", "reward.custom_reward_function.name", "trainer.val_before_train",
+    "trainer.val_only",
 }
-space = {"__file__": given["custom_reward_function.path"], "__name__": "reward"}
+space = {"__file__": given["reward.custom_reward_function.path"], "__name__": "reward"}
 exec(compile(pathlib.Path(space["__file__"]).read_text(), space["__file__"], "exec"), space)
 for row in datasets.load_dataset("parquet", data_files=given["data.val_files"])["train"]:
     truth = row["reward_model"]["ground_truth"]
-    score = space[given["custom_reward_function.name"]](
+    score = space[given["reward.custom_reward_function.name"]](
         data_source=row["data_source"], solution_str=truth, ground_truth=truth, extra_info=row["extra_info"]
     )
     assert score == 1.0, row["id"]

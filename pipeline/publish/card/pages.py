@@ -180,7 +180,7 @@ def evaluation_of(facts: Facts) -> str:
     tasks = evaluated(facts)
     head = {
         "name": facts.title,
-        "description": "Long-context questions at exact lengths; a choice among four options, of which one refuses.",
+        "description": "Long-context questions at exact lengths; four options, of which one is a refusal.",
         "evaluation_framework": "inspect-ai",
     }
     return yaml_of({**head, "tasks": tasks}) if tasks else ""

@@ -271,6 +271,13 @@ class Facts:
         return list(dict.fromkeys(cell.family for cell in self.split.strata if (cell.knobs or {}).get("corpus")))
 
     @property
+    def real_texts(self) -> list[str]:
+        """The texts in the rows that Carrara did not make."""
+        speeches = any((cell.knobs or {}).get("haystack") == "addresses" for cell in self.split.strata)
+        own, addresses = "the maintainer's own texts", "the State of the Union addresses"
+        return [own] * self.own_corpus + [addresses] * speeches
+
+    @property
     def checked(self) -> int:
         """The number of rows that were checked, not solved."""
         return sum(self.manifest.tiers[tier].proven.checked for tier in self.tiers)

@@ -14,7 +14,7 @@ one value of a JSON object where some keys begin alike. The `niah` tasks ask for
 noise or other codes, plus keys sharing a word with the one asked for. `vt` asks which variables hold a number after a
 program of interleaved chains; a twin starts with the same number and loses it. `cwe` and `fwe` ask for the most
 frequent words of a list, in which other words are frequent for a stretch. The tasks are those of RULER and HELMET's
-recall category, remade; with the knobs of the recipe `ruler` they are RULER's.
+recall category, remade; with the knobs of the recipe `ruler` they have RULER's settings.
 """
 
 FORMS = {"json_kv": pairs_in, **{task.subtask: in_register(task) for task in NIAH if task.subtask in REGISTERED}}

@@ -268,24 +268,21 @@ def test_the_page_has_every_reader_and_its_table_every_task(root: Path, split: S
     assert known <= set(re.findall(r"^(\S+?),1\.00,", written, re.MULTILINE))
 
 
-def test_the_front_shows_a_real_row(split: Split, rows: list[Row], readings: Path) -> None:
-    wide, narrow = tool("draw_front").pictures(split, readings, 4 * K)
+def test_the_window_shows_a_real_row(split: Split, rows: list[Row]) -> None:
+    drawn = tool("draw_window").picture(split, 4 * K)
     row = next(row for row in rows_of(rows, "bio.multi_standard") if row["complexity"] == 5)
     needles = Counter(needle["role"] for needle in row["needles"])
-    for drawn in (wide, narrow):
-        roles = Counter(each.get("class") for each in ElementTree.fromstring(drawn).iter(f"{{{SVG}}}rect"))
-        assert (roles["needle"], roles["decoy"]) == (needles["relevant"], needles["decoy"])
-        assert all(f"depth {each['depth']:.2f}" in drawn for each in row["needles"] if each["role"] == "relevant")
+    roles = Counter(each.get("class") for each in ElementTree.fromstring(drawn).iter(f"{{{SVG}}}rect"))
+    assert (roles["needle"], roles["decoy"]) == (needles["relevant"], needles["decoy"])
+    assert all(f"depth {each['depth']:.2f}" in drawn for each in row["needles"] if each["role"] == "relevant")
 
 
-@pytest.mark.parametrize("name", ["front.svg", "front-narrow.svg"])
-def test_the_front_that_is_kept_is_small_and_names_itself(root: Path, name: str) -> None:
-    path = root / "docs" / "images" / name
+def test_the_window_that_is_kept_is_small_and_names_itself(root: Path) -> None:
+    path = root / "docs" / "images" / "window.svg"
     drawn = ElementTree.fromstring(path.read_text(encoding="ascii"))
-    assert path.stat().st_size < 60_000
+    assert path.stat().st_size < 30_000
     assert drawn.get("role") == "img"
     assert "needles at their depths" in drawn.get("aria-label", "")
-    assert len([each for each in drawn.iter(f"{{{SVG}}}path") if "line" in each.get("class", "")]) == 5
 
 
 def test_a_set_without_keys_is_read_alike(split: Split, apart: Staged, tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from pipeline.executors import Inline
 from pipeline.metrics import SCORERS, score
 from pipeline.publish.card import Facts, card_of
 from pipeline.publish.card import pages as pages_module
-from pipeline.publish.card.pages import yaml_of
+from pipeline.publish.card.croissant import croissant_of
+from pipeline.publish.card.pages import pages_of, yaml_of
 from pipeline.publish.card.tables import NOTHING, PAPERS, kilo, markdown, notes_of
 from pipeline.publish.staging import Staged
 from pipeline.rows import COLUMNS, TEXT_COLUMNS
@@ -295,6 +296,21 @@ def test_croissant_describes_every_file_and_column(inline: Path) -> None:
         sources = [part["source"] for field in records["field"] for part in field.get("subField", [field])]
         assert {source["fileSet"]["@id"] for source in sources} == {f"files-{records['name']}"}
         assert list(inline.glob(sets[f"files-{records['name']}"]["includes"]))
+
+
+def test_the_pages_name_texts_that_carrara_did_not_make(split: Split) -> None:
+    def with_speeches(manifest: dict[str, Any]) -> None:
+        (tier,) = manifest["tiers"].values()
+        for cell in tier["strata"]:
+            if cell["subtask"] == "niah_s2":
+                cell["knobs"] = {"haystack": "addresses"}
+
+    facts = Facts(builds.retold(split, with_speeches), REPO, "inline", notes=CHANGES)
+    about, described = pages_of(facts)["ABOUT.md"], croissant_of(facts)
+    assert "- Everything but the State of the Union addresses is synthetic" in about
+    assert "The people, stories and texts are invented, but for those texts." in about
+    assert described["rai:dataCollection"].endswith(", and from the State of the Union addresses.")
+    assert "the State of the Union addresses may name real ones" in described["rai:personalSensitiveInformation"]
 
 
 def test_croissant_of_withheld_keys_has_no_field_of_theirs(apart: Staged) -> None:
