@@ -144,8 +144,9 @@ def score_again(name: str, split: Path, folder: Path = RESULTS) -> int:
 
 def tables(results: Sequence[Result]) -> dict[str, str]:
     """Return the tables of the page by name."""
+    lengths = sorted({length for each in results for _, length in _cells(each)})
     return {
-        "models": table(MODELS, map(_model, results)),
+        "models": table((*MODELS, *map(kilo, lengths)), (_model(each, lengths) for each in results)),
         "subtasks": table(
             ("subtask", *(each.name for each in results), "guessing", "best naive baseline"),
             _subtasks(results),
@@ -154,18 +155,19 @@ def tables(results: Sequence[Result]) -> dict[str, str]:
     }
 
 
-MODELS = ("model", "answered", "minutes", "cut off", "unparsed", "headline")
+MODELS = ("model", "answered", "minutes", "cut off", "unparsed")
 
 
-def _model(each: Result) -> tuple[str, ...]:
-    counts = each.scores["counts"]
+def _model(each: Result, lengths: Iterable[int]) -> tuple[str, ...]:
+    counts, curve = each.scores["counts"], dict(curve_of(each))
+    headlines = (f"{at.mean:.3f} ({at.low:.3f}-{at.high:.3f})" if at else "-" for at in map(curve.get, lengths))
     return (
         f"[{each.name}]({each.about['page']})",
         f"{counts['answered']:,}",
         f"{each.seconds / 60:.0f}",
         str(counts["cut"]),
         str(counts["unparsed"]),
-        _with_interval(each.scores["overall"]),
+        *headlines,
     )
 
 
@@ -267,7 +269,7 @@ def pictures(results: Sequence[Result]) -> dict[str, str]:
     return {
         "results.svg": by_length(
             f"Real models, {kilo(lengths[0])} to {kilo(lengths[-1])}",
-            [(each.name, _curve(each)) for each in results],
+            [(each.name, curve_of(each)) for each in results],
             _headlines(guessing, lengths),
             _headlines(naive, lengths),
         ),
@@ -277,7 +279,7 @@ def pictures(results: Sequence[Result]) -> dict[str, str]:
     }
 
 
-def _curve(each: Result) -> list[tuple[int, Point]]:
+def curve_of(each: Result) -> list[tuple[int, Point]]:
     """Return a model's headline by length, over the subtasks asked at every length."""
     points = Curves(_scored(each)).curve().points
     return [

@@ -202,7 +202,7 @@ def languages() -> str:
         signed = sum(bool(one.signed) for one in known.sentences.values())
         tables = known.labels, known.log, known.records
         labels = "signed off" if all(one.signed for one in tables) else "not signed off"
-        state = f"{signed} of {len(known.sentences)} texts signed off, labels {labels}"
+        state = f"{signed} of {len(known.sentences)} texts signed off in each, labels {labels}"
         by_state.setdefault(state, []).append(f"`{code}` {known.name}")
     return listed((state, ", ".join(names)) for state, names in by_state.items())
 

@@ -66,7 +66,7 @@ def import_(*, shape: str, folder: Path, out: Path, leave_out: bool, escape: boo
 @corpus.command("show")
 @click.argument("file", type=PLACE)
 def show_corpus(*, file: Path) -> None:
-    """Print the contents and the digest of the corpus FILE."""
+    """Print what the corpus FILE holds, in numbers, and its digest."""
     if not file.is_file() or not is_imported(file):
         raise PoolError(f"{str(file)!r} is not a corpus from `carrara corpus import`")
     say(f"{file}: {describe_corpus(Corpus.read(file))}")

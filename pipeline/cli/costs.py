@@ -117,7 +117,7 @@ def cost_lines(costs: Costs, rates: Rates, *, total: bool) -> Iterator[str]:
         yield "A reply has at most max_new_tokens tokens; most are far shorter."
     else:
         yield "reply: about as many tokens as the reference answers have. Models that explain"
-        yield "or think write more, up to max_new_tokens, which is 'at most'."
+        yield "or think write more, up to max_new_tokens (column 'at most')."
     if rates == Rates():
         yield "Add --tokens-per-second, --input-price and --output-price to see time and money."
 

@@ -68,7 +68,7 @@ GROUPS = {
             "report", "Write a report on scores, or on a build.", f"report {SPLIT} my-model.jsonl --out page"
         ),
         "baselines": Entry(
-            "baselines", "Show what guessing and simulated readers score.", f"baselines {SPLIT} --out readings"
+            "baselines", "Show what guessing scores, or run simulated readers.", f"baselines {SPLIT} --out readings"
         ),
         "export": Entry("export", "Write a split in the format of another harness.", f"export lm-eval {SPLIT}"),
     },

@@ -111,7 +111,7 @@ def _below(row: Row) -> Iterator[str]:
 @click.option("--tokenizer", metavar="NAME", help="Profile, if SPLIT is a release folder.  [default: its first]")
 @click.option("--full", is_flag=True, help="Show the whole prompt, without folding filler.")
 def show(*, where: str, row_id: str | None, tokenizer: str | None, full: bool) -> None:
-    """Print the prompt of row ID, its needles marked, long filler folded, key and baselines below.
+    """Print the prompt of row ID with needles marked and long filler folded, then its key and baselines.
 
     SPLIT is the folder of one tokenizer, a release folder, or a published set, org/name@tag. Without an ID, one id per
     stratum is listed.
@@ -159,4 +159,4 @@ def recipes() -> None:
         loaded = load_recipe(name)
         rows = sum(cell.total for cell in loaded.strata)
         tokens = sum(cell.total * cell.length for cell in loaded.strata)
-        say(f"{name:<14} tier {loaded.tier:<5} {rows:>6,} rows  {tokens / 1e6:>7,.1f}M tokens a profile")
+        say(f"{name:<14} tier {loaded.tier:<5} {rows:>6,} rows  {tokens / 1e6:>7,.1f}M tokens per profile")

@@ -48,7 +48,12 @@ def train() -> None:
     "--length", "lengths", type=int, multiple=True, required=True, metavar="N", help="Length in tokens. Repeatable."
 )
 @click.option(
-    "--complexity", "complexities", type=int, multiple=True, metavar="N", help="Complexity of the rows. Repeatable."
+    "--complexity",
+    "complexities",
+    type=int,
+    multiple=True,
+    metavar="N",
+    help="Complexity of the rows. Repeatable.  [default: each task's first]",
 )
 @click.option(
     "--rows", type=click.IntRange(1), required=True, metavar="N", help="Rows of each task, length and complexity."

@@ -138,7 +138,9 @@ def _depths(split: Split) -> list[Block]:
 
 def _budgets(splits: Sequence[Split]) -> list[Block]:
     budgets = {split.tokenizer: budgets_of(_spent(split)) for split in splits}
-    text = "The room for the reply is set by the task or the recipe; the chat template takes more with more turns."
+    text = (
+        "The room for the reply is set by the task or the recipe; each further turn adds tokens of the chat template."
+    )
     pictures = [budget_picture(made, f"budgets-{name}", name) for name, made in budgets.items()]
     return [Note(text), Gallery(pictures, wide=True), *(_budget_table(name, made) for name, made in budgets.items())]
 

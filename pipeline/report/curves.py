@@ -45,7 +45,7 @@ def slices(asked: QuestionSet) -> Iterator[Block]:
     sliced = {family: sorted(found[family]) for family in sorted(found) if len(found[family]) > 1}
     if sliced:
         yield Note(
-            "Complexity is usually the number of relevant passages; at 0 (but in graph) the text does not give the "
+            "Complexity is usually the number of relevant passages; at 0 (except in graph) the text does not give the "
             "answer."
         )
     for family, complexities in sliced.items():
@@ -141,8 +141,8 @@ def cumulative(models: Sequence[Model]) -> Iterator[Block]:
     if not groups:
         return
     yield Note(
-        "The mean over all answered rows up to a length. If several tiers are stacked, rows of a bucket are "
-        "weighted by one over the number of tiers that hold it, so that short rows do not outweigh long ones."
+        "The mean over all answered rows up to a length. If several tiers are stacked, a row is weighted by one over "
+        "the number of tiers with such rows, so that short rows do not outweigh long ones."
     )
     found = {str(family): cells for (family,), cells in groups.items()}
     if len(found) > 1:
@@ -164,10 +164,10 @@ def heat_maps(models: Sequence[Model]) -> Iterator[Block]:
             families[str(family)][at] += [_heat(float(depth), cell) for cell in some]
     if families:
         yield Note(
-            "Rows with one relevant segment and a reply are grouped by the share of filler before it; 0 is the start "
-            f"of the prompt. Below each mean is its 95% interval or, for fewer than {FEW} rows, their number. "
-            f"These cells, and those whose interval is {100 * UNSURE:.0f} points wide or more, are framed, not filled: "
-            "their rows are too few for a colour."
+            "Rows with a reply and one relevant segment are grouped by the share of filler before the segment; 0 is "
+            f"the start of the prompt. Below each mean is its 95% interval or, for fewer than {FEW} rows, their "
+            f"number. Cells with so few rows, and those whose interval is {100 * UNSURE:.0f} points wide or more, are "
+            "framed, not filled: their rows are too few for a colour."
         )
     for family, found in families.items():
         yield Heading(family)
@@ -267,7 +267,7 @@ def _what(curve: Curve) -> str:
     asks_idk = any(name.startswith("idk.") for name in curve.subtasks)
     balanced = " In idk, the score is balanced accuracy, the mean of both classes."
     return (
-        f"Each point is the mean of the same {what}, asked at {span} in {rows} each; "
+        f"Each point is the mean of the same {what}, asked at {span} ({rows} at each length); "
         f"families count equally, as do a family's subtasks.{rest if curve.left_out else ''} Rows without a reply do "
         "not count as 0: a mark is hollow where some replies are missing; where more than half are, there is a gap "
         f"with a count. Rings mark effective lengths.{balanced if asks_idk and not curve.lite else ''}"

@@ -195,7 +195,7 @@ def _list(family: str, models: Sequence[Model], own: Sequence[dict[str, Record]]
         ]
         for each in shown
     ]
-    caption = f"{family}: {count}{row_count(len(rows))} that a model got wrong, longest first"
+    caption = f"{family}: {count}{row_count(len(rows))} on which a model scored less than 1, longest first"
     return Table(caption, columns, lines, folded=True)
 
 

@@ -78,8 +78,8 @@ def refusals(models: Sequence[Model]) -> Iterator[Block]:
     if not rows:
         return
     yield Note(
-        "Rows are scored one by one. Balanced is the plain mean of both classes, so that always refusing scores 50. "
-        "A pair counts if both rows are right."
+        "Rows are scored one by one. In stated rows the text gives the answer. Balanced is the mean of both kinds, so "
+        "always refusing scores 50. A pair counts if both rows are right."
     )
     titles = ("stated", "not stated", "balanced", "pairs")
     columns = [Column("family and subtask"), Column("model"), *(Column(title, numeric=True) for title in titles)]

@@ -296,7 +296,7 @@ class Compare(Rag):
     """A fact about whichever of two named things has the smaller or the larger number or year."""
 
     subtask = "compare"
-    title = "a fact about the older, longer or larger of two named things"
+    title = "a fact about one of two named things, chosen by age or size"
     complexities = (2,)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:

@@ -300,7 +300,7 @@ class Points(Task):
 
     family = "summ"
     subtask = "points"
-    title = "a summary: who did what to a property, in which year, and according to which entry"
+    title = "a summary of who did what to a property, in which year, and according to which entry"
     scorer = "key_points"
     complexities = (5, 10, 20)
     max_new_tokens = 960

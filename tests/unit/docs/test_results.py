@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -20,6 +22,18 @@ def test_the_page_is_written_from_the_results() -> None:
     assert results.PAGE.read_text(encoding="utf-8") == results.written(found)
     for name, drawn in results.pictures(found).items():
         assert (results.IMAGES / name).read_text(encoding="ascii") == drawn
+
+
+def test_points_over_length_are_the_headline_of_their_rows() -> None:
+    for each in results.read_results():
+        cells = each.scores["tables"]["family subtask length"]
+        for length, point in results.curve_of(each):
+            families: dict[str, list[float]] = defaultdict(list)
+            for cell in cells:
+                if cell["place"]["length"] == length:
+                    families[cell["place"]["family"]].append(cell["mean"])
+            assert point.mean == pytest.approx(fmean(map(fmean, families.values())), abs=1e-5)
+            assert point.low <= point.mean <= point.high
 
 
 def replaced(name: str, before: str, after: str) -> Edit:

@@ -381,7 +381,7 @@ def test_failed_rows_are_listed_from_all_lengths_longest_first() -> None:
     listed = lists_of_failures([model_of(Mark("m", 0), scored)])["bio"]
     lengths = [row[2] for row in listed.rows]
     assert lengths == ["16K"] * 10 + ["8K"] * 10 + ["4K"] * 10 + ["2K"] * 10
-    assert listed.caption == "bio: 40 of 120 rows that a model failed, longest first"
+    assert listed.caption == "bio: 40 of 120 rows on which a model scored less than 1, longest first"
 
 
 def test_a_long_prompt_is_folded() -> None:
