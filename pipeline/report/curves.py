@@ -85,10 +85,15 @@ def _point(point: LengthScore) -> Point:
 
 
 def _caption(title: str, curves: Sequence[Curve]) -> str:
-    curve, counts = curves[0], [[point.rows for point in each.points] for each in curves]
-    span = span_of([max(rows) for rows in zip(*counts, strict=True)])
+    curve = curves[0]
     most = f" Without {', '.join(curve.left_out)}, asked at only some lengths." if curve.left_out else ""
-    return f"{title}: {span} at each length.{most}"
+    return f"{title}: {_rows_at_each_length(curves)} at each length.{most}"
+
+
+def _rows_at_each_length(curves: Sequence[Curve]) -> str:
+    """Return how many rows a length has, of the model that was asked the most there."""
+    counts = [[point.rows for point in each.points] for each in curves]
+    return span_of([max(rows) for rows in zip(*counts, strict=True)])
 
 
 def _numbers(asked: QuestionSet, caption: str, place: Where) -> Table:
@@ -230,7 +235,7 @@ def reach(asked: QuestionSet) -> Iterator[Block]:
     yield Front(
         curve_of(asked, "length-all", title, size=WIDE),
         curve_of(asked, "length-all-narrow", title, size=NARROW),
-        _what(curves[0]),
+        _what(curves),
     )
     if len(asked.subtasks) > 1:
         places: list[Where] = [{"family": family} for family in asked.subtasks]
@@ -253,11 +258,12 @@ def _evidence(curve: Curve, found: Effective) -> str:
     return "; ".join([*([", ".join(ends)] if ends else []), *lost])
 
 
-def _what(curve: Curve) -> str:
+def _what(curves: Sequence[Curve]) -> str:
     """Return the explanation of the first figure."""
+    curve = curves[0]
     first, last = (kilo(curve.points[at].length) for at in (0, -1))
     span = first if first == last else f"every length from {first} to {last}"
-    rows = span_of([point.rows for point in curve.points if point.rows])
+    rows = _rows_at_each_length(curves)
     rest = f" Others have figures of their own below: {', '.join(curve.left_out)}."
     families = len({name.partition(".")[0] for name in curve.subtasks})
     subtasks = len(curve.subtasks)

@@ -32,6 +32,7 @@ from pipeline.score.languages import by_language
 from pipeline.score.lengths import THRESHOLD, Curves
 from pipeline.score.results import STATES, Fault, Scored
 from pipeline.score.views import FAULT_KINDS
+from pipeline.terminal.text import row_count
 
 TITLES = {"cut": "cut off"}
 MAX_LISTED_FAULTS = 50
@@ -205,10 +206,11 @@ def score_page(
     count = "one model" if len(models) == 1 else f"{len(models)} models"
     names = list(dict.fromkeys(each.tokenizer for each in scored))
     every = list({str(split.folder): split for own in splits for split in own}.values())
+    rows = len({record.id for each in scored for record in each.records})
     own = f"tokenizer {names[0]}" if len(names) == 1 else f"tokenizers {', '.join(names)}"
     return Page(
         title=f"Scores on {_title(splits[0]) if len(names) > 1 else scored[0].split}",
-        subtitle=f"{len(scored[0].records):,} rows, {count}, {own}.",
+        subtitle=f"{row_count(rows)}, {count}, {own}.",
         facts=[*release_facts(every), *_scoring_facts(models)],
         sections=[section for section in _sections(splits, asked) if section.blocks],
     )

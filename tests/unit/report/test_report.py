@@ -25,8 +25,9 @@ from pipeline.errors import ReportError
 from pipeline.figures.style import Picture
 from pipeline.report import build_page, html_of, score_page, write_page
 from pipeline.report import page as pages
+from pipeline.report.curves import reach
 from pipeline.report.failures import MAX_SEGMENT_CHARACTERS, MAX_SEGMENTS, folded, lists_of_failures, worst
-from pipeline.report.models import model_of
+from pipeline.report.models import QuestionSet, model_of
 from pipeline.report.page import Failures, Front, Mark, Page, Verdicts, fit
 from pipeline.score.lengths import Curves, difference, effective_length
 from pipeline.score.results import Record, Scored
@@ -614,3 +615,14 @@ def test_which_tokenizer_was_asked_is_never_guessed(
     assert "no predictions are called 'nobody'" in wrong.stderr
     both = [each.partition("=")[2] for each in models]
     assert "name each model with NAME=" in command("score", folder, *(f"one={each}" for each in both)).stderr
+
+
+def test_rows_are_counted_over_all_models() -> None:
+    """The first model was asked more at 2K, and nothing at 4K."""
+    asked = {"a": (2048, 2048, 2048), "b": (2048, 2048, 4096, 4096)}
+    models = []
+    for place, (name, lengths) in enumerate(asked.items()):
+        rows = [record(at, "one", length=length, id=f"bio-one-{length}-{at}") for at, length in enumerate(lengths)]
+        models.append(model_of(Mark(name, place), Scored(name, "made", "o200k", {}, (), tuple(rows), (), {})))
+    (front,) = [block for block in reach(QuestionSet(models, {}, 0.85)) if isinstance(block, Front)]
+    assert "asked at every length from 2K to 4K (2 to 3 rows at each length)" in front.text
