@@ -268,7 +268,7 @@ def pictures(results: Sequence[Result]) -> dict[str, str]:
     naive = {place: max([guessing[place], *cell["baselines"].values()]) for place, cell in known.items()}
     return {
         "results.svg": by_length(
-            f"Real models, {kilo(lengths[0])} to {kilo(lengths[-1])}",
+            f"Real models, {' to '.join(map(kilo, dict.fromkeys((lengths[0], lengths[-1]))))}",
             [(each.name, curve_of(each)) for each in results],
             _headlines(guessing, lengths),
             _headlines(naive, lengths),

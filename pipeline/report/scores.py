@@ -128,7 +128,7 @@ def faults(models: Sequence[Model]) -> Iterator[Block]:
     for row, model in zip(rows, models, strict=True):
         row.append(f"{sum(model.scored.never_asked.values()):,}")
     yield Note(
-        "Rows are those that were asked. A refused row is one that the server rejected for good; an unparsed reply  "
+        "Rows are those that were asked. A refused row is one that the server rejected for good; an unparsed reply "
         "is one that its scorer cannot read, and scores 0; a reply cut off reached its token limit, and is scored as "
         "it is. Rows never asked were left out by an export or run, and count in no score."
     )
