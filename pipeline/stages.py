@@ -51,7 +51,7 @@ class Stages:
     quiet: bool = False
     spent: Spent = field(default_factory=Spent, compare=False)
     """CPU seconds of each stage so far."""
-    even: set[str] = field(default_factory=set, compare=False)
+    balanced: set[str] = field(default_factory=set, compare=False)
     """Families whose balance has been checked."""
     fresh: dict[Path, ShardRecord] = field(default_factory=dict, compare=False)
     """Proofs made by this object, by the path of their file."""
@@ -158,9 +158,9 @@ class Stages:
             remove(stale_shards(self.plan, profile))
 
     def _check_balance(self) -> None:
-        jobs = [job for job in balance_jobs(self.plan) if job.family not in self.even]
+        jobs = [job for job in balance_jobs(self.plan) if job.family not in self.balanced]
         self._check("balance", jobs, quiet=True)
-        self.even.update(job.family for job in jobs)
+        self.balanced.update(job.family for job in jobs)
 
     def _check(self, label: str, jobs: Sequence[FitJob | BalanceJob], *, quiet: bool) -> None:
         """Run a check of each family, and raise the error of the first family that has one."""

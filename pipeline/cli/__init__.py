@@ -1,4 +1,4 @@
-"""The command `carrara`: one module for each group of subcommands."""
+"""The command `carrara`; `group.py` lists its subcommands."""
 
 from pipeline.cli.group import cli
 

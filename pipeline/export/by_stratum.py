@@ -1,4 +1,4 @@
-"""Rows in files for most harnesses: a Parquet file for each subtask and length, with metrics.py beside them."""
+"""What most exports share: Parquet files by subtask and length, metrics.py beside them, and rows to leave out."""
 
 from __future__ import annotations
 

@@ -360,7 +360,7 @@ class ShardReader:
             faults += [*self._label_faults(row, cell), *self._count_faults(row)]
             faults += self._withheld_faults(row, cell, sample, own) if self.withheld else self.answer_faults(row, cell)
             if sample and self.drawn and not self.withheld and not faults:
-                counted = self._sampled
+                counted = self._counted_in_full
                 faults += sample_faults(row, sample) or layout_faults(
                     row, sample, self.drawn, self.profile, count=counted, layout=layout
                 )
@@ -380,7 +380,7 @@ class ShardReader:
         return self.cells[tuple(row[name] for name in self.place)]
 
     @property
-    def _sampled(self) -> bool:
+    def _counted_in_full(self) -> bool:
         """Whether the current row is one of those that are counted in full."""
         return self.full or not (self.start + len(self.ids)) % ONE_IN
 
@@ -456,10 +456,15 @@ class ShardReader:
         if counted != row["context_tokens"]:
             yield f"its parts add up to {counted} of {row['context_tokens']} context tokens"
         wanted = row["prompt_tokens"] + row["template_tokens"]
-        if self.quick and not self._sampled and row["prompt"].isascii() and self._sent(row, self.quick) == wanted:
+        if (
+            self.quick
+            and not self._counted_in_full
+            and row["prompt"].isascii()
+            and self._sent(row, self.quick) == wanted
+        ):
             self.recounted += 1
             self.quick_recounted += 1
-        elif self._sampled or self.quick or not self.profile.second_is_slow:
+        elif self._counted_in_full or self.quick or not self.profile.second_is_slow:
             counter = self.second or self.profile.counter()
             if (sent := self._sent(row, counter)) != wanted:
                 yield f"{counter.name} counts {sent} tokens sent, expected {wanted}"

@@ -283,7 +283,7 @@ class HubRepo:
                     f"{self.name}: somebody else has created tag {name} in the meantime: check what it holds"
                 ) from fault
 
-    def put(self, branch: str, change: Edit, say: str, parent: str) -> str:
+    def put(self, branch: str, change: Edit, message: str, parent: str) -> str:
         """Commit a change on top of `parent`, and return the commit.
 
         Large files that the Hub already has are not sent again, even if an earlier commit failed.
@@ -302,16 +302,16 @@ class HubRepo:
                 self.name, added, repo_type="dataset", revision=branch, free_memory=False
             )
         )
-        return self._committed(branch, [*added, *copied, *dropped], change, say, parent)
+        return self._committed(branch, [*added, *copied, *dropped], change, message, parent)
 
-    def _committed(self, branch: str, operations: Sequence[Any], change: Edit, say: str, parent: str) -> str:
-        """Send a commit until one succeeds; if only the reply to it was lost, find it on the branch."""
+    def _committed(self, branch: str, operations: Sequence[Any], change: Edit, message: str, parent: str) -> str:
+        """Send a commit, again if it fails; if only the reply to it was lost, find it on the branch."""
         tries: list[str] = []
 
         def once() -> str:
             at = self.refs().branches.get(branch, "") if tries else parent
             tries.append(at)
-            return at if at != parent and self._has(at, change) else self._sent(branch, operations, say, parent)
+            return at if at != parent and self._has(at, change) else self._sent(branch, operations, message, parent)
 
         return self._retried(once)
 
@@ -320,9 +320,9 @@ class HubRepo:
         kept = all(path in there and is_same(file, there[path]) for path, file in change.files.items())
         return kept and there.keys().isdisjoint(change.dropped)
 
-    def _sent(self, branch: str, operations: Sequence[Any], say: str, parent: str) -> str:
+    def _sent(self, branch: str, operations: Sequence[Any], message: str, parent: str) -> str:
         made = self.api.create_commit(
-            self.name, operations, repo_type="dataset", revision=branch, commit_message=say, parent_commit=parent
+            self.name, operations, repo_type="dataset", revision=branch, commit_message=message, parent_commit=parent
         )
         return str(made.oid)
 
@@ -352,7 +352,7 @@ class HubRepo:
 
 
 def connect(name: str, *, write: bool, pause: Callable[[float], None] = time.sleep) -> HubRepo:
-    """Return a repo; only with `write` are calls retried.
+    """Return a repo; `write` adds retries to those of the client.
 
     Raises:
         HubError: if huggingface_hub is not installed, or `write` is set and there is no token.

@@ -320,7 +320,7 @@ class _Release:
                 raise
             raise HubError(
                 f"{self.hub.name}: main has moved on from {head[:12]} in the meantime: check what changed, then "
-                "run the same command again; nothing is uploaded twice",
+                "run the same command again; what was uploaded stays",
                 status=412,
             ) from fault
         return self._proven(at, "main")
