@@ -197,6 +197,8 @@ def _subtasks(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
     several = len({length for _, length in places}) > 1
     for place in places:
         own = [some.get(place) for some in cells]
+        if own.count(None) == len(own) - 1 > 0:
+            continue  # one model alone: nothing to compare
         known = next(cell for cell in own if cell)
         naive = max(known["baselines"].items(), key=lambda one: one[1], default=None)
         yield (
