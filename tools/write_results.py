@@ -191,15 +191,24 @@ def _cells(each: Result) -> dict[tuple[str, int], dict[str, Any]]:
     return {(f"{one['place']['family']}.{one['place']['subtask']}", one["place"]["length"]): one for one in by}
 
 
+def _fullest(cells: Iterable[dict[tuple[str, int], dict[str, Any]]]) -> dict[tuple[str, int], dict[str, Any]]:
+    """Return each place's cell with the most rows: the fewer there are, the better guessing looks."""
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for some in cells:
+        for place, cell in some.items():
+            if place not in found or cell["rows"] > found[place]["rows"]:
+                found[place] = cell
+    return found
+
+
 def _subtasks(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
     cells = [_cells(each) for each in results]
-    places = sorted({place for some in cells for place in some})
-    several = len({length for _, length in places}) > 1
-    for place in places:
+    fullest = _fullest(cells)
+    several = len({length for _, length in fullest}) > 1
+    for place, known in sorted(fullest.items(), key=lambda one: one[0]):
         own = [some.get(place) for some in cells]
         if own.count(None) == len(own) - 1 > 0:
             continue  # one model alone: nothing to compare
-        known = next(cell for cell in own if cell)
         naive = max(known["baselines"].items(), key=lambda one: one[1], default=None)
         yield (
             f"`{place[0]}` {kilo(place[1])}" if several else f"`{place[0]}`",
@@ -256,18 +265,17 @@ def pictures(results: Sequence[Result]) -> dict[str, str]:
     By subtask, only the shortest length is shown, and the subtasks with the highest scores come first.
     """
     cells = [_cells(each) for each in results]
-    known = {place: cell for some in cells for place, cell in some.items()}
-    lengths = sorted({length for _, length in known})
+    fullest = _fullest(cells)
+    lengths = sorted({length for _, length in fullest})
     subtasks = []
-    for name, length in known:
+    for (name, length), known in fullest.items():
         if length == lengths[0]:
             own = [some.get((name, length)) for some in cells]
             points = [Point(cell["mean"], cell["low"], cell["high"]) if cell else None for cell in own]
-            cell = known[name, length]
-            subtasks.append(Subtask(name, points, _guessing(cell), max(cell["baselines"].values(), default=None)))
+            subtasks.append(Subtask(name, points, _guessing(known), max(known["baselines"].values(), default=None)))
     subtasks.sort(key=lambda line: -fmean(point.mean for point in line.points if point))
-    guessing = {place: _guessing(cell) for place, cell in known.items()}
-    naive = {place: max([guessing[place], *cell["baselines"].values()]) for place, cell in known.items()}
+    guessing = {place: _guessing(cell) for place, cell in fullest.items()}
+    naive = {place: max([guessing[place], *cell["baselines"].values()]) for place, cell in fullest.items()}
     return {
         "results.svg": by_length(
             f"Real models, {' to '.join(map(kilo, dict.fromkeys((lengths[0], lengths[-1]))))}",

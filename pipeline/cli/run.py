@@ -201,9 +201,9 @@ def run(
     Rows with frame raw go to /completions. Every request asks for at most the row's max_new_tokens.
 
     If the run is interrupted, repeat the command: rows that have a reply are not sent again, nor are rows that the
-    server rejected for good (too long, or forbidden). Other failed rows are sent again. If rows are left
-    without a reply, their number and examples are printed, and the exit code is 2. Beside FILE.jsonl, FILE.asked.json
-    records what was asked and the settings.
+    server rejected for good (too long, or forbidden). Other failed rows are sent again. If rows are left without a
+    reply, their number and examples are printed, and the exit code is 2. Beside FILE.jsonl, FILE.asked.json records
+    what was asked and the settings.
 
     The headline is printed at the end; `carrara score` prints everything else.
     """
