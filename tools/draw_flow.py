@@ -6,7 +6,7 @@ import sys
 from html import escape
 from pathlib import Path
 
-from pipeline.export import HARNESSES
+from pipeline.export import EXPORTS
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = Path("docs/images/flow.svg")
@@ -24,7 +24,7 @@ BUILD = (
 USE = (
     ("freeze", "a lock"),
     ("publish", "the Hub"),
-    ("export", f"{len(HARNESSES)} harnesses"),
+    ("export", f"{len(EXPORTS)} harnesses"),
     ("run", "any endpoint"),
     ("score", "intervals, chance"),
     ("report", "one page"),

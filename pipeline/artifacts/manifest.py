@@ -219,7 +219,7 @@ class Totals(ManifestRecord, kw_only=True, frozen=True):
         return cls(**dict(zip(cls.__struct_fields__, sums, strict=True)))
 
 
-class Pool(ManifestRecord, kw_only=True, frozen=True):
+class PoolRecord(ManifestRecord, kw_only=True, frozen=True):
     """A pool that filler was drawn from."""
 
     key: Sha256
@@ -314,7 +314,7 @@ class TierManifest(ManifestRecord, kw_only=True, frozen=True):
     reserve: Whole | None
     recipe_digest: Sha256 | None = None
     longest: Window
-    pools: dict[Plain, Pool] | None = None
+    pools: dict[Plain, PoolRecord] | None = None
     strata: Annotated[tuple[StratumRecord, ...], Meta(min_length=1)]
     chance: tuple[Chance, ...] | None = None
     depths: dict[Identifier, Bins] | None = None

@@ -85,6 +85,8 @@ def publish(
         raise StageError(f"--out {str(out)!r} is in a store, but uploads are made from a disk: give a local folder")
     splits = _splits(folder, tokenizers)
     names = {split.tokenizer: _repo_of(repo, split, splits) for split in splits}
+    if not dry_run:  # before minutes of staging
+        _check_login(names.values())
     staged = []
     for split in splits:
         others = [name for profile, name in names.items() if profile != split.tokenizer]
@@ -158,6 +160,14 @@ def _reading() -> Read:
     from pipeline.baselines.files import curve_of
 
     return lambda split: curve_of(split, processes(os.cpu_count() or 1))
+
+
+def _check_login(repos: Iterable[str]) -> None:
+    """Check that repos have valid names, and that a token is there to write to them."""
+    from pipeline.publish.hub import check_login
+
+    for repo in repos:
+        check_login(repo)
 
 
 def _drawing() -> Draw:

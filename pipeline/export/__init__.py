@@ -28,8 +28,10 @@ MODULES = (
 )
 """Modules of this package with an `EXPORT`, in the order in which harnesses are listed."""
 
-HARNESSES: tuple[Export, ...] = tuple(import_module(f"{__name__}.{name}").EXPORT for name in MODULES)
-EXPORTS = {each.name: each for each in HARNESSES}
+EXPORTS: dict[str, Export] = {
+    each.name: each for each in (import_module(f"{__name__}.{name}").EXPORT for name in MODULES)
+}
+"""All exports by name."""
 
 
 def export_of(name: str, model: str | None = None) -> Export:

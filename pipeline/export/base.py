@@ -55,7 +55,7 @@ class Export:
     calls: bool = False
 
 
-def export(harness: Export, split: Split, selection: Selection, out: Path) -> Written:
+def export(chosen: Export, split: Split, selection: Selection, out: Path) -> Written:
     """Write a split into a new folder, in the format of a harness.
 
     Raises:
@@ -65,21 +65,21 @@ def export(harness: Export, split: Split, selection: Selection, out: Path) -> Wr
         raise ExportError(f"--out {str(out)!r} exists and is not empty: give a new folder, or remove it first")
     with atomic_folder(out) as aside:
         try:
-            written = harness.write(split, selection, aside)
+            written = chosen.write(split, selection, aside)
         except (ArithmeticError, LookupError, TypeError, ValueError) as fault:
             raise ExportError(
-                f"{split.title} has rows that {harness.name} cannot carry ({fault!r}): verify the split with --against"
+                f"{split.title} has rows that {chosen.name} cannot carry ({fault!r}): verify the split with --against"
             ) from fault
         if not written.rows:
             reasons = "; ".join(f"{reason}: {len(ids)} rows" for reason, ids in written.left_out.items())
-            raise ExportError(f"there are no rows to export to {harness.name} ({reasons or 'the selection is empty'})")
+            raise ExportError(f"there are no rows to export to {chosen.name} ({reasons or 'the selection is empty'})")
         rows, paths = _written_rows(split, selection, written), (path for path in aside.rglob("*") if path.is_file())
         if not rows:
             raise ExportError(f"{split.title} has rows with the same id: verify the split with --against")
         names = sorted(path.relative_to(aside).as_posix() for path in paths)
         left = {row_id: reason for reason, ids in written.left_out.items() for row_id in ids}
-        write_asked(aside / ASKED, asked_record_of(split, harness.harness, [selection], left.values()), left)
-        (aside / "README.md").write_text(_readme(harness, split, rows, written, names), encoding="utf-8")
+        write_asked(aside / ASKED, asked_record_of(split, chosen.harness, [selection], left.values()), left)
+        (aside / "README.md").write_text(_readme(chosen, split, rows, written, names), encoding="utf-8")
     return written
 
 
@@ -89,7 +89,7 @@ def _written_rows(split: Split, selection: Selection, written: Written) -> list[
     return [row for row in split.rows(README_COLUMNS, selection) if row["id"] not in left]
 
 
-def _readme(harness: Export, split: Split, rows: Sequence[Row], written: Written, names: Sequence[str]) -> str:
+def _readme(chosen: Export, split: Split, rows: Sequence[Row], written: Written, names: Sequence[str]) -> str:
     """Fill in the README template of a harness for the rows that were written.
 
     The variables of every template include ``files`` (the paths of all files), ``windows`` (the true window of each
@@ -98,7 +98,7 @@ def _readme(harness: Export, split: Split, rows: Sequence[Row], written: Written
     """
     windows = {row["length"]: row["context_tokens"] for row in sorted(rows, key=lambda row: int(row["length"]))}
     known = {
-        "harness": harness.harness,
+        "harness": chosen.harness,
         "split": split,
         "manifest": split.manifest,
         "written": written,
@@ -107,13 +107,13 @@ def _readme(harness: Export, split: Split, rows: Sequence[Row], written: Written
         "window": max(windows.values()),
         "reply": max(row["max_new_tokens"] for row in rows),
         "chat": split.manifest.frame == "chat",
-        "sampling": harness.sampling,
-        "headline": harness.headline,
-        "read": harness.read,
-        "calls": harness.calls,
-        **harness.values(split, rows),
+        "sampling": chosen.sampling,
+        "headline": chosen.headline,
+        "read": chosen.read,
+        "calls": chosen.calls,
+        **chosen.values(split, rows),
     }
-    return _environment().get_template(f"{harness.name.replace('-', '_')}/README.md").render(known)
+    return _environment().get_template(f"{chosen.name.replace('-', '_')}/README.md").render(known)
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import copy_metrics, need_keys, part_of, task_prefix, template, write_card, write_parts
+from pipeline.export.common import copy_metrics, need_keys, part_of, task_prefix, template, write_card, write_parts
 from pipeline.rows import Row
 
 

@@ -10,7 +10,7 @@ from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export import named
 from pipeline.export.base import Export, Tally, Written, add_line, group_name, task_name
-from pipeline.export.by_stratum import as_yaml, need_keys, unsent
+from pipeline.export.common import as_yaml, need_keys, unsent
 from pipeline.export.named import HELMET_SUMMARIES, helmet_icl, helmet_line, names_of, wanted_strings
 from pipeline.languages import asking
 from pipeline.metrics import facts

@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import ExportError
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import Part, copy_metrics, need_keys, template, write_parts
+from pipeline.export.common import Part, copy_metrics, need_keys, template, write_parts
 from pipeline.rows import Row
 
 TASK = '''

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import Part, copy_metrics, need_keys, task_prefix, template, write_card, write_parts
+from pipeline.export.common import Part, copy_metrics, need_keys, task_prefix, template, write_card, write_parts
 
 
 def write(split: Split, selection: Selection, folder: Path) -> Written:

@@ -10,7 +10,7 @@ from pathlib import Path
 from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import (
+from pipeline.export.common import (
     CARRIED,
     END,
     Part,

@@ -11,7 +11,7 @@ from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import ExportError
 from pipeline.export.base import Export, Tally, Written
-from pipeline.export.by_stratum import need_keys
+from pipeline.export.common import need_keys
 from pipeline.export.named import parts
 from pipeline.rows import Row
 from pipeline.tasks.bio.text import QUESTIONS, SENTENCES

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, group_name
-from pipeline.export.by_stratum import TURNS, need_keys
+from pipeline.export.common import TURNS, need_keys
 from pipeline.rows import Row
 
 FIELDS = (

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written
-from pipeline.export.by_stratum import need_keys
+from pipeline.export.common import need_keys
 from pipeline.rows import Row
 
 SCHEMA = pa.schema(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import (
+from pipeline.export.common import (
     benchmarks,
     copy_metrics,
     messages_of,

@@ -11,7 +11,7 @@ from pathlib import Path
 from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, add_line, group_name, task_name
-from pipeline.export.by_stratum import as_yaml, need_keys, template, unsent
+from pipeline.export.common import as_yaml, need_keys, template, unsent
 from pipeline.export.named import Strings, names_of, wanted_strings
 from pipeline.rows import Row
 

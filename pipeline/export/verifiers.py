@@ -13,7 +13,7 @@ import tomlkit
 from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import copy_metrics, need_keys, task_prefix, template, write_parts
+from pipeline.export.common import copy_metrics, need_keys, task_prefix, template, write_parts
 
 
 def package(split: Split) -> str:

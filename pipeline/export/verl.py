@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, group_counts, group_name
-from pipeline.export.by_stratum import copy_metrics, need_keys, template, unsent
+from pipeline.export.common import copy_metrics, need_keys, template, unsent
 from pipeline.metrics import SCORERS, UNKNOWN
 from pipeline.rows import DATA_SCHEMA, Row, text_bytes
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, add_line, group_counts, group_name
-from pipeline.export.by_stratum import unsent
+from pipeline.export.common import unsent
 
 COLUMNS = ("id", "tier", "length", "max_new_tokens", "messages", "prompt")
 

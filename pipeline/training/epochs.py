@@ -36,7 +36,7 @@ from pipeline.training.evidence import (
     marked_units,
     pieces_of,
 )
-from pipeline.verify.row import ONE_IN, ShardReader
+from pipeline.verify.row import ONE_IN, RowChecker
 
 EPOCH = 4096
 """Rows of a stratum that share a world."""
@@ -185,7 +185,7 @@ class Epoch(Plan):
         return asking(plain, self.spec.form, iter(names))
 
     def _prove(self, row: Row, sample: Sample, layout: Layout, plain: Layout, index: int) -> None:
-        faults = _reader(self.spec).checked(row, sample, layout, plain, index)
+        faults = _checker(self.spec).checked(row, sample, layout, plain, index)
         PROMPT.clear()
         if faults:
             short = row["length"] < (least := self.task(sample.stratum).shortest)
@@ -201,7 +201,7 @@ IDS_OF_PLACED = 1 << 20
 """The first place of placed units' ids in the permutation; ids of pools come before it."""
 
 
-class EpochReader(ShardReader):
+class EpochChecker(RowChecker):
     """Proves rows of an epoch as `build` proves a shard, with full counts for one row in 16."""
 
     columns = COLUMNS
@@ -291,9 +291,9 @@ def _ids(root: str) -> Ids:
 
 
 @lru_cache(maxsize=64)
-def _reader(spec: Spec) -> EpochReader:
-    """Return the reader that proves the rows of a stream, cached, since all its epochs have the same strata."""
-    return EpochReader(epoch_of(spec, 0))
+def _checker(spec: Spec) -> EpochChecker:
+    """Return the checker that proves the rows of a stream, cached, since all its epochs have the same strata."""
+    return EpochChecker(epoch_of(spec, 0))
 
 
 @lru_cache(maxsize=64)

@@ -36,7 +36,7 @@ from pipeline.tasks.base import Sample
 from pipeline.terminal.progress import meter
 from pipeline.verify.claims import claim_faults, published_recipe
 from pipeline.verify.lock import Lock, ProfileLock, ShardLock
-from pipeline.verify.row import ShardReader
+from pipeline.verify.row import RowChecker
 
 ROW_FAULTS = 20
 """The most faulty rows of a shard that are reported."""
@@ -89,14 +89,14 @@ class CheckedShard:
 def check_shard(job: CheckJob) -> CheckedShard:
     """Check one shard of a copy: its files, then every row. Files in a store are fetched once."""
     files = [job.path(part) for part in PARTS if job.shard.file(part)[1]] + [path for path in [job.own_keys] if path]
-    reader = ShardReader(job.plan, job.plan.profiles[0], job.tag, full=True, drawn=job.drawn, withheld=job.withheld)
+    checker = RowChecker(job.plan, job.plan.profiles[0], job.tag, full=True, drawn=job.drawn, withheld=job.withheld)
     with prefetched_existing(*files):
         faults = list(_file_faults(job))
         if job.path("data").is_file():
-            faults += _row_faults(job, reader)
+            faults += _row_faults(job, checker)
     named = tuple(f"{job.shard.shard}: {fault}" for fault in faults)
-    counts = reader.solved, reader.recounted, reader.redrawn
-    return CheckedShard(job.shard.shard, tuple(reader.ids), *counts, named)
+    counts = checker.solved, checker.recounted, checker.redrawn
+    return CheckedShard(job.shard.shard, tuple(checker.ids), *counts, named)
 
 
 def _file_faults(job: CheckJob) -> Iterator[str]:
@@ -111,21 +111,21 @@ def _file_faults(job: CheckJob) -> Iterator[str]:
         yield f"the manifest says {job.shard.rows} rows, but {job.locked.rows} were frozen"
 
 
-def _row_faults(job: CheckJob, reader: ShardReader) -> Iterator[str]:
+def _row_faults(job: CheckJob, checker: RowChecker) -> Iterator[str]:
     """Read all rows and yield what is wrong with them; only the first ROW_FAULTS are reported one by one."""
     beside = [job.path(part) for part in ("index", "keys") if job.shard.file(part)[1]]
     keys = next((path for path in beside[:1] if path.is_file()), None)
     try:
-        rows = reader.rows(job.path("data"), keys, job.samples(), job.own_keys)
+        rows = checker.rows(job.path("data"), keys, job.samples(), job.own_keys)
         digest = row_digest(row for row in rows if row.keys() >= set(DATA_SCHEMA.names))
     except (CarraraError, ArithmeticError, *UNREADABLE) as fault:
         yield str(fault) if isinstance(fault, CarraraError) else f"it has no readable rows ({fault!r})"
         digest = ""
-    yield from reader.faults[:ROW_FAULTS]
-    if len(reader.faults) > ROW_FAULTS:
-        yield f"{len(reader.faults) - ROW_FAULTS} more rows fail"
-    if digest and len(reader.ids) != job.shard.rows:
-        yield f"it holds {len(reader.ids)} rows, expected {job.shard.rows}"
+    yield from checker.faults[:ROW_FAULTS]
+    if len(checker.faults) > ROW_FAULTS:
+        yield f"{len(checker.faults) - ROW_FAULTS} more rows fail"
+    if digest and len(checker.ids) != job.shard.rows:
+        yield f"it holds {len(checker.ids)} rows, expected {job.shard.rows}"
     if digest and not job.withheld:
         if job.shard.row_digest not in (None, digest):
             yield "its rows differ from those that the manifest lists"

@@ -257,8 +257,8 @@ QUICK_FROM = 6 << 20
 """The fewest tokens of a build for which a quick counter saves more time than it takes to open."""
 
 
-class ShardReader:
-    """Reads the rows of one shard of a build or a copy, and collects faults and counts.
+class RowChecker:
+    """Checks the rows of one shard of a build or a copy, and collects faults and counts.
 
     Args:
         plan: the strata and the frame; for a copy, as far as its manifest states them.

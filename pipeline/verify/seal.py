@@ -18,7 +18,7 @@ from pipeline.artifacts.files import (
 from pipeline.artifacts.manifest import (
     COUNTED,
     Manifest,
-    Pool,
+    PoolRecord,
     ProvenCounts,
     ShardRecord,
     StratumRecord,
@@ -124,7 +124,7 @@ def tier_fields(plan: Plan, profile: Profile) -> dict[str, Any]:
         "reserve": profile.reserve or recipe.reserve,
         "recipe_digest": digest(recipe),
         "longest": max(cell.length for cell in recipe.strata),
-        "pools": {spec.name: Pool(key=plan.pool_key(spec), source=spec.source) for spec in pools},
+        "pools": {spec.name: PoolRecord(key=plan.pool_key(spec), source=spec.source) for spec in pools},
         "strata": tuple(_stratum(cell, profile, recipe) for cell in recipe.strata),
     }
 

@@ -33,7 +33,7 @@ from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.rows import Row, row_digest
 from pipeline.storage import StoreError, StorePath, map_in_order, prefetched_existing
 from pipeline.tasks.base import Sample
-from pipeline.verify.row import ShardReader
+from pipeline.verify.row import RowChecker
 
 
 def read_proof_file(path: Path) -> ShardRecord | None:
@@ -178,7 +178,7 @@ def judge(job: ProveJob) -> Verdict:
     """Judge a shard by its bytes, without writing or moving files."""
     plan, shard = job.pack.plan, job.pack.shard
     try:
-        reader = ShardReader(plan, shard.profile, plan.recipe.tag, full=job.full, start=shard.start, drawn=plan)
+        checker = RowChecker(plan, shard.profile, plan.recipe.tag, full=job.full, start=shard.start, drawn=plan)
         shard.profile.counter()  # now, so that a missing engine or vocabulary is not reported as a fault of the shard
         with prefetched_existing(*job.files, job.path):
             missing = [path for path in job.files if not path.exists()]
@@ -186,7 +186,7 @@ def judge(job: ProveJob) -> Verdict:
                 return Verdict(job.path)
             if missing:
                 return Verdict(job.path, fault=f"{str(missing[0])!r} is missing")
-            return _judged_bytes(job, reader)
+            return _judged_bytes(job, checker)
     except (OSError, MemoryError, BuildError) as fault:
         why = str(fault) if isinstance(fault, BuildError) else read_fault(job.pack.data, fault)
         return Verdict(job.path, fault=f"{why}; nothing was moved", kind=BuildError)
@@ -197,7 +197,7 @@ def _is_of_another(job: ProveJob) -> bool:
     return any(content_key(path) not in (None, job.pack.shard.key) for path in job.files)
 
 
-def _judged_bytes(job: ProveJob, reader: ShardReader) -> Verdict:
+def _judged_bytes(job: ProveJob, checker: RowChecker) -> Verdict:
     digests, key = {path: file_digest(path) for path in job.files}, job.pack.shard.key
     listed = job.listed if job.full else None  # a build may have packed again what is listed
     known = [record for record in (job.listed, read_proof_file(job.path)) if record and record.key == key]
@@ -206,7 +206,7 @@ def _judged_bytes(job: ProveJob, reader: ShardReader) -> Verdict:
     if broken := tuple(path for path in unlisted if path in unknown):
         return Verdict(job.path, None, f"{str(broken[0])!r} differs from the bytes that were proven", broken)
     try:
-        fresh = _proved(job, reader, list(digests.values()))
+        fresh = _proved(job, checker, list(digests.values()))
     except (CarraraError, ArithmeticError, *UNREADABLE) as fault:
         if isinstance(fault, BuildError):
             raise
@@ -231,45 +231,45 @@ def _record_fault(job: ProveJob, fresh: ShardRecord) -> str:
     return ""
 
 
-def _proved(job: ProveJob, reader: ShardReader, digests: list[str]) -> ShardRecord:
+def _proved(job: ProveJob, checker: RowChecker, digests: list[str]) -> ShardRecord:
     pack = job.pack
     for path in job.files:
         if content_key(path) != pack.shard.key:
             raise CorruptError(f"{str(path)!r} is not the file that this recipe would make")
-    rows = _sound_rows(reader, pack, _samples(job))
+    rows = _sound_rows(checker, pack, _samples(job))
     digest = row_digest(rows)  # each row is proven as it is read for the digest
-    if len(reader.ids) != pack.shard.rows:
-        raise CorruptError(f"{str(pack.data)!r} holds {len(reader.ids)} rows, expected {pack.shard.rows}")
+    if len(checker.ids) != pack.shard.rows:
+        raise CorruptError(f"{str(pack.data)!r} holds {len(checker.ids)} rows, expected {pack.shard.rows}")
     return ShardRecord(
         shard=pack.shard.name,
         key=pack.shard.key,
-        rows=len(reader.ids),
-        tokens=reader.tokens,
-        prompt_tokens=reader.prompt_tokens,
-        fewest_tokens=reader.fewest,
-        most_tokens=reader.most,
-        solved=reader.solved,
-        recounted=reader.recounted,
-        counter=reader.profile.counter().name,
-        second=reader.second.name if reader.second else NO_SECOND,
+        rows=len(checker.ids),
+        tokens=checker.tokens,
+        prompt_tokens=checker.prompt_tokens,
+        fewest_tokens=checker.fewest,
+        most_tokens=checker.most,
+        solved=checker.solved,
+        recounted=checker.recounted,
+        counter=checker.profile.counter().name,
+        second=checker.second.name if checker.second else NO_SECOND,
         row_digest=digest,
         data_bytes=pack.data.stat().st_size,
         data_sha256=digests[0],
         keys_bytes=pack.keys.stat().st_size,
         keys_sha256=digests[1],
-        quick=reader.quick.name if reader.quick and reader.quick_recounted else None,
-        quick_recounted=reader.quick_recounted or None,
+        quick=checker.quick.name if checker.quick and checker.quick_recounted else None,
+        quick_recounted=checker.quick_recounted or None,
     )
 
 
-def _sound_rows(reader: ShardReader, pack: PackJob, samples: Iterator[Sample]) -> Iterator[Row]:
+def _sound_rows(checker: RowChecker, pack: PackJob, samples: Iterator[Sample]) -> Iterator[Row]:
     """Yield the rows of a shard; raise a CorruptError at the first fault."""
-    for row in reader.rows(pack.data, pack.keys, samples):
-        if reader.faults:
+    for row in checker.rows(pack.data, pack.keys, samples):
+        if checker.faults:
             break
         yield row
-    if reader.faults:
-        raise CorruptError(f"{str(pack.data)!r}, {reader.faults[0]}")
+    if checker.faults:
+        raise CorruptError(f"{str(pack.data)!r}, {checker.faults[0]}")
 
 
 def _samples(job: ProveJob) -> Iterator[Sample]:

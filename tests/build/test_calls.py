@@ -34,7 +34,7 @@ from pipeline.schema import schemas
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS
 from pipeline.turns import sent, turns_of
-from pipeline.verify.row import ShardReader
+from pipeline.verify.row import RowChecker
 from published_build import staged
 
 PROFILES = ("qwen3", "glm4.5", "gpt-oss")
@@ -139,13 +139,13 @@ def test_a_conversation_begins_with_a_note_and_ends_with_the_question(rows: dict
 
 
 def test_a_planted_fault_is_found(plan: Plan, rows: dict[str, list[Row]]) -> None:
-    reader = ShardReader(plan, plan.profiles[0], plan.recipe.tag, full=True)
+    checker = RowChecker(plan, plan.profiles[0], plan.recipe.tag, full=True)
     for row in calling(rows["qwen3"])[::ROWS]:
-        assert reader.check(row) == []
+        assert checker.check(row) == []
         for name, changed in planted(row):
             digest = sha256_text(changed.get("prompt", row["prompt"]))
             metadata = {**json.loads(row["metadata"]), "prompt_sha256": digest}
-            assert reader.check({**row, "metadata": json.dumps(metadata), **changed}), f"{row['id']}: {name}"
+            assert checker.check({**row, "metadata": json.dumps(metadata), **changed}), f"{row['id']}: {name}"
 
 
 def planted(row: Row) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -28,7 +28,7 @@ from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import Row
 from pipeline.stages import Stages
 from pipeline.turns import declared, tools_of, turns_of
-from pipeline.verify.row import ShardReader
+from pipeline.verify.row import RowChecker
 from pipeline.worlds.desk import DECLARED
 
 PROFILES = ("qwen3", "gpt-oss")
@@ -106,24 +106,24 @@ def test_counts_are_shared_and_rows_are_not(plans: list[Plan]) -> None:
 
 def test_a_planted_fault_in_the_list_is_found(plans: list[Plan]) -> None:
     plan = plans[0]
-    reader = ShardReader(plan, plan.profiles[0], plan.recipe.tag, full=True)
+    checker = RowChecker(plan, plan.profiles[0], plan.recipe.tag, full=True)
     (row, *_) = rows_of(plan, plan.profiles[0].name)
     metadata = json.loads(row["metadata"])
-    assert reader.check(row) == []
+    assert checker.check(row) == []
     for tools in (None, "[]", DECLARED.replace("Run a command", "Run this command or that")):
         changed = (
             {**metadata, "tools": tools} if tools else {name: metadata[name] for name in metadata if name != "tools"}
         )
-        assert any("tokens sent" in fault for fault in reader.check({**row, "metadata": json.dumps(changed)}))
+        assert any("tokens sent" in fault for fault in checker.check({**row, "metadata": json.dumps(changed)}))
 
 
 def test_the_list_of_another_sample_is_found(plans: list[Plan]) -> None:
     (row, *_), plan = rows_of(plans[0], "qwen3"), plans[0]
     changed = {**row, "metadata": json.dumps({**json.loads(row["metadata"]), "tools": ALIKE})}
-    reader = ShardReader(plan, plan.profiles[0], plan.recipe.tag, full=True, drawn=plan)
+    checker = RowChecker(plan, plan.profiles[0], plan.recipe.tag, full=True, drawn=plan)
     sample = draw_sample(plan, plan.rows("trace")[0])
-    assert reader.check(row, sample) == []
-    assert reader.check(changed, sample) == ["it does not declare the tools of its sample"]
+    assert checker.check(row, sample) == []
+    assert checker.check(changed, sample) == ["it does not declare the tools of its sample"]
 
 
 def test_profiles_that_cannot_declare_tools_are_refused_by_name(tmp_path: Path) -> None:
@@ -146,13 +146,13 @@ def test_batches_hold_the_list(split: Split, tmp_path: Path) -> None:
 def test_rows_without_answers_keep_the_list(plans: list[Plan], split: Split, tmp_path: Path) -> None:
     part(split, tmp_path / "public", tmp_path / "private")
     plan, (public,) = plans[0], (tmp_path / "public" / "data").rglob("*.parquet")
-    reader = ShardReader(plan, plan.profiles[0], plan.recipe.tag, full=True, withheld=True)
+    checker = RowChecker(plan, plan.profiles[0], plan.recipe.tag, full=True, withheld=True)
     for row, own in zip(read_rows(public), rows_of(plan, "qwen3"), strict=True):
         assert tools_of(row["metadata"]) == DECLARED
         assert "knobs" not in json.loads(row["metadata"])
-        assert reader.check(row, own=own) == []
+        assert checker.check(row, own=own) == []
         changed = {**row, "metadata": json.dumps({**json.loads(row["metadata"]), "tools": ALIKE})}
-        assert reader.check(changed, own=own) == ["it does not declare the tools that were built"]
+        assert checker.check(changed, own=own) == ["it does not declare the tools that were built"]
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from pipeline.schema import schemas
 from pipeline.stages import Stages
 from pipeline.tasks import NOTES, TASKS, check_stratum, families, task_of
 from pipeline.tasks.base import Sample
-from pipeline.verify.row import ShardReader, answer_faults, cell_place, turns_of
+from pipeline.verify.row import RowChecker, answer_faults, cell_place, turns_of
 from shared_folders import shared_folder
 
 Row = dict[str, Any]
@@ -211,15 +211,15 @@ def test_the_right_answer_scores_one_and_others_do_not(rows: dict[str, list[Row]
 
 def test_a_planted_fault_is_found_in_every_task(smoke: Plan, rows: dict[str, list[Row]]) -> None:
     profile = next(each for each in smoke.profiles if each.name == "o200k")
-    reader = ShardReader(smoke, profile, smoke.recipe.tag, full=True)
+    checker = RowChecker(smoke, profile, smoke.recipe.tag, full=True)
     firsts = {(row["family"], row["subtask"], row["complexity"]): row for row in rows["o200k"]}
     seen: set[str] = set()
     for row in firsts.values():
-        assert reader.check(row) == []
+        assert checker.check(row) == []
         changes = of_a_task(row) if row["family"] in seen else {**of_a_task(row), **of_any_row(row)}
         seen.add(row["family"])
         for name, value in changes.items():
-            assert reader.check({**row, name: value}), f"{row['id']}: a changed {name} went unseen"
+            assert checker.check({**row, name: value}), f"{row['id']}: a changed {name} went unseen"
 
 
 def of_a_task(row: Row) -> dict[str, Any]:

@@ -210,7 +210,7 @@ print(next(iter(rows))["id"])
         (["--tokenizer", "gemma3"], "has no sealed split for 'gemma3': give one of glm4, o200k"),
         (["--repo", ""], "--repo is empty: give a name such as 'org/name-{tokenizer}'"),
         ([], "is one repo for 2 tokenizers: put {tokenizer} in the name"),
-        (["--tokenizer", "o200k", "--changelog", "none.md"], "'none.md' cannot be read"),
+        (["--tokenizer", "o200k", "--dry-run", "--changelog", "none.md"], "'none.md' cannot be read"),
     ],
 )
 def test_what_cannot_be_published_is_told_in_a_line(split: Split, tmp_path: Path, args: list[str], said: str) -> None:
@@ -221,6 +221,16 @@ def test_what_cannot_be_published_is_told_in_a_line(split: Split, tmp_path: Path
     assert seen.exit_code == 1
     assert said in seen.output
     assert len(seen.output.strip().splitlines()) == 1
+
+
+def test_a_missing_token_is_told_before_anything_is_staged(
+    hub: Hub, split: Split, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HF_TOKEN")
+    seen = CliRunner().invoke(cli, ["publish", str(split.folder), "--repo", "org/one", "--out", str(tmp_path / "p")])
+    assert seen.exit_code == 1
+    assert "org/one: publishing needs a token" in seen.output
+    assert not (tmp_path / "p").exists()
 
 
 def test_a_folder_without_a_sealed_split_is_named(tmp_path: Path) -> None:

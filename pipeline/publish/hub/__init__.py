@@ -1,5 +1,5 @@
 """The Hugging Face Hub: atomic releases, and downloads of what was released."""
 
-from pipeline.publish.hub.releasing import Line, Preview, Released, download, parse_repo, preview, release
+from pipeline.publish.hub.releasing import Line, Preview, Released, check_login, download, parse_repo, preview, release
 
-__all__ = ["Line", "Preview", "Released", "download", "parse_repo", "preview", "release"]
+__all__ = ["Line", "Preview", "Released", "check_login", "download", "parse_repo", "preview", "release"]

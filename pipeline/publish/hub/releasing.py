@@ -200,6 +200,16 @@ def release(
     return _Release(connect(repo, write=True), files, f"v{version}", private, say).run()
 
 
+def check_login(repo: str) -> None:
+    """Check, without asking the Hub, that a repo can be written to.
+
+    Raises:
+        HubError: if its name is not valid, there is no token, or huggingface_hub is not installed.
+    """
+    check_name(repo)
+    connect(repo, write=True)
+
+
 def check_version(version: str) -> None:
     """Check that a version is valid.
 
@@ -258,7 +268,7 @@ class _Release:
         if differs:
             raise HubError(
                 f"{self.hub.name}: {self.tag} already exists with different files ({differs}), and a tag is "
-                "never moved: raise the version"
+                "never moved: repeat the command with the same options, or raise the version"
             )
         if self.side in refs.branches:
             self.hub.drop_branch(self.side)

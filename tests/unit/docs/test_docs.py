@@ -16,7 +16,7 @@ import pytest
 from pipeline.artifacts.split import Split, open_split
 from pipeline.cli import cli
 from pipeline.cli.group import COMMANDS
-from pipeline.export import HARNESSES
+from pipeline.export import EXPORTS
 from pipeline.recipe import load_recipe
 from pipeline.tasks.base import CorpusKnob
 
@@ -144,7 +144,7 @@ def test_every_family_of_a_recipe_has_a_page_and_every_harness_an_entry() -> Non
         assert f"({family}.md)" in index, f"index.md does not name {family}"
     page = (ROOT / "docs" / "harnesses" / "index.md").read_text(encoding="utf-8")
     told = re.findall(r"\*\*`(.+?)`\*\*", page)
-    assert told == [harness.name for harness in HARNESSES]
+    assert told == list(EXPORTS)
 
 
 EXAMPLE = re.compile(

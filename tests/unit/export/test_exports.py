@@ -17,8 +17,8 @@ import builds
 from pipeline.artifacts.split import Selection, Split, open_split
 from pipeline.cli import cli
 from pipeline.errors import ExportError, SplitError
-from pipeline.export import EXPORTS, Export, Written, by_stratum, export, export_of
-from pipeline.export.by_stratum import CARRIED, write_parts
+from pipeline.export import EXPORTS, Export, Written, common, export, export_of
+from pipeline.export.common import CARRIED, write_parts
 from pipeline.metrics.join import joined_metrics
 
 RECIPE = """
@@ -159,7 +159,7 @@ def test_tasks_and_groups_of_lm_eval_hang_together(split: Split, tmp_path: Path)
 
 
 def test_large_rows_are_written_in_groups(split: Split, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_stratum, "GROUP_BYTES", 1)
+    monkeypatch.setattr(common, "GROUP_BYTES", 1)
     made = write_parts(split, Selection(), tmp_path, turns=True)
     groups = {path.stem: pq.ParquetFile(path).num_row_groups for path in tmp_path.glob("*.parquet")}
     assert groups == {part.name: rows for part, rows in made.rows.items()}

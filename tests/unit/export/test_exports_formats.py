@@ -24,7 +24,7 @@ from pipeline.artifacts.split import Selection, Split, open_split
 from pipeline.cli import cli
 from pipeline.errors import ExportError
 from pipeline.export import EXPORTS, export, named, openai_batch
-from pipeline.export.by_stratum import TURNS
+from pipeline.export.common import TURNS
 from pipeline.export.helmet import ROOM
 from pipeline.export.named import names_of, wanted_strings
 from pipeline.export.openai_batch import for_model

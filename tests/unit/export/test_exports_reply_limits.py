@@ -19,7 +19,7 @@ import pytest
 from pipeline import metrics
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export import EXPORTS, export
-from pipeline.export.by_stratum import Part
+from pipeline.export.common import Part
 from pipeline.rows import Row
 
 NAMES = ("verl", "nemo-evaluator", "nemo-skills", "opencompass", "vllm-bench")

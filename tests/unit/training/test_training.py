@@ -32,7 +32,7 @@ from pipeline.training.epochs import EPOCH, epoch_of
 from pipeline.training.mixing import Mix
 from pipeline.training.shards import INDEX, TRAIN_SCHEMA
 from pipeline.training.stream import Stream
-from pipeline.verify.row import ShardReader
+from pipeline.verify.row import RowChecker
 from pipeline.worlds import needles
 from pipeline.worlds.chronicle import chronicle
 from pipeline.worlds.desk import desk
@@ -294,9 +294,9 @@ def test_shards_in_a_store_have_the_bytes_of_those_on_a_disk_and_a_stop_changes_
 
 def test_verify_of_an_evaluation_refuses_a_row_to_train_on() -> None:
     plan = make_plan(load_recipe("smoke"), ("o200k",), Path("unused"))
-    reader = ShardReader(plan, plan.profiles[0], plan.recipe.tag, full=False)
+    checker = RowChecker(plan, plan.profiles[0], plan.recipe.tag, full=False)
     row = {name: value for name, value in rows_of()[0].items() if name in DATA_SCHEMA.names}
-    assert reader.check(row) == ["it carries the canary of training"]
+    assert checker.check(row) == ["it carries the canary of training"]
 
 
 def test_what_an_evaluation_has_is_found_in_a_row(tmp_path: Path) -> None:
