@@ -2,7 +2,7 @@
 
 A result is a folder with the files that `carrara run` and `carrara score --out` wrote (``replies.jsonl``,
 ``replies.asked.json``, ``scores.json``), and ``about.toml``, which states what was run where. docs/results.md is only
-written if all files agree. With ``NAME=SPLIT``, the replies in results/NAME are also scored again on the split.
+written if all files agree. The results in results/ladder are of results/ladder/recipe.toml, by complexity. With ``NAME=SPLIT``, the replies in results/NAME are also scored again on the split.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from write_tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results"
+LADDER = RESULTS / "ladder"
 PAGE, IMAGES = ROOT / "docs" / "results.md", ROOT / "docs" / "images"
 MARKED = re.compile(r"(<!-- results: ([a-z]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 LARGEST = 1_000_000
@@ -142,7 +143,7 @@ def score_again(name: str, split: Path, folder: Path = RESULTS) -> int:
     return len(records)
 
 
-def tables(results: Sequence[Result]) -> dict[str, str]:
+def tables(results: Sequence[Result], ladder: Sequence[Result]) -> dict[str, str]:
     """Return the tables of the page by name."""
     lengths = sorted({length for each in results for _, length in _cells(each)})
     return {
@@ -152,6 +153,7 @@ def tables(results: Sequence[Result]) -> dict[str, str]:
             _subtasks(results),
         ),
         "differences": table(("models", "same questions", "better", "worse", "difference"), _differences(results)),
+        "ladder": table(("subtask", "window", *(each.name for each in ladder), "guessing"), _rungs(ladder)),
     }
 
 
@@ -204,17 +206,34 @@ def _fullest(cells: Iterable[dict[tuple[str, int], dict[str, Any]]]) -> dict[tup
 def _subtasks(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
     cells = [_cells(each) for each in results]
     fullest = _fullest(cells)
-    several = len({length for _, length in fullest}) > 1
-    for place, known in sorted(fullest.items(), key=lambda one: one[0]):
-        own = [some.get(place) for some in cells]
-        if own.count(None) == len(own) - 1 > 0:
-            continue  # one model alone: nothing to compare
+    shortest = min(length for _, length in fullest)
+    for (name, length), known in sorted(fullest.items(), key=lambda one: one[0]):
+        if length != shortest:
+            continue
+        own = [some.get((name, length)) for some in cells]
         naive = max(known["baselines"].items(), key=lambda one: one[1], default=None)
         yield (
-            f"`{place[0]}` {kilo(place[1])}" if several else f"`{place[0]}`",
+            f"`{name}`",
             *("-" if cell is None else _score(cell) for cell in own),
             f"{_guessing(known):.3f}",
             "-" if naive is None else f"{naive[0].replace('_', ' ')} {naive[1]:.2f}",
+        )
+
+
+def _rungs(ladder: Sequence[Result]) -> Iterable[tuple[str, ...]]:
+    """Yield a line for each subtask and length: the scores at each complexity, and those of guessing."""
+    cells: dict[tuple[str, int], dict[int, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for each in ladder:
+        for cell in each.scores["tables"]["family subtask length complexity"]:
+            place = cell["place"]
+            cells[f"{place['family']}.{place['subtask']}", place["length"]][place["complexity"]].append(cell)
+    for (name, length), rungs in sorted(cells.items()):
+        steps = sorted(rungs.items())
+        yield (
+            f"`{name}`",
+            kilo(length),
+            *("; ".join(f"{step}: {_score(own[at])}" for step, own in steps) for at in range(len(ladder))),
+            "; ".join(f"{_guessing(own[0]):.2f}" for _, own in steps),
         )
 
 
@@ -253,9 +272,9 @@ UNKNOWN: dict[str, Any] = {
 """What scores.json does not say of a row."""
 
 
-def written(results: Sequence[Result]) -> str:
+def written(results: Sequence[Result], ladder: Sequence[Result]) -> str:
     """Return the page with the tables of these results."""
-    made = tables(results)
+    made = tables(results, ladder)
     return MARKED.sub(lambda match: f"{match[1]}\n{made[match[2]]}\n\n{match[3]}", PAGE.read_text(encoding="utf-8"))
 
 
@@ -313,11 +332,11 @@ def _headlines(cells: Mapping[tuple[str, int], float], lengths: Iterable[int]) -
 
 def main(arguments: Sequence[str]) -> None:
     """Check all results, score replies again if their split is given, and write the page."""
-    results = read_results()
+    results, ladder = read_results(), read_results(LADDER)
     for argument in arguments:
         name, _, split = argument.partition("=")
         print(f"{name}: {score_again(name, Path(split)):,} replies have the scores that it says", file=sys.stderr)
-    PAGE.write_text(written(results), encoding="utf-8")
+    PAGE.write_text(written(results, ladder), encoding="utf-8")
     for name, drawn in pictures(results).items():
         (IMAGES / name).write_text(drawn, encoding="ascii")
     print(f"{len(results)} results; wrote {PAGE} and pictures to {IMAGES}", file=sys.stderr)
