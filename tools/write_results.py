@@ -2,7 +2,8 @@
 
 A result is a folder with the files that `carrara run` and `carrara score --out` wrote (``replies.jsonl``,
 ``replies.asked.json``, ``scores.json``), and ``about.toml``, which states what was run where. docs/results.md is only
-written if all files agree. The results in results/ladder are of results/ladder/recipe.toml, by complexity. With ``NAME=SPLIT``, the replies in results/NAME are also scored again on the split.
+written if all files agree. Results in results/ladder are of the recipe there, and are shown by complexity. With
+``NAME=SPLIT``, the replies in results/NAME are also scored again on the split.
 """
 
 from __future__ import annotations
