@@ -22,9 +22,10 @@ from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.messages import Meaning, sentences
 from pipeline.tasks.messages import read as meaning_of
 from pipeline.tasks.tally import TASKS, base
-from pipeline.tasks.tally.solve import Entry, entries_of, phrases, question_of, read
-from pipeline.tasks.tally.text import MONTHS, ordinal
+from pipeline.tasks.tally.solve import DOMAIN, Entry, entries_of, phrases, question_of, read
+from pipeline.tasks.tally.text import ordinal
 from pipeline.verify.statistics import balance_faults
+from pipeline.worlds.people import MONTHS
 from pipeline.worlds.utterances import kinds, phrase
 from surface_learner import auc
 
@@ -238,7 +239,7 @@ Mentions = Callable[[Entry, tuple[str, str]], bool]
 
 @lru_cache(maxsize=100_000)
 def meaning(entry: Entry) -> Meaning:
-    return meaning_of(entry.message.rstrip())
+    return meaning_of(entry.message.rstrip(), DOMAIN)
 
 
 def mentions(entry: Entry, kind: tuple[str, str]) -> bool:
