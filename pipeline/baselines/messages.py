@@ -146,7 +146,7 @@ class Lines(PromptView):
         return kind[0] in meaning.acts and kind[1] in meaning.things
 
     def _meaning(self, passage: Passage) -> Meaning:
-        return read(self._entry(passage).message.rstrip())
+        return read(self._entry(passage).message.rstrip(), tally.DOMAIN)
 
     def _of_kinds(self) -> list[Passage]:
         return [one for one in self.passages if self._entry(one).intent in self.asked.kinds]
@@ -156,7 +156,7 @@ class Lines(PromptView):
 
     def _saying(self, passage: Passage, intent: Intent) -> Passage:
         """Return a line with its message replaced by one of an intent."""
-        known, entry = domain("request"), self._entry(passage)
+        known, entry = domain(tally.DOMAIN), self._entry(passage)
         clause, thing = known.clauses[intent[0]]["company"][0][0], known.things[intent[1]][0][0]
         message = f"Please {clause.replace('{it}', thing)}."
         return replace(passage, text=passage.text.replace(entry.message.rstrip(), message))

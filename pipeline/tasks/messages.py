@@ -19,6 +19,10 @@ __all__ = ["Meaning", "intent_of", "intents_of", "read", "sentences"]
 SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])")
 THINGS = re.compile(r"\b(?:my|our|the) [\w-]+")
 HOLE, PRONOUN, CLAUSE = "{it}", "it", "{do}"
+MONTH, RELATIVE = "{month}", re.compile(r"\{(?:ahead|ago|since)\}")
+"""The slot of months, and those of months that are told from the date of the message."""
+DOMAINS = ("request", "question")
+"""Where messages come from if they have no date."""
 OUT = "out"
 """The files' word for acts and things without a name."""
 
@@ -73,15 +77,12 @@ class Tables:
 def _lines(name: str) -> Iterator[tuple[str, str]]:
     """Yield every variant of each line of a file, with the heading above it."""
     every = sections(f"utterances/{name}").items()
-    return ((heading, wording) for heading, lines in every for line in lines for wording in variants(line))
+    variants_of = ((heading, wording) for heading, lines in every for line in lines for wording in variants(line))
+    return ((heading, RELATIVE.sub(MONTH, wording)) for heading, wording in variants_of)
 
 
 @cache
-def _tables() -> Mapping[str, Tables]:
-    return {domain: _made(domain) for domain in ("request", "question")}
-
-
-def _made(domain: str) -> Tables:
+def _tables(domain: str) -> Tables:
     frames: dict[str, set[tuple[str, str, bool]]] = {}
     named: dict[str, set[str]] = {"before": set(), "behind": set(), "beside": set()}
     for heading, wording in _lines(f"{domain}-frames"):
@@ -101,7 +102,8 @@ def _made(domain: str) -> Tables:
         assert start
         things.setdefault(start[0], []).append((wording, thing))
     longest = {start: tuple(sorted(some, key=lambda one: -len(one[0]))) for start, some in things.items()}
-    idle = frozenset(wording for name in ("greetings", "details") for _, wording in _lines(name))
+    own = "contract-" if domain == "contract" else ""
+    idle = frozenset(wording for name in ("greetings", "details") for _, wording in _lines(f"{own}{name}"))
     naming = frozenset(named["before"] | named["behind"])
     ordered = {head: tuple(sorted(some)) for head, some in frames.items()}
     return Tables(ordered, clauses, longest, naming, frozenset(named["beside"]), idle)
@@ -110,9 +112,9 @@ def _made(domain: str) -> Tables:
 @cache
 def _slots() -> Mapping[str, str]:
     """Return the slot that each word fills, alone or with the mark that may follow it."""
-    every = sections("utterances/slots").items()
+    every = {word: f"{{{slot}}}" for slot, some in sections("utterances/slots").items() for word in some}
     marks = ("", ".", ",", ";", "?")
-    return {f"{word}{mark}": f"{{{slot}}}{mark}" for slot, some in every for word in some for mark in marks}
+    return {f"{word}{mark}": f"{slot}{mark}" for word, slot in (every | {"May": MONTH}).items() for mark in marks}
 
 
 def sentences(message: str) -> list[str]:
@@ -120,11 +122,11 @@ def sentences(message: str) -> list[str]:
     return SENTENCES.split(message)
 
 
-def read(message: str) -> Meaning:
-    """Return what a message asks for."""
+def read(message: str, *domains: str) -> Meaning:
+    """Return what a message of one of some domains asks for; without any it is of one of `DOMAINS`."""
     marks = _slots()
     parts = [" ".join([marks.get(word, word) for word in part.split(" ")]) for part in sentences(message)]
-    for domain in _tables():
+    for domain in domains or DOMAINS:
         statements = [_read(part, domain) for part in parts]
         if None in statements:
             continue
@@ -148,7 +150,7 @@ def _named(name: str) -> str:
 @lru_cache(maxsize=100_000)
 def _read(sentence: str, domain: str) -> Statement | None:
     """Return what a sentence with open slots says; None for an unknown sentence."""
-    tables = _tables()[domain]
+    tables = _tables(domain)
     if sentence in tables.idle:
         return NOTHING
     for found in THINGS.finditer(sentence):
@@ -178,9 +180,9 @@ def _framed(form: str, tables: Tables) -> Statement | None:
     return None
 
 
-def intent_of(message: str) -> tuple[str, str]:
+def intent_of(message: str, *domains: str) -> tuple[str, str]:
     """Return the act and the thing that a message asks for, or two empty strings unless both have names."""
-    meaning = read(message)
+    meaning = read(message, *domains)
     return (meaning.act, meaning.thing) if meaning.act and meaning.thing else ("", "")
 
 

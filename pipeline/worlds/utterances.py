@@ -5,10 +5,14 @@ clauses, such as "cancel {it} for good", and a frame says that the clause is ask
 it is not ("I don't want you to ..."). All acts share all frames, and what is asked for and what is denied have the same
 clauses. All acts share all things, and the thing that is meant and one that is not have the same words. So the words of
 a message reveal which acts and things it mentions, and only its sentences which of them are asked about.
+
+Messages of the domain "contract" bear dates: a month that they name is a mark, such as <+2> or <-3>, which `dated`
+replaces by the month so many months after or before that of the message.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
@@ -23,6 +27,7 @@ from pipeline.streams import Streams, words
 from pipeline.typed import (
     TIERS,
 )
+from pipeline.worlds.people import MONTHS
 from pipeline.worlds.wording import filled, sections, variants
 from pipeline.worlds.words import pool, pool_digest, pools_in
 
@@ -32,6 +37,7 @@ __all__ = [
     "Domain",
     "Intent",
     "chosen",
+    "dated",
     "denials",
     "domain",
     "fresh",
@@ -45,7 +51,7 @@ __all__ = [
 ]
 
 FOLDER = "utterances"
-DOMAINS = ("request", "question")
+DOMAINS = ("request", "question", "contract")
 
 Sections = Mapping[str, Sequence[str]]
 Wordings = Sequence[Sequence[str]]
@@ -61,7 +67,7 @@ class Intent(NamedTuple):
 
 OTHER = Intent("out", "of-scope")
 """The intent of requests that are about something else, or ask for something else."""
-VOICES = {"request": ("customer", "company"), "question": ("fact",)}
+VOICES = {"request": ("customer", "company"), "question": ("fact",), "contract": ("customer", "company")}
 """The voices of a domain's clauses: what the customer does, what the company does; what is to be known."""
 
 
@@ -71,7 +77,7 @@ class Domain:
 
     `clauses` are those of each act, by voice; `asked` and `denied` are the frames of each voice. `things` are wordings
     of each thing. `before` and `after` are sentences that name the thing where others have a pronoun, and `not_meant`
-    sentences that say that a thing is not meant.
+    sentences that say that a thing is not meant. `greetings` and `details` have nothing to do with the intent.
     """
 
     name: str
@@ -82,6 +88,8 @@ class Domain:
     before: Wordings
     after: Wordings
     not_meant: Wordings
+    greetings: Wordings
+    details: Wordings
 
     @property
     def acts(self) -> tuple[str, ...]:
@@ -117,6 +125,7 @@ def domain(name: str) -> Domain:
         frames["before"],
         frames["behind"],
         frames["beside"],
+        *(tuple(map(variants, pool(loose(name, part)))) for part in ("greetings", "details")),
     )
 
 
@@ -124,10 +133,10 @@ def _wordings(name: str) -> Mapping[str, Wordings]:
     return {section: tuple(map(variants, lines)) for section, lines in sections(name).items()}
 
 
-@cache
-def loose(name: str) -> Wordings:
-    """Return the wordings of sentences unrelated to the intent: "greetings" or "details"."""
-    return tuple(map(variants, pool(f"{FOLDER}/{name}")))
+def loose(name: str, part: str) -> str:
+    """Return the name of a domain's file of sentences unrelated to the intent: its own, or one that domains share."""
+    own = f"{FOLDER}/{name}-{part}"
+    return own if own in pools_in(FOLDER) else f"{FOLDER}/{part}"
 
 
 @cache
@@ -163,6 +172,18 @@ def phrase(intent: Intent) -> str:
 def source_digest() -> str:
     """Return the digest of all files."""
     return pool_digest(*pools_in(FOLDER))
+
+
+MARK = re.compile(r"<([+-]\d+)>")
+
+
+def dated(message: str, month: int) -> str:
+    """Return a message of a month, counted from 0, with the months that it names.
+
+    >>> dated("Please suspend it until <+2>, as I asked in <-1>.", 11)
+    'Please suspend it until February, as I asked in November.'
+    """
+    return MARK.sub(lambda mark: MONTHS[(month + int(mark[1])) % len(MONTHS)], message)
 
 
 PRONOUN = "it"
@@ -281,7 +302,7 @@ class _Message:
             strange = self._filled(of.not_meant, self._thing(words.other_things))
         leads, early = denied != "" and order & 1 == 1, order & 2 == 2 and not after
         if greeted < GREETED:
-            self.greeting.append(self._filled(loose("greetings")))
+            self.greeting.append(self._filled(of.greetings))
         if strange and early:
             sentences.append(strange)
         if not plain and not after:
@@ -296,7 +317,7 @@ class _Message:
         if strange and not early:
             sentences.append(strange)
         if detail < TOLD:
-            sentences.append(self._filled(loose("details")))
+            sentences.append(self._filled(of.details))
         return denied
 
     def _option(self, options: Sequence[str]) -> str:
@@ -333,7 +354,7 @@ def _pick(wordings: Wordings, number: int) -> str:
 
 
 WORLD = "utterances@2"
-TOKENS = {"request": 1904, "question": 1400}
+TOKENS = {"request": 1904, "question": 1400, "contract": 1904}
 """Tokens of a tier per utterance of each intent."""
 
 

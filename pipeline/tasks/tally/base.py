@@ -30,6 +30,7 @@ from pipeline.tasks.base import (
 from pipeline.tasks.tally import solve as solver
 from pipeline.tasks.tally import text
 from pipeline.tasks.tally.text import DAYS, line
+from pipeline.worlds.people import MONTHS
 from pipeline.worlds.utterances import Intent, domain, source_digest, texts, times, write
 
 WORLD = "tally@2"
@@ -37,7 +38,8 @@ CLERKS, SPARE = 64, 4096
 """Clerks of the pool, and how many other numbers there are."""
 FIRST, NUMBERS = 10_000, 90_000
 SPARES = 24
-INTENTS = domain("request").intents
+DOMAIN = "contract"
+INTENTS = domain(DOMAIN).intents
 STATED = (False, True)
 
 
@@ -57,7 +59,7 @@ def lines_per_intent(tier: str) -> int:
 
     Dealt lists need them: they end where an act runs out of lines that deny another one.
     """
-    return times(tier, "request")
+    return times(tier, DOMAIN)
 
 
 def lines_of(tier: str, intent: Intent) -> range:
@@ -82,7 +84,7 @@ def clerks_and_days(world: Streams, tier: str) -> tuple[Indices, Indices]:
     """Return the clerk and the day of every line, by number."""
     rng, count = world.world(WORLD, tier).of("lines"), lines_per_intent(tier) * len(INTENTS)
     drawn = words(rng, 2 * count).astype(np.int64).reshape(2, count)
-    return drawn[0] % CLERKS, drawn[1] % (DAYS * len(text.MONTHS))
+    return drawn[0] % CLERKS, drawn[1] % (DAYS * len(MONTHS))
 
 
 def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
@@ -91,7 +93,7 @@ def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 
 def _lines(streams: Streams, tier: str, *, stated: bool) -> Iterator[str]:
-    messages, (numbers, _) = texts(streams, tier, "request"), clerks(streams)
+    messages, (numbers, _) = texts(streams, tier, DOMAIN), clerks(streams)
     whose, dates = (column.tolist() for column in clerks_and_days(streams.world(), tier))
     for number, intent in enumerate(INTENTS):
         for at, message in enumerate(messages[intent], number * lines_per_intent(tier)):
@@ -162,14 +164,14 @@ class TallyTask(Task):
         return solver.faults(row)
 
 
-YEAR = DAYS * len(text.MONTHS)
+YEAR = DAYS * len(MONTHS)
 APART = 2
 """The most digits in which similar numbers differ."""
 
 
 def messages_of(intent: Intent, rng: Random, count: int) -> list[str]:
     """Write messages of an intent."""
-    return write(domain("request"), intent, rng, count)
+    return write(domain(DOMAIN), intent, rng, count)
 
 
 def near_misses(intent: Intent, rng: Random, count: int) -> list[tuple[Intent, str]]:
@@ -182,7 +184,7 @@ def near_misses(intent: Intent, rng: Random, count: int) -> list[tuple[Intent, s
     for number in range(count):
         other = rng.choice(_alike(intent, SHARED[number % 6]))
         mentioned = intent if number % 6 < 4 else None
-        misses += [(other, message) for message in write(domain("request"), other, rng, 1, mentioned)]
+        misses += [(other, message) for message in write(domain(DOMAIN), other, rng, 1, mentioned)]
     rng.shuffle(misses)
     return misses
 
@@ -190,7 +192,7 @@ def near_misses(intent: Intent, rng: Random, count: int) -> list[tuple[Intent, s
 def mentioning(intent: Intent, rng: Random, without: Intent) -> tuple[Intent, str]:
     """Write a message that mentions the act and the thing of an intent and asks for neither that nor another intent."""
     other = rng.choice([one for shared in SHARED[:2] for one in _alike(intent, shared) if one != without])
-    return other, write(domain("request"), other, rng, 1, intent)[0]
+    return other, write(domain(DOMAIN), other, rng, 1, intent)[0]
 
 
 SHARED = ((True, False), (False, True), (True, False), (False, True), (True, False), (False, False))

@@ -40,6 +40,8 @@ ASKED = {
     ),
 }
 Intent = tuple[str, str]
+DOMAIN = "contract"
+"""The grammar of the messages."""
 
 
 class Entry(NamedTuple):
@@ -134,7 +136,8 @@ def _entries(line: str) -> Entry:
     if not match:
         raise ReadError(f"line {line[:80]!r} is no message")
     day, month, clerk, message, stated = match.groups("")
-    return Entry(day, month, clerk, message, stated, intent_of(message.rstrip()), (MONTHS.index(month), int(day)))
+    intent, date = intent_of(message.rstrip(), DOMAIN), (MONTHS.index(month), int(day))
+    return Entry(day, month, clerk, message, stated, intent, date)
 
 
 def question_of(question: str) -> Question:
@@ -209,6 +212,8 @@ def faults(row: Published) -> Iterator[str]:
         yield "the key accepts another answer than its target"
     if len({*book.lines}) < len(book.lines):
         yield "a line is there twice"
+    if any(entry.month in re.findall(r"\w+", entry.message) for entry in book.entries):
+        yield "a message names its own month as if it were another one"
     yield from _stated(row, book)
     marked = {role: list(_marked(row, role)) for role in ("relevant", "decoy")}
     if sum(map(len, marked.values())) != len(row.needles):

@@ -27,13 +27,13 @@ from pipeline.tasks.tally.base import (
     near_misses,
     near_numbers,
 )
+from pipeline.worlds.people import MONTHS
 from pipeline.worlds.utterances import Intent
 
 COUNTS = {5: range(2, 9), 20: range(14, 27), 80: range(60, 101)}
 """How many messages are counted, by complexity: one of these numbers is dealt."""
 OWN, OTHERS = {5: (4, 8), 20: (12, 30), 80: (48, 70)}, {5: (3, 6), 20: (10, 30), 80: (30, 50)}
 """How many other messages the clerk received, and how many of the kind other clerks did: the least and the most."""
-MONTHS = len(text.MONTHS)
 
 
 class OfOneClerk(TallyTask):
@@ -84,7 +84,7 @@ class Count(OfOneClerk):
     """How many messages of a kind a clerk received."""
 
     subtask = "count"
-    version = 6
+    version = 7
     title = "how many messages of one kind one clerk received"
     scorer = "count"
     complexities = (5, 20, 80)
@@ -122,7 +122,7 @@ class When(OfOneClerk):
     """The month of the last of a number of messages; `complexity` is the number."""
 
     subtask = "when"
-    version = 6
+    version = 7
     title = "the month in which a clerk received the nth message of one kind"
     scorer = "exact"
     complexities = (5, 20)
@@ -131,18 +131,18 @@ class When(OfOneClerk):
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a month: the last of the messages comes in it, and all further ones come later."""
         kind, intent, clerk = self.kind_and_clerk(stratum, index, row_streams, stratum_streams)
-        month, count = deal(stratum_streams.of("month"), stratum.rows, index, MONTHS), stratum.complexity
+        month, count = deal(stratum_streams.of("month"), stratum.rows, index, len(MONTHS)), stratum.complexity
         rng = row_streams.of("relevant")
         days = dates(rng, count - 1, 0, (month + 1) * text.DAYS) + dates(
             rng, 1, month * text.DAYS, (month + 1) * text.DAYS
         )
-        later = 0 if month == MONTHS - 1 else row_streams.of("later").randint(2, count)
+        later = 0 if month == len(MONTHS) - 1 else row_streams.of("later").randint(2, count)
         latent = {"kind": kind, "clerk": clerk, "month": month, "later": later, **self.numbers(stratum, row_streams)}
         latent["effective_complexity"] = count
         relevant = [
             (date, clerk, message, intent) for date, message in zip(days, messages_of(intent, rng, count), strict=True)
         ]
-        return self.sample_of(stratum, index, latent, relevant, text.dating(clerk, intent, count), text.MONTHS[month])
+        return self.sample_of(stratum, index, latent, relevant, text.dating(clerk, intent, count), MONTHS[month])
 
     def later(self, sample: Sample, rng: Random) -> list[Line]:
         """Return the messages of later months."""
@@ -160,17 +160,17 @@ class When(OfOneClerk):
         """
         latent, count = sample.latent, sample.stratum.complexity
         misses, passed = latent["own"], latent["month"] + 1
-        wanted = round((misses + count + latent["later"]) * passed / MONTHS) - count
-        early = misses if passed == MONTHS else min(max(wanted, -(-misses // 3)), misses)
+        wanted = round((misses + count + latent["later"]) * passed / len(MONTHS)) - count
+        early = misses if passed == len(MONTHS) else min(max(wanted, -(-misses // 3)), misses)
         return [*dates(rng, early, 0, passed * text.DAYS), *dates(rng, misses - early, passed * text.DAYS, YEAR)]
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the kind, and the month that is the answer."""
-        return {**OfOneClerk.dealt(self, sample), "month": (sample.latent["month"], MONTHS)}
+        return {**OfOneClerk.dealt(self, sample), "month": (sample.latent["month"], len(MONTHS))}
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess among the months."""
-        return {"uniform": 1 / MONTHS}
+        return {"uniform": 1 / len(MONTHS)}
 
 
 class Users(TallyTask):
@@ -181,7 +181,7 @@ class Users(TallyTask):
     """
 
     subtask = "users"
-    version = 6
+    version = 7
     title = "the clerks who received messages of two given kinds"
     scorer = "members"
     max_new_tokens = 128

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.tasks.base import Piece
-from pipeline.worlds.utterances import Intent, kinds, phrase
+from pipeline.worlds.people import MONTHS
+from pipeline.worlds.utterances import Intent, dated, kinds, phrase
 from pipeline.worlds.wording import filled
 
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 DAYS = 28
 """Days of a month that messages may have."""
 INTRODUCTION = (
@@ -55,12 +52,12 @@ def line(date: int, clerk: str, message: str, stated: Intent | None = None) -> s
     Args:
         date: the day of the year, from 0; each month has `DAYS`.
         clerk: the clerk's number.
-        message: what the customer wrote.
+        message: what the customer wrote, with marks where it names months.
         stated: the intent of the message, where lines state it.
     """
     month, day = divmod(date, DAYS)
     label = f" [{phrase(stated)}]" if stated else ""
-    return f"On {day + 1} {MONTHS[month]} clerk {clerk} received: {message}{label}\n"
+    return f"On {day + 1} {MONTHS[month]} clerk {clerk} received: {dated(message, month)}{label}\n"
 
 
 def head(subtask: str, *, stated: bool) -> tuple[Piece, ...]:

@@ -23,6 +23,7 @@ from pipeline.tasks.base import (
 )
 from pipeline.tasks.tally import text
 from pipeline.tasks.tally.base import (
+    DOMAIN,
     INTENTS,
     WORLD,
     TallyTask,
@@ -37,8 +38,8 @@ from pipeline.typed import TIERS
 from pipeline.worlds.frequencies import Bursts, arrivals
 from pipeline.worlds.utterances import Intent, denials, domain, share
 
-ACTS = domain("request").acts
-THINGS = domain("request").objects
+ACTS = domain(DOMAIN).acts
+THINGS = domain(DOMAIN).objects
 OFTEN = {"denied": 3, "alone": 5}
 """How many acts are often denied, and how many are often alone: asked for in messages that deny nothing."""
 DENIED, ALONE = (2.7, 16.1), (2.0, 3.4)
@@ -159,7 +160,7 @@ class Most(Shares):
     """The act that most messages ask for; `complexity` is how many acts there are."""
 
     subtask = "most"
-    version = 6
+    version = 7
     title = "the act that the most messages ask for"
     complexities = (10,)
     side, ways = 1, len(ACTS)
@@ -203,7 +204,7 @@ class Compare(Shares):
     """
 
     subtask = "compare"
-    version = 6
+    version = 7
     title = "which of two pairs of acts is asked for by more messages"
     complexities = (2,)
     side, ways = 2, 2
@@ -284,7 +285,7 @@ def acts(tier: str) -> Indices:
 @lru_cache(maxsize=2)
 def _denied(world: Streams, tier: str) -> Indices:
     """Return the number of the act that each line of a pool denies, or -1."""
-    by_intent = denials(world, tier, "request")
+    by_intent = denials(world, tier, DOMAIN)
     return np.concatenate([by_intent[intent] for intent in INTENTS])
 
 

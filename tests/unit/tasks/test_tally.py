@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
 from statistics import fmean
 
 import numpy as np
@@ -22,10 +22,11 @@ from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.messages import Meaning, sentences
 from pipeline.tasks.messages import read as meaning_of
 from pipeline.tasks.tally import TASKS, base
-from pipeline.tasks.tally.solve import Entry, entries_of, phrases, question_of, read
-from pipeline.tasks.tally.text import MONTHS, ordinal
+from pipeline.tasks.tally.solve import DOMAIN, Entry, entries_of, phrases, question_of, read
+from pipeline.tasks.tally.text import ordinal
 from pipeline.verify.statistics import balance_faults
-from pipeline.worlds.utterances import kinds, phrase
+from pipeline.worlds.people import MONTHS
+from pipeline.worlds.utterances import TAGS, domain, kinds, phrase
 from surface_learner import auc
 
 TASK = {task.subtask: task for task in TASKS}
@@ -238,7 +239,7 @@ Mentions = Callable[[Entry, tuple[str, str]], bool]
 
 @lru_cache(maxsize=100_000)
 def meaning(entry: Entry) -> Meaning:
-    return meaning_of(entry.message.rstrip())
+    return meaning_of(entry.message.rstrip(), DOMAIN)
 
 
 def mentions(entry: Entry, kind: tuple[str, str]) -> bool:
@@ -349,6 +350,30 @@ def test_acts_are_denied_alike_whatever_their_part_in_the_answer(asked: tuple[st
     for name, counted in times.items():
         leader, others = (fmean(counted[rank] for rank in some) for some in sides)
         assert 0.75 <= leader / others <= 1.33, (name, leader, others)
+
+
+def test_tags_tell_neither_what_is_asked_or_denied_nor_what_is_meant() -> None:
+    """Of lines that begin with an act: "by the way" ends no act, and asides as often whether they mean the thing."""
+    known = domain(DOMAIN)
+    some = {
+        "act": (*known.asked.values(), *known.denied.values()),
+        "meant": (known.after,),
+        "not meant": (known.not_meant,),
+    }
+    starts = {
+        name: tuple({wording.partition("{")[0] for line in chain(*each) for wording in line} - {""})
+        for name, each in some.items()
+    }
+    tagged: dict[str, list[float]] = {name: [] for name in starts}
+    for line in lines("plain"):
+        first, *rest = sentences(line.partition(": ")[2].rstrip())
+        for sentence, name in product(rest if first.startswith(starts["act"]) else [], starts):
+            if sentence.startswith(starts[name]):
+                tagged[name].append(float(sentence[:-1].rpartition(", ")[2] in TAGS))
+    rates = {name: fmean(found) for name, found in tagged.items()}
+    assert min(map(len, tagged.values())) >= 500
+    assert rates["act"] == 0
+    assert abs(rates["meant"] - rates["not meant"]) <= 0.04, rates
 
 
 @pytest.mark.parametrize("asked", SHARES)

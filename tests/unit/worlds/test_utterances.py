@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
+from statistics import fmean
 
 import pytest
 
@@ -18,9 +19,9 @@ from pipeline.worlds.utterances import (
     VOICES,
     Intent,
     chosen,
+    dated,
     domain,
     kinds,
-    loose,
     phrase,
     slots,
     texts,
@@ -34,7 +35,8 @@ PROMISED = 900_000
 
 
 def every(name: str, tier: str = "32k") -> dict[Intent, tuple[str, ...]]:
-    return {intent: tuple(said) for intent, said in texts(OWN, tier, name).items()}
+    """Return all messages, as those of March."""
+    return {intent: tuple(dated(message, 2) for message in said) for intent, said in texts(OWN, tier, name).items()}
 
 
 def size(wordings: Sequence[Sequence[str]]) -> int:
@@ -46,7 +48,7 @@ def test_there_are_as_many_messages_as_are_promised(name: str) -> None:
     """Those alone that name the thing in the sentence of the act, and end in something else."""
     known = domain(name)
     framed = sum(size(known.asked[voice]) * size(said[voice]) for said in known.clauses.values() for voice in said)
-    assert framed * sum(map(size, known.things.values())) * size(loose("details")) > PROMISED
+    assert framed * sum(map(size, known.things.values())) * size(known.details) > PROMISED
     drawn = [message for intent in known.intents for message in write(known, intent, OWN.of("many"), 20)]
     assert len({*drawn}) == len(drawn)
 
@@ -55,7 +57,7 @@ def test_there_are_as_many_messages_as_are_promised(name: str) -> None:
 def test_every_clause_and_every_thing_has_one_meaning(name: str) -> None:
     """No wording stands for two acts or two things, and none is part of another act's wording."""
     known = domain(name)
-    assert (len(known.acts), len(known.objects)) == {"request": (10, 15), "question": (6, 9)}[name]
+    assert (len(known.acts), len(known.objects)) == ((6, 9) if name == "question" else (10, 15))
     for voice in VOICES[name]:
         said = {act: {*chain(*voices[voice])} for act, voices in known.clauses.items()}
         assert sum(map(len, said.values())) == len({*chain(*said.values())})
@@ -76,8 +78,8 @@ def test_what_is_asked_and_what_is_denied_have_the_same_words(name: str) -> None
 
 
 def closed(text: str) -> str:
-    """Return a text with the first value in each slot."""
-    return re.sub(r"\{(\w+)\}", lambda slot: slots()[slot[1]][0], text)
+    """Return a text with the first value in each slot, as one of March."""
+    return dated(re.sub(r"\{(\w+)\}", lambda slot: slots()[slot[1]][0], text), 2)
 
 
 @pytest.mark.parametrize("name", DOMAINS)
@@ -89,14 +91,14 @@ def test_every_frame_with_every_clause_is_read_in_one_way(name: str) -> None:
         for frame in chain(*known.asked[voice]):
             act = drawn.choice(known.acts)
             clause = drawn.choice([*chain(*known.clauses[act][voice])]).replace("{it}", "it")
-            assert intent_of(closed(f"{about} {frame.replace('{do}', clause)}")) == (act, thing), frame
+            assert intent_of(closed(f"{about} {frame.replace('{do}', clause)}"), name) == (act, thing), frame
         for frame in chain(*known.denied[voice]):
             act, other = drawn.sample(known.acts, 2)
             clause, denied = (
                 drawn.choice([*chain(*known.clauses[one][voice])]).replace("{it}", "it") for one in (act, other)
             )
             asked = known.asked[voice][0][0].replace("{do}", clause)
-            said = read(closed(f"{about} {asked} {frame.replace('{do}', denied)}"))
+            said = read(closed(f"{about} {asked} {frame.replace('{do}', denied)}"), name)
             assert (said.act, said.denied, said.acts) == (act, other, (act, other)), frame
 
 
@@ -107,8 +109,8 @@ def test_messages_are_distinct_and_read_to_their_intents_by_other_code(name: str
     assert len({*map(len, known.values())}) == 1
     for intent, said in known.items():
         for message in said:
-            assert intent_of(message) == (("", "") if intent == OTHER else intent), message
-            assert read(message).domain == name
+            assert intent_of(message, name) == (("", "") if intent == OTHER else intent), message
+            assert read(message, name).domain == name
 
 
 @pytest.mark.parametrize("name", DOMAINS)
@@ -116,7 +118,7 @@ def test_acts_are_denied_equally_often_by_messages_of_every_other(name: str) -> 
     known, times = domain(name), Counter[tuple[str, str]]()
     for intent, said in every(name).items():
         if intent != OTHER:
-            times.update((intent.act, read(message).denied) for message in said)
+            times.update((intent.act, read(message, name).denied) for message in said)
     denied = [count for (_, other), count in times.items() if other]
     assert len(denied) == len(known.acts) * (len(known.acts) - 1)
     assert max(denied) <= 1.4 * min(denied)
@@ -152,15 +154,16 @@ def test_messages_of_other_matters_have_words_of_both_kinds() -> None:
     assert 0.3 < sum(about) / len(said) < 0.7
 
 
-def test_near_messages_mention_what_they_are_not_for() -> None:
-    known, asked = domain("request"), Intent("cancel", "gym")
+@pytest.mark.parametrize("name", ["request", "contract"])
+def test_near_messages_mention_what_they_are_not_for(name: str) -> None:
+    known, asked = domain(name), Intent("cancel", "gym")
     for other in (Intent("price", "gym"), Intent("cancel", "zoo")):
-        for message in write(known, other, OWN.of("near"), 50, asked):
-            assert intent_of(message) == other
+        for message in (dated(one, 0) for one in write(known, other, OWN.of("near"), 50, asked)):
+            assert intent_of(message, name) == other
             if other.thing == asked.thing:
-                assert read(message).denied == "cancel"
+                assert read(message, name).denied == "cancel"
             else:
-                assert "gym" in read(message).things
+                assert "gym" in read(message, name).things
 
 
 def test_phrases_of_questions_tell_all_kinds_apart() -> None:
@@ -197,11 +200,38 @@ def test_no_message_ends_two_sentences_in_the_same_tag() -> None:
 
 def test_no_message_begins_with_a_tagged_sentence() -> None:
     """A greeting does not count: what follows it alone adds to nothing."""
-    greetings = re.compile("|".join(re.sub(r"\{\w+\}", "[A-Z][a-z]+", each) for each in chain(*loose("greetings"))))
+    said_first = (each for name in DOMAINS for each in chain(*domain(name).greetings))
+    greetings = re.compile("|".join(re.sub(r"\{\w+\}", "[A-Z][a-z]+", each) for each in said_first))
     for message in (message for name in DOMAINS for said in every(name).values() for message in said):
         greeting = greetings.match(message)
         body = message[greeting.end() :].lstrip() if greeting else message
         assert re.split(r"[.?] ?", body)[0].rpartition(", ")[2] not in TAGS, message
+
+
+def test_only_asides_about_contracts_are_tagged_and_whatever_they_mean_equally_often() -> None:
+    """What is asked or denied has no tag; what is said of a thing behind that has one as often if it is not meant."""
+    known = domain("contract")
+
+    def tagged(lines: Sequence[Sequence[str]]) -> float:
+        tags = [[wording[:-1].rpartition(", ")[2] in TAGS for wording in line] for line in lines]
+        return fmean(map(fmean, tags))
+
+    assert not any(map(tagged, (*known.asked.values(), *known.denied.values(), known.before, known.greetings)))
+    assert tagged(known.after) == tagged(known.not_meant) == 0.25
+    assert 0.05 <= tagged(known.details) <= 0.25
+
+
+def test_months_of_messages_about_contracts_suit_their_dates() -> None:
+    """What is to come is one to six months ahead, what has been one to eight months back, possession longest."""
+    files = [name for name in pools_in("utterances") if name.startswith("utterances/contract-")]
+    assert not [name for name in files if "{month}" in pool_text(name)]
+    values = {name: [int(mark[1:-1]) for mark in slots()[name]] for name in ("ahead", "ago", "since")}
+    assert values == {"ahead": [1, 2, 3, 4, 5, 6], "ago": [-1, -2, -3, -4], "since": [-5, -6, -7, -8]}
+    ahead = r"at the end of|as of|until|in|from|I'll write again in"
+    for wording in (line for name in files for line in pool_text(name).splitlines()):
+        assert all(re.search(rf"(?:{ahead}) $", before) for before in wording.split("{ahead}")[:-1]), wording
+        assert all(before.endswith("since ") for before in wording.split("{since}")[:-1]), wording
+    assert dated("in <-1>, <+6>", 0) == "in December, July"
 
 
 def test_nothing_is_said_that_a_message_alone_cannot_begin_with() -> None:
