@@ -221,7 +221,7 @@ class Idk(Task):
     family = "idk"
     subtask: str
     title: str
-    version = 5
+    version = 6
     scorer = "choice_or_refusal"
     most_shots = 2
     complexities = (0, 1)
