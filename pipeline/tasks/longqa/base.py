@@ -19,7 +19,7 @@ from pipeline.worlds.chronicle.entries import LAST_DAY, ON_ROLL
 
 CACHED_ROWS = 1024
 """Rows whose entries are cached, as a shard is sampled, packed and proven in turn."""
-ROLL, MOST_ON_ROLL = "jury", 5
+ROLL, MOST_ON_ROLL = "roll", 5
 """The kind of entry that names people once more, and the most of them in one."""
 MOST_DAYS_TOGETHER, REPEAT_DAYS = 15 * 365, 8 * 365
 """The most days between the entries of people who are named together, and before a person is named again."""
