@@ -61,6 +61,8 @@ class LongQa(Task):
     family = "longqa"
     scorer = "exact"
     reply = text.NAME
+    rules = text.TITLES
+    """What the introduction says besides, so that the question is clear."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (spec(stratum.tier),)
@@ -83,7 +85,7 @@ class LongQa(Task):
         world = chronicle(row_streams, sample.stratum.tier)
         drawn, placed = plan_entry(self, sample.stratum, sample.index, row_streams, stratum_streams)
         return Layout(
-            head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
+            head=(Piece(text.INTRODUCTION.format(rules=self.rules), "instruction"), Piece(text.START, "instruction")),
             placed=placed,
             filler=filler(world, spec(sample.stratum.tier).name, row_streams, drawn.props),
             tail=(Piece(text.TAIL.format(reply=self.reply, question=self.asking(sample)), "question"),),

@@ -134,6 +134,7 @@ class Kin(LongQa):
     version = 7
     title = "a relative of somebody, through births, marriages and deaths"
     complexities = (2, 3, 4)
+    rules = text.FAMILIES
 
     def drawn(
         self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
