@@ -1,7 +1,7 @@
 """summ.points: who did what to a property, and when, summed up with sources.
 
 A key point is a person and a year. Its entries are spread over the annals. The property also has as many buyers whose
-purchase was set aside, mostly long after it, and people who did what is not asked for, only wished to, or came later.
+purchase was set aside, early and late ones, and people who did what is not asked for, only wished to, or came later.
 Another property that shares a word of the name has as many entries of each sort (SummHay, Laban et al. 2024, section 3:
 key points that are known beforehand, each with its sources).
 """
