@@ -19,7 +19,7 @@ from pipeline.worlds.chronicle.entries import LAST_DAY, ON_ROLL
 
 CACHED_ROWS = 1024
 """Rows whose entries are cached, as a shard is sampled, packed and proven in turn."""
-ROLL, MOST_ON_ROLL = "jury", 5
+ROLL, MOST_ON_ROLL = "roll", 5
 """The kind of entry that names people once more, and the most of them in one."""
 MOST_DAYS_TOGETHER, REPEAT_DAYS = 15 * 365, 8 * 365
 """The most days between the entries of people who are named together, and before a person is named again."""
@@ -61,6 +61,8 @@ class LongQa(Task):
     family = "longqa"
     scorer = "exact"
     reply = text.NAME
+    rules = text.TITLES
+    """What the introduction says besides, so that the question is clear."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (spec(stratum.tier),)
@@ -83,7 +85,7 @@ class LongQa(Task):
         world = chronicle(row_streams, sample.stratum.tier)
         drawn, placed = plan_entry(self, sample.stratum, sample.index, row_streams, stratum_streams)
         return Layout(
-            head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
+            head=(Piece(text.INTRODUCTION.format(rules=self.rules), "instruction"), Piece(text.START, "instruction")),
             placed=placed,
             filler=filler(world, spec(sample.stratum.tier).name, row_streams, drawn.props),
             tail=(Piece(text.TAIL.format(reply=self.reply, question=self.asking(sample)), "question"),),

@@ -61,7 +61,7 @@ class Choice(State):
     __slots__ = ()
 
     subtask = "choice"
-    version = 7
+    version = 8
     drawn_as = "choice@6"
     title = "who owned a property on a day, given four choices"
     scorer = "choice"

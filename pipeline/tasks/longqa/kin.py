@@ -1,6 +1,8 @@
 """longqa.kin: a person's relative, two to four steps away, from entries about births, marriages and deaths.
 
-Besides the asked family there are two others of the same form and with partly the same surnames.
+Besides the asked family there are two others of the same form and with partly the same surnames. An entry that lists
+people names the last couple of each once more, with another couple whose child an entry names, so that being listed and
+a parent tells nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from pipeline.tasks.annals.haystack import PlannedEntry
 from pipeline.tasks.base import Key, Published, Role, Sample
 from pipeline.tasks.longqa import solve as solver
 from pipeline.tasks.longqa import text
-from pipeline.tasks.longqa.base import Drawn, LongQa, roll
+from pipeline.tasks.longqa.base import ROLL, Drawn, LongQa, roll
 from pipeline.worlds.chronicle import Chronicle, listed
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY, ON_ROLL
 from pipeline.worlds.chronicle.world import STONES, YEAR, Names, parents, sex
@@ -129,10 +131,10 @@ class Kin(LongQa):
     __slots__ = ()
 
     subtask = "kin"
-    version = 6
-    drawn_as = "kin@5"
+    version = 7
     title = "a relative of somebody, through births, marriages and deaths"
     complexities = (2, 3, 4)
+    rules = text.FAMILIES
 
     def drawn(
         self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
@@ -147,7 +149,7 @@ class Kin(LongQa):
         rng = row_streams.of("asked")
         question = rng.choice(text.RELATIVES).format(relative=phrase(rng, path, mine))
         entries = [*mine.entries, *(one for other in others for one in other.entries)]
-        entries += [_parents_again(world, row_streams.of("rolls", at), family) for at, family in enumerate(found)]
+        entries += _listed(world, row_streams, path, found)
         shown = {
             "asked": "-".join(path),
             "person": mine.first,
@@ -172,15 +174,44 @@ class Kin(LongQa):
         return {"path": (sample.latent["asked"], len(paths(sample.stratum.complexity)))}
 
 
-def _parents_again(world: Chronicle, rng: Random, of: Family) -> PlannedEntry:
-    """Return an entry that names the last person of a line and their partner once more, when alive or long dead."""
-    two = [of.last, of.others[-1]]
-    first, last = max(of.bore - YOUNG, FIRST_DAY), min(of.bore + OLD, LAST_DAY)
-    if first <= last:
-        return PlannedEntry(*roll(world, rng, two, rng.randrange(first, last + 1)), "anchor")
-    day = rng.randrange(max(of.bore + DEAD, FIRST_DAY), LAST_DAY + 1)
-    every = [*two, *rng.sample(world.dead(day), rng.choice(ON_ROLL) - len(two))]
-    return PlannedEntry(day, STONES, {"names": listed(rng.sample(every, len(every)))}, "anchor")
+def _listed(
+    world: Chronicle, row_streams: Streams, path: Sequence[str], found: Sequence[Family]
+) -> Iterable[PlannedEntry]:
+    """Yield, for each family, an entry that lists its last couple and another, and one about a child of the other."""
+    names = world.newcomers(row_streams.of("couples"))
+    names.taken.update(name for one in found for planned in one.entries for name in planned.about.values())
+    like = _namesakes(path, found[0])
+    for at, one in enumerate(found):
+        rng = row_streams.of("rolls", at)
+        kind, days = _named_on(one.bore)
+        while True:
+            woman, step = rng.random() < 0.5, (rng.choice((FATHER, MOTHER)),)
+            other = family(rng, names, step, world.day_at(rng.random()), "anchor", like, woman=woman)
+            other_kind, other_days = _named_on(other.bore)
+            both = range(max(days.start, other_days.start), min(days.stop, other_days.stop))
+            if kind == other_kind and both:
+                break
+        day = rng.choice(both)
+        some = [one.last, one.others[-1], other.last, other.others[-1]]
+        yield from other.entries
+        if kind == ROLL:
+            yield PlannedEntry(*roll(world, rng, some, day), "anchor")
+        else:
+            every = [*some, *rng.sample(world.dead(day), rng.choice(ON_ROLL) - len(some))]
+            yield PlannedEntry(day, STONES, {"names": listed(rng.sample(every, len(every)))}, "anchor")
+
+
+def _named_on(bore: int) -> tuple[str, range]:
+    """Return the kind and the days of entries that may list the parents of somebody born on a day, alive or dead."""
+    alive = range(max(bore - YOUNG, FIRST_DAY), min(bore + OLD, LAST_DAY) + 1)
+    return (ROLL, alive) if alive else (STONES, range(max(bore + DEAD, FIRST_DAY), LAST_DAY + 1))
+
+
+def _namesakes(path: Sequence[str], mine: Family) -> Sequence[str]:
+    """Return names whose surnames other families have; only that of the person asked about if fathers hand it on."""
+    if all(step == FATHER for step in path[:-1]):
+        return [mine.first]
+    return [mine.first, mine.last, *mine.others]
 
 
 def _families(world: Chronicle, row_streams: Streams, path: Sequence[str], day: int, *, woman: bool) -> list[Family]:
@@ -190,7 +221,7 @@ def _families(world: Chronicle, row_streams: Streams, path: Sequence[str], day: 
         rng = row_streams.of("families", turn)
         try:
             mine = family(rng, names, path, day, "relevant", woman=woman)
-            like = [mine.first, mine.last, *mine.others]
+            like = _namesakes(path, mine)
             days = [world.day_at(rng.random()) for _ in range(FAMILIES)]
             others = [family(rng, names, path, one, "decoy", like, woman=woman) for one in days]
         except ValueError:  # a day near an end of the annals may leave no room for the others

@@ -54,9 +54,10 @@ class Unanswerable(LongQa):
     scorer = "idk_pair"
     complexities = (0, 1)
     paired = True
-    version = 6
+    version = 7
     drawn_as = "unanswerable@3"
     reply = text.MAY_LACK
+    rules = text.TITLES + text.UNNAMED
 
     def drawn(
         self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams

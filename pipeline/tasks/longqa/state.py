@@ -39,7 +39,7 @@ class State(LongQa):
     __slots__ = ()
 
     subtask = "state"
-    version = 6
+    version = 7
     drawn_as = "state@5"
     title = "who owned a property on a day, after sales that are set aside and restored"
     complexities: tuple[int, ...] = (1, 5, 20)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 INTRODUCTION = """\
-Below are the annals of a town, entry by entry in order of date. A question about them follows at the end. Everybody \
-keeps one name for life. A property belongs to its latest buyer whose sale stands. A sale that is set aside, undone, \
-annulled or struck out counts as never made, so that the owner before it is the owner again; a sale that is then \
-restored counts again as before. If several are undone, the one undone last is restored first. A sale counts though \
-its buyer is not named.
+Below are the annals of a town, entry by entry in order of date. A question about them follows at the end.{rules}
 """
+FAMILIES = " Everybody keeps one name for life."
+TITLES = """\
+ A property belongs to its latest buyer whose sale stands. A sale that is set aside, undone, annulled or struck out \
+counts as never made, so that the owner before it is the owner again; a sale that is then restored counts again as \
+before. If several are undone, the one undone last is restored first."""
+UNNAMED = " A sale counts though its buyer is not named."
 START = "Annals:\n"
 TAIL = """\
 This is the end of the annals. Use them to answer the question below. {reply}

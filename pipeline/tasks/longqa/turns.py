@@ -129,7 +129,7 @@ class ChatTurns(LongQa):
     __slots__ = ()
 
     subtask = "turns"
-    version = 7
+    version = 8
     drawn_as = "turns@6"
     title = "what follows from several dated chat sessions, in pairs of rows with and without the decisive statement"
     scorer = "idk_pair"

@@ -31,10 +31,11 @@ class When(LongQa):
     __slots__ = ()
 
     subtask = "when"
-    version = 7
+    version = 8
     drawn_as = "when@6"
     title = "the year of an event at a property, worded differently from the annals"
     reply = text.YEAR
+    rules = ""
 
     def drawn(
         self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams

@@ -1,7 +1,7 @@
 """summ.points: who did what to a property, and when, summed up with sources.
 
 A key point is a person and a year. Its entries are spread over the annals. The property also has as many buyers whose
-purchase was set aside, mostly long after it, and people who did what is not asked for, only wished to, or came later.
+purchase was set aside, early and late ones, and people who did what is not asked for, only wished to, or came later.
 Another property that shares a word of the name has as many entries of each sort (SummHay, Laban et al. 2024, section 3:
 key points that are known beforehand, each with its sources).
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, groupby
 from random import Random
 from typing import Any
 
@@ -32,10 +33,12 @@ VAIN = ("bid", "plea")
 """Kinds of events that came to nothing."""
 WEIGHTS = {SALE: 5, UNDO: 3, UNDO2: 1, REDO: 2}
 """How often each step of a title is tried."""
-AGAIN = 0.65
+AGAIN = 0.75
 """The probability that a step is followed by another of its kind: then cancellations reach back past the last sale."""
-AT_ONCE = 0.7
-"""The most that a reader may score who lets each cancellation strike the last sale stated."""
+IN_VAIN = 8
+"""How often a sale that stands in the end is tried to be set aside for a time, rather than followed by another."""
+AT_ONCE, TRIES = 0.7, 200
+"""The most that a reader may score who lets each cancellation strike the last sale stated, and tries to get there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +79,19 @@ def is_needed(steps: Sequence[Step], at: int, right: Sequence[str]) -> bool:
 def titles(rng: Random, stand: int, undone: int, more: int = 0) -> list[Step]:
     """Draw `stand` sales that stand in the end and `undone` that do not, with what sets them aside and restores them.
 
-    Buyers are numbers, in order. Every step is needed to tell which sales stand. Cancellations strike other sales than
-    the last one so often that assuming the last one is wrong; `more` is how many other points there are.
+    Buyers are numbers, in order. Any of the sales may be those that stand, so that their place tells nothing. Every
+    step is needed to tell which do. Cancellations strike other sales than the last one so often that assuming the last
+    one is wrong; `more` is how many other points there are.
     """
-    while True:
-        steps = _walk(rng, stand + undone, undone)
+    for turn in count():
+        if turn % TRIES == 0:
+            one, other = (rng.sample([True] * stand + [False] * undone, stand + undone) for _ in range(2))
+            stays = min(one, other, key=lambda some: len([*groupby(some)]))
+        steps = _walk(rng, stays)
         right = standing(steps)
         if f1(at_once(steps), right, more) <= AT_ONCE and all(is_needed(steps, at, right) for at in range(len(steps))):
             return steps
+    raise AssertionError
 
 
 def at_once(steps: Sequence[Step]) -> list[str]:
@@ -114,30 +122,44 @@ def f1(buyers: Sequence[str], right: Sequence[str], more: int) -> float:
     return 2 * hits / (len(buyers) + len(right) + 2 * more)
 
 
-def _walk(rng: Random, sales: int, undone: int) -> list[Step]:
-    """Draw possible steps until as many sales are made and set aside as are wanted."""
-    kinds = list[str]()
-    made = stands = restorable = restored = 0
-    while made < sales or made - stands < undone:
-        gone, last = made - stands, kinds[-1] if kinds else ""
+def _walk(rng: Random, stays: Sequence[bool]) -> list[Step]:
+    """Draw possible steps after which those sales stand that stay; a sale that stays may be set aside for a time.
+
+    What is below a sale cannot be struck without it. So one that stays is made once all others before it are gone.
+    """
+    steps, last = list[Step](), ""
+    held, struck = list[bool](), list[bool]()
+    made = restored = 0
+    most = stays.count(False) // 2
+    while made < len(stays) or not all(held) or any(struck):
+        spare, out = restored + sum(struck) < most, any(struck)
         able = [
             kind
             for kind, free in (
-                (SALE, made < sales),
-                (UNDO, gone < undone and stands > 0),
-                (UNDO2, gone < undone - 1 and stands > 1),
-                (REDO, restored < undone // 2 and restorable > 0),
+                (SALE, made < len(stays) and not out and (all(held) or not stays[made])),
+                (UNDO, held and (spare or not held[-1])),
+                (UNDO2, held[-2:] == [False, False] and not out),
+                (REDO, struck and (spare or struck[-1])),
             )
             if free
         ]
-        if last not in able or rng.random() > AGAIN:
-            (last,) = rng.choices(able, [WEIGHTS[one] for one in able])
-        kinds.append(last)
-        stands += {SALE: 1, UNDO: -1, UNDO2: -2, REDO: 1}[last]
-        restorable = restorable + {UNDO: 1, REDO: -1}[last] if last in (UNDO, REDO) else 0
-        made, restored = made + (last == SALE), restored + (last == REDO)
-    buyers = iter(range(made))
-    return [(kind, str(next(buyers)) if kind == SALE else "") for kind in kinds]
+        if last not in able or rng.random() > AGAIN or (last == SALE and held[-1]):
+            (last,) = rng.choices(able, [IN_VAIN if one == UNDO and held[-1] else WEIGHTS[one] for one in able])
+        if last == SALE:
+            held.append(stays[made])
+            steps.append((SALE, str(made)))
+            made, struck = made + 1, []
+            continue
+        steps.append((last, ""))
+        if last == REDO:
+            held.append(struck.pop())
+            restored += 1
+        elif last == UNDO:
+            struck.append(held.pop())
+        else:
+            del held[-2:]
+            struck = []
+    return steps
 
 
 def shares(rng: Random, total: int, parts: int) -> list[int]:
@@ -214,7 +236,8 @@ def _drafts(
     rng: Random, mixture: Mixture, late: int, theme: Sequence[str], place: Callable[[int], float]
 ) -> list[Draft]:
     """Return drafts by depth; the end of the annals is left free for what comes too late."""
-    stand, *each = shares(rng, mixture.points, 1 + len(theme))
+    stand = rng.choice(range(2 * mixture.points // 5, 3 * mixture.points // 5 + 1))
+    each = shares(rng, mixture.points - stand, len(theme))
     steps = titles(rng, stand, mixture.undone, mixture.points - stand)
     deeds = [kind for kind, count in zip(theme, each, strict=True) for _ in range(count)]
     order = rng.sample([True] * len(steps) + [False] * len(deeds), len(steps) + len(deeds))
@@ -305,9 +328,7 @@ class Points(Task):
     complexities = (5, 10, 20)
     max_new_tokens = 960
     shortest = 16384
-    version = 5
-    drawn_as = "points@4"
-    """Since version 4 only words and a few days of the annals have changed."""
+    version = 6
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         return (spec(stratum.tier),)
@@ -379,7 +400,8 @@ class Points(Task):
         """Return the scores of summaries of one point, of all who are named with the property, or with its twin too.
 
         `asked_kinds` takes all deeds of the kinds asked for up to the year, `at_once` leaves out the last sales stated
-        before each cancellation, and `no_restoring` ignores that sales are restored.
+        before each cancellation, `earliest` keeps the first sales, as many as stand, and `no_restoring` ignores that
+        sales are restored.
         """
         points, others = sample.stratum.complexity, int(sample.latent["others"])
         steps = [(kind, str(at) if kind == SALE else "") for at, kind in enumerate(sample.latent["steps"])]
@@ -392,6 +414,7 @@ class Points(Task):
             "twin_too": 2 * points / (3 * points + 2 * others),
             "asked_kinds": 2 * points / (2 * points + undone),
             "at_once": f1(at_once(steps), right, more),
+            "earliest": f1([buyer for kind, buyer in steps if kind == SALE][: len(right)], right, more),
             "no_restoring": f1(unrestored(steps), right, more),
         }
 

@@ -14,9 +14,10 @@ START = "Annals:\n"
 TAIL = """\
 This is the end of the annals. Use them to write the summary that is asked for below. Give every event that belongs in \
 it a sentence of its own, with the full name of the person and the year, and end the sentence with the number of the \
-entry that tells of it, in square brackets before the full stop. Leave out purchases that no longer stood at the end \
-of the time asked about, offers and wishes that came to nothing, and everything else. The year of a purchase that was \
-set aside and then restored is the year in which it was made.
+entry that tells of it, in square brackets before the full stop. A purchase stands unless it was set aside, even if \
+the property was sold again later. Leave out purchases that no longer stood at the end of the time asked about, offers \
+and wishes that came to nothing, and everything else. The year of a purchase that was set aside and then restored is \
+the year in which it was made.
 
 Question: {question}
 Answer:"""

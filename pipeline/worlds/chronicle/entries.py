@@ -167,7 +167,7 @@ ANY_SUM = (4, 40)
 GROUPS = {
     "sale": "sale", "unnamed": "sale", "undo": "court", "undo2": "court", "redo": "court", "birth": "birth",
     "bride": "wedding", "groom": "wedding", "wedding": "wedding", "death": "death", "burial": "death",
-    "election": "vote", "jury": "roll", "stones": "stones", "move": "street", "works": "street",
+    "election": "vote", "roll": "roll", "stones": "stones", "move": "street", "works": "street",
     "debt": "money", "price": "money", "lease": "deed", "repairs": "deed", "keeper": "deed", "loan": "deed",
     "bid": "vain", "plea": "vain",
 }  # fmt: skip

@@ -278,7 +278,7 @@ BETWEEN = 16
 SOME_YEARS = 5
 """Newcomers' surnames are those of everybody who is grown in years that are this far apart."""
 STONES = "stones"
-OTHERS = ("election", "jury", STONES, "move", "debt", "price", "works")
+OTHERS = ("election", "roll", STONES, "move", "debt", "price", "works")
 STEPS = (SALE, SALE, SALE, SALE, UNNAMED, UNDO, UNDO, UNDO, REDO, REDO, UNDO2)
 """Relative frequencies of the steps of a title, where they can be taken."""
 BUSY = 0.3

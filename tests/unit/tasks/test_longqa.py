@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -26,7 +26,19 @@ from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import Row
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS, task_of
-from pipeline.tasks.annals.solve import SALES, Line, about, day_of, owner_asked, read, statements_about
+from pipeline.tasks.annals.solve import (
+    CHILD,
+    SALES,
+    SENTENCE,
+    Line,
+    _patterns,
+    about,
+    day_of,
+    owner_asked,
+    read,
+    statements_about,
+    steps_of,
+)
 from pipeline.tasks.base import Sample
 from pipeline.tasks.longqa import choice
 from pipeline.tasks.longqa.base import LongQa, plan_entry
@@ -466,6 +478,30 @@ def test_families_that_are_asked_about_have_surnames_of_the_town(rows: list[Row]
                 rare += [last not in common for first, last in PERSON.findall(one[0]) if first in FIRST_NAMES]
     assert len(rare) > 300
     assert fmean(rare) <= 0.3
+
+
+def test_couples_that_are_listed_and_have_a_child_are_not_the_answer(rows: list[Row]) -> None:
+    """Of such couples of the right sex, those with the surname asked about if fathers hand it on, all look alike."""
+    shares = []
+    for row in (row for row in rows if row["subtask"] == "kin"):
+        first, steps = steps_of(row["question"])
+        told = dict(kin_events(row["prompt"]))
+        lists = [said["names"] for said in told.values() if "names" in said]
+        couples = [(said["father"], said["mother"]) for said in told.values() if "father" in said]
+        couples = [two for two in couples if any(two[0] in names and two[1] in names for names in lists)]
+        if {*steps[:-1]} <= {"father"}:
+            couples = [two for two in couples if two[0].split()[1] == first.split()[1]] or couples
+        found = {two[steps[-1] == "mother"] for two in couples}
+        shares.append((row["target"] in found) / len(found))
+    assert fmean(shares) <= 1 / 5
+
+
+def kin_events(prompt: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the sentences of a prompt that tell of parents or list people, with the values of their slots."""
+    forms = [(core, form) for kind, core, form in _patterns() if kind in (*CHILD, "roll", "stones")]
+    for said in (said for line in read(prompt) for said in SENTENCE.split(line.text)):
+        if found := next((match for core, form in forms if core in said and (match := form.fullmatch(said))), None):
+            yield said, found.groupdict()
 
 
 def test_sessions_with_and_without_what_is_told_have_one_form(rows: list[Row]) -> None:

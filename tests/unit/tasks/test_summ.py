@@ -31,9 +31,9 @@ from pipeline.streams import stream
 from pipeline.tasks import task_of
 from pipeline.tasks.annals.solve import OWNERSHIP_KINDS, Event
 from pipeline.tasks.summ.solve import events_of, parse_question, person_and_year, read
-from pipeline.tasks.summ.task import MIXTURES, is_needed, titles
+from pipeline.tasks.summ.task import MIXTURES, f1, is_needed, titles
 from pipeline.verify.row import answer_faults, cell_place
-from pipeline.worlds.chronicle.world import SALE, standing
+from pipeline.worlds.chronicle.world import SALE, UNDO, UNDO2, standing
 
 CELLS = tuple(
     Stratum("summ", "points", "32k", length, complexity, rows)
@@ -251,6 +251,24 @@ def test_every_step_of_a_title_is_needed(complexity: int) -> None:
         assert len(standing(steps)) == stand
         assert sum(kind == SALE for kind, _ in steps) == stand + undone
         assert all(is_needed(steps, at, standing(steps)) for at in range(len(steps)))
+
+
+@pytest.mark.parametrize("complexity", MIXTURES)
+def test_the_place_of_a_purchase_does_not_tell_whether_it_stands(complexity: int) -> None:
+    """Who knows all else keeps the first or last purchases, as many as are best, or drops as many as are set aside."""
+    undone, scores = MIXTURES[complexity].undone, defaultdict[tuple[str, int], list[float]](list)
+    for number in range(100):
+        rng = stream("places", complexity, number)
+        stand = rng.randrange(2 * complexity // 5, 3 * complexity // 5 + 1)
+        steps = titles(rng, stand, undone, more := complexity - stand)
+        right, buyers = standing(steps), [buyer for kind, buyer in steps if kind == SALE]
+        for count in range(3 * complexity):
+            cut = max(0, len(buyers) - count)
+            for name, kept in (("first", buyers[:count]), ("not the last", buyers[:cut]), ("last", buyers[count:])):
+                scores[name, count].append(f1(kept, right, more))
+        struck = sum(kind in (UNDO, UNDO2) for kind, _ in steps)
+        scores["as many as undoings", 0].append(f1(buyers[: max(0, len(buyers) - struck)], right, more))
+    assert max(fmean(some) for some in scores.values()) <= 0.72
 
 
 def test_depths_of_what_is_needed_are_uniform_up_to_the_time_asked_about() -> None:
