@@ -66,7 +66,7 @@ class Rows(TraceTask):
             },
         }
         decoys = [[Step(step.text, "decoy") for step in one.steps] for one in twins]
-        question = text.COUNTED.format(what=what, status=status, query=queries[0])
+        question = (text.COUNTED if what == COUNT else text.ADDED).format(status=status, query=queries[0])
         return Drawn(question, Key.accepting(str(right)), [asked.steps, *decoys], latent)
 
 

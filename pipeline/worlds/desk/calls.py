@@ -125,7 +125,7 @@ def _nested(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: 
 
 
 def _pretty(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
-    return json.dumps({"ref": ref, "status": word, "result": dict(fields)}, indent=1)
+    return json.dumps({"ref": ref, "status": word, **dict(fields)}, indent=1)
 
 
 def _pairs(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
@@ -142,9 +142,8 @@ def _yaml(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: st
 
 
 def _expanded(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
-    rows = [("status", word), *fields]
-    wide = max(len(name) for name, _ in rows)
-    return "\n".join([f"-[ {ref} ]{'-' * (wide + 2)}", *(f"{name:<{wide}} | {value}" for name, value in rows)])
+    wide = max(len(name) for name, _ in fields)
+    return "\n".join([f"-[ {ref} {word} ]{'-' * (wide + 2)}", *(f"{name:<{wide}} | {value}" for name, value in fields)])
 
 
 def _spoken(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
@@ -162,13 +161,12 @@ def _logged(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: 
 
 def _http(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
     body = json.dumps({"status": word, **dict(fields)})
-    return _response("200 OK", "application/json", ref, body)
+    return _response("200 OK", ref, body)
 
 
-def _response(status: str, kind: str, ref: str, body: str) -> str:
+def _response(status: str, ref: str, body: str) -> str:
     """Return a response as ``curl -i`` prints it."""
-    head = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", f"Content-Length: {len(body)}", f"X-Request-Ref: {ref}"]
-    return "\n".join([*head, "", body])
+    return f"HTTP/1.1 {status}\nX-Request-Ref: {ref}\nContent-Length: {len(body)}\n\n{body}"
 
 
 def _terminal(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
@@ -230,7 +228,7 @@ def _problem(ref: str, kind: str, status: int, title: str, message: str) -> str:
 
 
 def _http_error(ref: str, kind: str, status: int, title: str, message: str) -> str:
-    return _response(f"{status} {title}", "text/plain", ref, message)
+    return _response(f"{status} {title}", ref, message)
 
 
 def _stderr(ref: str, kind: str, status: int, title: str, message: str) -> str:

@@ -168,7 +168,7 @@ def test_responses_tell_the_length_of_their_bodies() -> None:
         _http_error("b2b2b", "locked", 423, "Locked", "TK-10000 is locked"),
     ):
         head, _, body = text.partition("\n\n")
-        assert f"\nContent-Length: {len(body)}\n" in head
+        assert head.endswith(f"\nContent-Length: {len(body)}")
 
 
 def test_fixed_fields_are_the_same_wherever_they_are_shown(log: Log) -> None:
