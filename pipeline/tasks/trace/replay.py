@@ -332,8 +332,8 @@ ASKED: Mapping[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], Asked]]
         r"in the order of the plan\?"
     ): _remaining,
     re.compile(
-        r"(?:How many|What is (?P<what>the sum of qty) over all) rows with the status (?P<status>[a-z]+) (?:does|that) the "
-        r"query '(?P<query>.+)' (?:have|has) on all of its pages, each row counted once\?"
+        r"(?:How many|What is (?P<what>the sum of qty) over all) rows with the status (?P<status>[a-z]+) (?:does|that) "
+        r"the query '(?P<query>.+)' (?:have|has) on all of its pages, each row counted once\?"
     ): _counted,
     re.compile(
         r"(?P<one>[A-Z][a-z ]+?) from (?P<supplier>.+) of (?P<sum>\d+) euros for (?P<site>\w+) comes in after the end "
