@@ -136,12 +136,13 @@ def short_names(package: str, function: str) -> list[str]:
     """Return names under which a function of another module may be imported, none of which a value may have.
 
     >>> short_names("mintlab", "fresh_dilution_factor_at_start")
-    ['fresh_dilution_factor', 'lab_factor']
+    ['fresh_dilution_factor', 'dilution_factor', 'lab_factor']
     """
     name = next((function.removesuffix(f"_{one}") for one in words()["qualifier"] if function.endswith(one)), function)
     parts, ahead = name.split("_"), {*words()["adjective"], *words()["kept"], *words()["mapped"], "total"}
-    rest = ["_".join(parts[1:])] if parts[0] in ahead else [f"{parts[0]}_{parts[-1]}"]
-    able = [name, *rest, f"{package_words(package)[1]}_{parts[-1] if parts[0] in ahead else parts[0]}"]
+    stem = package_words(package)[1]
+    rest = ["_".join(parts[1:])] if parts[0] in ahead else [f"{parts[0]}_{parts[-1]}", f"{stem}_{parts[0]}"]
+    able = [name, *rest, f"{stem}_{parts[-1]}"]
     return [one for one in dict.fromkeys(able) if one != function and "_" in one]
 
 

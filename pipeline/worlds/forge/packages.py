@@ -187,10 +187,10 @@ def import_one(module: Module, of_module: str, function: str, package: str = "")
     if draw < 0.4 and function not in module.bound:
         module.imports.append(f"from {source} import {function}")
         return function
-    aliases = [one for one in short_names(package, function) if one not in module.bound | module.namer.taken]
+    aliases = [one for one in short_names(package, function) if one not in module.bound]
     if draw < 0.6 and aliases:
         alias = rng.choice(aliases)
-        module.namer.taken.add(alias)
+        module.namer.taken.add(alias)  # for functions that follow
         module.imports.append(f"from {source} import {function} as {alias}")
         return alias
     if draw < 0.8 and of_module != "__init__" and of_module not in module.bound | module.namer.values:
