@@ -7,7 +7,7 @@ alone do not tell where a building is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
@@ -29,7 +29,8 @@ TOKENS_PER_NOTE = 18
 """Tokens of the tier per note: nearly twice what a prompt can hold."""
 REGIONS, OF_ROWS = 48, 640
 """Regions of the land; first words of names that are reserved for rows."""
-YEARS, COSTS = range(1700, 2000), range(110, 990)
+FIRST_YEAR, DOUBLED_IN = 1700, 300
+"""The year from which buildings are, and in how many years costs double."""
 MENTIONED, SPELLED = 0.6, 0.25
 """How often a note mentions something else, and how often its cost is written in words."""
 SMALL = (
@@ -60,7 +61,14 @@ def wordings() -> Mapping[str, Sequence[str]]:
 @cache
 def kinds() -> Mapping[str, str]:
     """Return the kinds of buildings, each with its plural."""
-    return dict(line.split(" ") for line in wordings()["kind"])
+    return {kind: plural for kind, plural, *_ in map(str.split, wordings()["kind"])}
+
+
+@cache
+def built() -> Mapping[str, tuple[int, int, int]]:
+    """Return for each kind the least and the most that one costs at first, and the last year that one is from."""
+    split = (line.split() for line in wordings()["kind"])
+    return {kind: (int(least), int(most), int(last)) for kind, _, least, most, last in split}
 
 
 def source_digest() -> str:
@@ -94,10 +102,17 @@ class Survey:
         """Return a name: a first word and an ending."""
         return f"{self.first_words[word]} {wordings()['ending'][ending]}"
 
-    def building(self, rng: Random, name: str, kind: str, region: str, cost: int) -> Building:
-        """Draw the rest of what is stated about a building."""
+    def building(
+        self, rng: Random, name: str, kind: str, region: str, taken: Collection[int] = frozenset()
+    ) -> Building:
+        """Draw the rest of what is stated about a building, with none of the costs that are taken."""
         builder = f"{rng.choice(pool('writing/people'))[2:]} {rng.choice(self.surnames)}"
-        return Building(name, kind, region, builder, rng.choice(YEARS), cost)
+        least, most, last = built()[kind]
+        cost = year = 0
+        while not cost or cost in taken:
+            year = rng.randrange(FIRST_YEAR, last + 1)
+            cost = rng.randrange(least, most) * (DOUBLED_IN + year - FIRST_YEAR) // DOUBLED_IN
+        return Building(name, kind, region, builder, year, cost)
 
     def of_pool(self, kind: str, region: str) -> Indices:
         """Return the notes of the pool that state a kind or a region, or may mention it."""
@@ -116,8 +131,8 @@ class Survey:
         for number, stated in enumerate(zip(*(one.tolist() for one in self.stated), strict=True)):
             kind, region, other_kind, other_region = stated
             word, ending = divmod(self.names[number], endings)
-            name, cost = self.name(OF_ROWS + word, ending), rng.choice(COSTS)
-            building = self.building(rng, name, known[kind], self.regions[region], cost)
+            name = self.name(OF_ROWS + word, ending)
+            building = self.building(rng, name, known[kind], self.regions[region])
             mention: Mention = rng.choice(("region", "kind")) if rng.random() < MENTIONED else ""
             other = self.regions[other_region] if mention == "region" else known[other_kind]
             yield note(rng, building, "" if other in (building.region, building.kind) else mention, other)

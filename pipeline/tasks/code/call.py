@@ -25,7 +25,9 @@ from pipeline.worlds.forge import (
     import_one,
     initial_of,
     scalar_function,
+    shared,
     started,
+    trades,
 )
 
 FUNCTIONS_PER_NAME = 3
@@ -96,10 +98,13 @@ class Call(FilesTask):
 
 
 def chain(rng: Random, size: int) -> list[list[Link]]:
-    """Write functions that call one another, the last level first; the first of each level is on the path."""
+    """Write functions that call one another, the last level first; the first of each level is on the path.
+
+    All but the first function are of packages that others share.
+    """
     packages, levels = Packages(rng), list[list[Link]]()
-    for _ in range(size):
-        _, namer = packages.new()
+    for below_it in reversed(range(size)):
+        _, namer = packages.new(rng.choice(shared() if below_it else trades()))
         name = namer.function()
         level = list[Link]()
         for number in range(FUNCTIONS_PER_NAME):

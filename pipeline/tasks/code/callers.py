@@ -25,7 +25,9 @@ from pipeline.worlds.forge import (
     import_one,
     initial_of,
     scalar_function,
+    shared,
     started,
+    trades,
     words,
 )
 
@@ -80,7 +82,7 @@ class Callers(FilesTask):
             packages, [one for root in range(FUNCTIONS_PER_NAME) for one in of_root(rng, callers, root, further)]
         )
         callers += call_all(packages, [sibling] * (size // 2 + 1))
-        mentions = [mention(packages, name) for _ in range(size // 2 + 1)]
+        mentions = [mention(packages, targets[0]) for _ in range(size // 2 + 1)]
         own = [one for one in callers if one.root == 0]
         needed = {id(one.module) for one in (targets[0], *own)}
         files = [
@@ -123,7 +125,7 @@ class Callers(FilesTask):
 
 def same_named(packages: Packages) -> list[Target]:
     """Write functions of one name, each in a package of its own; the first is the one asked about."""
-    _, namer = packages.new()
+    _, namer = packages.new(packages.rng.choice(shared()))
     name, found = namer.function(), list[Target]()
     for root in range(FUNCTIONS_PER_NAME):
         module = started(*packages.new(namer.domain))
@@ -149,7 +151,7 @@ def call_all(packages: Packages, targets: Sequence[Target]) -> list[Caller]:
     rng, found = packages.rng, list[Caller]()
     left = rng.sample(targets, len(targets))
     while left:
-        module = started(*packages.new())
+        module = started(*packages.new(rng.choice(trades())))
         some, left = left[: (count := rng.randrange(1, 4))], left[count:]
         known: dict[int, tuple[str, bool]] = {}
         for target in some:
@@ -167,9 +169,9 @@ def call_all(packages: Packages, targets: Sequence[Target]) -> list[Caller]:
     return found
 
 
-def mention(packages: Packages, name: str) -> Module:
+def mention(packages: Packages, target: Target) -> Module:
     """Write a module that names a function but does not call it."""
-    module = started(*packages.new())
+    module, name = started(*packages.new(target.module.namer.domain)), target.name
     if packages.rng.random() < 0.5:
         any_function(module, [], NONE)
         module.functions[-1] = commented(packages.rng, module.functions[-1], name)

@@ -75,7 +75,7 @@ class Changed(CodeTask):
     fits = MappingProxyType({1: 8192, 5: 8192, 20: 16384})
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        return (PoolSpec(f"forge-commits-{stratum.tier}", 3, stratum.tier, f"{WORLD}:{source_digest()}", make_log),)
+        return (PoolSpec(f"forge-commits-{stratum.tier}", 4, stratum.tier, f"{WORLD}:{source_digest()}", make_log),)
 
     def drawn(self, dealer: Dealer) -> Drawn:
         """Draw the history of a constant, and those of constants of the same name in two other files."""

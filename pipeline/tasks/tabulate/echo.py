@@ -29,7 +29,7 @@ class Echo(TabulateTask):
 
     subtask = "echo"
     title = "a copy of a line that repeats one word, with another word in one place"
-    version = 1
+    version = 2
     scorer = "echo"
     complexities = tuple(ROOMS)
     knobs = MappingProxyType({})

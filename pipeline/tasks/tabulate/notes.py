@@ -14,7 +14,6 @@ from pipeline.tasks.lines import Dealer, Line
 from pipeline.tasks.tabulate import solve, text
 from pipeline.tasks.tabulate.base import STOPS_AT, Drawn, TabulateTask, overlap
 from pipeline.worlds.survey import (
-    COSTS,
     MENTIONED,
     OF_ROWS,
     WORLD,
@@ -37,7 +36,7 @@ def make_notes(streams: Streams, spec: PoolSpec) -> Plain:
 
 def notes_spec(stratum: Stratum) -> PoolSpec:
     """Return the pool of a tier's notes."""
-    return PoolSpec(f"survey-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_notes)
+    return PoolSpec(f"survey-{stratum.tier}", 2, stratum.tier, f"{WORLD}:{source_digest()}", make_notes)
 
 
 class NotesTask(TabulateTask):
@@ -45,6 +44,7 @@ class NotesTask(TabulateTask):
 
     __slots__ = ()
 
+    version = 4
     opening = text.SURVEY
     golden_shapes = MappingProxyType({64: (8192, 0.0), 256: (20480, 0.0)})
     by_cost: bool
@@ -77,21 +77,20 @@ class NotesTask(TabulateTask):
         other_regions = [one for one in world.regions if one != region]
         endings = range(len(wordings()["ending"]))
         decoys = round(len(wanted) * float(self.knob(dealer.stratum, "decoys")))
-        costs = rng.sample(COSTS, len(wanted))
         asked, lines = list[Building](), list[Line]()
         asked_speak, elsewhere_speak, other_kind_speak = (
             _speaking(rng, count) for count in (len(wanted), decoys, decoys)
         )
         for place, word in enumerate(rng.sample(range(OF_ROWS), len(wanted))):
             name, *decoy_names = (world.name(word, ending) for ending in rng.sample(endings, 3))
-            asked.append(world.building(rng, name, kind, region, costs[place]))
+            asked.append(world.building(rng, name, kind, region, {one.cost for one in asked}))
             text_of = note(note_rng, asked[-1], "region" if asked_speak[place] else "", rng.choice(other_regions))
             lines.append(Line(text_of, "relevant", wanted[place]))
             if place < decoys:
-                decoy = world.building(rng, decoy_names[0], kind, rng.choice(other_regions), rng.choice(COSTS))
+                decoy = world.building(rng, decoy_names[0], kind, rng.choice(other_regions))
                 text_of = note(note_rng, decoy, "region" if elsewhere_speak[place] else "", region)
                 lines.append(Line(text_of, "decoy", rng.random()))
-                decoy = world.building(rng, decoy_names[1], rng.choice(other_kinds), region, rng.choice(COSTS))
+                decoy = world.building(rng, decoy_names[1], rng.choice(other_kinds), region)
                 text_of = note(note_rng, decoy, "kind" if other_kind_speak[place] else "", kind)
                 lines.append(Line(text_of, "decoy", rng.random()))
         lines.sort(key=lambda line: line.depth or 0.0)

@@ -54,11 +54,14 @@ def row_batch(writer: CallWriter) -> str:
     return name
 
 
-def nothing_pairs(writer: CallWriter, act: Act) -> list[Pair]:
-    """Return a call that changes nothing: in most cases it fails, else it is a dry run, or is staged and left."""
+def nothing_pairs(writer: CallWriter, act: Act, *, retried: bool = False) -> list[Pair]:
+    """Return a call that changes nothing: in most cases it fails, else it is a dry run, or is staged and left.
+
+    If it is `retried`, it fails in a way that may pass.
+    """
     draw = writer.rng.random()
     if draw < 0.6:
-        return [writer.failed(act)]
+        return [writer.failed(act, retried=retried)]
     return [writer.tried(act)] if draw < 0.8 else [writer.staged(act, row_batch(writer))]
 
 
@@ -93,7 +96,7 @@ class HistoryWriter:
             apply(self.naive, act, pairs[0].ref)
         else:
             if move.end == RETRIED:
-                pairs = [self.writer.failed(move.act)]
+                pairs = [self.writer.failed(move.act, retried=True)]
                 self._assume(move.act, pairs[0].ref)
             pairs.append(self._does(move.act))
             if move.joined:
@@ -163,7 +166,7 @@ def amount(dealer: Dealer, item: str, changes: int, end: int, purpose: str) -> H
     for move in moves:
         history.write(move)
     at = rng.randrange(len(history.steps) + 1)
-    record = job_text([read(writer, opening(item, rng.randrange(OPENING_FORMS)))])
+    record = job_text([read(writer, opening(item, sentences.form("record", OPENING_FORMS)))])
     steps = [*history.steps[:at], Step(record, "relevant"), *history.steps[at:]]
     total = opening_of(item) + history.true.amount(item)
     naive = opening_of(item) + history.naive.amount(item)

@@ -12,12 +12,12 @@ from pipeline.tasks.base import Key
 from pipeline.tasks.trace import text
 from pipeline.tasks.trace.base import Dealer, Drawn, Step, TraceTask
 from pipeline.tasks.trace.histories import mixed, nothing_pairs
-from pipeline.worlds.desk import Act, CallWriter, State, acts, apply, job_text, words
+from pipeline.worlds.desk import Act, CallWriter, State, acts, apply, job_text
 from pipeline.worlds.desk.jobs import USER, user_line
+from pipeline.worlds.desk.lexicon import VALUES
 
 SETS = 4
 """How often the setting is set in the file where the value comes from; which time counts is dealt."""
-VALUES = range(10, 5000)
 
 
 class Write(NamedTuple):
@@ -59,7 +59,8 @@ class WhichCall(TraceTask):
             if all(family[0] != other[0] and not {*family} & {*other} for other in families):
                 families.append(family)
         place, end = dealer.deal("place", SETS), dealer.deal("end", 3)
-        key, value = rng.choice(words()["key"]), rng.choice(VALUES)
+        key = rng.choice([*VALUES])
+        value = rng.choice(VALUES[key])
         paths = [*zip(*families, strict=True)][: 1 + dealer.knob("twins")]
         followed, *twins = [
             chain(dealer, files, key, value, (place, end) if not at else (rng.randrange(SETS), rng.randrange(3)))
@@ -90,13 +91,13 @@ def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tup
     writes = [Write(acts.set_value(files[0], key, value), True, True)]
     writes += [Write(acts.copy_value(source, target, key), True, True) for source, target in pairwise(files)]
     others = [
-        Write(acts.set_value(files[0], key, value if again else other_value(rng, value)), True, False)
+        Write(acts.set_value(files[0], key, value if again else other_value(rng, key, value)), True, False)
         for again in (abs(number - place) > 1 and rng.random() < 0.7 for number in range(SETS) if number != place)
     ]
     writes = [*others[:place], *writes[:2], *mixed(rng, [writes[2:], others[place:]])]
     for at, path in enumerate(files[1:], start=1):
         if rng.random() < 0.5:
-            write = Write(acts.set_value(path, key, other_value(rng, value)), True, False)
+            write = Write(acts.set_value(path, key, other_value(rng, key, value)), True, False)
             early = at == len(files) - 1 or rng.random() < 0.5
             writes = _put(rng, writes, write, before=at if early else None, after=None if early else at + 1)
     nothing = [
@@ -106,17 +107,17 @@ def chain(dealer: Dealer, files: Sequence[str], key: str, value: int, dealt: tup
     for act in nothing:
         writes.insert(rng.randrange(1, len(writes)), Write(act, False, False))
     if dealer.errors and end < 2:
-        writes.append(Write(acts.set_value(files[-1], key, rng.choice(VALUES)), False, False))
+        writes.append(Write(acts.set_value(files[-1], key, rng.choice(VALUES[key])), False, False))
     return _written(writer, writes, (files, key, value))
 
 
-def other_value(rng: Random, value: int) -> int:
+def other_value(rng: Random, key: str, value: int) -> int:
     """Draw a value other than the one that is followed."""
-    return next(other for other in iter(lambda: rng.choice(VALUES), None) if other != value)
+    return next(other for other in iter(lambda: rng.choice(VALUES[key]), None) if other != value)
 
 
 def _set(rng: Random, files: Sequence[str], key: str) -> Act:
-    return acts.set_value(rng.choice(files), key, rng.choice(VALUES))
+    return acts.set_value(rng.choice(files), key, rng.choice(VALUES[key]))
 
 
 def _failures(rng: Random, size: int, errors: float) -> int:

@@ -318,11 +318,10 @@ def _rule(sentence: str) -> dict[str, str]:
 
 ASKED: Mapping[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], Asked]] = {
     re.compile(
-        r"(?:How many of|What is the amount of) (?P<item>[A-Z]{3}-\d{4}) "
-        r"(?:are there after everything in|at the end of) the trace\?"
+        r"How many (?P<item>[A-Z]{3}-\d{4}) are in stock (?:after everything in|at the end of) the trace\?"
     ): _amount,
     re.compile(
-        r"(?:With whom|Whose) is ticket (?P<ticket>TK-\d{5}) (?:after everything in|at the end of) the trace\?"
+        r"(?:To whom is|Who has) ticket (?P<ticket>TK-\d{5}) (?:assigned after everything in|at the end of) the trace\?"
     ): _holder,
     re.compile(
         r"Follow the value that (?P<key>\w+) has in (?P<file>\S+) at the end of the trace back through all copies: "
@@ -333,8 +332,8 @@ ASKED: Mapping[re.Pattern[str], Callable[[re.Match[str], Sequence[str]], Asked]]
         r"in the order of the plan\?"
     ): _remaining,
     re.compile(
-        r"What is (?P<what>the number|the sum of qty) of all rows with the status (?P<status>[a-z]+) that the query "
-        r"'(?P<query>.+)' has on all of its pages, each row taken once\?"
+        r"(?:How many|What is (?P<what>the sum of qty) over all) rows with the status (?P<status>[a-z]+) (?:does|that) "
+        r"the query '(?P<query>.+)' (?:have|has) on all of its pages, each row counted once\?"
     ): _counted,
     re.compile(
         r"(?P<one>[A-Z][a-z ]+?) from (?P<supplier>.+) of (?P<sum>\d+) euros for (?P<site>\w+) comes in after the end "

@@ -92,10 +92,10 @@ def plan(dealer: Dealer, hosts: Sequence[str], code: str, share: float) -> Plan:
 
     def works(host: str, *, retried: bool = False) -> list[Pair]:
         act = acts.reinstall(host, image)
-        return [*([writer.failed(act)] if retried else []), writer.done(act)]
+        return [*([writer.failed(act, retried=True)] if retried else []), writer.done(act)]
 
-    def fails(host: str) -> Step:
-        return event(nothing_pairs(writer, acts.reinstall(host, image)), "decoy")
+    def fails(host: str, *, retried: bool = False) -> Step:
+        return event(nothing_pairs(writer, acts.reinstall(host, image), retried=retried), "decoy")
 
     work = list[Step]()
     for host in sorted(steps, key=lambda one: steps.index(one) + 3 * rng.random()):
@@ -105,7 +105,7 @@ def plan(dealer: Dealer, hosts: Sequence[str], code: str, share: float) -> Plan:
             work.append(event(works(host), "decoy"))
         elif host not in left and host != cancelled:
             if dealer.errors and rng.random() < 0.2:
-                work.append(fails(host))
+                work.append(fails(host, retried=True))
             work.append(event(works(host, retried=bool(dealer.errors) and rng.random() < 0.2), "relevant"))
     rollback = event([writer.done(acts.roll_back(rolled))], "relevant")
     done = next(at for at, step in enumerate(work) if f'"{rolled}"' in step.text)

@@ -66,7 +66,7 @@ class Rows(TraceTask):
             },
         }
         decoys = [[Step(step.text, "decoy") for step in one.steps] for one in twins]
-        question = text.COUNTED.format(what=what, status=status, query=queries[0])
+        question = (text.COUNTED if what == COUNT else text.ADDED).format(status=status, query=queries[0])
         return Drawn(question, Key.accepting(str(right)), [asked.steps, *decoys], latent)
 
 
@@ -86,7 +86,7 @@ def query(dealer: Dealer, name: str, status: str) -> Query:
     """Write the pages of a query: each has a row that counts and is on no other; some come in two tries."""
     writer, pages = dealer.writer(name), dealer.stratum.complexity
     rng, others = writer.rng, [one for one in words()["status"] if one != status]
-    share, form = rng.uniform(0.02, 0.95), rng.randrange(len(FORMS))
+    share, form = rng.uniform(0.02, 0.95), writer.sentences.form("rows", len(FORMS))
     steps, seen, last, taken = list[Step](), list[Entry](), list[Entry](), set[str]()
     doubled = {rng.randrange(1, pages), *(at for at in range(1, pages) if rng.random() < REPEATED)}
     tries = {at for at in range(pages) if rng.random() < 0.3} if dealer.errors else set[int]()
@@ -103,7 +103,7 @@ def query(dealer: Dealer, name: str, status: str) -> Query:
             rows[0] = last[-1]
         page = Page(name, at + 1, pages, rows)
         if at in tries:
-            steps.append(Step(job_text([read(writer, broken(writer.sentences, page))]), "decoy"))
+            steps.append(Step(job_text([read(writer, broken(writer.sentences, page, form))]), "decoy"))
         pair = read(writer, shown(page, form))
         user = user_line(writer.sentences, pair.text) if at == 0 and rng.random() < USER else ""
         steps.append(Step(job_text([pair], user), "relevant"))

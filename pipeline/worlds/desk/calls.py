@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import NamedTuple
 
 from pipeline.worlds.desk.lexicon import Refs, SentenceWriter
 
@@ -73,6 +74,10 @@ class CallWriter:
             result = "\n".join([result, "-- debug --", *lines])
         return Pair(call_line(tool, args) + result_lines(result), ref, done)
 
+    def _form(self, tool: str) -> Form:
+        """Return one of the forms in which a tool of the firm answers: which one has nothing to do with the call."""
+        return FORMS[self.sentences.form(tool, len(FORMS))]
+
     def read(self, tool: str, args: Mapping[str, str | int], result: Callable[[str], str]) -> Pair:
         """Return a call that reads something, with the result that `result` writes for a code."""
         ref = self.refs.new()
@@ -81,17 +86,17 @@ class CallWriter:
     def done(self, act: Act) -> Pair:
         """Return a call that did what it asked."""
         ref = self.refs.new()
-        text = self.rng.choice(ENVELOPES)(self.rng, ref, act.word, act.fields, act.summary)
+        text = self._form(act.tool).done(self.rng, ref, act.word, act.fields, act.summary)
         return self._pair(act.tool, act.args, text, ref, done=True)
 
-    def failed(self, act: Act, kind: str = "") -> Pair:
-        """Return a call that changed nothing because of some kind of error."""
+    def failed(self, act: Act, kind: str = "", *, retried: bool = False) -> Pair:
+        """Return a call that changed nothing because of some kind of error: one that may pass if it is `retried`."""
         ref, rng = self.refs.new(), self.rng
-        kind = kind or rng.choice(KINDS)
+        kind = kind or rng.choice(PASSING if retried or act.tool == "undo" else KINDS)
         status, title, wordings = ERRORS[kind]
         words = self.sentences.fill(rng.choice(wordings))
         message = words.replace("<subject>", act.subject).replace("<request>", act.request)
-        text = rng.choice(FAULTS)(rng, ref, kind, status, title, message)
+        text = self._form(act.tool).failed(ref, kind, status, title, message)
         return self._pair(act.tool, act.args, text, ref, done=False)
 
     def tried(self, act: Act) -> Pair:
@@ -99,7 +104,7 @@ class CallWriter:
         ref = self.refs.new()
         fields = [(f"would_{name}" if isinstance(value, int) else name, value) for name, value in act.fields]
         summary = f"would be {act.word}: {act.summary}"
-        text = self.rng.choice(ENVELOPES)(self.rng, ref, "dry-run", fields, summary)
+        text = self._form(act.tool).done(self.rng, ref, "dry-run", fields, summary)
         return self._pair(act.tool, {**act.args, "mode": "dry-run"}, text, ref, done=False)
 
     def staged(self, act: Act, batch: str) -> Pair:
@@ -107,7 +112,7 @@ class CallWriter:
         ref = self.refs.new()
         summary = f"in {batch} until commit: {act.summary}"
         fields = [*act.fields, ("batch", batch)]
-        text = self.rng.choice(ENVELOPES)(self.rng, ref, "staged", fields, summary)
+        text = self._form(act.tool).done(self.rng, ref, "staged", fields, summary)
         return self._pair(act.tool, {**act.args, "batch": batch, "mode": "stage"}, text, ref, done=False)
 
 
@@ -120,7 +125,7 @@ def _nested(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: 
 
 
 def _pretty(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
-    return json.dumps({"ref": ref, "status": word, "result": dict(fields)}, indent=1)
+    return json.dumps({"ref": ref, "status": word, **dict(fields)}, indent=1)
 
 
 def _pairs(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
@@ -137,9 +142,8 @@ def _yaml(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: st
 
 
 def _expanded(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
-    rows = [("status", word), *fields]
-    wide = max(len(name) for name, _ in rows)
-    return "\n".join([f"-[ {ref} ]{'-' * (wide + 2)}", *(f"{name:<{wide}} | {value}" for name, value in rows)])
+    wide = max(len(name) for name, _ in fields)
+    return "\n".join([f"-[ {ref} {word} ]{'-' * (wide + 2)}", *(f"{name:<{wide}} | {value}" for name, value in fields)])
 
 
 def _spoken(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
@@ -152,23 +156,21 @@ def _xml(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str
 
 
 def _logged(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
-    return f"INFO deskd[{rng.randrange(400, 9000)}] {ref} {word} | {summary}"
+    return f"INFO deskd {ref} {word} | {summary}"
 
 
 def _http(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
     body = json.dumps({"status": word, **dict(fields)})
-    return f"HTTP/1.1 200 OK\nX-Request-Ref: {ref}\nContent-Length: {len(body)}\n{body}"
+    return _response("200 OK", ref, body)
+
+
+def _response(status: str, ref: str, body: str) -> str:
+    """Return a response as ``curl -i`` prints it."""
+    return f"HTTP/1.1 {status}\nX-Request-Ref: {ref}\nContent-Length: {len(body)}\n\n{body}"
 
 
 def _terminal(rng: Random, ref: str, word: str, fields: Sequence[Field], summary: str) -> str:
     return f"{word} ({ref})\n" + "\n".join(f"- {name}: {value}" for name, value in fields)
-
-
-Envelope = Callable[[Random, str, str, Sequence[Field], str], str]
-ENVELOPES: Sequence[Envelope] = (
-    *(_one_line, _nested, _pretty, _pairs, _bracketed, _yaml),
-    *(_expanded, _spoken, _xml, _logged, _http, _terminal),
-)
 
 
 NUMBER = re.compile(r"[\d.]+[G%]?")
@@ -198,60 +200,71 @@ ERRORS: Mapping[str, tuple[int, str, Sequence[str]]] = {
     "locked": (423, "Locked", ("<subject> is locked by {login} until {time}; <request> not carried out",)),
     "timeout": (504, "Gateway Timeout", ("no answer within {n2} s; <request> was rolled back",)),
     "forbidden": (403, "Forbidden", ("role {role} may not write to <subject>; <request> refused",)),
-    "not_found": (404, "Not Found", ("client {n4} not found; <request> not carried out",)),
+    "not_found": (404, "Not Found", ("work order {n5} not found; <request> not carried out",)),
     "quota": (429, "Too Many Requests", ("quota of {n3} writes used up, resets at {time}; <request> not carried out",)),
     "rate_limited": (429, "Too Many Requests", ("retry after {n2} s; <request> dropped",)),
     "conflict": (409, "Conflict", ("revision {hex} expected, {hex} found on <subject>; <request> not carried out",)),
-    "invalid": (422, "Unprocessable Entity", ("header X-Client-Id: '{n4}x' is not a number; <request> rejected",)),
+    "invalid": (422, "Unprocessable Entity", ("form {n4} is missing for <subject>; <request> rejected",)),
     "unavailable": (503, "Service Unavailable", ("upstream {stem}-{d} is down; <request> not carried out",)),
     "maintenance": (503, "Service Unavailable", ("maintenance window until {time}; <request> not carried out",)),
     "expired": (401, "Unauthorized", ("session {n5} expired; <request> not carried out",)),
-    "read_only": (405, "Method Not Allowed", ("replica {n2} is read-only; <request> refused",)),
+    "read_only": (403, "Forbidden", ("replica {n2} is read-only; <request> refused",)),
     "checksum": (412, "Precondition Failed", ("checksum {hex} does not match; <request> rolled back",)),
     "disk_full": (507, "Insufficient Storage", ("no space left on volume {n2}; <request> rolled back",)),
     "approval": (403, "Forbidden", ("{person} has to approve it first; <request> refused",)),
 }
 """Kinds of errors: status, title, and what the message says."""
 KINDS = tuple(ERRORS)
+PASSING = tuple(kind for kind, (status, _, _) in ERRORS.items() if status in (423, 429, 503, 504, 507))
+"""Errors after which the same call may work: locks, limits and timeouts."""
 
 
-def _error_object(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+def _error_object(ref: str, kind: str, status: int, title: str, message: str) -> str:
     return json.dumps({"error": {"code": kind, "message": message}, "ref": ref})
 
 
-def _problem(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+def _problem(ref: str, kind: str, status: int, title: str, message: str) -> str:
     return json.dumps({"ref": ref, "status": status, "title": title, "detail": message}, indent=1)
 
 
-def _http_error(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
-    return f"HTTP/1.1 {status} {title}\nX-Request-Ref: {ref}\n{message}"
+def _http_error(ref: str, kind: str, status: int, title: str, message: str) -> str:
+    return _response(f"{status} {title}", ref, message)
 
 
-def _stderr(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+def _stderr(ref: str, kind: str, status: int, title: str, message: str) -> str:
     return f"error: {message} [{ref}]"
 
 
-def _error_pairs(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+def _error_pairs(ref: str, kind: str, status: int, title: str, message: str) -> str:
     return f'ref={ref} level=error code={kind} msg="{message}"'
 
 
-def _error_yaml(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+def _error_yaml(ref: str, kind: str, status: int, title: str, message: str) -> str:
     return f"ref: {ref}\nerror: {kind}\ndetail: {message}"
 
 
-def _error_log(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
-    return f"ERROR deskd[{rng.randrange(400, 9000)}] {ref} {status} {title} | {message}"
+def _error_log(ref: str, kind: str, status: int, title: str, message: str) -> str:
+    return f"ERROR deskd {ref} {status} {title} | {message}"
 
 
-def _fault(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+def _fault(ref: str, kind: str, status: int, title: str, message: str) -> str:
     return f'<fault ref="{ref}" status="{status}"><reason>{message}</reason></fault>'
 
 
-def _spoken_error(rng: Random, ref: str, kind: str, status: int, title: str, message: str) -> str:
+def _spoken_error(ref: str, kind: str, status: int, title: str, message: str) -> str:
     return f"Error {status}, {title.lower()}: {message}. Ref {ref}."
 
 
-FAULTS: Sequence[Callable[[Random, str, str, int, str, str], str]] = (
-    *(_error_object, _problem, _http_error, _stderr, _error_pairs),
-    *(_error_yaml, _error_log, _fault, _spoken_error),
+class Form(NamedTuple):
+    """How a tool answers: when it did something, or would, and when it failed."""
+
+    done: Callable[[Random, str, str, Sequence[Field], str], str]
+    failed: Callable[[str, str, int, str, str], str]
+
+
+FORMS = (
+    *(Form(_one_line, _error_object), Form(_nested, _error_object), Form(_pretty, _problem)),
+    *(Form(_pairs, _error_pairs), Form(_bracketed, _stderr), Form(_yaml, _error_yaml), Form(_expanded, _stderr)),
+    *(Form(_spoken, _spoken_error), Form(_xml, _fault), Form(_logged, _error_log), Form(_http, _http_error)),
+    Form(_terminal, _stderr),
 )

@@ -14,7 +14,7 @@ from zlib import crc32
 from pipeline.streams import Streams
 from pipeline.worlds.desk import acts, rules
 from pipeline.worlds.desk.calls import Act, CallWriter, Pair
-from pipeline.worlds.desk.lexicon import CAPITALS, SLOT, Desk, SentenceWriter, desk, words
+from pipeline.worlds.desk.lexicon import CAPITALS, SLOT, VALUES, Desk, SentenceWriter, desk, words
 from pipeline.worlds.desk.reads import OPENING_FORMS, READS, good_of, opening, read, ticket_fields
 from pipeline.worlds.desk.tables import FORMS, any_page, broken, shown
 
@@ -28,10 +28,12 @@ LONGEST = 480
 VERBOSE = 6
 """How many times longer jobs are with verbose tools: pools have this many times fewer of them."""
 NAMED: Mapping[str, tuple[re.Pattern[str], Sequence[str]]] = {
+    "bookings": (re.compile(r'"for": "([^"]+)"'), ("person",)),
     "files": (re.compile(r'"path": "/(?:\w+/)+(\w+)-'), ("stem",)),
     "hosts": (re.compile(r'"(?:host|names)": "\w+-(\w+)-'), ("site",)),
+    "mail": (re.compile(r'"to": "([^"]+)"'), ("person",)),
     "people": (re.compile(r'"name": "([^"]+)"'), ("person",)),
-    "rows": (re.compile(r'"query": "\w+ (?:from|to|of|at) ([^"]+), list'), ("site", "supplier", "team", "good")),
+    "rows": (re.compile(r'"query": "\w+ (?:from|to|of|at|in|for) ([^"]+), list'), ("site", "supplier", "team", "good")),
     "search": (re.compile(r'"query": "([^"]+)"'), ("site", "supplier", "team", "good")),
     "settings": (re.compile(r'"(?:file|from)": "/(?:\w+/)+(\w+)-'), ("stem",)),
     "shell": (re.compile(r'"on": "\w+-(\w+)-'), ("site",)),
@@ -39,9 +41,8 @@ NAMED: Mapping[str, tuple[re.Pattern[str], Sequence[str]]] = {
     "tickets": (re.compile(r'"ticket": "(TK-\d+)"'), ("site", "category")),
 }
 """By tool, a pattern of what a call names, and the slots that it can fill in what the user says before."""
-SENDS = '"action": "send"'
-"""In a call that does not answer a question."""
-ASKING = ("Can ", "What ", "Who ")
+ACTION = re.compile(r'"action": "(\w+)"')
+ASKING = ("Is ", "What ", "Which ", "Who ")
 
 
 def job_text(pairs: Sequence[Pair], user: str = "") -> str:
@@ -80,7 +81,8 @@ def user_line(sentences: SentenceWriter, first: str) -> str:
     if tool == "note":
         return ""
     bound, slots = named(sentences, tool, first)
-    aims = [one for one in sentences.desk.lists[f"aim_{tool}"] if SENDS not in first or not one.startswith("what ")]
+    lists, action = sentences.desk.lists, ACTION.search(first)
+    aims = lists.get(f"aim_{tool}_{action[1]}" if action else "") or lists[f"aim_{tool}"]
     able = [one for one in aims if not (slots & {*SLOT.findall(one)}) - {*bound}]
     text = sentences.fill(sentences.rng.choice(able or aims), bound)
     text = text[0].upper() + text[1:]
@@ -119,13 +121,14 @@ def assign_act(sentences: SentenceWriter, ticket: str) -> Act:
 
 def set_act(sentences: SentenceWriter, path: str) -> Act:
     """Draw a change of a setting."""
-    return acts.set_value(path, sentences.pick("key"), sentences.rng.randrange(10, 5000))
+    key = sentences.slot("key")
+    return acts.set_value(path, key, sentences.rng.choice(VALUES[key]))
 
 
 def copy_act(sentences: SentenceWriter, paths: Sequence[str]) -> Act:
     """Draw a copy of a setting between two files."""
     source, target = sentences.rng.sample(paths, 2)
-    return acts.copy_value(source, target, sentences.pick("key"))
+    return acts.copy_value(source, target, sentences.slot("key"))
 
 
 def install_act(sentences: SentenceWriter, host: str) -> Act:
@@ -161,7 +164,8 @@ class Jobs:
         made = self.rng.choices(MAKERS, WEIGHTS)[0](self)
         if isinstance(made, tuple):
             return job_text(*made)
-        user = user_line(self.sentences, made[0].text) if self.rng.random() < USER else ""
+        asked = made[-1] if '"action": "record"' in made[0].text else made[0]
+        user = user_line(self.sentences, asked.text) if self.rng.random() < USER else ""
         return job_text(made, user)
 
     def outcome(self, act: Act) -> list[Pair]:
@@ -174,7 +178,7 @@ class Jobs:
         if draw < 0.35:
             return [self.writer.staged(act, batch_code(self.rng))]
         if draw < 0.5:
-            return [self.writer.failed(act), self.writer.done(act)]
+            return [self.writer.failed(act, retried=True), self.writer.done(act)]
         return [self.writer.failed(act)]
 
     def several(self, draw: Callable[[], Act]) -> list[Pair]:
@@ -190,7 +194,7 @@ class Jobs:
     def record(self) -> list[Pair]:
         """Look up an item, and perhaps change its amount."""
         item = self.rng.choice(self.rng.choice(self.desk.items))
-        shown = read(self.writer, opening(item, self.rng.randrange(OPENING_FORMS)))
+        shown = read(self.writer, opening(item, self.sentences.form("record", OPENING_FORMS)))
         return [shown] if self.rng.random() < 0.5 else [shown, *self.outcome(move_act(self.sentences, item))]
 
     def mistake(self) -> list[Pair]:
@@ -276,8 +280,8 @@ class Jobs:
         while not name or is_of_row(name):
             name = sentences.pick("query")
         page = any_page(sentences, name)
-        lost = self.rng.random() < self.errors / 3
-        return [read(self.writer, broken(sentences, page) if lost else shown(page, self.rng.randrange(len(FORMS))))]
+        lost, form = self.rng.random() < self.errors / 3, sentences.form("rows", len(FORMS))
+        return [read(self.writer, broken(sentences, page, form) if lost else shown(page, form))]
 
     def shown(self) -> list[Pair]:
         """Read one thing."""

@@ -41,6 +41,14 @@ AS_OF = date(2026, 7, 1)
 """The day on which a trace is set: its past is earlier, and rooms are booked for later days."""
 FIRST_HALF, SECOND_HALF = range(1, 7), range(7, 13)
 """The months of a trace's past, and of its future."""
+VALUES: Mapping[str, range] = {
+    "max_sessions": range(20, 900), "retry_limit": range(2, 20), "batch_size": range(20, 900),
+    "poll_seconds": range(5, 300), "page_width": range(60, 240), "grace_days": range(2, 60),
+    "cache_mb": range(64, 4000), "queue_depth": range(20, 900), "label_dpi": range(150, 610),
+    "alarm_level": range(2, 100), "lease_hours": range(2, 200), "upload_mb": range(5, 900),
+    "idle_minutes": range(5, 240), "rate_cap": range(20, 2000),
+}  # fmt: skip
+"""The keys of settings, and the values that each may have."""
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -102,10 +110,15 @@ class Desk:
     units: int
     taken: frozenset[str]
     lists: Mapping[str, Sequence[str]]
+    world: Streams
 
     def refs(self, first: int) -> Refs:
         """Return codes of results, from a place in their order."""
         return Refs(self.order, first)
+
+    def forms(self, what: str, kinds: int) -> Sequence[int]:
+        """Return the two of some forms in which the firm's tools show something, in all traces."""
+        return _two_of(self.world, what, kinds)
 
     def fresh(self, kind: str, rng: Random) -> Sequence[str]:
         """Draw a family of things that the filler never names."""
@@ -120,6 +133,11 @@ def desk(streams: Streams, tier: str) -> Desk:
     return _desk(streams.world(WORLD, tier), TIERS[tier] // TOKENS_PER_UNIT)
 
 
+@lru_cache(maxsize=64)
+def _two_of(world: Streams, what: str, kinds: int) -> Sequence[int]:
+    return world.of("forms", what).sample(range(kinds), 2)
+
+
 @lru_cache(maxsize=2)
 def _desk(world: Streams, units: int) -> Desk:
     rng, count = world.of("things"), max(LEAST_THINGS, units // UNITS_PER_THING // 4)
@@ -129,7 +147,9 @@ def _desk(world: Streams, units: int) -> Desk:
     taken = frozenset(one for families in things.values() for family in families for one in family)
     order = Permutation(world.of("refs"), REFS)
     lists = words_for_training() if world.training else words()
-    return Desk(staff, things["item"], things["ticket"], things["file"], things["host"], order, units, taken, lists)
+    return Desk(
+        staff, things["item"], things["ticket"], things["file"], things["host"], order, units, taken, lists, world
+    )
 
 
 @cache
@@ -226,6 +246,10 @@ class SentenceWriter:
         draw = OWN.get(name)
         return draw(self) if draw else self.pick(name)
 
+    def form(self, what: str, kinds: int) -> int:
+        """Draw one of the two forms that something has at the firm."""
+        return self.rng.choice(self.desk.forms(what, kinds))
+
     def sentence(self, name: str, bound: Mapping[str, str] = MappingProxyType({})) -> str:
         """Return a sentence of a list with a capital letter."""
         return _capital(self.pick(name, bound))
@@ -296,5 +320,6 @@ OWN: Mapping[str, Callable[[SentenceWriter], str]] = {
     "sitecode": lambda writer: writer.rng.choice(words()["site"])[:3].upper(),
     "sitelow": lambda writer: writer.rng.choice(words()["site"]).lower(),
     "week": lambda writer: str(writer.rng.randrange(2, 53)),
+    "key": lambda writer: writer.rng.choice([*VALUES]),
     "aimlow": lambda writer: writer.pick("note_text"),
 }

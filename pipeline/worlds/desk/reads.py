@@ -14,7 +14,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from pipeline.worlds.desk.calls import CallWriter, Pair, aligned
-from pipeline.worlds.desk.lexicon import AS_OF, DAYS, MONTHS, SentenceWriter, words
+from pipeline.worlds.desk.lexicon import AS_OF, DAYS, MONTHS, VALUES, SentenceWriter, words
 
 Args = dict[str, str | int]
 
@@ -86,7 +86,8 @@ def numbered(sentences: SentenceWriter) -> Shown:
 def settings(sentences: SentenceWriter) -> Shown:
     """Return a section of a settings file, with keys that no call changes."""
     path = _path(sentences, ending="conf")
-    lines = [sentences.fill("{stem}_{unit}_{key} = {n2}") for _ in range(sentences.rng.randrange(3, 6))]
+    keys = [sentences.slot("key") for _ in range(sentences.rng.randrange(3, 6))]
+    lines = [sentences.fill(f"{{stem}}_{{unit}}_{key} = {sentences.rng.choice(VALUES[key])}") for key in keys]
     return Shown(
         "files", {"action": "read", "path": path}, lambda ref: "\n".join([f"; {path}, read as {ref}", "[main]", *lines])
     )
@@ -146,7 +147,7 @@ def card(sentences: SentenceWriter) -> Shown:
     family = sentences.rng.choice(sentences.desk.tickets)
     ticket = sentences.rng.choice(family)
     fields = ticket_fields(sentences, ticket)
-    form = sentences.rng.randrange(3)
+    form = sentences.form("ticket", 3)
 
     def text(ref: str) -> str:
         if form == 0:
@@ -377,7 +378,7 @@ def person(sentences: SentenceWriter) -> Shown:
         "site": lists["site"][fixed(name, "site", len(lists["site"]))],
         "phone": 2000 + fixed(name, "phone", 7000),
     }
-    form = sentences.rng.randrange(3)
+    form = sentences.form("person", 3)
 
     def text(ref: str) -> str:
         if form == 0:

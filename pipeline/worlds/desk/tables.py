@@ -90,22 +90,14 @@ def shown(page: Page, form: int) -> Shown:
     return Shown("rows", args, lambda ref: FORMS[form](page, ref))
 
 
-def broken(sentences: SentenceWriter, page: Page) -> Shown:
+def broken(sentences: SentenceWriter, page: Page, form: int) -> Shown:
     """Return the call for a page, with a result that ends before all of its rows have come."""
     sent = page.rows[: sentences.rng.randrange(1, BROKEN + 1)]
     wait, gone = sentences.rng.randrange(10, 60), len(page.rows) - len(sent)
 
-    def text(ref: str) -> str:
-        lines = [",".join(map(str, row)) for row in (HEAD, *sent)]
-        return "\n".join(
-            [
-                f"# {ref} page={page.number}/{page.pages}",
-                *lines,
-                f"timed out after {wait} s, {gone} row{'s' * (gone > 1)} missing",
-            ]
-        )
-
-    return Shown("rows", {"page": page.number, "query": page.query, "size": page.size}, text)
+    last = f"timed out after {wait} s, {gone} row{'s' * (gone > 1)} missing"
+    tool, args, begun = shown(page._replace(rows=sent), form)
+    return Shown(tool, args, lambda ref: f"{begun(ref)}\n{last}")
 
 
 def any_page(sentences: SentenceWriter, query: str) -> Page:

@@ -20,7 +20,9 @@ from pipeline.worlds.forge.names import (
     Namer,
     domains,
     package_name,
+    shared,
     source_digest,
+    trades,
     words,
 )
 from pipeline.worlds.forge.packages import (
@@ -72,9 +74,11 @@ __all__ = [
     "scalar_function",
     "set_to",
     "setting",
+    "shared",
     "source_digest",
     "started",
     "taken_back",
     "told_in_doc",
+    "trades",
     "words",
 ]

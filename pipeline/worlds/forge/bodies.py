@@ -196,11 +196,10 @@ class Body:
                 f"{source}[{number}:]",
                 f"[{one} for {place}, {one} in enumerate({source}) if {place} >= {number}]",
             ),
-            "last": (f"{source}[-{number}:]", f"{source}[max(len({source}) - {number}, 0) :]"),
+            "last": (f"{source}[-{number}:]",),
             "every": (
                 f"{source}[::{number}]",
                 f"[{one} for {place}, {one} in enumerate({source}) if {place} % {number} == 0]",
-                f"[{source}[{place}] for {place} in range(0, len({source}), {number})]",
             ),
         }[kind]
         self.source = rng.choice(spelled)

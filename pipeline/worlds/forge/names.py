@@ -45,7 +45,19 @@ def words() -> Mapping[str, Sequence[str]]:
 @cache
 def domains() -> Sequence[Domain]:
     """Return the domains that packages may be about."""
-    return [_domain(line) for line in words()["domain"]]
+    return [*trades(), *shared()]
+
+
+@cache
+def trades() -> Sequence[Domain]:
+    """Return the domains of packages that may use packages of others."""
+    return [_domain(line) for line in words()["trade"]]
+
+
+@cache
+def shared() -> Sequence[Domain]:
+    """Return the domains of packages that those of any other may use: rates, rounding, units and the like."""
+    return [_domain(line) for line in words()["shared"]]
 
 
 def _domain(line: str) -> Domain:
@@ -118,6 +130,20 @@ class Namer:
             name = "_".join(parts).upper()
             if len({part[:4] for part in parts}) == len(parts) and of_row in (None, is_of_row(name)):
                 return name
+
+
+def short_names(package: str, function: str) -> list[str]:
+    """Return names under which a function of another module may be imported, none of which a value may have.
+
+    >>> short_names("mintlab", "fresh_dilution_factor_at_start")
+    ['fresh_dilution_factor', 'dilution_factor', 'lab_factor']
+    """
+    name = next((function.removesuffix(f"_{one}") for one in words()["qualifier"] if function.endswith(one)), function)
+    parts, ahead = name.split("_"), {*words()["adjective"], *words()["kept"], *words()["mapped"], "total"}
+    stem = package_words(package)[1]
+    rest = ["_".join(parts[1:])] if parts[0] in ahead else [f"{parts[0]}_{parts[-1]}", f"{stem}_{parts[0]}"]
+    able = [name, *rest, f"{stem}_{parts[-1]}"]
+    return [one for one in dict.fromkeys(able) if one != function and "_" in one]
 
 
 def package_words(package: str) -> list[str]:

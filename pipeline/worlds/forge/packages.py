@@ -15,7 +15,17 @@ from pipeline.streams import Indices, Streams
 from pipeline.typed import TIERS
 from pipeline.worlds.forge.bodies import list_function
 from pipeline.worlds.forge.modules import HEAD, TAIL, Module, fitting, import_line
-from pipeline.worlds.forge.names import FITS, WORLD, Domain, Namer, domains, package_name, package_words, words
+from pipeline.worlds.forge.names import (
+    FITS,
+    WORLD,
+    Domain,
+    Namer,
+    domains,
+    package_name,
+    package_words,
+    short_names,
+    words,
+)
 from pipeline.worlds.forge.plain import plain_function
 from pipeline.worlds.forge.scalars import Called, scalar_function
 from pipeline.worlds.forge.steps import draw_steps, told_in_doc
@@ -29,8 +39,8 @@ ALONE = 0.4
 """The share of packages that show one file only, like packages of rows."""
 MOST = 860
 """The most characters of a file: larger units leave gaps in short prompts."""
-COMMENTED, DESCRIBED = 0.3, 0.45
-"""The shares of modules with a comment that names another function, and with a docstring."""
+COMMENTED, DESCRIBED = 0.45, 0.45
+"""The shares of modules with a comment that names a similar function, if there is one, and with a docstring."""
 DOCS = ("none", "true", "misleading")
 LAST = ("report", "summary", "overview", "results", "checks")
 """Modules that use the package's exports."""
@@ -177,9 +187,10 @@ def import_one(module: Module, of_module: str, function: str, package: str = "")
     if draw < 0.4 and function not in module.bound:
         module.imports.append(f"from {source} import {function}")
         return function
-    if draw < 0.6:
-        alias = module.namer.function()
-        module.namer.drawn.remove(alias)  # no other module knows it
+    aliases = [one for one in short_names(package, function) if one not in module.bound]
+    if draw < 0.6 and aliases:
+        alias = rng.choice(aliases)
+        module.namer.taken.add(alias)  # for functions that follow
         module.imports.append(f"from {source} import {function} as {alias}")
         return alias
     if draw < 0.8 and of_module != "__init__" and of_module not in module.bound | module.namer.values:
@@ -236,18 +247,26 @@ def finish(module: Module) -> None:
     module.constants = {name: value for name, value in module.constants.items() if name in code}
     if rng.random() < DESCRIBED:
         module.doc = module_doc(module)
-    at = rng.randrange(len(module.functions))
-    others = [name for name in module.namer.drawn if f"{name}(" not in module.functions[at]]
-    if others and rng.random() < COMMENTED:
-        module.functions[at] = commented(rng, module.functions[at], rng.choice(others))
+    similar = [
+        (at, name)
+        for at, text in enumerate(module.functions)
+        for name in module.namer.drawn
+        if f"{name}(" not in text and are_similar(name, text[text.index("def ") + 4 : text.index("(")])
+    ]
+    if similar and rng.random() < COMMENTED:
+        at, name = rng.choice(similar)
+        module.functions[at] = commented(rng, module.functions[at], name)
+
+
+def are_similar(name: str, other: str) -> bool:
+    """Return whether the names of two functions have a thing or an amount in common."""
+    some, others = ({part.removesuffix("s") for part in one.split("_")} for one in (name, other))
+    return not some.isdisjoint(others - {*words()["adjective"], *"_".join(words()["qualifier"]).split("_")})
 
 
 def commented(rng: Random, function: str, name: str) -> str:
-    """Put a comment that names a function before the last line of another."""
-    lines = function.split("\n")
-    indent = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
-    comment = rng.choice(words()["comment"]).replace("NAME", name)
-    return "\n".join([*lines[:-1], f"{indent}# {comment}", lines[-1]])
+    """Put a comment that names a function above another."""
+    return f"# {rng.choice(words()['comment']).replace('NAME', name)}\n{function}"
 
 
 def module_doc(module: Module) -> str:

@@ -119,7 +119,7 @@ def lookup(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             f"{label}: str, {amount}: int",
             "int",
             f"if {label} not in {constant}:\n    return {amount}\nreturn {constant}[{label}] + {amount} * {share}",
-            f"return the {known} for one {label}, if it is known.",
+            f"return the {known} for one {label} and what is added, or {_in_words(amount)} alone.",
         ),
         Plain(
             ("total", "sum"),
@@ -336,7 +336,7 @@ def each_called(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
             parameters,
             "int",
             f"return sum({callee}({one} + {amount}) for {one} in {many}[:{share}])",
-            f"add up what the first {share} {many} come to.",
+            f"add up what the first {share} {many} come to, each with {_in_words(amount)}.",
         ),
         Plain(
             ("top", "highest"),
@@ -345,7 +345,7 @@ def each_called(module: Module, callees: Sequence[str]) -> Sequence[Plain]:
             "int",
             f"highest = {amount}\nfor {one} in {many}:\n    highest = max(highest, {callee}({one}))\n"
             f"return highest * {share}",
-            f"return {share} times the highest result of all {many}.",
+            f"return {share} times the highest of {_in_words(amount)} and all results.",
         ),
     ]
 

@@ -160,6 +160,27 @@ def test_the_last_call_about_what_is_asked_changes_nothing_in_two_rows_of_three(
         assert set(ends.values()) == {MANY // 3}
 
 
+def test_the_form_of_a_result_does_not_tell_whether_its_call_is_needed(
+    samples: dict[Stratum, list[Sample]], plan: Plan
+) -> None:
+    """Each tool answers in two forms: needed calls that work are answered in either as often as decoys that do."""
+    forms = dict[tuple[str, str], Counter[str]]()
+    for cell in (cell for cell in samples if cell.subtask in ("audit", "state", "which_call")):
+        for index, sample in enumerate(samples[cell]):
+            layout = TASKS["trace", cell.subtask].layout(sample, *row_streams(plan, cell, index))
+            for (piece,) in (item.unit.pieces for item in layout.placed):
+                for call in read(
+                    f"\n\nTrace:\n{piece.text}This is the end of the trace.\n\nQuestion: What?\nAnswer:"
+                ).calls:
+                    if call.done and call.action in ("assign", "receive", "issue", "set", "copy", "reinstall", "book"):
+                        form = re.sub(r"(?s)[a-z][2-9][a-z][2-9][a-z].*", "", call.result)
+                        forms.setdefault((call.tool, piece.role), Counter())[form[:3] or call.result[:3]] += 1
+    for (tool, role), counts in forms.items():
+        both = [*counts.values()]
+        assert len(both) <= 2, (tool, counts)
+        assert abs(both[0] / sum(both) - 0.5) < 0.05, (tool, role, counts)
+
+
 def test_needed_jobs_are_as_many_as_the_complexity_says(samples: dict[Stratum, list[Sample]]) -> None:
     for cell, some in samples.items():
         for sample in some:

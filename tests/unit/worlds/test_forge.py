@@ -74,6 +74,7 @@ def test_words_can_be_names() -> None:
             assert not keyword.iskeyword(name)
         assert not {name for name in things | labels if hasattr(builtins, name)}
         assert len(things) + len(labels) + len(domain.amounts) == len(things | labels | {*domain.amounts})
+        assert not {one[:4] for one in domain.labels} & {one[:4] for one in domain.amounts}, "no name has both"
 
 
 def test_files_are_formatted_and_without_faults(texts: list[str], tmp_path: Path) -> None:

@@ -116,8 +116,9 @@ def test_a_page_that_is_not_the_last_one_has_as_many_rows_as_were_asked_for(jobs
 def test_what_the_user_names_is_what_the_call_is_about(jobs: list[str]) -> None:
     seen = 0
     for job in jobs:
-        site = re.match(r"\[user\] (?:Go on with the hosts at|The image on the|I need a look at the) (\w+)", job)
-        stem = re.match(r"\[user\] (?:Bring the|Can you see why) (\w+)", job)
+        asks = "Go on with the new images at|Replace .* on the|.* (?:rack|memory) the|I need .* the"
+        site = re.match(rf"\[user\] (?:{asks}) ([A-Z]\w+)", job)
+        stem = re.match(r"\[user\] (?:Bring the|Follow .* for|[A-Z]\w+ [A-Z]\w+ finds) (\w+)", job)
         host = re.search(r'"(?:host|names|on)": "\w+-(\w+)-', job.partition("\n")[2].partition("\n")[0])
         if site and host:
             seen += 1
