@@ -56,7 +56,7 @@ def tables(split: Split, folder: Path) -> tuple[str, str]:
         (f"{length // K}K", *(_mean([one for one in cells[name] if one["length"] == length]) for name in READERS))
         for length in lengths[::2]
     ]
-    intro = f"Build: {split.title}, {rows:,} rows. The plain mean of all families that a reader can read:"
+    intro = f"Build: {split.title}, {rows:,} rows. The plain mean over the families each reader covers:"
     return (
         "".join(",".join(line) + "\n" for line in (("subtask", *READERS, "chance"), *by_task)),
         f"{intro}\n\n{_table(('length', *(f'`{name}`' for name in READERS)), by_length)}",
