@@ -5,7 +5,7 @@ from __future__ import annotations
 INTRODUCTION = """\
 Below are the annals of a town, entry by entry in order of date. A question about them follows at the end.{rules}
 """
-FAMILIES = " Everybody keeps one name for life."
+FAMILIES = " Everybody keeps one name for life, and no two people have the same name."
 TITLES = """\
  A property belongs to its latest buyer whose sale stands. A sale that is set aside, undone, annulled or struck out \
 counts as never made, so that the owner before it is the owner again; a sale that is then restored counts again as \

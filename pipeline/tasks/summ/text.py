@@ -16,8 +16,8 @@ This is the end of the annals. Use them to write the summary that is asked for b
 it a sentence of its own, with the full name of the person and the year, and end the sentence with the number of the \
 entry that tells of it, in square brackets before the full stop. A purchase stands unless it was set aside, even if \
 the property was sold again later. Leave out purchases that no longer stood at the end of the time asked about, offers \
-and wishes that came to nothing, and everything else. The year of a purchase that was set aside and then restored is \
-the year in which it was made.
+and wishes that came to nothing, and everything else. A purchase that was set aside and then restored has the year and \
+the number of the entry in which it was made.
 
 Question: {question}
 Answer:"""

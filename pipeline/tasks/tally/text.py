@@ -65,8 +65,9 @@ def head(subtask: str, *, stated: bool) -> tuple[Piece, ...]:
     if subtask in ("most", "compare"):
         named = NAMED.format(names=listed([f"{kind.word} ({_of_it(kind.phrase)})" for kind in kinds("act").values()]))
     else:
-        lists = (listed([_of_it(kind.phrase) for kind in kinds(what).values()], "or") for what in ("act", "thing"))
-        named = KINDS.format(**dict(zip(("acts", "things"), lists, strict=True)))
+        *acts, last = (_of_it(kind.phrase) for kind in kinds("act").values())
+        things = listed([kind.phrase for kind in kinds("thing").values()], "or")
+        named = KINDS.format(acts=f"{', '.join(acts)}, or {last}", things=things)
     return (Piece(INTRODUCTION.format(stated=(STATED if stated else "") + named), "instruction"),)
 
 
