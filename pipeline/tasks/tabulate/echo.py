@@ -1,4 +1,4 @@
-"""tabulate.echo: a copy of one word repeated many times, with one in one place that differs (Chroma, Context Rot, 2025)."""
+"""tabulate.echo: a copy of one word repeated many times, with one that differs (Chroma, Context Rot, 2025)."""
 
 from __future__ import annotations
 

@@ -55,6 +55,7 @@ class Rows(TraceTask):
         right = result(what, status, asked.seen, once=True)
         repeats = result(what, status, asked.seen, once=False)
         both = result(what, status, [row for one in (asked, *twins) for row in one.seen], once=True)
+        most = len({*asked.seen}) * (OTHERS - 1) // OTHERS
         latent = {
             "asked": what,
             "names": names,
@@ -62,7 +63,7 @@ class Rows(TraceTask):
             "needed": dealer.stratum.complexity,
             "dealt": dealer.dealt,
             "guesses": {
-                "uniform": 1 / len({*asked.seen}) if what == COUNT else 0.0,
+                "uniform": 1 / most if what == COUNT else 0.0,
                 "repeats_too": float(repeats == right),
                 "like_query_too": float(both == right and bool(twins)),
             },

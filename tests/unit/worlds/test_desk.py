@@ -163,7 +163,7 @@ def test_a_call_that_is_tried_again_failed_in_a_way_that_can_pass(jobs: list[str
 
 
 def test_who_asks_to_take_something_back_names_it(jobs: list[str]) -> None:
-    said = [job.split("\n")[:2] for job in jobs if re.match(r'\[user\] .*\n> undo ', job)]
+    said = [job.split("\n")[:2] for job in jobs if re.match(r"\[user\] .*\n> undo ", job)]
     assert all(re.search(r'"target": "([^"]+)"', call)[1] in user for user, call in said)  # type: ignore[index]
 
 
