@@ -52,7 +52,7 @@ class Event(NamedTuple):
 
 @cache
 def wordings() -> Mapping[str, Sequence[str]]:
-    """Return the levels, and the messages of each unit."""
+    """Return the levels, and the messages of each unit with the levels that each may have."""
     return sections(LINES)
 
 
@@ -83,14 +83,21 @@ def clock(time: int) -> str:
 
 def event(rng: Random, time: int, host: str) -> Event:
     """Draw a line of a host at a time."""
-    unit, level, number = rng.choice(units()), rng.choice(levels()), rng.choice(NUMBERS)
-    return Event(time, host, unit, level, rng.choice(wordings()[unit]).replace("{n}", str(number)), number)
+    unit, number = rng.choice(units()), rng.choice(NUMBERS)
+    level, message = _worded(rng, unit)
+    return Event(time, host, unit, level, message.replace("{n}", str(number)), number)
 
 
 def quoting(rng: Random, time: int, host: str, quoted: Event) -> Event:
     """Draw a line of a host at a time, quoting another line."""
-    message = rng.choice(wordings()[RELAY]).replace("{line}", quoted.text)
-    return Event(time, host, RELAY, rng.choice(levels()), message, None)
+    level, message = _worded(rng, RELAY)
+    return Event(time, host, RELAY, level, message.replace("{line}", quoted.text), None)
+
+
+def _worded(rng: Random, unit: str) -> tuple[str, str]:
+    """Draw a message of a unit, and one of the levels that it may have."""
+    able, _, message = rng.choice(wordings()[unit]).partition(": ")
+    return rng.choice(able.split()), message
 
 
 def differ(first: str, second: str) -> int:

@@ -94,7 +94,7 @@ def make_files(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 
 def spec_of(tier: str, docs: str) -> PoolSpec:
     """Return a pool of a tier."""
-    return PoolSpec(f"forge-{docs}-{tier}", 3, tier, f"{WORLD}:{source_digest()}", make_files)
+    return PoolSpec(f"forge-{docs}-{tier}", 4, tier, f"{WORLD}:{source_digest()}", make_files)
 
 
 class CodeTask(Task):
@@ -103,7 +103,7 @@ class CodeTask(Task):
     __slots__ = ()
 
     family = "code"
-    version = 4
+    version = 5
     scorer = "exact"
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({})
     reply: str = text.NAME

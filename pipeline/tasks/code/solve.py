@@ -188,7 +188,7 @@ def same_named(row: Published, path: Sequence[str], solve: Callable[[Repository]
 
 CALLERS_ASKED = re.compile(
     r"Which functions call ([\w.]+)\.(\w+), by whatever name it is imported(, or call a function that calls it)?\? "
-    r"Functions that call another function of the same name do not count\."
+    r"A call of another function with the same name does not count\."
 )
 
 

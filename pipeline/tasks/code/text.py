@@ -33,8 +33,8 @@ NAMES = "Reply with the names of the functions alone, with commas between them."
 COMMIT = "Reply with the hash of the commit alone, ten digits and letters."
 FOUND = "Which function takes a list of whole numbers and does this: it {steps}?"
 VALUE = "What does {module}.{function}({number}) return?"
-CALLED = "Which functions call {module}.{function}, by whatever name it is imported? Functions that call another \
-function of the same name do not count."
+CALLED = "Which functions call {module}.{function}, by whatever name it is imported? A call of another function with \
+the same name does not count."
 REACHED = "Which functions call {module}.{function}, by whatever name it is imported, or call a function that calls \
-it? Functions that call another function of the same name do not count."
+it? A call of another function with the same name does not count."
 CHANGED = "Which commit gave {constant} in {path} the value that it has at the end of the log?"

@@ -12,8 +12,8 @@ a log of many, rewritten by stated rules. The notes also have as many buildings 
 other kinds in the region; the log has as many lines of similar hosts, and lines that quote the host. The room for the
 reply grows with the rows: 512, 2,048 and 8,192 tokens for 16, 64 and 256. Where a subtask names a language, its text is
 a register in that language, and the question is about one label and one district; in `rewrite`, only the rules and the
-question are in it. `echo` asks for a copy of one line among notes: one word many times, with another word in one place.
-Half of its score is for the place of that word, half for the number of words.
+question are in it. `echo` asks for a copy of one line among notes: one word many times, and in one place one that
+differs. Half of its score is for the place of that word, half for the number of words.
 """
 
 FORMS = {plain.subtask: in_register(plain) for plain in (Extract(), Sort())} | {"rewrite": asked_in(Rewrite())}

@@ -1,4 +1,4 @@
-"""tabulate.echo: a copy of one word repeated many times, with another word in one place (Chroma, Context Rot, 2025)."""
+"""tabulate.echo: a copy of one word repeated many times, with one that differs (Chroma, Context Rot, 2025)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Echo(TabulateTask):
     __slots__ = ()
 
     subtask = "echo"
-    title = "a copy of a line that repeats one word, with another word in one place"
-    version = 2
+    title = "a copy of a line that repeats one word, with one in one place that differs"
+    version = 3
     scorer = "echo"
     complexities = tuple(ROOMS)
     knobs = MappingProxyType({})

@@ -11,8 +11,8 @@ from pipeline.tasks.solving import PROMPT, Lines, ReadError
 from pipeline.tasks.tabulate.solve import lines_between
 
 ASKED = re.compile(
-    r'\nQuestion: Which line repeats the word "([A-Za-z]+)" many times, with another word in one place\? '
-    r"Copy this line exactly\.\nAnswer:\Z"
+    r'\nQuestion: Which line repeats the word "([A-Za-z]+)" many times, with one word in one place that '
+    r"differs, if only in a letter or a capital\? Copy this line exactly\.\nAnswer:\Z"
 )
 
 

@@ -92,6 +92,7 @@ class Rewrite(TabulateTask):
     __slots__ = ()
 
     subtask = "rewrite"
+    version = 4
     title = "one host's lines of a log, rewritten by three rules with two exceptions"
     opening = text.LOG
     left_out: str | None = "none"
@@ -99,7 +100,7 @@ class Rewrite(TabulateTask):
     golden_shapes = MappingProxyType({64: (8192, 1.0), 256: (20480, 0.0)})
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        return (PoolSpec(f"hostlog-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_lines),)
+        return (PoolSpec(f"hostlog-{stratum.tier}", 2, stratum.tier, f"{WORLD}:{source_digest()}", make_lines),)
 
     def filler(self, sample: Sample, row_streams: Streams) -> Filler:
         """Return lines of other hosts, in order of time."""

@@ -61,7 +61,8 @@ COLUMNS = ("time", "unit", "level", "number")
 
 ECHO_INTRODUCTION = """\
 Below is a survey of the buildings of a land, one note on each line. One line is different: it repeats a single word \
-many times, with another word in one place. You will be asked to copy this line.
+many times, with one word in one place that differs, if only in a letter or a capital. You will be asked to copy this \
+line.
 """
 ECHO_TAIL = """\
 This is the end of the survey. Reply with a copy of the line alone, with all of its words in the same order and a \
@@ -69,7 +70,10 @@ space between them. Do not shorten or correct it.
 
 Question: {question}
 Answer:"""
-COPIED = 'Which line repeats the word "{word}" many times, with another word in one place? Copy this line exactly.'
+COPIED = (
+    'Which line repeats the word "{word}" many times, with one word in one place that differs, if only in a letter or '
+    "a capital? Copy this line exactly."
+)
 PAIRS = (
     *(("apple", "apples"), ("river", "rivers"), ("garden", "gardens"), ("cloud", "clouds")),
     *(("house", "horse"), ("light", "night"), ("stone", "store"), ("table", "cable")),

@@ -110,7 +110,7 @@ def make_jobs(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
 def spec_of(tier: str, density: str, errors: float) -> PoolSpec:
     """Return a pool of a tier."""
     name = f"desk-{density}-{errors * 100:.0f}-{tier}"
-    return PoolSpec(name, 2, tier, f"{WORLD}:{source_digest()}", make_jobs)
+    return PoolSpec(name, 3, tier, f"{WORLD}:{source_digest()}", make_jobs)
 
 
 class TraceTask(Task):
@@ -119,7 +119,7 @@ class TraceTask(Task):
     __slots__ = ()
 
     family = "trace"
-    version = 6
+    version = 7
     scorer = "exact"
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = KNOBS
     reply: str = text.NUMBER

@@ -38,7 +38,7 @@ class Constraint(TraceTask):
     __slots__ = ()
 
     subtask = "constraint"
-    version = 7
+    version = 8
     title = "what the user's standing rules require in a new case"
     complexities = (1, 3, 5)
     reply = text.NAME

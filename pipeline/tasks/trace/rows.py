@@ -19,6 +19,8 @@ COUNT, SUM = "the number", "the sum of qty"
 KINDS = (COUNT, SUM)
 REPEATED = 0.4
 """The share of pages that begin with the last row of the one before, as if rows came in while pages were turned."""
+OTHERS = 3
+"""One in this many rows of a query, at the least, has another status than the one asked for."""
 
 
 class Query(NamedTuple):
@@ -53,6 +55,7 @@ class Rows(TraceTask):
         right = result(what, status, asked.seen, once=True)
         repeats = result(what, status, asked.seen, once=False)
         both = result(what, status, [row for one in (asked, *twins) for row in one.seen], once=True)
+        most = len({*asked.seen}) * (OTHERS - 1) // OTHERS
         latent = {
             "asked": what,
             "names": names,
@@ -60,7 +63,7 @@ class Rows(TraceTask):
             "needed": dealer.stratum.complexity,
             "dealt": dealer.dealt,
             "guesses": {
-                "uniform": 1 / len({*asked.seen}) if what == COUNT else 0.0,
+                "uniform": 1 / most if what == COUNT else 0.0,
                 "repeats_too": float(repeats == right),
                 "like_query_too": float(both == right and bool(twins)),
             },
@@ -83,20 +86,25 @@ def result(what: str, status: str, rows: Sequence[Entry], *, once: bool) -> int:
 
 
 def query(dealer: Dealer, name: str, status: str) -> Query:
-    """Write the pages of a query: each has a row that counts and is on no other; some come in two tries."""
+    """Write the pages of a query: each has a row that counts and is on no other; some come in two tries.
+
+    At least a third of the rows do not count.
+    """
     writer, pages = dealer.writer(name), dealer.stratum.complexity
     rng, others = writer.rng, [one for one in words()["status"] if one != status]
-    share, form = rng.uniform(0.02, 0.95), writer.sentences.form("rows", len(FORMS))
+    form = writer.sentences.form("rows", len(FORMS))
     steps, seen, last, taken = list[Step](), list[Entry](), list[Entry](), set[str]()
     doubled = {rng.randrange(1, pages), *(at for at in range(1, pages) if rng.random() < REPEATED)}
     tries = {at for at in range(pages) if rng.random() < 0.3} if dealer.errors else set[int]()
+    counted = {(at, rng.randrange(BROKEN, SIZE - 1)) for at in range(pages)}  # on no other page, nor in a broken call
+    counted |= {(at - 1, SIZE - 1) for at in doubled}
+    own = [(at, place) for at in range(pages) for place in range(SIZE) if place or at not in doubled]
+    free = [place for place in own if place not in counted]
+    left_out = {*rng.sample(free, rng.randint(-(-len(own) // OTHERS), len(free)))}
     for at in range(pages):
-        states = [status if rng.random() < share else rng.choice(others) for _ in range(SIZE)]
-        states[rng.randrange(BROKEN, SIZE - 1)] = status  # on no other page, nor in the result of a broken call
-        if at + 1 in doubled:
-            states[-1] = status
         rows = list[Entry]()
-        for state in states:
+        for place in range(SIZE):
+            state = rng.choice(others) if (at, place) in left_out else status
             rows.append(entry(writer.sentences, state, taken))
             taken.add(rows[-1].number)
         if at in doubled:

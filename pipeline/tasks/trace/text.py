@@ -7,8 +7,8 @@ Only a call that did what it asked has changed anything. A call that failed, tim
 nothing, and neither has a dry run. What is staged in a batch counts from the moment that this batch is committed, and \
 not at all if it never is. An undo of a ref takes back the call with that ref. An undo of a ticket takes back its last \
 assignment that stands, so that it is with whoever had it before; a redo restores the one that was undone last. A copy \
-takes over the value that the key has in the other file at that moment. opening_qty is what there was of an item \
-before the first call.
+takes over the value that the key has in the other file at that moment. A rollback puts a host back to what it had \
+before, so it is still to be reinstalled. opening_qty is what there was of an item before the first call.
 """
 INTRODUCTION = f"""\
 Below is the trace of an agent at the desk of a firm, in order: what the user said ("[user]"), what the agent called \

@@ -84,7 +84,7 @@ def reinstall(host: str, image: str) -> Act:
 def roll_back(host: str) -> Act:
     """Take back a step of a plan: a host gets its old image again."""
     args: dict[str, str | int] = {"action": "rollback", "host": host}
-    fields = (("host", host), ("image", "previous"))
+    fields = (("host", host), ("scope", "last reinstall"))
     return Act("hosts", args, "restored", fields, f"{host} has its previous image", f"rollback of {host}", host)
 
 

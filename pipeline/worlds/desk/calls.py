@@ -199,15 +199,14 @@ def aligned(head: Sequence[Sequence[str]], rows: Sequence[Sequence[str | int]]) 
 ERRORS: Mapping[str, tuple[int, str, Sequence[str]]] = {
     "locked": (423, "Locked", ("<subject> is locked by {login} until {time}; <request> not carried out",)),
     "timeout": (504, "Gateway Timeout", ("no answer within {n2} s; <request> was rolled back",)),
-    "forbidden": (403, "Forbidden", ("role {role} may not write to <subject>; <request> refused",)),
     "not_found": (404, "Not Found", ("work order {n5} not found; <request> not carried out",)),
-    "quota": (429, "Too Many Requests", ("quota of {n3} writes used up, resets at {time}; <request> not carried out",)),
+    "reset": (502, "Bad Gateway", ("connection reset after {n2} s; <request> was rolled back",)),
     "rate_limited": (429, "Too Many Requests", ("retry after {n2} s; <request> dropped",)),
     "conflict": (409, "Conflict", ("revision {hex} expected, {hex} found on <subject>; <request> not carried out",)),
     "invalid": (422, "Unprocessable Entity", ("form {n4} is missing for <subject>; <request> rejected",)),
     "unavailable": (503, "Service Unavailable", ("upstream {stem}-{d} is down; <request> not carried out",)),
     "maintenance": (503, "Service Unavailable", ("maintenance window until {time}; <request> not carried out",)),
-    "expired": (401, "Unauthorized", ("session {n5} expired; <request> not carried out",)),
+    "expired": (401, "Unauthorized", ("the token of this call expired; <request> not carried out",)),
     "read_only": (403, "Forbidden", ("replica {n2} is read-only; <request> refused",)),
     "checksum": (412, "Precondition Failed", ("checksum {hex} does not match; <request> rolled back",)),
     "disk_full": (507, "Insufficient Storage", ("no space left on volume {n2}; <request> rolled back",)),
@@ -215,8 +214,8 @@ ERRORS: Mapping[str, tuple[int, str, Sequence[str]]] = {
 }
 """Kinds of errors: status, title, and what the message says."""
 KINDS = tuple(ERRORS)
-PASSING = tuple(kind for kind, (status, _, _) in ERRORS.items() if status in (423, 429, 503, 504, 507))
-"""Errors after which the same call may work: locks, limits and timeouts."""
+PASSING = ("timeout", "reset", "rate_limited", "unavailable")
+"""Errors after which the same call may work at once: none of them lasts until a time that it tells."""
 
 
 def _error_object(ref: str, kind: str, status: int, title: str, message: str) -> str:

@@ -38,7 +38,8 @@ NAMED: Mapping[str, tuple[re.Pattern[str], Sequence[str]]] = {
     "settings": (re.compile(r'"(?:file|from)": "/(?:\w+/)+(\w+)-'), ("stem",)),
     "shell": (re.compile(r'"on": "\w+-(\w+)-'), ("site",)),
     "stock": (re.compile(r'"item": "([A-Z]{3}-\d{4})"'), ("good",)),
-    "tickets": (re.compile(r'"ticket": "(TK-\d+)"'), ("site", "category")),
+    "tickets": (re.compile(r'"ticket": "(TK-\d+)"'), ("site", "category", "ticket")),
+    "undo": (re.compile(r'"target": "([^"]+)"'), ("ticket", "ref")),
 }
 """By tool, a pattern of what a call names, and the slots that it can fill in what the user says before."""
 ACTION = re.compile(r'"action": "(\w+)"')
@@ -100,7 +101,10 @@ def named(sentences: SentenceWriter, tool: str, first: str) -> tuple[Mapping[str
     if tool == "stock":
         return {"good": good_of(match[1])}, frozenset(slots)
     if tool == "tickets":
-        return {name: value for name, value in ticket_fields(sentences, match[1]) if name in slots}, frozenset(slots)
+        fields = [*ticket_fields(sentences, match[1]), ("ticket", match[1])]
+        return {name: value for name, value in fields if name in slots}, frozenset(slots)
+    if tool == "undo":
+        return {"ticket" if match[1].startswith("TK-") else "ref": match[1]}, frozenset(slots)
     if tool in ("hosts", "shell"):
         return {"site": next(one for one in lists["site"] if one[:3].lower() == match[1])}, frozenset(slots)
     if len(slots) == 1:

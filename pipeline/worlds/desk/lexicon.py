@@ -246,6 +246,12 @@ class SentenceWriter:
         draw = OWN.get(name)
         return draw(self) if draw else self.pick(name)
 
+    def subject(self, day: str) -> str:
+        """Return the subject of a mail of a past day: what it names as past is no later."""
+        last = (int(day[5:7]) - 1) * 28 + int(day[8:])  # days of the past are the first 28 of a month
+        month, before = divmod(self.rng.randrange(last), 28)
+        return self.sentence("subject", {"date": f"{before + 1} {MONTHS[month]}"})
+
     def form(self, what: str, kinds: int) -> int:
         """Draw one of the two forms that something has at the firm."""
         return self.rng.choice(self.desk.forms(what, kinds))

@@ -196,7 +196,7 @@ def _of_year(day_and_month: str) -> tuple[int, int]:
 def inbox(sentences: SentenceWriter) -> Shown:
     """Return an inbox, the newest mail first."""
     days = sorted((sentences.slot("day") for _ in range(sentences.rng.randrange(3, 5))), reverse=True)
-    rows = [(day, sentences.slot("person"), sentences.sentence("subject")) for day in days]
+    rows = [(day, sentences.slot("person"), sentences.subject(day)) for day in days]
     table = aligned([("DATE", "FROM", "SUBJECT")], rows)
     return Shown(
         "mail",
@@ -207,14 +207,15 @@ def inbox(sentences: SentenceWriter) -> Shown:
 
 def message(sentences: SentenceWriter) -> Shown:
     """Return a mail."""
-    (sender, receiver), subject = sentences.fill("{person}\n{person}").split("\n"), sentences.sentence("subject")
+    (sender, receiver), day = sentences.fill("{person}\n{person}").split("\n"), sentences.slot("day")
+    subject = sentences.subject(day)
     body = " ".join(sentences.several("mailline", sentences.rng.randrange(2, 4)))
     number = int(sentences.slot("n5"))
     head = [
         f"From: {sender}",
         f"To: {receiver}",
         f"Subject: {subject}",
-        f"Date: {sentences.slot('day')} {sentences.slot('time')}",
+        f"Date: {day} {sentences.slot('time')}",
     ]
     plain = sentences.rng.random() < 0.7
 

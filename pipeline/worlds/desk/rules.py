@@ -66,8 +66,8 @@ def _in_thread(sentences: SentenceWriter, rng: Random, line: str) -> Shown:
 
 
 def _in_mail(sentences: SentenceWriter, rng: Random, line: str) -> Shown:
-    people, subject = sentences.fill("From: {person}\nTo: {person}"), sentences.sentence("subject")
-    head = f"{people}\nSubject: {subject}\n{sentences.fill('Date: {day} {time}')}"
+    people, day = sentences.fill("From: {person}\nTo: {person}"), sentences.slot("day")
+    head = f"{people}\nSubject: {sentences.subject(day)}\nDate: {day} {sentences.slot('time')}"
     body = f"{line} {sentences.sentence('mailline')}"
     return Shown(
         "mail",

@@ -270,13 +270,23 @@ def commented(rng: Random, function: str, name: str) -> str:
 
 
 def module_doc(module: Module) -> str:
-    """Draw the docstring of a module, which is about what its code names; none occurs twice in a package."""
-    namer, named = module.namer, {*re.findall("[a-z]+", "\n".join([*module.constants, *module.functions]).lower())}
-    labelled = any(label in named or f"{label}s" in named for label in namer.domain.labels)
-    wordings = [wording for wording in words()["module_doc"] if labelled or "LABEL" not in wording]
-    while (doc := _filled(namer, namer.rng.choice(wordings), named)) in namer.taken:
-        pass
-    namer.taken.add(doc)
+    """Draw the docstring of a module from what its functions and constants are called and take.
+
+    None occurs twice in a package: a module has none if others have all of those that are about its code.
+    """
+    namer, heads = module.namer, re.findall(r"^def ([^)]*)", "\n".join(module.functions), re.MULTILINE)
+    named, domain = {*re.findall("[a-z]+", "\n".join([*module.constants, *heads]).lower())}, module.namer.domain
+    things = sum(not {*pair}.isdisjoint(named) for pair in domain.things)
+    amounts = sum(amount in named for amount in domain.amounts)
+    labels = sum(not {label, f"{label}s"}.isdisjoint(named) for label in domain.labels)
+    able = {"MANY": things, "OTHERS": things - 1, "AMOUNT": amounts, "SECOND": amounts - 1, "LABEL": labels}
+    wordings = [
+        wording for wording in words()["module_doc"] if all(able[word] > 0 for word in re.findall("[A-Z]+", wording))
+    ]
+    docs = [doc for doc in (_filled(namer, wording, named) for wording in wordings) if doc not in namer.taken]
+    if not docs:
+        return ""
+    namer.taken.add(doc := namer.rng.choice(docs))
     return doc
 
 

@@ -92,7 +92,7 @@ def tally(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             returns,
             f'{start}for index, {word} in enumerate({many}):\n    if {word}.startswith("{letters}"):\n'
             f"        {counts}[{word}] = index + {size}\nreturn {counts}",
-            f"number the {many} that begin with {letters}, from {size} on.",
+            f"number all {many} from {size} on, and keep those that begin with {letters}.",
         ),
     ]
 
@@ -196,7 +196,7 @@ def clock(module: Module, _: Sequence[str]) -> Sequence[Plain]:
             "list[int]",
             f'fields = {label}.replace(" ", "").split("{mark}")\n'
             f"return [int(field) + {less} for field in fields if field]",
-            f"read numbers with a {MARKS[mark]} between them.",
+            f"read numbers with a {MARKS[mark]} between them, and add {less} to each.",
         ),
         Plain(
             ("number", "parse"),
@@ -265,7 +265,9 @@ def two_numbers(module: Module, _: Sequence[str]) -> Sequence[Plain]:
         f"if {one} >= {limit}:\n    return {other} // {share}\nreturn {one} * {other}": (
             f"multiply {first} by {second} while {first} is below a limit."
         ),
-        f"return min({one} * {share}, {limit}) + {other}": f"add {second} to {share} times {first}, up to a limit.",
+        f"return min({one} * {share}, {limit}) + {other}": (
+            f"add {second} to {share} times {first}, or to a limit if that is less."
+        ),
         f"rest = max({one} - {other}, 0)\nreturn rest * {share} + {other} % {limit}": (
             f"weigh the excess of {first} over {second}."
         ),

@@ -24,7 +24,7 @@ from pipeline.stages import Stages
 from pipeline.tasks import TASKS
 from pipeline.tasks.base import Sample
 from pipeline.tasks.trace.log import read
-from pipeline.tasks.trace.replay import asked_of
+from pipeline.tasks.trace.replay import ROW, asked_of
 from pipeline.verify.row import answer_faults, cell_place
 
 SUBTASKS = ("state", "which_call", "constraint", "audit", "resume", "rows")
@@ -119,6 +119,13 @@ def test_filler_that_names_what_is_asked_is_found(rows: list[Row]) -> None:
         assert any("not marked" in fault for fault in faults(row, **told)), subtask
 
 
+def test_at_least_a_third_of_the_rows_of_a_query_do_not_count(samples: dict[Stratum, list[Sample]]) -> None:
+    for some in (some for cell, some in samples.items() if cell.subtask == "rows"):
+        for sample in some:
+            found = {row: state for step in sample.relevant for row, state, _ in ROW.findall(step)}
+            assert 3 * sum(state != sample.latent["status"] for state in found.values()) >= len(found)
+
+
 def test_a_code_twice_a_trace_that_ends_in_words_and_a_result_without_code_are_found(rows: list[Row]) -> None:
     row = first(rows, "rows")
     start = row["prompt"].find("\nTrace:\n") + len("\nTrace:\n")
@@ -138,7 +145,7 @@ def test_another_key_and_another_claim_are_found(rows: list[Row]) -> None:
 
 def test_naive_readers_score_as_little_as_promised(samples: dict[Stratum, list[Sample]]) -> None:
     most = {
-        "state": {"last_value": (0.4, 0.1, 0.05), "no_errors": (0.4, 0.15, 0.15)},
+        "state": {"last_value": (0.4, 0.1, 0.05), "no_errors": (0.4, 0.17, 0.15)},
         "which_call": {"first_set": (0.27,) * 3, "last_set": (0.27,) * 3},
         "constraint": {"last_rule": (0.27,) * 3, "first_rule": (0.36,) * 3},
         "audit": {"all_claims": (0.45,) * 3},
@@ -214,7 +221,7 @@ def test_depths_are_uniform_over_a_stratum(plan: Plan) -> None:
 def test_keys_are_spread(samples: dict[Stratum, list[Sample]]) -> None:
     for cell, some in samples.items():
         most = Counter(sample.key.target for sample in some).most_common(1)[0][1]
-        assert most <= MANY * 0.12, str(cell)
+        assert most <= MANY * 0.15, str(cell)
 
 
 def test_knobs_leave_out_what_they_say(tmp_path: Path) -> None:

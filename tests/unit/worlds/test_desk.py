@@ -28,11 +28,12 @@ from pipeline.worlds.desk.calls import ERRORS, _http, _http_error, aligned
 from pipeline.worlds.desk.calls import FORMS as CALL_FORMS
 from pipeline.worlds.desk.declared import TOOLS
 from pipeline.worlds.desk.jobs import WEIGHTS, assign_act, batch_code, copy_act, install_act, move_act, set_act
-from pipeline.worlds.desk.lexicon import FAMILIES
+from pipeline.worlds.desk.lexicon import FAMILIES, MONTHS
 from pipeline.worlds.desk.reads import OPENING_FORMS, READS, opening, opening_of
 from pipeline.worlds.desk.tables import FORMS, entry
 
 STREAMS = Streams((5,))
+MINUTES = re.compile(r"2026-(\d\d)-(\d\d) .*Minutes of (\d+) (\w+)")
 PROMPT = "Read this.\nTrace:\n{}This is the end of the trace.\n\nQuestion: What?\nAnswer:"
 
 
@@ -154,11 +155,23 @@ def test_each_tool_answers_in_two_forms_whatever_a_call_is_about(log: Log) -> No
 
 
 def test_a_call_that_is_tried_again_failed_in_a_way_that_can_pass(jobs: list[str]) -> None:
-    lasting = "may not write|not found|expected|is missing|expired|read-only|does not match|has to approve"
+    lasting = "is locked|maintenance|no space|not found|expected|is missing|expired|read-only|does not match|approve"
     calls_of = {job: re.findall("^> .*", job, re.MULTILINE) for job in jobs}
     retried = [job for job, calls in calls_of.items() if len({*calls}) < len(calls)]
     assert len(retried) > 20
     assert not [job for job in retried if re.search(lasting, job)]
+
+
+def test_who_asks_to_take_something_back_names_it(jobs: list[str]) -> None:
+    said = [job.split("\n")[:2] for job in jobs if re.match(r"\[user\] .*\n> undo ", job)]
+    assert all(re.search(r'"target": "([^"]+)"', call)[1] in user for user, call in said)  # type: ignore[index]
+
+
+def test_a_mail_reports_on_no_later_day(jobs: list[str]) -> None:
+    rows = re.findall(r"Minutes of (\d+) (\w+)\nDate: 2026-(\d\d)-(\d\d)", "".join(jobs))
+    rows += [(day, name, month, at) for month, at, day, name in MINUTES.findall("".join(jobs))]
+    assert len(rows) > 5
+    assert all((MONTHS.index(name) + 1, int(day)) <= (int(month), int(at)) for day, name, month, at in rows)
 
 
 def test_responses_tell_the_length_of_their_bodies() -> None:
