@@ -169,7 +169,7 @@ class Tables:
             high=high,
             answered_mean=_mean(answered, shares, value),
             chance=_mean([each for each in rows if each.id in chance], shares, lambda each: chance[each.id]),
-            best_constant=_guessed(rows, shares, "best_constant"),
+            best_constant=_mean(rows, shares, best_constant) if has_constant(rows) else None,
             baselines={name: _guessed(rows, shares, name) or 0.0 for name in sorted(known)},
             empty=states[EMPTY],
             refused=states[REFUSED],
@@ -234,6 +234,16 @@ def _mean(rows: Sequence[Record], shares: Mapping[str, float], value: Value) -> 
 
 def _guessed(rows: Sequence[Record], shares: Mapping[str, float], name: str) -> float | None:
     return _mean([each for each in rows if name in each.baselines], shares, lambda each: each.baselines[name])
+
+
+def has_constant(rows: Iterable[Record]) -> bool:
+    """Return whether the best constant of any row's kind of question is known."""
+    return any("best_constant" in each.baselines for each in rows)
+
+
+def best_constant(record: Record) -> float:
+    """Return the score of the best constant on a row; where it is not known, chance counts."""
+    return record.baselines.get("best_constant", record.chance or 0.0)
 
 
 def strata_of(rows: Iterable[Record], shares: Mapping[str, float], value: Value) -> dict[Stratum, Units]:

@@ -27,7 +27,7 @@ import numpy as np
 from pipeline.artifacts.lite import RULES
 from pipeline.errors import PredictionsError
 from pipeline.rows import kilo
-from pipeline.score.cells import counted_score, nested_shares, strata_of
+from pipeline.score.cells import best_constant, counted_score, has_constant, nested_shares, strata_of
 from pipeline.score.intervals import LEVEL, Floats, Resampler, bounds, ends
 from pipeline.score.results import ANSWERED, EMPTY, Record, Scored
 from pipeline.terminal.text import plain
@@ -154,9 +154,8 @@ class Curves:
     def _point(self, length: int, rows: Sequence[Record]) -> LengthScore:
         given = [each for each in rows if each.id in self._answered]
         shares = nested_shares(rows, self._levels)
-        chance, best, floor = (
-            _mean_of(rows, shares, guess, self._levels) for guess in (_chance, _best_constant, _floor)
-        )
+        chance, floor = (_mean_of(rows, shares, guess, self._levels) for guess in (_chance, _floor))
+        best = fsum(shares[each.id] * best_constant(each) for each in rows) if has_constant(rows) else None
         guesses = (chance, best, floor or 0.0)
         if not given or len(given) < MIN_ANSWERED_SHARE * len(rows):
             return LengthScore(length, len(rows), len(given), None, None, None, *guesses, np.empty(0))
@@ -211,12 +210,8 @@ def _chance(record: Record) -> float | None:
     return record.chance
 
 
-def _best_constant(record: Record) -> float | None:
-    return record.baselines.get("best_constant")
-
-
 def _floor(record: Record) -> float | None:
-    return max(record.chance or 0.0, _best_constant(record) or 0.0) if record.kind else record.chance
+    return max(record.chance or 0.0, best_constant(record)) if record.kind else record.chance
 
 
 def _mean_of(

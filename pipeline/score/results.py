@@ -156,7 +156,7 @@ class Cell:
         low, high: its 95% interval.
         answered_mean: the same over answered rows only; None if there are none.
         chance: the mean score of blind guessing; None if no row states it.
-        best_constant: the score of the best single reply to each kind of question.
+        best_constant: the score of the best single reply to each kind of question, or of chance where it is not known.
         baselines: mean scores of all other guessers, by name, over the rows that have them.
         empty, refused: the number of rows with an empty reply, and with a server's final refusal.
         unparsed: the number of replies that have no form that their scorer can judge, and score 0.

@@ -72,6 +72,15 @@ def test_a_point_is_the_mean_that_score_tables_have() -> None:
     ]
 
 
+def test_where_no_best_constant_is_known_chance_counts() -> None:
+    """Of one row in four it is known to be 1, and chance is 1/4: so 7/16, and not 1. Of none it is not stated."""
+    known, *others = rows([0.0, 0.0, 0.0, 0.0])
+    found = scored([replace(known, baselines={"uniform": 0.25, "best_constant": 1.0}), *others])
+    assert [cell.best_constant for cell in Tables(found).by("length")] == [7 / 16]
+    assert [point.best_constant for point in Curves(found).curve().points] == [7 / 16]
+    assert Tables(scored(others)).by("length")[0].best_constant is None
+
+
 def test_families_subtasks_and_complexities_count_alike() -> None:
     parts = {("f", "s", 1): [1.0] * 9, ("f", "s", 2): [0.0], ("f", "t", 1): [1.0, 0.0], ("g", "u", 1): [0.0] * 4}
     records = [
