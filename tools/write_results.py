@@ -222,20 +222,26 @@ def _subtasks(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
 
 
 def _rungs(ladder: Sequence[Result]) -> Iterable[tuple[str, ...]]:
-    """Yield a line for each subtask and length: the scores at each complexity, and those of guessing."""
+    """Yield a line for each subtask and length, with scores at each complexity, and one for all that score nothing."""
     cells: dict[tuple[str, int], dict[int, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for each in ladder:
         for cell in each.scores["tables"]["family subtask length complexity"]:
             place = cell["place"]
             cells[f"{place['family']}.{place['subtask']}", place["length"]][place["complexity"]].append(cell)
+    nothing = set[str]()
     for (name, length), rungs in sorted(cells.items()):
         steps = sorted(rungs.items())
+        if not any(cell["mean"] for _, own in steps for cell in own):
+            nothing.add(name)
+            continue
         yield (
             f"`{name}`",
             kilo(length),
             *("; ".join(f"{step}: {_score(own[at])}" for step, own in steps) for at in range(len(ladder))),
             "; ".join(f"{_guessing(own[0]):.2f}" for _, own in steps),
         )
+    if nothing:
+        yield f"{len(nothing)} others", "", *("0" for _ in ladder), ""
 
 
 def _differences(results: Sequence[Result]) -> Iterable[tuple[str, ...]]:
