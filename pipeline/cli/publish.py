@@ -85,16 +85,16 @@ def publish(
         raise StageError(f"--out {str(out)!r} is in a store, but uploads are made from a disk: give a local folder")
     splits = _splits(folder, tokenizers)
     names = {split.tokenizer: _repo_of(repo, split, splits) for split in splits}
+    targets = {split.tokenizer: path_below(out or _published(folder, split), split.tokenizer) for split in splits}
     if not dry_run:  # before minutes of staging
         _check_login(names.values())
     staged = []
     for split in splits:
         others = [name for profile, name in names.items() if profile != split.tokenizer]
-        target = path_below(out or _published(folder, split), split.tokenizer)
         notes = notes_of(split.manifest.version, changelog)
         made = stage(
             split,
-            target,
+            targets[split.tokenizer],
             keys=keys,
             repo=names[split.tokenizer],
             siblings=others,
