@@ -75,7 +75,7 @@ def open_split(where: str | Path, size: str = "") -> Split:
         size: ``"lite"`` for the small balanced subset, or empty for all rows.
 
     Returns:
-        The split; ``split.rows()`` yields its rows, ``split.frame()`` returns them as a pandas frame.
+        The split; ``split.rows()`` yields its rows, ``split.frame()`` returns them as a pandas DataFrame.
 
     Raises:
         SplitError: if there is no sealed split, or no such size.

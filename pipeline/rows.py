@@ -75,7 +75,7 @@ COLUMNS = (
     Column("answers", pa.list_(pa.string()), "every accepted answer"),
     Column("choices", pa.list_(pa.string()), "options, if any", nullable=True),
     Column("answer_prefix", pa.string(), "assistant prefill; empty in shipped rows"),
-    Column("random_string_to_prepend", pa.string(), "mrcr only", nullable=True),
+    Column("random_string_to_prepend", pa.string(), "code in `mrcr`", nullable=True),
     Column("question_start", pa.int64(), "character offset of the question in prompt"),
     Column("needles", pa.list_(NEEDLE), "marked segments with role, offsets and depth"),
     Column("metadata", pa.string(), "JSON object: knobs, latent structure, baselines, prompt sha256, canary"),

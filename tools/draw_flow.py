@@ -14,8 +14,8 @@ PICTURE = Path("docs/images/flow.svg")
 BUILD = (
     ("recipe", "one TOML"),
     ("plan", "strata, jobs"),
-    ("sample", "structures, keys"),
     ("render", "pools of filler"),
+    ("sample", "structures, keys"),
     ("count", "tokens of units"),
     ("pack", "exact rows"),
     ("prove", "from the bytes"),
@@ -25,7 +25,7 @@ USE = (
     ("freeze", "a lock"),
     ("publish", "the Hub"),
     ("export", f"{len(EXPORTS)} harnesses"),
-    ("run", "any endpoint"),
+    ("run", "your server"),
     ("score", "intervals, chance"),
     ("report", "one page"),
 )

@@ -2,7 +2,7 @@
 
 All readers read all rows, in as many processes as there are cores. Their scores by subtask go to docs/readers.csv, and
 those by length replace the text between ``<!-- readers -->`` and ``<!-- end of readers -->`` in docs/readers.md. With a
-second argument, the files of predictions are kept in that folder.
+second argument, the prediction files are kept in that folder.
 """
 
 from __future__ import annotations

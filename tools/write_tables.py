@@ -182,14 +182,14 @@ WHY = {
     "status": "in quotes, as it stands in the text",
     "host": "in quotes, as it stands in the text",
     "labels": "quoted labels, with the language's list separator and no conjunction between them; "
-    "the noun before them suits any number that there may be (Arabic has a dual)",
+    "the noun before them suits any number of them (Arabic has a dual)",
     "field": "in quotes, as it stands in the text",
     "key": "in quotes; hexadecimal digits",
     "value": "in quotes; hexadecimal digits",
     "district": "digits after the noun that they identify",
     "node": "hexadecimal digits after the noun that they identify",
     "count": "digits after the noun that they quantify; no counted noun follows them",
-    "day": "an ISO date, in words that suit every date",
+    "day": "an ISO date; the words around it suit every date",
 }
 """Why a slot's value neither affects nor depends on the words around it."""
 
@@ -200,9 +200,9 @@ def languages() -> str:
     for code in CODES:
         known = language(code)
         signed = sum(bool(one.signed) for one in known.sentences.values())
-        tables = known.labels, known.log, known.records
-        labels = "signed off" if all(one.signed for one in tables) else "not signed off"
-        state = f"{signed} of {len(known.sentences)} texts signed off in each, labels {labels}"
+        tables = [bool(one.signed) for one in (known.labels, known.log, known.records)]
+        labels = "all" if all(tables) else "some" if any(tables) else "no"
+        state = f"{signed} of {len(known.sentences)} texts and {labels} labels signed off"
         by_state.setdefault(state, []).append(f"`{code}` {known.name}")
     return listed((state, ", ".join(names)) for state, names in by_state.items())
 

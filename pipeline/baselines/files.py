@@ -1,4 +1,4 @@
-"""Files of predictions, one per reader: a part of the split at a time, in any number of processes."""
+"""Prediction files, one per reader: a part of the split at a time, in any number of processes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Replies:
 
 @dataclass(slots=True)
 class Written:
-    """A file of predictions: how many rows it has, and how many rows of each task the reader left out."""
+    """A prediction file: how many rows it has, and how many rows of each task the reader left out."""
 
     path: Path
     rows: int = 0

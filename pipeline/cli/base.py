@@ -71,7 +71,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             click.argument("recipe"),
             click.option(
                 "--out", type=PLACE, metavar="FOLDER",
-                help="Release folder to write to, on a disk or in a store such as s3://bucket/v1.  "
+                help="Release folder to write to, on disk or in a store such as s3://bucket/v1.  "
                 "[default: outputs/v<version> or outputs/v<version>-<variant>]",
             ),
             click.option(

@@ -67,7 +67,7 @@ def baselines(
     guessers. For a recipe that is not built yet, use `carrara plan --stats`.
 
     With --out, simulated readers, most with stated weaknesses, answer the rows. A reader is a short function of the
-    prompt and never sees a key. FOLDER gets one file of predictions per reader, for `carrara score` and `carrara
+    prompt and never sees a key. FOLDER gets one prediction file per reader, for `carrara score` and `carrara
     report`. Without arguments, the readers are listed.
     """
     readers = [reader_of(name).name for name in dict.fromkeys(names)] or list(READERS)

@@ -145,7 +145,7 @@ STAGES = {"sample": _sample, "render": _render, "pack": _pack}
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the manifests as JSON.")
 def build(plan: Plan, *, until: str | None, as_json: bool, **how: Any) -> None:
-    """Build RECIPE and prove every row: sample, render, count, pack, prove, seal.
+    """Build RECIPE and prove every row: render, sample, count, pack, prove, seal.
 
     RECIPE is a shipped recipe (see `carrara recipes`) or a TOML file. Finished files are reused, so an interrupted
     build continues where it stopped.

@@ -66,7 +66,7 @@ def import_(*, shape: str, folder: Path, out: Path, leave_out: bool, escape: boo
 @corpus.command("show")
 @click.argument("file", type=PLACE)
 def show_corpus(*, file: Path) -> None:
-    """Print what the corpus FILE holds, in numbers, and its digest."""
+    """Print counts of what the corpus FILE holds, and its digest."""
     if not file.is_file() or not is_imported(file):
         raise PoolError(f"{str(file)!r} is not a corpus from `carrara corpus import`")
     say(f"{file}: {describe_corpus(Corpus.read(file))}")
@@ -135,7 +135,7 @@ FORMATS, TOPICS = 8, 12
     metavar="SECONDS",
     default=120.0,
     show_default=True,
-    help="Limit for each attempt, and for the total wait that the server asks for.",
+    help="Limit for each attempt, and for the total delay that the server asks for.",
 )
 @click.option(
     "--max-retries",

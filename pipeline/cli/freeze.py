@@ -85,7 +85,7 @@ def extend(
     """Add profiles, tiers, strata or rows to a frozen release, and freeze the result as its next minor version.
 
     Existing ids, questions, relevant texts and keys do not change. The frozen folder is not modified; the new folder
-    links to its files. With only the lock, you can add profiles but nothing else. The cost is printed first.
+    links to its files. With only the lock, you can add profiles but nothing else. The build time is printed first.
     """
     if how["part"] != "1/1":
         raise RecipeError(f"--part {how['part']} cannot be used with extend: a version is frozen as a whole")

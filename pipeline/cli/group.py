@@ -89,7 +89,7 @@ GROUPS = {
     "Train": {
         "train": Entry(
             "train",
-            "Write rows to train on, kept apart from evaluation.",
+            "Write training rows, kept apart from evaluation.",
             "train write rl --task bio.multihop --tokenizer qwen3 --length 8192 --rows 1000 --ids",
         ),
     },

@@ -158,7 +158,7 @@ EXPORT = click.option(
     multiple=True,
     metavar="FOLDER",
     type=PLACE,
-    help="Exported folder that was run: rows that it leaves out don't count as missing. Repeatable.  "
+    help="Exported folder that was run: rows that it leaves out do not count as missing. Repeatable.  "
     "[default: the one that contains PREDICTIONS]",
 )
 QUIRK = click.option(

@@ -78,8 +78,8 @@ def publish(
     """Publish the sealed splits in FOLDER on the Hugging Face Hub, one repo per tokenizer.
 
     FOLDER is a release folder or one tokenizer's folder in it. The rows are uploaded to a branch and verified there;
-    then main moves to them and the tag v<version> is set. If interrupted, repeat the command: large files that the
-    Hub already has are not uploaded again.
+    then main moves to them and the tag v<version> is set. If the upload is interrupted, repeat the command: large
+    files that the Hub already has are not uploaded again.
     """
     if isinstance(out, StorePath):
         raise StageError(f"--out {str(out)!r} is in a store, but uploads are made from a disk: give a local folder")

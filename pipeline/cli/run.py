@@ -126,7 +126,7 @@ SAME = ("endpoint", "date")
 @cli.command()
 @click.argument("where", metavar=WHERE)
 @server_options(required=True)
-@click.option("--out", type=PLACE, metavar="FILE", help="File of predictions (.jsonl) to write or continue.")
+@click.option("--out", type=PLACE, metavar="FILE", help="Prediction file (.jsonl) to write or continue.")
 @selecting
 @click.option(
     "--max-concurrency",
@@ -142,7 +142,7 @@ SAME = ("endpoint", "date")
     metavar="SECONDS",
     default=600.0,
     show_default=True,
-    help="Limit for each attempt, and for the sum of the delays that the server asks for.",
+    help="Limit for each attempt, and for the total delay that the server asks for.",
 )
 @click.option(
     "--max-retries",
@@ -192,7 +192,7 @@ def run(
     quiet: bool,
     **chosen: Any,
 ) -> None:
-    """Send the rows of a split to an OpenAI-compatible server and write its replies to a file of predictions.
+    """Send the rows of a split to an OpenAI-compatible server and write its replies to a prediction file.
 
     SPLIT is the folder of one tokenizer, such as outputs/v3.0.0/o200k, or a published set, org/name@tag. --base-url,
     --model and --out are required, except with --dry-run.

@@ -89,7 +89,7 @@ def score(
     models are compared in pairs over the rows that both answered.
 
     The headline is the mean over families of the mean over subtasks of the mean over lengths. A row without a reply
-    scores 0; rows that an export or `carrara run` left out don't count. The exit code is 0 if every row that was asked
+    scores 0; rows that an export or `carrara run` left out do not count. The exit code is 0 if every row that was sent
     has a reply, 2 if scores were printed but something was missing or wrong (listed on stderr), and 1 if nothing could
     be scored.
     """

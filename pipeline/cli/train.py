@@ -35,7 +35,7 @@ QUIET = click.option("--quiet", is_flag=True, help="Do not show progress.")
 
 @cli.group()
 def train() -> None:
-    """Write rows to train on, exact and proven like those of a build, and kept apart from evaluation."""
+    """Write training rows, exact and proven like those of a build, and kept apart from evaluation."""
 
 
 @train.command("write")
@@ -96,7 +96,7 @@ def write(
     wait: float,
     quiet: bool,
 ) -> None:
-    """Write shards of rows to OUT, on a disk or in a store. Finished shards are reused."""
+    """Write shards of rows to OUT, on disk or in a store. Finished shards are reused."""
     given = dict(map(_knob, knobs))
     specs = [
         stream(

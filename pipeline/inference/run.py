@@ -1,4 +1,4 @@
-"""A run: sends rows to an OpenAI-compatible server, and writes each reply as a line of a file of predictions."""
+"""A run: sends rows to an OpenAI-compatible server, and writes each reply as a line of a prediction file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pipeline.turns import Message, declared, sent
 
 
 class Predictions(Journal):
-    """An open file of predictions of one model on one split.
+    """An open prediction file of one model on one split.
 
     A row is in at most one of three sets: `answered` with a reply, `empty` with a reply without text, or `refused` for
     good by the server. A failed try counts as none of these. Replies in `cut` ended at their token limit. Those in
@@ -154,7 +154,7 @@ def run_rows(
     Args:
         endpoint: the server.
         rows: rows with COLUMNS.
-        kept: the open file of predictions; rows that are done there are skipped.
+        kept: the open prediction file; rows that are done there are skipped.
         workers: requests at a time.
         limit_name: the server's name for the token limit of a reply.
         on_done: called for each row that is answered, skipped, refused or failed.

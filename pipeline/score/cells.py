@@ -79,7 +79,7 @@ class Tables:
         return [self.cell(dict(zip(names, place, strict=True)), groups[place]) for place in sorted(groups)]
 
     def frame(self, *names: str) -> DataFrame:
-        """Return a pandas frame: without names a line for each row of the split, else one for each cell of `by`.
+        """Return a pandas DataFrame: without names a line for each row of the split, else one for each cell of `by`.
 
         Raises:
             PredictionsError: for a name that is not in GROUPS.

@@ -76,7 +76,7 @@ def join(
     """Read predictions and keep those of known ids. Only their texts and one line of a file are in memory at a time.
 
     Args:
-        paths: files of predictions of one model.
+        paths: prediction files of one model.
         known: the ids of the rows, with the digest of each prompt, or "" if it is not known.
         tags: the split tag of each tier.
         title: the split's name, for errors.

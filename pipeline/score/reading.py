@@ -153,7 +153,7 @@ FOLDER = (
 
 
 def files_of(given: Iterable[Path]) -> list[Path]:
-    """Return the given files of predictions, and those in the given folders.
+    """Return the given prediction files, and those in the given folders.
 
     Raises:
         PredictionsError: naming a path that does not exist, or a folder without predictions.
@@ -215,7 +215,7 @@ def _lines(path: Path) -> Iterator[Found]:
             shape = shape or _known(path, found)
             yield shape.read(where, found) if shape.fits(found) else misfit(where, shape)
     if shape is None and not empty:
-        raise PredictionsError(f"{str(path)!r} is not a file of predictions: no line of it is a JSON object; {FORMS}")
+        raise PredictionsError(f"{str(path)!r} is not a prediction file: no line of it is a JSON object; {FORMS}")
     if empty:
         yield Fault("unreadable", f"{path}: it is empty")
 
@@ -234,7 +234,7 @@ def _known(path: Path, found: dict[str, Any]) -> Shape:
     shape = shape_of(found)
     if shape is None:
         names = ", ".join(sorted(found)[:8]) or "nothing"
-        raise PredictionsError(f"{str(path)!r} is not a file of predictions: its first object has {names}; {FORMS}")
+        raise PredictionsError(f"{str(path)!r} is not a prediction file: its first object has {names}; {FORMS}")
     return shape
 
 
@@ -280,7 +280,7 @@ def _whole(path: Path) -> Iterator[Found]:
     elif isinstance(found, dict):
         items = found.get("data")
     if not isinstance(items, list) or not any(isinstance(each, dict) and shape.fits(each) for each in items):
-        raise PredictionsError(f"{str(path)!r} is not a file of predictions: {FORMS}")
+        raise PredictionsError(f"{str(path)!r} is not a prediction file: {FORMS}")
     for number, each in enumerate(items, start=1):
         where = f"{path}: item {number}"
         yield shape.read(where, each) if isinstance(each, dict) and shape.fits(each) else misfit(where, shape)
@@ -288,11 +288,11 @@ def _whole(path: Path) -> Iterator[Found]:
 
 def _json(path: Path) -> Any:
     if path.stat().st_size > LONGEST_LINE:
-        raise PredictionsError(f"{str(path)!r} has {LONGEST_LINE:,} bytes or more: it is not a file of predictions")
+        raise PredictionsError(f"{str(path)!r} has {LONGEST_LINE:,} bytes or more: it is not a prediction file")
     try:
         return json.loads(path.read_bytes())
     except UNREADABLE as fault:
-        raise PredictionsError(f"{str(path)!r} is not a file of predictions ({first_line(fault)}): {FORMS}") from None
+        raise PredictionsError(f"{str(path)!r} is not a prediction file ({first_line(fault)}): {FORMS}") from None
 
 
 def _numbered_row(item: Any, rows: Any) -> Any:
@@ -305,5 +305,5 @@ def _numbered_row(item: Any, rows: Any) -> Any:
 
 
 OURS = ["id", "prediction", "error", "refused", "finish_reason", "prompt_sha256"]
-"""Columns of a Parquet file of predictions."""
+"""Columns of a Parquet prediction file."""
 PLAIN = next(shape for shape in SHAPES if shape.name == "plain")

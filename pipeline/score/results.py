@@ -128,7 +128,7 @@ class Scored:
     lite: bool = False
 
     def renamed(self, name: Callable[[str], str]) -> Scored:
-        """Return the same with faults and warnings rewritten by `name`, which renames the files of predictions."""
+        """Return the same with faults and warnings rewritten by `name`, which renames the prediction files."""
         faults = tuple(replace(fault, message=name(fault.message)) for fault in self.faults)
         return replace(self, faults=faults, warnings=tuple(map(name, self.warnings)))
 

@@ -54,7 +54,7 @@ def score_predictions(
 
     Args:
         splits: what was asked; several are stacked, and each bucket is weighted by how many of them have it.
-        paths: files of predictions.
+        paths: prediction files.
         model: a label for the model.
         selection: the rows to score; without a prediction they score 0, unless an export or a run left them out.
         quirks: rules of published graders to use instead, as ``mrcr=starts``.
@@ -248,7 +248,7 @@ def records_for_a_judge(
     Args:
         scored: the result of `score_predictions` for the same splits, predictions and selection.
         splits: what was asked.
-        paths: files of predictions.
+        paths: prediction files.
         selection: the rows that were scored.
 
     Raises:

@@ -59,7 +59,7 @@ def tokenizer_asked(paths: Sequence[Path], choices: Choices, exports: Sequence[P
     """Return the tokenizer that one model's predictions were made for.
 
     Args:
-        paths: files of predictions of one model.
+        paths: prediction files of one model.
         choices: the splits that they may be for.
         exports: exported folders that they may be for.
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pipeline.caches import cache, lru_cache
 from pipeline.tasks.solving import LINES, ReadError
 from pipeline.worlds.wording import sections, variants
+from pipeline.worlds.words import pools_in
 
 __all__ = ["Meaning", "intent_of", "intents_of", "read", "sentences"]
 
@@ -76,7 +77,7 @@ class Tables:
 
 def _lines(name: str) -> Iterator[tuple[str, str]]:
     """Yield every variant of each line of a file, with the heading above it."""
-    every = sections(f"utterances/{name}").items()
+    every = sections(name).items()
     variants_of = ((heading, wording) for heading, lines in every for line in lines for wording in variants(line))
     return ((heading, RELATIVE.sub(MONTH, wording)) for heading, wording in variants_of)
 
@@ -85,7 +86,7 @@ def _lines(name: str) -> Iterator[tuple[str, str]]:
 def _tables(domain: str) -> Tables:
     frames: dict[str, set[tuple[str, str, bool]]] = {}
     named: dict[str, set[str]] = {"before": set(), "behind": set(), "beside": set()}
-    for heading, wording in _lines(f"{domain}-frames"):
+    for heading, wording in _lines(f"utterances/{domain}-frames"):
         if heading in named:
             named[heading].add(wording)
         else:
@@ -93,20 +94,25 @@ def _tables(domain: str) -> Tables:
             head, _, tail = wording.partition(CLAUSE)
             frames.setdefault(head, set()).add((voice, tail, mood == "denied"))
     clauses = {}
-    for heading, wording in _lines(f"{domain}-clauses"):
+    for heading, wording in _lines(f"utterances/{domain}-clauses"):
         act, voice = heading.split("_")
         clauses[voice, wording] = clauses[voice, wording.replace(HOLE, PRONOUN)] = act
     things: dict[str, list[tuple[str, str]]] = {}
-    for thing, wording in _lines(f"{domain}-objects"):
+    for thing, wording in _lines(f"utterances/{domain}-objects"):
         start = THINGS.match(wording)
         assert start
         things.setdefault(start[0], []).append((wording, thing))
     longest = {start: tuple(sorted(some, key=lambda one: -len(one[0]))) for start, some in things.items()}
-    own = "contract-" if domain == "contract" else ""
-    idle = frozenset(wording for name in ("greetings", "details") for _, wording in _lines(f"{own}{name}"))
     naming = frozenset(named["before"] | named["behind"])
     ordered = {head: tuple(sorted(some)) for head, some in frames.items()}
-    return Tables(ordered, clauses, longest, naming, frozenset(named["beside"]), idle)
+    return Tables(ordered, clauses, longest, naming, frozenset(named["beside"]), _idle())
+
+
+@cache
+def _idle() -> frozenset[str]:
+    """Return the sentences of all domains that ask for nothing and name nothing."""
+    files = [name for name in pools_in("utterances") if name.endswith(("greetings", "details"))]
+    return frozenset(wording for name in files for _, wording in _lines(name))
 
 
 @cache

@@ -64,7 +64,7 @@ class Cite(Task):
     __slots__ = ()
 
     family = "cite"
-    version = 6
+    version = 7
     scorer = "cited"
     max_new_tokens = 300
     shots = 2

@@ -18,9 +18,11 @@ from pipeline.worlds.wording import any_of, core, parse, pattern
 DOCUMENTS, END = "\nDocuments:\n", "\nThis is the end of the documents."
 LINE = re.compile(r"Document(?: \[(?P<id>[1-9]\d{4})\])?(?: \(title: (?P<title>[^()]+)\)|:) (?P<text>.+)")
 SENTENCE = re.compile(r"(?<=\.) ")
+NAME = r"[A-Z]\w+(?: [A-Z]\w+)?"
+"""A surname, or a first name with one."""
 WHO = {
-    "surname": {"It": r"(?:She|He|[A-Z]\w+)", "it": r"(?:she|he|[A-Z]\w+)", "him": r"(?:her|him|[A-Z]\w+)",
-                "Its": r"(?:Her|His|[A-Z]\w+'s)", "its": r"(?:her|his|[A-Z]\w+'s)"},
+    "surname": {"It": rf"(?:She|He|{NAME})", "it": rf"(?:she|he|{NAME})", "him": rf"(?:her|him|{NAME})",
+                "Its": rf"(?:Her|His|{NAME}'s)", "its": rf"(?:her|his|{NAME}'s)"},
 }  # fmt: skip
 """How later sentences refer to a person whom the first one names."""
 

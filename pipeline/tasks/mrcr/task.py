@@ -63,7 +63,7 @@ class Mrcr(Task):
     title: str
     shots: int
     most_shots: int
-    version = 7
+    version = 8
     scorer = "mrcr"
     max_new_tokens = 640
     complexities = (2, 4, 8)
@@ -238,6 +238,8 @@ def _guesses(
 
 
 TASKS = (
-    Mrcr("transcript", "one reply, word for word, of a long conversation in one string", shots=2, most_shots=2),
-    Mrcr("chat", "one reply, word for word, of a long conversation in real turns (`messages`)", shots=0, most_shots=0),
+    Mrcr("transcript", "one reply, word for word, from a long conversation in one string", shots=2, most_shots=2),
+    Mrcr(
+        "chat", "one reply, word for word, from a long conversation in real turns (`messages`)", shots=0, most_shots=0
+    ),
 )

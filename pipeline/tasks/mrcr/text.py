@@ -9,19 +9,19 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 
 INSTRUCTION = """\
 Below are conversations between a user and a model. In each of them the user asks for pieces of writing, and at the \
-end asks for one of the model's replies again, with a code in front of it. Two short conversations show what a right \
-last reply looks like. In the third one, give the last reply yourself.
+end asks the model to repeat one of its replies, with a code in front of it. Two short conversations show how the \
+model should do so. In the third one, write the model's reply to the user's last message yourself.
 """
 
 ONCE = """\
 Below are two conversations between a user and a model. In each of them the user asks for pieces of writing, and at \
-the end asks for one of the model's replies again, with a code in front of it. The first, short one shows what a \
-right last reply looks like. In the second one, give the last reply yourself.
+the end asks the model to repeat one of its replies, with a code in front of it. The first, short one shows how the \
+model should do so. In the second one, write the model's reply to the user's last message yourself.
 """
 
 UNSHOWN = """\
-Below is a conversation between a user and a model. The user asks for pieces of writing, and at the end asks for one \
-of the model's replies again, with a code in front of it. Give the last reply.
+Below is a conversation between a user and a model. The user asks for pieces of writing, and at the end asks the \
+model to repeat one of its replies, with a code in front of it. Write the model's reply to the user's last message.
 """
 
 LEADS = (UNSHOWN, ONCE, INSTRUCTION)

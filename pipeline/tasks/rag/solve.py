@@ -20,6 +20,8 @@ from pipeline.worlds.wording import reader
 
 MENTIONS = 2
 """How often a decoy names what is asked about, at least."""
+ALTERNATIVES = 6
+"""How many documents of a bridge are needed, or give what is asked for about other things, at least."""
 OF_TWO = "whichever of "
 PAIR = re.compile(r"Consider ([^.]+)\. (.+)")
 ONE = re.compile(r"\bthe one (?:that|who) ")
@@ -254,6 +256,8 @@ def faults(row: Published, decoys: int) -> Iterator[str]:
             yield f"the answer is the same without the document about {entry.name}"
     yield from _decoy_faults(row, entries, needed, asked, decoys)
     yield from _elsewhere_faults(row, entries, needed, answer, asked)
+    if row.stratum.subtask == "bridge":
+        yield from _step_faults(entries, needed, answer)
     yield from _example_faults(row)
 
 
@@ -299,6 +303,15 @@ def _half(entry: Entry, facts: Mapping[tuple[str, str], str]) -> bool:
         value for (form, name), value in facts.items() if entry.form.name != form or entry.facts.get(name) != value
     ]
     return len(wrong) == 1 and contains_words(wrong[0], entry.text)
+
+
+def _step_faults(entries: Sequence[Entry], needed: Sequence[Entry], answer: str) -> Iterator[str]:
+    """Check that enough documents state, with other values, what the last step of a bridge asks for."""
+    last, least = needed[-1], ALTERNATIVES - len(needed) + 1
+    asked = {name for name, value in last.facts.items() if value == answer}
+    values = {one.facts[name] for one in entries if one.form is last.form for name in asked & one.facts.keys()}
+    if len(values) < least:
+        yield f"documents give {len(values)} values for the last step, expected {least} or more"
 
 
 def _elsewhere_faults(

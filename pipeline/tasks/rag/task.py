@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from random import Random
 from types import MappingProxyType
@@ -53,6 +53,8 @@ KNOBS: dict[str, tuple[Any, ...]] = {
     "answer_elsewhere": ELSEWHERE,
     "titles": TITLES,
 }
+ALTERNATIVES = 6
+"""Documents of a bridge that are needed, or that give what is asked for, but about other things."""
 SHOWN = 3
 """Documents of a demonstration; more if its answer needs more."""
 
@@ -63,7 +65,7 @@ class Rag(Task):
     __slots__ = ()
 
     family = "rag"
-    version = 6
+    version = 7
     scorer = "exact"
     shots = 2
     most_shots = 2
@@ -149,6 +151,10 @@ class Rag(Task):
                 return decoys
         raise AssertionError
 
+    def alternatives(self, world: Gazetteer, rng: Random, asked: Question, out: Collection[int]) -> list[int]:
+        """Return passages of the world, none of them in `out`, that a prompt must have besides decoys: none."""
+        return []
+
     def answering_passages(self, world: Gazetteer, asked: Question) -> set[int]:
         """Return the passages that answer the question, which no other document may be."""
         return {*asked.golds, *asked.sharing}
@@ -220,12 +226,15 @@ class Rag(Task):
             placed.append(Placed.line(document(world.passages[elsewhere], titled=with_title), "anchor", rng.random()))
         elif asked.answer and asked.answer not in asked.about:
             out.update(place for place, one in enumerate(world.passages) if _names(one, asked.answer))
+        out |= _documents(latent["shown"])
+        more = self.alternatives(world, rng, asked, out)
+        placed += [
+            Placed.line(document(world.passages[one], titled=with_title), "filler", rng.random()) for one in more
+        ]
         return Layout(
             head=tuple(_head(world, latent["shown"], titled=with_title)),
             placed=tuple(placed),
-            filler=filler(
-                row_streams, stratum, sample.ranking, out | _documents(latent["shown"]), shuffled=self.shuffled
-            ),
+            filler=filler(row_streams, stratum, sample.ranking, out.union(more), shuffled=self.shuffled),
             tail=(Piece(TAIL.format(reply=self.reply, question=sample.question), "question"),),
         )
 
@@ -287,9 +296,25 @@ class Bridge(Rag):
     """A fact about a thing reached from a named one, with one document per step."""
 
     subtask = "bridge"
+    version = Rag.version + 1
     title = "a fact that is reached from a named thing, through documents that each name the next thing"
     complexities = (2, 3, 4)
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": ANSWERED})
+
+    def alternatives(self, world: Gazetteer, rng: Random, asked: Question, out: Collection[int]) -> list[int]:
+        """Return passages that state what is asked for about other things, each with another value.
+
+        Without them, few documents of a short prompt may answer the last step.
+        """
+        kind, relation = asked.asks.split(".")
+        found = {asked.answer: asked.golds[-1]}
+        for thing in rng.sample(things := world.cast.things[forms()[kind].kind], len(things)):
+            if len(found) > ALTERNATIVES - len(asked.golds):
+                break
+            number = world.stating(thing.name, relation)
+            if number is not None and number not in out and thing.name not in asked.about:
+                found.setdefault(thing.facts[relation], number)
+        return [*found.values()][1:]
 
 
 class Compare(Rag):

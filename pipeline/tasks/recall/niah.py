@@ -414,11 +414,14 @@ class InProse(Niah):
     corpora: str = ""
     """The folder of frozen corpora."""
 
-    version = Niah.version + 1
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        """The version: that of other haystacks, plus changes of the essays and of what is said about replies."""
+        return Niah.version + (1 if self.form == "one" else 2)
 
     @property
     def drawn_as(self) -> str:  # type: ignore[override]
-        """The version that other haystacks have: only the essays have changed since."""
+        """The version that other haystacks have: what is drawn has not changed since."""
         return f"{self.subtask}@{Niah.version}"
 
     @property

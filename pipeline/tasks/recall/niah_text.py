@@ -31,9 +31,9 @@ WANTED = {
 }
 REPLIES = {
     "one": "Reply with the access code alone.",
-    "values": "Reply with the access codes alone, separated by commas.",
+    "values": "Reply with the access codes alone, in any order, separated by commas.",
     "ordered": "Reply with the access codes alone, in the order of the text, separated by commas.",
-    "keys": "Reply with the access codes alone, separated by commas.",
+    "keys": "Reply with the access codes alone, in any order, separated by commas.",
 }
 QUESTIONS = {
     "one": "What is the access code filed under {keys}?",

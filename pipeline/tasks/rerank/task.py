@@ -46,7 +46,7 @@ class Rerank(Task):
     __slots__ = ()
 
     family = "rerank"
-    version = 6
+    version = 7
     scorer = "ndcg"
     shots = 2
     most_shots = 2

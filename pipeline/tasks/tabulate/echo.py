@@ -28,7 +28,7 @@ class Echo(TabulateTask):
     __slots__ = ()
 
     subtask = "echo"
-    title = "a copy of a line that repeats one word, with one in one place that differs"
+    title = "a copy of a line that repeats one word, except for one changed word"
     version = 3
     scorer = "echo"
     complexities = tuple(ROOMS)

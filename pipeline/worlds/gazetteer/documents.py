@@ -277,13 +277,21 @@ def naming(form: str, slot: str) -> tuple[str, ...]:
 
 
 def _sentences(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
-    """Yield sentences with their subjects: a pronoun only if the sentence before began with the same subject."""
+    """Yield sentences with their subjects.
+
+    There is a pronoun only if the sentence before began with the same subject and named nothing else of the kind, and
+    a surname alone only if nobody else in the passage has it.
+    """
     pronouns = pronouns_of(thing)
-    noun = thing.name.split(" ")[1] if form.subject == "surname" else f"the {form.noun}"
+    noun = f"the {form.noun}"
+    if form.subject == "surname":
+        surname = thing.name.split(" ")[1]
+        is_shared = any(value.endswith(f" {surname}") for _, fills in items for value in fills.values())
+        noun = thing.name if is_shared else surname
     clear = False
     for sentence, fills in items:
         yield _sentence(rng, sentence, fills, thing.name, pronouns, "" if clear and rng.random() < PRONOUN else noun)
-        clear = sentence.startswith(("{Name}", "{It}"))
+        clear = sentence.startswith(("{Name}", "{It}")) and "other" not in fills
 
 
 PRONOUN = 0.75
