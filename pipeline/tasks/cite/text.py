@@ -18,7 +18,7 @@ from pipeline.worlds.wording import Slot, parse, slots, write
 __all__ = ["EXAMPLE", "INTRODUCTION", "ITEMS", "SENTENCES", "START", "TAIL", "accepted", "numbered", "plain"]
 
 INTRODUCTION = """\
-Below are documents about an invented land, one paragraph each, with an id of five digits in square brackets. A \
+Below are documents about an invented land, one paragraph each, with a five-digit id in square brackets. A \
 question about them follows at the end. Everything needed to answer it is in the documents, and the answer must say in \
 which.
 """

@@ -20,8 +20,8 @@ from pipeline.worlds.wording import reader
 
 MENTIONS = 2
 """How often a decoy names what is asked about, at least."""
-ALTERNATIVES = 6
-"""How many documents of a bridge are needed, or give what is asked for about other things, at least."""
+ALTERNATIVES = {2: (4,), 3: (2, 2), 4: (0, 1, 1)}
+"""How many documents of a bridge give, of other things, what each step after the first reads, at least."""
 OF_TWO = "whichever of "
 PAIR = re.compile(r"Consider ([^.]+)\. (.+)")
 ONE = re.compile(r"\bthe one (?:that|who) ")
@@ -306,12 +306,13 @@ def _half(entry: Entry, facts: Mapping[tuple[str, str], str]) -> bool:
 
 
 def _step_faults(entries: Sequence[Entry], needed: Sequence[Entry], answer: str) -> Iterator[str]:
-    """Check that enough documents state, with other values, what the last step of a bridge asks for."""
-    last, least = needed[-1], ALTERNATIVES - len(needed) + 1
-    asked = {name for name, value in last.facts.items() if value == answer}
-    values = {one.facts[name] for one in entries if one.form is last.form for name in asked & one.facts.keys()}
-    if len(values) < least:
-        yield f"documents give {len(values)} values for the last step, expected {least} or more"
+    """Check that enough documents state, with other values, what each step of a bridge after the first reads."""
+    found = [*(one.name for one in needed[2:]), answer]
+    for entry, right, least in zip(needed[1:], found, ALTERNATIVES[len(needed)], strict=True):
+        read = {name for name, value in entry.facts.items() if value == right}
+        values = {one.facts[name] for one in entries if one.form is entry.form for name in read & one.facts.keys()}
+        if len(values) <= least:
+            yield f"documents give {len(values)} values for the step that finds {right!r}, expected more than {least}"
 
 
 def _elsewhere_faults(

@@ -53,8 +53,8 @@ KNOBS: dict[str, tuple[Any, ...]] = {
     "answer_elsewhere": ELSEWHERE,
     "titles": TITLES,
 }
-ALTERNATIVES = 6
-"""Documents of a bridge that are needed, or that give what is asked for, but about other things."""
+ALTERNATIVES = {2: (4,), 3: (2, 2), 4: (0, 1, 1)}
+"""How many documents of a bridge give, of other things, what each step after the first reads, by complexity."""
 SHOWN = 3
 """Documents of a demonstration; more if its answer needs more."""
 
@@ -302,19 +302,23 @@ class Bridge(Rag):
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": ANSWERED})
 
     def alternatives(self, world: Gazetteer, rng: Random, asked: Question, out: Collection[int]) -> list[int]:
-        """Return passages that state what is asked for about other things, each with another value.
+        """Return passages that state of other things what a step after the first reads, each with another value.
 
-        Without them, few documents of a short prompt may answer the last step.
+        Without them, few documents of a short prompt may answer a step, so that those before it need not be taken.
         """
-        kind, relation = asked.asks.split(".")
-        found = {asked.answer: asked.golds[-1]}
-        for thing in rng.sample(things := world.cast.things[forms()[kind].kind], len(things)):
-            if len(found) > ALTERNATIVES - len(asked.golds):
-                break
-            number = world.stating(thing.name, relation)
-            if number is not None and number not in out and thing.name not in asked.about:
-                found.setdefault(thing.facts[relation], number)
-        return [*found.values()][1:]
+        more, gone = list[int](), set(out)
+        for gold, relation, wanted in zip(asked.golds[1:], asked.read[1:], ALTERNATIVES[len(asked.golds)], strict=True):
+            own = world.passages[gold]
+            values = {own.facts[relation]}
+            for thing in rng.sample(things := world.cast.things[own.thing.kind], len(things)):
+                if len(values) > wanted:
+                    break
+                number = world.stating(thing.name, relation)
+                if number is not None and number not in gone and thing.facts[relation] not in values:
+                    values.add(thing.facts[relation])
+                    gone.add(number)
+                    more.append(number)
+        return more
 
 
 class Compare(Rag):

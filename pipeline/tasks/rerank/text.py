@@ -9,9 +9,9 @@ from pipeline.tasks.base import Key
 
 GRADES = """\
 Below are documents about an invented land, one paragraph each, in no particular order. Each has its number in \
-brackets. The question at the end names a kind of thing and three conditions, and it gives every document a grade: a \
-document about a thing of that kind has one point for each condition that it says the thing meets. A document that \
-names what a condition asks for in another role gets no point for it, and a document about anything else has grade 0.
+brackets. The question at the end names a kind of thing and three conditions, by which every document is graded: one \
+about a thing of that kind gets a point for each condition that, as it says, the thing meets. To name what a condition \
+asks for in another role earns no point, and a document about anything else has grade 0.
 """
 ORDERS = """\
 Below are documents about an invented land, one paragraph each, in no particular order. Each has its number in \

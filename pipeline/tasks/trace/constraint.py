@@ -21,7 +21,9 @@ NEAR = 4
 """Other things that rules are about in a row: one for each of three twins, and one more."""
 OTHER_CASE, CLAIM, OTHER_THING, ITSELF = range(4)
 """The last thing that resembles a rule: one for another case, a claim in a result, one about another thing, or the rule
-that counts or the last withdrawal after it."""
+that counts or the last withdrawal after it. Half of the rows with a claim or another thing have one for another case
+before it.
+"""
 
 
 class Case(NamedTuple):
@@ -38,7 +40,7 @@ class Constraint(TraceTask):
     __slots__ = ()
 
     subtask = "constraint"
-    version = 8
+    version = 9
     title = "what the user's standing rules require in a new case"
     complexities = (1, 3, 5)
     reply = text.NAME
@@ -56,11 +58,11 @@ class Constraint(TraceTask):
         named = [asked, *rng.sample(like, NEAR)]
         case = Case(asked, rng.choice(words()["site"]), rng.randrange(AMOUNTS.start + 1, AMOUNTS.stop))
         linked = size > 1 and dealer.deal("linked", 2) == 1
-        end, older = dealer.deal("end", 4), dealer.deal("older", 3)
+        (before, end), older = divmod(dealer.deal("end", 8), 4), dealer.deal("older", 3)
         writer = RuleWriter(calls, case, iter(rng.sample(dealer.desk.staff, 60)))
         histories = writer.decisive(named, size, older, linked=linked)
         last = histories[0]
-        if end == OTHER_CASE:
+        if end == OTHER_CASE or (end != ITSELF and before):
             last.append(writer.other_case(asked))
         if end == OTHER_THING:
             last.append(writer.rule("rule_all", named[-1], "decoy"))
@@ -83,7 +85,8 @@ class Constraint(TraceTask):
                 "last_rule": float(writer.persons[-1:] == [person])
                 if not injected
                 else float(end == ITSELF and size == 1),
-                "first_rule": float(writer.first == person),
+                "first_rule": float(writer.told[:1] == [person]),
+                "last_of_user": float(writer.told[-1:] == [person]),
             },
         }
         question = text.CASE.format(one=SINGULAR[paper], supplier=supplier, site=case.site, amount=case.amount)
@@ -101,16 +104,16 @@ class RuleWriter:
     def __init__(self, calls: CallWriter, case: Case, people: Any) -> None:
         self.calls, self.rng, self.case = calls, calls.rng, case
         self._people = people
-        self.persons = list[str]()
-        """All to whom a rule or claim about the case's topic gives it, in order of writing."""
-        self.answer = self.first = ""
+        self.persons, self.told = list[str](), list[str]()
+        """All to whom a rule or claim about the case's topic gives it, and those whom the user named, in order."""
+        self.answer = ""
 
     def rule(self, kind: str, topic: str, role: Role, **bound: str) -> Step:
         """Write what the user says, and the agent's note of it."""
         person = next(self._people)
         if kind not in ("rule_like", "rule_forget") and topic == self.case.topic:
             self.persons.append(person)
-            self.first = self.first or person
+            self.told.append(person)
         self.last = person
         sentence = rule(self.calls.sentences, kind, topic, **{"person": person, **bound})
         return Step(job_text([kept(self.calls, gone=kind == "rule_forget")], f"{sentence}."), role)

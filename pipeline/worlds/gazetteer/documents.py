@@ -279,11 +279,11 @@ def naming(form: str, slot: str) -> tuple[str, ...]:
 def _sentences(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
     """Yield sentences with their subjects.
 
-    There is a pronoun only if the sentence before began with the same subject and named nothing else of the kind, and
-    a surname alone only if nobody else in the passage has it.
+    There is a pronoun only if the sentence before began with the same subject and named nothing else of the kind (for
+    people, nothing but what it states), and a surname alone only if nobody else in the passage has it.
     """
     pronouns = pronouns_of(thing)
-    noun = f"the {form.noun}"
+    noun, alike = f"the {form.noun}", _stating_alike(form)
     if form.subject == "surname":
         surname = thing.name.split(" ")[1]
         is_shared = any(value.endswith(f" {surname}") for _, fills in items for value in fills.values())
@@ -291,7 +291,14 @@ def _sentences(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str,
     clear = False
     for sentence, fills in items:
         yield _sentence(rng, sentence, fills, thing.name, pronouns, "" if clear and rng.random() < PRONOUN else noun)
-        clear = sentence.startswith(("{Name}", "{It}")) and "other" not in fills
+        clear = sentence.startswith(("{Name}", "{It}")) and "other" not in fills and sentence not in alike
+
+
+@cache
+def _stating_alike(form: Form) -> frozenset[str]:
+    """Return the wordings of a form that state a thing of its kind; none of a person, who is not taken for another."""
+    alike = [one for one in form.relations if one.type == form.kind and form.subject != "surname"]
+    return frozenset(wording for one in alike for wording in one.wordings)
 
 
 PRONOUN = 0.75

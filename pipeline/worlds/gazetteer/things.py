@@ -233,8 +233,7 @@ def _firm(stock: Stock) -> str:
 
 def _novel(stock: Stock) -> str:
     town, days = stock.town(), f"{stock.word('count').capitalize()} {stock.rng.choice(('Days', 'Nights', 'Winters'))}"
-    possessive = "'" if town.endswith("s") else "'s"
-    return stock.rng.choice((f"{days} from {town}", f"{town}{possessive} {stock.word('thing')}"))
+    return stock.rng.choice((f"{days} from {town}", f"{town}'s {stock.word('thing')}"))
 
 
 def _named(noun: str) -> Draw:

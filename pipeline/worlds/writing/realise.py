@@ -271,7 +271,8 @@ def _around_slots(parts: list[Part], known: tuple[str, ...]) -> Phrase:
         text, slot = parts[at], parts[at + 1]
         if isinstance(slot, Slot) and isinstance(text, str) and not slot.form.isalpha():
             after = parts[at + 2] if at + 2 < len(parts) else ""
-            for before, needed, options in slots.get(base_name(slot.name), ()):
+            name = base_name(slot.name)
+            for before, needed, options in slots.get(name if name in NAMED else slot.name, ()):
                 if _fits(text, before, after, needed):
                     choice = Choice(tuple((left, slot, right) for left, right in options))
                     parts[at : at + 2] = [text.removesuffix(before), choice]

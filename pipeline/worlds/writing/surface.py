@@ -25,7 +25,7 @@ OPEN, SHUT = "\x01", "\x02"
 """Marks around a plural noun phrase that verbs have to agree with."""
 REGULAR = (
     "come stop need mean keep make bring belong follow sound seem stay rise say tell begin start "
-    "end fill settle reach put lie get distract delight decide ask"
+    "end fill settle put lie get distract delight decide ask"
 )
 MANY_VERBS = {
     "is": "are",
@@ -34,6 +34,7 @@ MANY_VERBS = {
     "does": "do",
     "goes": "go",
     "carries": "carry",
+    "reaches": "reach",
     **{f"{verb}s": verb for verb in REGULAR.split()},
 }
 MANY = re.compile(
@@ -112,14 +113,18 @@ def is_many(phrase: str) -> bool:
     return head in PLURALS or (head.endswith("s") and not head.endswith(("ss", "us", "is")))
 
 
+AFTER_NOUN = re.compile(r"( (?:of|for|on|in|with|to|at|from) )")
+"""Begins what a noun phrase says after its noun."""
+
+
 def many(noun: str) -> str:
     """Return the plural of a noun.
 
-    >>> [many(noun) for noun in ("tin", "shoebox", "ferryman", "bus", "party", "cup of tea")]
-    ['tins', 'shoeboxes', 'ferrymen', 'buses', 'parties', 'cups of tea']
+    >>> [many(noun) for noun in ("tin", "shoebox", "ferryman", "bus", "party", "cup of tea", "gong on a stand")]
+    ['tins', 'shoeboxes', 'ferrymen', 'buses', 'parties', 'cups of tea', 'gongs on a stand']
     """
-    head, of, rest = noun.partition(" of ")
-    return (head[:-3] + "men" if head.endswith("man") else third_person(head)) + of + rest
+    head, *rest = AFTER_NOUN.split(noun, maxsplit=1)
+    return "".join((head[:-3] + "men" if head.endswith("man") else third_person(head), *rest))
 
 
 def marked(phrase: str) -> str:

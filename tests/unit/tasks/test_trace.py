@@ -147,7 +147,7 @@ def test_naive_readers_score_as_little_as_promised(samples: dict[Stratum, list[S
     most = {
         "state": {"last_value": (0.4, 0.1, 0.05), "no_errors": (0.4, 0.17, 0.15)},
         "which_call": {"first_set": (0.27,) * 3, "last_set": (0.27,) * 3},
-        "constraint": {"last_rule": (0.27,) * 3, "first_rule": (0.36,) * 3},
+        "constraint": {"last_rule": (0.27,) * 3, "first_rule": (0.36,) * 3, "last_of_user": (0.52, 0.02, 0.02)},
         "audit": {"all_claims": (0.45,) * 3},
         "resume": {"all_steps": (0.0,) * 3, "no_errors": (0.0,) * 3, "no_user": (0.0,) * 3},
         "rows": {"repeats_too": (0.02,) * 3, "like_query_too": (0.02,) * 3},
