@@ -189,6 +189,23 @@ def test_a_near_miss_that_is_none_is_found(rows: list[Row]) -> None:
         assert changed(row, lambda text, near=near, other=other: text.replace(near.text, other)) != []
 
 
+def test_a_step_of_a_bridge_without_alternatives_is_found(rows: list[Row]) -> None:
+    for row in (row for row in of(rows, "bridge")[::2] if row["complexity"] == 2):
+        needed = entries(row, "relevant")
+        last = next(one for one in needed if row["target"] in one.facts.values())
+        asked = next(name for name, value in last.facts.items() if value == row["target"])
+        others = [one for one in read(row["prompt"]) if one.name not in {each.name for each in needed}]
+        gone = [one.text for one in others if one.form is last.form and asked in one.facts]
+        faults = changed(row, lambda text, gone=gone: without(text, gone))
+        assert any("values for the step" in fault for fault in faults), faults
+
+
+def without(text: str, gone: list[str]) -> str:
+    for line in gone:
+        text = text.replace(line, "")
+    return text
+
+
 def test_a_wrong_demonstration_is_found(rows: list[Row]) -> None:
     for row in rows[::4]:
         shown = re.search(r"^Answer: (.+)$", row["prompt"], re.MULTILINE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from functools import cache
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -162,6 +163,36 @@ def test_every_sentence_can_be_read_in_one_way_only() -> None:
                 if (found := one.pattern.fullmatch(sentence))
             }
             assert len({relation for relation, _ in read}) == 1, sentence
+
+
+def test_a_sentence_that_states_a_fact_names_its_subject() -> None:
+    """Its pronoun is a slot, so that the writer gives the name after a sentence about something else."""
+    for form in forms().values():
+        for said in (said for one in form.relations for said in one.wordings):
+            assert not re.match(r"Its? ", said) or SUBJECT.intersection(wording.slots(said)), (form.name, said)
+
+
+def test_pronouns_and_surnames_have_one_meaning() -> None:
+    """No fact is stated of "it" after a sentence about another of its kind, or of a surname that two people have."""
+    for passage in Random(SEED).sample(world().passages, 3000):
+        whole, wordings = _sentences(passage.form)
+        if forms()[passage.form].subject == "surname":
+            surname = passage.thing.name.split(" ")[1]
+            if any(value.endswith(f" {surname}") for value in passage.words):
+                before = re.findall(rf"(\S+) {surname}\b(?! &| Brothers)", f". {passage.text}")
+                assert all(word == "&" or word[0].isupper() for word in before), passage.text
+            continue
+        others = [bare(value) for value in passage.words if _kind_of(value) == passage.thing.kind]
+        for earlier, later in pairwise(re.split(r"(?<=[.]) ", passage.text)):
+            match = whole.fullmatch(later)
+            states = match and match.lastgroup and wordings[int(match.lastgroup[1:])].relation
+            if states and re.match(r"Its?\b(?! was .+ who )", later):
+                assert not any(other in earlier for other in others), (earlier, later)
+
+
+def _kind_of(name: str) -> str:
+    thing = world().cast.by_name.get(name)
+    return thing.kind if thing else ""
 
 
 def test_a_sentence_beside_a_fact_states_none() -> None:
