@@ -20,7 +20,7 @@ from pipeline.worlds.wording import reader
 
 MENTIONS = 2
 """How often a decoy names what is asked about, at least."""
-ALTERNATIVES = {2: (4,), 3: (2, 2), 4: (0, 1, 1)}
+ALTERNATIVES = {2: (4,), 3: (2, 2), 4: (0, 0, 1)}
 """How many documents of a bridge give, of other things, what each step after the first reads, at least."""
 OF_TWO = "whichever of "
 PAIR = re.compile(r"Consider ([^.]+)\. (.+)")

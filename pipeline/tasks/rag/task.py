@@ -53,7 +53,7 @@ KNOBS: dict[str, tuple[Any, ...]] = {
     "answer_elsewhere": ELSEWHERE,
     "titles": TITLES,
 }
-ALTERNATIVES = {2: (4,), 3: (2, 2), 4: (0, 1, 1)}
+ALTERNATIVES = {2: (4,), 3: (2, 2), 4: (0, 0, 1)}
 """How many documents of a bridge give, of other things, what each step after the first reads, by complexity."""
 SHOWN = 3
 """Documents of a demonstration; more if its answer needs more."""
