@@ -279,8 +279,8 @@ def naming(form: str, slot: str) -> tuple[str, ...]:
 def _sentences(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
     """Yield sentences with their subjects.
 
-    There is a pronoun only if the sentence before began with the same subject and named nothing else of the kind (for
-    people, nothing but what it states), and a surname alone only if nobody else in the passage has it.
+    A pronoun stands only after a sentence that began with the same subject and named nothing else of its kind, save the
+    people that facts name. A surname stands alone only if nobody else in the passage has it.
     """
     pronouns = pronouns_of(thing)
     noun, alike = f"the {form.noun}", _stating_alike(form)
