@@ -60,6 +60,7 @@ CUTS = (0.15, 0.25, 0.35, 0.5)
 SHORTCUTS = {
     "bio.pronoun": "to find a person by name, and the attribute by the words round it, is the task",
     "graph.parents": "to list what stands before the asked node in any line is the task",
+    "rag.described": "to find the document that says most of what the question says, and the value in it, is the task",
     "rag.single": "to find the document of the named thing, and the value by the words round it, is the task",
     "recall.cwe": "to count all words is the task",
     "recall.fwe": "to count all words is the task",

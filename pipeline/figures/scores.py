@@ -141,13 +141,17 @@ def _line(axes: Axes, line: Line) -> None:
 
 
 def _gaps(axes: Axes, lines: Sequence[Line]) -> None:
-    """Write the number of replies where they are too few for a point, one model above the other."""
+    """Write the number of replies where they are too few for a point, one model above the other.
+
+    A line just ends at the last length that its model was asked.
+    """
     free: dict[int, counted[int]] = {}
     last = max((point.length for line in lines for point in line.points), default=0)
     room = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.2}
     for line in lines:
+        end = max((point.length for point in line.points if point.rows), default=last)
         for point in line.points:
-            if point.mean is None:
+            if point.mean is None and point.length <= end:
                 at, side = (1.16 * point.length, "right") if point.length == last else (point.length, "center")
                 height = 2 + 8 * next(free.setdefault(point.length, counted()))
                 count = f"{point.replies}/{point.rows}" if point.rows else "not asked"

@@ -174,8 +174,11 @@ def test_a_length_with_few_replies_is_a_gap_with_its_count_and_some_missing_make
     ] * 2
     assert "\u25cf 3/20" in words(picture.inline())
     assert "model: at 8K 3 of 20 rows have a reply." in picture.alt
-    never = curve_picture("never", "bio", "A caption.", [Line("m", 0, [points[0], Point(4096, None, None, None, 0)])])
-    assert "\u25cf not asked" in words(never.inline())
+    never = Point(4096, None, None, None, 0)
+    skipped = curve_picture("skipped", "bio", "A caption.", [Line("m", 0, [points[0], never, points[-1]])])
+    assert "\u25cf not asked" in words(skipped.inline())
+    ended = curve_picture("ended", "bio", "A caption.", [Line("m", 0, [points[0], never]), Line("n", 1, points)])
+    assert "not asked" not in words(ended.inline())
 
 
 def test_simulated_readers_are_grey_lines_told_apart_by_dash_and_name() -> None:
