@@ -81,9 +81,9 @@ def open_split(where: str | Path, size: str = "") -> Split:
         SplitError: if there is no sealed split, or no such size.
         HubError: if the Hub refuses, or its client is not installed.
     """
-    from pipeline.publish.splits import split_from
+    from pipeline.publish.splits import open_any_split
 
-    return split_from(where, size=size)
+    return open_any_split(where, size=size)
 
 
 def open_scores(
@@ -106,12 +106,12 @@ def open_scores(
     """
     from pathlib import Path
 
-    from pipeline.publish.splits import KEYS, split_from
+    from pipeline.publish.splits import KEYS, open_any_split
     from pipeline.score.cells import Tables
     from pipeline.score.reading import files_of
     from pipeline.score.scoring import score_predictions
 
-    opened = split_from(split, KEYS) if isinstance(split, str | Path) else split
+    opened = open_any_split(split, KEYS) if isinstance(split, str | Path) else split
     given = [predictions] if isinstance(predictions, str | Path) else predictions
     return Tables(score_predictions([opened], files_of([Path(each) for each in given]), model=model))
 

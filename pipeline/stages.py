@@ -14,10 +14,10 @@ from typing import TypeVar
 from pipeline.artifacts.holds import hold_for_build, hold_for_job, hold_for_verify
 from pipeline.artifacts.manifest import Manifest, ShardRecord
 from pipeline.artifacts.recipes import check_release, write_recipe
-from pipeline.assemble.cache import with_caches_of
+from pipeline.assemble.cache import within_memory_limit
 from pipeline.assemble.fit import FitJob, fit_jobs
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, render_job, sample_job
-from pipeline.assemble.plan import Home, Plan, remove, stale_samples, stale_shards
+from pipeline.assemble.plan import Affinity, Plan, remove, stale_samples, stale_shards
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.executors import MARK_PREFIX, SharedExecutor, run
 from pipeline.profiles import OPEN
@@ -87,7 +87,7 @@ class Stages:
         packed = map_in_order(lambda job: job.pack.is_done(), jobs, self.plan.out)
         owed = [job for job, done in zip(jobs, packed, strict=True) if not done]
         self._prepare(owed)
-        for spent in self._run("pack", self._with_hold(run_timed_pack), home_by_home(owed)):
+        for spent in self._run("pack", self._with_hold(run_timed_pack), by_affinity(owed)):
             self.spent.add(spent)
         return len(owed)
 
@@ -101,7 +101,7 @@ class Stages:
         proofs = dict(zip((job.path for job in jobs), read_proofs(jobs, self.plan.out), strict=True))
         owed = [job for job in jobs if proofs[job.path] is None]
         self._prepare(owed)
-        for spent, path, proof in self._run("build", self._with_hold(run_pack_and_prove), home_by_home(owed)):
+        for spent, path, proof in self._run("build", self._with_hold(run_pack_and_prove), by_affinity(owed)):
             self.spent.add(spent)
             self.fresh[path] = proof
         kept = isinstance(self.plan.out, StorePath)
@@ -125,7 +125,7 @@ class Stages:
         for profile in self.plan.profiles:
             check_manifest(self.plan, profile)
         jobs = {job.path: job for job in self._shard_jobs(full=True)}
-        verdicts = {verdict.path: verdict for verdict in self._run("verify", judge, home_by_home(list(jobs.values())))}
+        verdicts = {verdict.path: verdict for verdict in self._run("verify", judge, by_affinity(list(jobs.values())))}
         wrong = [verdicts[path] for path in jobs if verdicts[path].fault]
         if wrong:
             faults = [move_aside(jobs[verdict.path], verdict) for verdict in wrong]
@@ -240,14 +240,14 @@ def _run_with_hold(out: Path, recipe: Recipe, fn: Callable[[J], R], job: J) -> R
 
 
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
-    with with_caches_of(job.home, job.pack.shard.profile):
+    with within_memory_limit(job.affinity, job.pack.shard.profile):
         return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
 
 
 def run_check(label: str, job: FitJob | BalanceJob) -> tuple[str, CarraraError | None, Spent]:
     """Run a check of a family; return its name, the error if any, and the CPU time."""
     spent = Spent()
-    with spent.on(label), with_caches_of(job.home):
+    with spent.on(label), within_memory_limit(job.affinity):
         fault = job.run()
     return job.family, fault, spent
 
@@ -255,7 +255,7 @@ def run_check(label: str, job: FitJob | BalanceJob) -> tuple[str, CarraraError |
 def run_file(job: FileJob) -> Spent:
     """Make one small file; return the CPU time."""
     spent = Spent()
-    with spent.on(job.stage), with_caches_of(job.home):
+    with spent.on(job.stage), within_memory_limit(job.affinity):
         job.run()
     return spent
 
@@ -281,21 +281,21 @@ def run_pack_and_prove(job: ProveJob) -> tuple[Spent, Path, ShardRecord]:
     return spent, job.path, proof
 
 
-def home_by_home(jobs: Sequence[ProveJob]) -> list[ProveJob]:
-    """Return jobs profile by profile, and within these home by home, so that workers need few worlds at a time.
+def by_affinity(jobs: Sequence[ProveJob]) -> list[ProveJob]:
+    """Return jobs by profile, and within these by affinity, so that workers need few worlds at a time.
 
-    Homes and jobs with the most tokens come first, so that no worker waits long for the last ones.
+    Affinities and jobs with the most tokens come first, so that no worker waits long for the last ones.
     """
     profiles = list(dict.fromkeys(job.pack.shard.profile for job in jobs))
-    tokens = Counter[Home]()
+    tokens = Counter[Affinity]()
     for job in jobs:
-        tokens[job.home] += job.pack.shard.tokens
-    homes = [home for home, _ in tokens.most_common()]
+        tokens[job.affinity] += job.pack.shard.tokens
+    affinities = [affinity for affinity, _ in tokens.most_common()]
     return sorted(
         jobs,
         key=lambda job: (
             profiles.index(job.pack.shard.profile),
-            homes.index(job.home),
+            affinities.index(job.affinity),
             -job.pack.shard.tokens,
         ),
     )

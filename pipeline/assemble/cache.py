@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.assemble.cutter import cutter_for
-from pipeline.assemble.plan import Home, Plan, RowPlan, RowRange, row_streams
+from pipeline.assemble.plan import Affinity, Plan, RowPlan, RowRange, row_streams
 from pipeline.caches import clear_caches, register
 from pipeline.executors.memory import give_back, most_allowed, resident, without_collection
 from pipeline.profiles import Profile, close_counters
@@ -131,7 +131,7 @@ class SampleCache:
         return held
 
 
-DRAWN = register(SampleCache(SAMPLE_BUDGET))
+SAMPLES = register(SampleCache(SAMPLE_BUDGET))
 
 
 START = resident()
@@ -140,20 +140,20 @@ MOST = 900 << 20
 NEEDED, PER_TOKEN = 180 << 20, 300
 """Bytes that a job needs, and more for each token of its longest prompt: some 480 MB at 1M in all."""
 OVER = 240 << 20
-"""Bytes over the limit at which a process clears its caches, even if the next job has the same home."""
+"""Bytes over the limit at which a process clears its caches, even if the next job has the same affinity."""
 
-_last: list[Home | None] = [None]
+_last: list[Affinity | None] = [None]
 _counted: list[Profile | None] = [None]
 """The profile whose shards were last made or proven."""
 
 
 @contextmanager
-def with_caches_of(home: Home, profile: Profile | None = None) -> Iterator[None]:
+def within_memory_limit(affinity: Affinity, profile: Profile | None = None) -> Iterator[None]:
     """Run a job after making room for it, and with garbage collection off.
 
     Jobs that run profile by profile give their `profile`, so that a large process closes counters of earlier profiles.
     """
-    evict(home, profile)
+    evict(affinity, profile)
     with without_collection():
         yield
     if resident() > most_allowed(START + MOST):  # now, since no other job may follow
@@ -163,13 +163,13 @@ def with_caches_of(home: Home, profile: Profile | None = None) -> Iterator[None]
         _give_back()
 
 
-def evict(home: Home, profile: Profile | None = None) -> None:
-    """Clear caches if the process is too large and this home differs from the last one, or if it is far too large.
+def evict(affinity: Affinity, profile: Profile | None = None) -> None:
+    """Clear caches if the process is too large and this affinity differs from the last one, or if it is far too large.
 
     If it is still too large, and the profile is new, close the counters of earlier profiles.
     """
-    left, _last[0] = _last[0] != home, home
-    room = most_allowed(START + MOST) - NEEDED - PER_TOKEN * home.longest
+    left, _last[0] = _last[0] != affinity, affinity
+    room = most_allowed(START + MOST) - NEEDED - PER_TOKEN * affinity.longest
     if resident() > room:
         _give_back()
     if resident() > (room if left else room + OVER):

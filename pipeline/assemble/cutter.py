@@ -38,7 +38,7 @@ def conversation(turns: Sequence[tuple[str, str]]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Stock:
+class CountedPool:
     """A rendered pool, with the tokens of each unit."""
 
     pool: Pool
@@ -52,7 +52,7 @@ class TokensOf(Protocol):
 
 
 @dataclass(slots=True)
-class Joined:
+class PromptBuilder:
     """A prompt under construction, with running offsets in characters and in tokens of what is sent.
 
     `tokens_of` counts fixed pieces. `tokens` starts with the template's tokens before the first character. With real
@@ -74,10 +74,10 @@ class Joined:
         """The whole text, without the blank line after the last of real turns."""
         return "".join(self.parts).rstrip() if self.messages else "".join(self.parts)
 
-    def join(self, layout: Layout, stock: Stock, packing: Packing) -> Joined:
+    def join(self, layout: Layout, counted: CountedPool, packing: Packing) -> PromptBuilder:
         """Join a packed layout and return itself."""
         self._fixed(layout.head, None)
-        start, add = 0, self._spoken(stock, packing) if stock.pool.spoken else self._plain(stock, packing)
+        start, add = 0, self._spoken(counted, packing) if counted.pool.spoken else self._plain(counted, packing)
         for item, end, depth in zip(layout.placed, packing.slots, packing.depths, strict=True):
             add(start, end)
             self._fixed(item.unit.pieces, depth)
@@ -118,18 +118,18 @@ class Joined:
             "depth": depth,
         }
 
-    def _plain(self, stock: Stock, packing: Packing) -> Callable[[int, int], None]:
+    def _plain(self, counted: CountedPool, packing: Packing) -> Callable[[int, int], None]:
         """Return a function that adds a range of filler units; their texts are read from the pool all at once."""
-        texts = stock.pool.texts(packing.units)
+        texts = counted.pool.texts(packing.units)
 
         def add(start: int, end: int) -> None:
             self._filler(texts[start:end], packing, start, end)
 
         return add
 
-    def _spoken(self, stock: Stock, packing: Packing) -> Callable[[int, int], None]:
+    def _spoken(self, counted: CountedPool, packing: Packing) -> Callable[[int, int], None]:
         """Return the same function for filler that consists of real turns."""
-        units = stock.pool.turns(packing.units)
+        units = counted.pool.turns(packing.units)
 
         def add(start: int, end: int) -> None:
             turns = list(chain.from_iterable(units[start:end]))
@@ -149,7 +149,7 @@ def turns_in(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
     return [(piece.turn or "", piece.text) for piece in pieces]
 
 
-class JoinedCalls(Joined):
+class CallsBuilder(PromptBuilder):
     """A conversation with tool calls, whose needles are whole jobs with all that they add to what is sent.
 
     `tokens_of` counts the pieces of a job; `tokens` starts after the head.
@@ -261,7 +261,9 @@ class Cutter:
             template + placed + self.tokens(layout.head, opens=True) + self.tokens(layout.tail, opens=not layout.head)
         )
 
-    def cut(self, task: Task, sample: Sample, layout: Layout, stock: Stock, rng: Random, reserve: int | None) -> Row:
+    def cut(
+        self, task: Task, sample: Sample, layout: Layout, counted: CountedPool, rng: Random, reserve: int | None
+    ) -> Row:
         """Return the row of a sample, exact to the token.
 
         Raises:
@@ -270,16 +272,16 @@ class Cutter:
         """
         layout = replace(layout, placed=in_order(layout.placed))
         context = self.profile.window(sample.stratum.length)
-        max_new = self.profile.reply_tokens(reserve, task.room_of(sample.stratum))
+        max_new = self.profile.reply_tokens(reserve, task.max_new_tokens_of(sample.stratum))
         room = context - max_new - self.fixed_tokens(layout)
         try:
             depths, at = [item.depth for item in layout.placed], [item.at for item in layout.placed]
-            packing = pack(room, stock.counts, layout.filler, depths, rng, at)
+            packing = pack(room, counted.counts, layout.filler, depths, rng, at)
         except FitError as fault:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
-        joined = self._joined(layout).join(layout, stock, packing)
+        joined = self._joined(layout).join(layout, counted, packing)
         places = [filler + before for before, filler in enumerate(packing.slots)]
-        key = task.key(sample, Taken(stock.pool, packing.units) if task.keyed_by_packing else ())
+        key = task.key(sample, Taken(counted.pool, packing.units) if task.keyed_by_packing else ())
         prompt = joined.prompt
         if layout.numbering:
             key, prompt = layout.numbering.key(key, places), layout.numbering.prompt(prompt, places)
@@ -308,15 +310,17 @@ class Cutter:
                 f"{max_new} are kept for the reply: shorten the texts of the corpus or raise reserve"
             )
 
-    def _joined(self, layout: Layout) -> Joined:
+    def _joined(self, layout: Layout) -> PromptBuilder:
         if layout.has_calls:
             opening = self.profile.opening_tokens(turns_in(layout.head), layout.tools)
-            return JoinedCalls(lambda pieces, opens=False: self.profile.job_tokens([turns_in(pieces)])[0], opening)
+            return CallsBuilder(lambda pieces, opens=False: self.profile.job_tokens([turns_in(pieces)])[0], opening)
         opening = self.profile.gaps(("user",), self.frame)[0]
         turns = ("user", "assistant", "user")
-        return Joined(self.tokens, opening, self.profile.gaps(turns, self.frame)[2] if layout.tail[-1].turn else 0)
+        return PromptBuilder(
+            self.tokens, opening, self.profile.gaps(turns, self.frame)[2] if layout.tail[-1].turn else 0
+        )
 
-    def _tokens(self, joined: Joined, context: int, max_new: int) -> Row:
+    def _tokens(self, joined: PromptBuilder, context: int, max_new: int) -> Row:
         roles = tuple(role for role, _ in joined.messages) or ("user",)
         if has_calls(joined.messages):
             template = context - max_new - sum(self._alone[text] for role, text in joined.messages if role != CALL)
@@ -391,7 +395,9 @@ def rounded(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, 6) for name, value in values.items()}
 
 
-def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, packed: Mapping[str, Any]) -> Row:
+def _text_columns(
+    joined: PromptBuilder, prompt: str, task: Task, sample: Sample, key: Key, packed: Mapping[str, Any]
+) -> Row:
     """Return the columns of text and metadata; `packed` is metadata that depends on the packed prompt."""
     metadata = {
         **packed,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.assemble.cache import DRAWN, layout_of
+from pipeline.assemble.cache import SAMPLES, layout_of
 from pipeline.assemble.cutter import Cutter, cutter_for
 from pipeline.assemble.jobs import draw_sample, pool_of
-from pipeline.assemble.plan import Home, Plan, RowPlan
+from pipeline.assemble.plan import Affinity, Plan, RowPlan
 from pipeline.errors import FitError
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
@@ -37,9 +37,9 @@ class FitJob:
     profiles: tuple[Profile, ...]
 
     @property
-    def home(self) -> Home:
-        """Jobs of one home need the same worlds."""
-        return self.plan.home(self.family)
+    def affinity(self) -> Affinity:
+        """Jobs of one affinity need the same worlds."""
+        return self.plan.affinity(self.family)
 
     def run(self) -> FitError | None:
         """Return the error for the first stratum that does not fit, or None.
@@ -103,11 +103,11 @@ def _tightest(cells: Iterable[Stratum], profile: Profile) -> Iterable[Stratum]:
 
 
 def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
-    return layout_of(plan, DRAWN.keep(plan, draw_sample(plan, RowPlan(cell, index, ""))))
+    return layout_of(plan, SAMPLES.keep(plan, draw_sample(plan, RowPlan(cell, index, ""))))
 
 
 def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], cutter: Cutter, needed: int) -> FitError | None:
-    max_new = cutter.profile.reply_tokens(plan.recipe.reserve, task_of(cell).room_of(cell))
+    max_new = cutter.profile.reply_tokens(plan.recipe.reserve, task_of(cell).max_new_tokens_of(cell))
     room = cutter.profile.window(cell.length) - max_new - max(map(cutter.fixed_tokens, layouts))
     least = max(_least_tokens(plan, cell, layout, cutter) for layout in layouts)
     if room >= needed + least:

@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.artifacts.parquet import has_key, is_whole, matches_checksum, read_table, write_rows, write_with_checksum
-from pipeline.assemble.cache import DRAWN, LAYOUTS, layout_of
-from pipeline.assemble.cutter import Cutter, Stock, cutter_for
+from pipeline.assemble.cache import LAYOUTS, SAMPLES, layout_of
+from pipeline.assemble.cutter import CountedPool, Cutter, cutter_for
 from pipeline.assemble.packing import Counts
-from pipeline.assemble.plan import Home, Plan, RowPlan, RowRange, Shard, row_streams
+from pipeline.assemble.plan import Affinity, Plan, RowPlan, RowRange, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, UNIT_TEXT, Pool, PoolCache
 from pipeline.caches import lru_cache, register
 from pipeline.errors import CorruptError
@@ -54,14 +54,14 @@ COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
 class FileJob:
     """Makes one small file of a plan, unless it is done; `make` returns its content, which may be `secret`.
 
-    Jobs with the same `home` need the same worlds, so they are best run by the same process.
+    Jobs with the same `affinity` need the same worlds, so they are best run by the same process.
     """
 
     path: Path
     key: str
     schema: pa.Schema
     make: Callable[[], pa.Table]
-    home: Home
+    affinity: Affinity
     stage: str
     secret: bool = False
 
@@ -87,25 +87,26 @@ def sample_job(plan: Plan, row_range: RowRange) -> FileJob:
     key = digest([plan.sample_key(row_range.family), row_range.start, row_range.stop])
     make = partial(_sample_table, plan, row_range)
     path, secret = plan.samples_path(row_range), is_secret(plan.recipe.seed)
-    return FileJob(path, key, SAMPLE_SCHEMA, make, plan.home(row_range.family), "sample", secret)
+    return FileJob(path, key, SAMPLE_SCHEMA, make, plan.affinity(row_range.family), "sample", secret)
 
 
 def render_job(plan: Plan, spec: PoolSpec) -> FileJob:
     """Return the job that renders a pool."""
     path, key = plan.pool_path(spec), plan.pool_key(spec)
     make = partial(_unit_table, plan, spec)
-    return FileJob(path, key, UNIT_SCHEMA, make, plan.pool_home(spec), "render")
+    return FileJob(path, key, UNIT_SCHEMA, make, plan.pool_affinity(spec), "render")
 
 
 def count_job(plan: Plan, spec: PoolSpec, profile: Profile) -> FileJob:
     """Return the job that counts a pool in a profile."""
     path, key = plan.counts_path(spec, profile), plan.count_key(spec, profile)
     make = partial(_count_table, plan, spec, profile)
-    return FileJob(path, key, COUNT_SCHEMA, make, plan.pool_home(spec), "count")
+    return FileJob(path, key, COUNT_SCHEMA, make, plan.pool_affinity(spec), "count")
 
 
 def _sample_table(plan: Plan, row_range: RowRange) -> pa.Table:
-    records = [sample_record(DRAWN.take(plan, row) or draw_sample(plan, row)) for row in _rows(plan, row_range)]
+    # The check of fit has drawn some of them already.
+    records = [sample_record(SAMPLES.take(plan, row) or draw_sample(plan, row)) for row in _rows(plan, row_range)]
     return pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
 
 
@@ -119,11 +120,11 @@ def _unit_table(plan: Plan, spec: PoolSpec) -> pa.Table:
 
 
 def _count_table(plan: Plan, spec: PoolSpec, profile: Profile) -> pa.Table:
-    counts = counted_pool(read_pool(plan, spec), cutter_for(profile, plan.recipe.frame))
+    counts = pool_counts(read_pool(plan, spec), cutter_for(profile, plan.recipe.frame))
     return pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA)
 
 
-def counted_pool(pool: Pool, cutter: Cutter) -> Counts:
+def pool_counts(pool: Pool, cutter: Cutter) -> Counts:
     """Return the tokens of each unit of a pool in the middle of a prompt."""
     parts = (
         map(cutter.text_tokens, pool.plain_texts())
@@ -242,9 +243,9 @@ class PackJob:
     shard: Shard
 
     @property
-    def home(self) -> Home:
-        """Jobs with the same home need the same worlds."""
-        return self.plan.home(self.shard.family)
+    def affinity(self) -> Affinity:
+        """Jobs with the same affinity need the same worlds."""
+        return self.plan.affinity(self.shard.family)
 
     @property
     def data(self) -> Path:
@@ -295,6 +296,8 @@ def cut_row(plan: Plan, sample: Sample, profile: Profile, layout: Layout | None 
     task, layout = plan.task(sample.stratum), layout or layout_of(plan, sample)
     own, _ = row_streams(plan, sample.stratum, sample.index)
     spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
-    stock = Stock(read_pool(plan, spec), read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))
+    counts = read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile))
     cutter = cutter_for(profile, plan.recipe.frame)
-    return cutter.cut(task, sample, layout, stock, own.of("packing"), plan.recipe.reserve)
+    return cutter.cut(
+        task, sample, layout, CountedPool(read_pool(plan, spec), counts), own.of("packing"), plan.recipe.reserve
+    )

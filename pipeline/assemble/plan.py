@@ -181,8 +181,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Home(NamedTuple):
-    """Jobs with the same home need the same worlds; `longest` is the longest nominal length, in tokens."""
+class Affinity(NamedTuple):
+    """Jobs with the same affinity need the same worlds; `longest` is the longest nominal length, in tokens."""
 
     family: str
     longest: int
@@ -307,16 +307,16 @@ class Plan:
         return tuple({spec.name: spec for spec in specs}.values())
 
     @once
-    def home(self, family: str) -> Home:
-        """Return a family's home: the first family that shares a world with it, so that a process makes it once."""
+    def affinity(self, family: str) -> Affinity:
+        """Return a family's affinity: that of the first family that shares a world with it, which is then made once."""
         worlds = {spec.source for spec in self.pools(family)} - {""}
         alike = (other for other in self.families if worlds & {spec.source for spec in self.pools(other)})
-        return Home(next(alike, family), max(cell.length for cell in self.recipe.strata))
+        return Affinity(next(alike, family), max(cell.length for cell in self.recipe.strata))
 
     @once
-    def pool_home(self, spec: PoolSpec) -> Home:
-        """Return the home of the first family that draws from a pool."""
-        return self.home(next(family for family in self.families if spec in self.pools(family)))
+    def pool_affinity(self, spec: PoolSpec) -> Affinity:
+        """Return the affinity of the first family that draws from a pool."""
+        return self.affinity(next(family for family in self.families if spec in self.pools(family)))
 
     @once
     def sample_key(self, family: str) -> str:
@@ -455,7 +455,7 @@ def _version(cell: Stratum) -> tuple[str | int, ...]:
 def _rule(cell: Stratum) -> tuple[str, str, int]:
     """Return what determines how replies to the rows of a stratum are scored."""
     task = task_of(cell)
-    return task.subtask, task.scorer_of(cell), task.room_of(cell)
+    return task.subtask, task.scorer_of(cell), task.max_new_tokens_of(cell)
 
 
 def _row_ranges(lengths: Iterable[int]) -> list[tuple[int, int]]:

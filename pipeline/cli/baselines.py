@@ -20,7 +20,7 @@ from pipeline.cli.options import PLACE, WHERE, selecting, selection_of
 from pipeline.cli.show import profile_folder
 from pipeline.cli.tables import chance_parts, plain_chance
 from pipeline.errors import CarraraError, CorruptError, SplitError
-from pipeline.publish.splits import fetched, split_from
+from pipeline.publish.splits import fetched, open_any_split
 from pipeline.rows import Row, check_metadata
 from pipeline.terminal.printing import say
 from pipeline.terminal.progress import meter
@@ -75,7 +75,7 @@ def baselines(
     if listing or where is None:
         say(table([{"reader": one, "what it does": READERS[one].title} for one in readers]))
     elif out is not None:
-        _run_readers(split_from(where, size=selection.size), selection, readers, out, workers, quiet=quiet)
+        _run_readers(open_any_split(where, size=selection.size), selection, readers, out, workers, quiet=quiet)
     elif names or selection != Selection():
         raise SplitError("options that choose readers or rows need a folder to write to: add --out FOLDER")
     else:

@@ -111,7 +111,7 @@ def _costs_of(plan: Plan, keys: Sequence[Mapping[str, Any]]) -> Costs:
     sizes = {"lite": wanted, "all": there}
     for name, counts in sizes.items():
         for place, cell in places.items():
-            most = profile.reply_tokens(recipe.reserve, task_of(cell).room_of(cell))
+            most = profile.reply_tokens(recipe.reserve, task_of(cell).max_new_tokens_of(cell))
             costs.of(name).add(counts[place], profile.window(cell.length) - most, most, means.get(place[:2]))
     return costs
 

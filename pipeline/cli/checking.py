@@ -30,7 +30,7 @@ from pipeline.inference.run import COLUMNS
 from pipeline.profiles import Profile, load_profile
 from pipeline.profiles.adopt import kept_profile
 from pipeline.profiles.loading import shipped_profiles
-from pipeline.publish.splits import split_from
+from pipeline.publish.splits import open_any_split
 from pipeline.rows import Row
 from pipeline.terminal.printing import say
 from pipeline.terminal.text import table
@@ -65,7 +65,7 @@ def check(
     if not (base_url and model):
         raise missing(base_url=base_url, model=model)
     selection = selection_of(**chosen)
-    split = split_from(where, size=selection.size)
+    split = open_any_split(where, size=selection.size)
     sizes = list(split.rows(["id", "length", "context_tokens"], selection))
     if not sizes:
         raise PredictionsError("no row matches: change --family, --length or the other options that choose rows")

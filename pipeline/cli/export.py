@@ -11,7 +11,7 @@ from pipeline.artifacts.split import Selection
 from pipeline.cli.group import cli
 from pipeline.cli.options import PLACE, WHERE, missing, selecting, selection_of
 from pipeline.export import EXPORTS, Export, export, export_of
-from pipeline.publish.splits import split_from
+from pipeline.publish.splits import open_any_split
 from pipeline.terminal.printing import say
 from pipeline.terminal.text import row_count, table
 
@@ -44,7 +44,7 @@ def export_split(
 
 def _write(chosen: Export, where: str, out: Path | None, selection: Selection) -> None:
     """Write an export, and print what it contains and leaves out."""
-    split = split_from(where, size=selection.size)
+    split = open_any_split(where, size=selection.size)
     folder = out or Path("exports") / f"{chosen.name}-{split.tokenizer}"
     written = export(chosen, split, selection, folder)
     say(f"{folder}: {row_count(written.rows)} of {split.title}; see {folder}/README.md for how to run {chosen.name}")

@@ -22,7 +22,7 @@ from pipeline.terminal.printing import say
 from pipeline.terminal.text import table
 
 if TYPE_CHECKING:
-    from pipeline.publish.hub import Line
+    from pipeline.publish.hub import FileAction
 
 PLACEHOLDER = "{tokenizer}"
 
@@ -193,5 +193,5 @@ def _release(made: Staged, repo: str, *, upload_keys: bool, private: bool, dry_r
         say(f"{made.keys}: the keys stay here; keep this folder, because {repo} can be scored only with it")
 
 
-def _records(lines: Iterable[Line]) -> list[dict[str, Any]]:
+def _records(lines: Iterable[FileAction]) -> list[dict[str, Any]]:
     return [{"": each.action, "file": each.path, "bytes": each.size, "sha256": each.sha256[:12]} for each in lines]

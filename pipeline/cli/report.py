@@ -16,7 +16,7 @@ from pipeline.cli.models import SPLIT, Asked, asked_from, models_of, splits_in
 from pipeline.cli.options import EXPORT, PLACE, QUIRK, STACK, WHERE, Number, selecting, selection_of
 from pipeline.cli.score import check_quirks
 from pipeline.errors import PredictionsError, ReportError
-from pipeline.publish.splits import split_from
+from pipeline.publish.splits import open_any_split
 from pipeline.report import build_page, gallery_page, score_page, write_page
 from pipeline.score.lengths import THRESHOLD
 from pipeline.score.reading import files_of
@@ -134,7 +134,7 @@ def gallery(*, where: str, out: Path) -> None:
     Needles and demonstrations are marked with their depths. Below each prompt are the question, the accepted
     answers, chance, the scoring rule, and two replies with their scores explained.
     """
-    say(write_page(gallery_page(split_from(where)), out))
+    say(write_page(gallery_page(open_any_split(where)), out))
 
 
 def _refuse_choices(selection: Selection, more: Sequence[object]) -> None:

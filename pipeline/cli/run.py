@@ -42,7 +42,7 @@ from pipeline.errors import CorruptError, PredictionsError, RecipeError
 from pipeline.inference.checking import window_of
 from pipeline.inference.endpoint import Endpoint
 from pipeline.inference.run import COLUMNS, Outcome, Predictions, run_rows
-from pipeline.publish.splits import split_from
+from pipeline.publish.splits import open_any_split
 from pipeline.rows import Row
 from pipeline.score.cells import Tables
 from pipeline.score.joining import reader
@@ -208,7 +208,7 @@ def run(
     The headline is printed at the end; `carrara score` prints everything else.
     """
     selection = selection_of(**chosen)
-    split = replace(split_from(where, size=selection.size), size="")  # the file may have other rows too
+    split = replace(open_any_split(where, size=selection.size), size="")  # the file may have other rows too
     if dry_run:
         costs = _costs_of(split, selection, max_length)
         say("\n".join(cost_lines(costs, Rates(speed, price_in, price_out), total=True)))

@@ -1,9 +1,9 @@
 """A pool of worker processes that assigns jobs to the workers which already have their worlds in memory.
 
-A job may have a `home`, such as a family. What jobs of one home need (worlds, pools, grammars) is made by a process's
-first such job, and kept there while there is room. So a job goes to a worker that has run jobs of its home, preferably
-as its last job. Jobs of a new home go to any free worker, and an idle worker takes jobs from homes with several jobs
-waiting.
+A job may have an `affinity`, such as a family. What jobs of one affinity need (worlds, pools, grammars) is made by a
+process's first such job, and kept there while there is room. So a job goes to a worker that has run jobs of its
+affinity, preferably as its last job. Jobs of a new affinity go to any free worker, and an idle worker takes jobs from
+affinities with several jobs waiting.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class Waiting(NamedTuple):
     """A call that is not assigned to a worker yet."""
 
     future: Future[Any]
-    home: object
+    affinity: object
     call: Callable[[], Any]
 
 
 @dataclass(eq=False, slots=True)
 class Worker:
-    """One worker process, the homes of its jobs so far, and the home of its last job (`at`)."""
+    """One worker process, the affinities of its jobs so far, and the affinity of its last job (`at`)."""
 
     pool: ProcessPoolExecutor
-    homes: set[object] = field(default_factory=set)
+    affinities: set[object] = field(default_factory=set)
     at: object = None
 
 
@@ -67,17 +67,17 @@ class AffinityPool(Executor):
         return {pid: one for member in self._members for pid, one in (member.pool._processes or {}).items()}
 
     def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
-        """Assign a call to a worker, or queue it; its home is that of its first argument.
+        """Assign a call to a worker, or queue it; its affinity is that of its first argument.
 
         Raises:
             BrokenProcessPool: if a worker died.
         """
         future: Future[R] = Future()
-        home = getattr(args[0], "home", None) if args else None
+        affinity = getattr(args[0], "affinity", None) if args else None
         with self._lock:
             if self._broken:
                 raise self._broken
-            self._waiting.append(Waiting(future, home, partial(fn, *args, **kwargs)))
+            self._waiting.append(Waiting(future, affinity, partial(fn, *args, **kwargs)))
             self._assign()
         return future
 
@@ -99,22 +99,26 @@ class AffinityPool(Executor):
         return False
 
     def _chosen(self, member: Worker) -> int | None:
-        """Return the index of the waiting call for a free worker: of its last home, else as `_elsewhere` chooses."""
-        same = (place for place, call in enumerate(self._waiting) if call.home is not None and call.home == member.at)
+        """Return the index of the waiting call for a free worker: of its last affinity if there is one."""
+        same = (
+            place
+            for place, call in enumerate(self._waiting)
+            if call.affinity is not None and call.affinity == member.at
+        )
         first = next(same, None)
         return self._elsewhere(member) if first is None else first
 
     def _elsewhere(self, member: Worker) -> int | None:
-        taken = {home for other in self._members for home in other.homes}
+        taken = {affinity for other in self._members for affinity in other.affinities}
         theirs: dict[object, list[int]] = {}
         fresh = None
         for place, call in enumerate(self._waiting):
-            if call.home is None or call.home in member.homes:
+            if call.affinity is None or call.affinity in member.affinities:
                 return place
-            if call.home not in taken:
+            if call.affinity not in taken:
                 fresh = place if fresh is None else fresh
             else:
-                theirs.setdefault(call.home, []).append(place)
+                theirs.setdefault(call.affinity, []).append(place)
         if fresh is not None:
             return fresh
         if sum(map(len, theirs.values())) < SPARE:
@@ -125,8 +129,8 @@ class AffinityPool(Executor):
         if not call.future.set_running_or_notify_cancel():
             self._free.append(member)
             return
-        member.homes.add(call.home)
-        member.at = call.home
+        member.affinities.add(call.affinity)
+        member.at = call.affinity
         try:
             inner = member.pool.submit(call.call)
         except BrokenProcessPool as fault:

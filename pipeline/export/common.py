@@ -66,7 +66,7 @@ def unusual_reply_limits(family: str, subtask: str) -> frozenset[int]:
     if not task:
         return frozenset()
     cells = (Stratum(family, subtask, "32k", 0, complexity, 1) for complexity in task.complexities)
-    return frozenset(map(task.room_of, cells)) - {task.max_new_tokens}
+    return frozenset(map(task.max_new_tokens_of, cells)) - {task.max_new_tokens}
 
 
 PART = tuple(each.name for each in fields(Part))
@@ -105,7 +105,7 @@ def task_prefix(split: Split) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", split.manifest.release).strip("_").lower() or "carrara"
 
 
-def unsent(row: Row, *, turns: bool) -> str:
+def why_not_sent(row: Row, *, turns: bool) -> str:
     """Return why a harness cannot send a row, or an empty string; `turns` is whether it can send real turns."""
     if row["messages"] is None:
         return ""
@@ -162,7 +162,7 @@ def _carried(rows: Iterable[Row], left: dict[str, list[str]], *, turns: bool) ->
     for row in rows:
         if row["scorer"] not in SCORERS:
             left[UNKNOWN.ungraded].append(row["id"])
-        elif why := unsent(row, turns=turns):
+        elif why := why_not_sent(row, turns=turns):
             left[why].append(row["id"])
         else:
             yield row if row["messages"] is None else row | {"prompt": ""}
@@ -240,7 +240,7 @@ def write_by_reply_limit(
     for row in split.rows(COLUMNS, selection):
         if row["scorer"] not in SCORERS:
             tally.leave(row, UNKNOWN.ungraded)
-        elif why := unsent(row, turns=turns):
+        elif why := why_not_sent(row, turns=turns):
             tally.leave(row, why)
         else:
             add_line(file(row["max_new_tokens"]), {name: row[name] for name in (*PLACE, *KEY)} | text(row))

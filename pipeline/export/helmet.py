@@ -8,10 +8,11 @@ from pathlib import Path
 
 from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
-from pipeline.export import named
 from pipeline.export.base import Export, Tally, Written, add_line, group_name, task_name
-from pipeline.export.common import as_yaml, need_keys, unsent
-from pipeline.export.named import HELMET_SUMMARIES, helmet_icl, helmet_line, names_of, wanted_strings
+from pipeline.export.common import as_yaml, need_keys, why_not_sent
+from pipeline.export.helmet_lines import WORDS_SHARE, demonstrations, helmet_line
+from pipeline.export.upstream_names import HELMET_RANKING, HELMET_SUMMARIES, helmet_icl, names_of
+from pipeline.export.wanted import wanted_strings
 from pipeline.languages import asking
 from pipeline.metrics import facts
 from pipeline.rows import Row
@@ -45,12 +46,12 @@ class Test:
     @property
     def demos(self) -> str:
         """The file from which HELMET draws demonstrations, if any."""
-        return f"demos/{self.file.removeprefix('data/')}" if self.dataset == named.NAME else ""
+        return f"demos/{self.file.removeprefix('data/')}" if self.dataset == HELMET_RANKING else ""
 
     @property
     def tokens(self) -> int:
         """HELMET's limit of tokens for prompt and reply."""
-        more = self.context_tokens // named.SHARE if self.dataset == named.NAME else 0
+        more = self.context_tokens // WORDS_SHARE if self.dataset == HELMET_RANKING else 0
         return self.context_tokens + more + ROOM
 
 
@@ -68,7 +69,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
         test = Test(_file(row), dataset, row["context_tokens"], row["max_new_tokens"])
         tests.setdefault(group_name(row), set()).add(test)
         add_line(path_below(out, test.file), line)
-        for shown in named.demonstrations(row) if test.demos else ():
+        for shown in demonstrations(row) if test.demos else ():
             add_line(path_below(out, test.demos), shown)
         tally.rows += 1
     for name, some in tests.items():
@@ -81,7 +82,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
 def _file(row: Row) -> str:
     """Return the path of a row's file: HELMET's own, within a folder for each tier, or one for the row's task."""
     own = names_of(row)
-    if own.helmet == named.NAME:
+    if own.helmet == HELMET_RANKING:
         return f"data/{row['tier']}/msmarco/test_reranking_data_{row['length']}_{row['complexity']}.jsonl"
     if own.helmet and own.ruler:
         return f"data/{row['tier']}/ruler/{own.ruler}/validation_{row['length']}.jsonl"
@@ -92,7 +93,7 @@ def _file(row: Row) -> str:
 
 def line_of(row: Row) -> tuple[str, Row] | str:
     """Return the data set that grades a row, and the row's line for it; or the reason why there is none."""
-    if why := unsent(row, turns=False):
+    if why := why_not_sent(row, turns=False):
         return why
     if asking(row["subtask"]):
         return "HELMET puts English words around rows, but this one asks in another language"
@@ -101,7 +102,7 @@ def line_of(row: Row) -> tuple[str, Row] | str:
     if row["family"] == "summ":
         return f"HELMET takes the documents of {' and '.join(HELMET_SUMMARIES)} from the Hub, and has a model judge"
     own = names_of(row).helmet
-    if own == named.NAME and any(named.demonstrations(row)):
+    if own == HELMET_RANKING and any(demonstrations(row)):
         return own, helmet_line(row)
     wanted = wanted_strings(row)
     if isinstance(wanted, str) or facts(row["scorer"]).unnormalised:
@@ -126,7 +127,7 @@ def _config(tests: Sequence[Test], *, chat: bool) -> str:
         "generation_max_length": [each.max_new_tokens for each in tests],
     }
     joined = {name: ",".join(map(str, values)) for name, values in lists.items()}
-    shots = SHOTS if {JSON_KV, named.NAME} & {each.dataset for each in tests} else 0
+    shots = SHOTS if {JSON_KV, HELMET_RANKING} & {each.dataset for each in tests} else 0
     return as_yaml({**joined, "use_chat_template": chat, "shots": shots, "stop_new_line": False})
 
 

@@ -12,7 +12,7 @@ from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import ExportError
 from pipeline.export.base import Export, Tally, Written
 from pipeline.export.common import need_keys
-from pipeline.export.named import parts
+from pipeline.export.wanted import parts
 from pipeline.rows import Row
 from pipeline.tasks.bio.text import QUESTIONS, SENTENCES
 

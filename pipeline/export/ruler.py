@@ -11,8 +11,9 @@ from pathlib import Path
 from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, add_line, group_name, task_name
-from pipeline.export.common import as_yaml, need_keys, template, unsent
-from pipeline.export.named import Strings, names_of, wanted_strings
+from pipeline.export.common import as_yaml, need_keys, template, why_not_sent
+from pipeline.export.upstream_names import names_of
+from pipeline.export.wanted import Strings, wanted_strings
 from pipeline.rows import Row
 
 COLUMNS = (
@@ -33,7 +34,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
     tasks: dict[str, tuple[int, str]] = {}
     numbers: dict[Path, int] = {}
     for row in split.rows(COLUMNS, selection):
-        wanted = unsent(row, turns=False) or wanted_strings(row)
+        wanted = why_not_sent(row, turns=False) or wanted_strings(row)
         if isinstance(wanted, str):
             tally.leave(row, wanted)
             continue

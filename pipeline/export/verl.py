@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, group_counts, group_name
-from pipeline.export.common import copy_metrics, need_keys, template, unsent
+from pipeline.export.common import copy_metrics, need_keys, template, why_not_sent
 from pipeline.metrics import SCORERS, UNKNOWN
 from pipeline.rows import DATA_SCHEMA, Row, text_bytes
 
@@ -83,7 +83,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
             if row["scorer"] not in SCORERS:
                 tally.leave(row, UNKNOWN.ungraded)
                 continue
-            if why := unsent(row, turns=True):
+            if why := why_not_sent(row, turns=True):
                 tally.leave(row, why)
                 continue
             files.add(group_name(row), row)

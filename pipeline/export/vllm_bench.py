@@ -7,7 +7,7 @@ from pathlib import Path
 from pipeline.artifacts.files import path_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Tally, Written, add_line, group_counts, group_name
-from pipeline.export.common import unsent
+from pipeline.export.common import why_not_sent
 
 COLUMNS = ("id", "tier", "length", "max_new_tokens", "messages", "prompt")
 
@@ -16,7 +16,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
     """Write ``<tier>-<length>.jsonl``, a line for each row."""
     tally = Tally()
     for row in split.rows(COLUMNS, selection):
-        if why := unsent(row, turns=False):
+        if why := why_not_sent(row, turns=False):
             tally.leave(row, why)
             continue
         line = {"id": row["id"], "prompt": row["prompt"], "output_tokens": row["max_new_tokens"]}

@@ -21,7 +21,7 @@ TAGGED = re.compile(r"hf://datasets/(?:[^/@]+/)?[^/@]+@[^/]+/?")
 """A published data set at a tag, as an `hf://` URL."""
 
 
-def split_from(where: str | Path, patterns: Sequence[str] | None = None, *, size: str = "") -> Split:
+def open_any_split(where: str | Path, patterns: Sequence[str] | None = None, *, size: str = "") -> Split:
     """Open a split in a folder, or a published one, of which only files that match `patterns` are fetched.
 
     A split in a store is read there, column by column, and not copied.

@@ -55,7 +55,7 @@ __all__ = [
     "Placed",
     "Plain",
     "PoolSpec",
-    "Published",
+    "PublishedRow",
     "Role",
     "Sample",
     "Task",
@@ -108,7 +108,7 @@ class Needle:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedRow:
     """A published row: all that `check` may look at."""
 
     stratum: Stratum
@@ -162,7 +162,7 @@ class Task(ABC):
     version: int = 1
     """Incremented with every change of any row; golden files enforce this."""
     max_new_tokens: int = 64
-    """Tokens for the reply: enough for every key of the task in every profile, with a margin. See `room_of`."""
+    """Tokens for the reply: enough for every key of the task in every profile, with a margin."""
     complexities: tuple[int, ...] = (1,)
     """The complexities it can be asked at: usually numbers of relevant passages."""
     shots: int = 0
@@ -232,7 +232,7 @@ class Task(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has neither `answers` nor `solve`")
 
-    def check(self, row: Published) -> list[str]:
+    def check(self, row: PublishedRow) -> list[str]:
         """Return what is wrong with a row (relevance, irrelevance, uniqueness, offsets, tells); empty if it is proven.
 
         Raises:
@@ -240,7 +240,7 @@ class Task(ABC):
         """
         return list(self.faults(row))
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Yield what is wrong with a row, for `check`.
 
         Raises:
@@ -295,7 +295,7 @@ class Task(ABC):
         """Return the name of the scorer of a stratum's rows: the task's, unless a knob changes the reply's form."""
         return self.scorer
 
-    def room_of(self, stratum: Stratum) -> int:
+    def max_new_tokens_of(self, stratum: Stratum) -> int:
         """Return the tokens for the reply in a stratum's rows: the task's, unless its complexity needs more."""
         return self.max_new_tokens
 

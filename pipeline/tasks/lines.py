@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from pipeline.errors import RecipeError
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Filler, Key, Layout, Placed, PoolSpec, Published, Role, Sample, Task
+from pipeline.tasks.base import Filler, Key, Layout, Placed, PoolSpec, PublishedRow, Role, Sample, Task
 from pipeline.tasks.haystacks.filler import Haystack
 
 Kind = TypeVar("Kind")
@@ -148,7 +148,7 @@ class LineTask(Task):
         filler = self.filler(sample, row_streams)
         return Layout.haystack(self.introduction, placed, filler, self.tail.format(question=sample.question))
 
-    def faults(self, row: Published) -> Iterator[str]:
+    def faults(self, row: PublishedRow) -> Iterator[str]:
         text, marked = row.text, row.spans("relevant", "decoy")
         stated = {found.span() for found in self.line.finditer(text)}
         if not stated.issuperset(marked) or (self.states_alone and len(stated) != len(marked)):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, Span
 
 COLON = "(?:\u00a0?: |\uff1a)"
@@ -129,7 +129,7 @@ def one_differs(one: str, other: str) -> bool:
     return len(one) == len(other) and sum(map(str.__ne__, one, other)) == 1
 
 
-def body_faults(row: Published, found: Lines, numbers: list[int], codes: Sequence[str], after: int) -> Iterator[str]:
+def body_faults(row: PublishedRow, found: Lines, numbers: list[int], codes: Sequence[str], after: int) -> Iterator[str]:
     """Yield what is wrong with the lines of a row: `numbers` are those of its entries, one for each of `codes`.
 
     `after` lines separate the register from the question.
@@ -142,7 +142,7 @@ def body_faults(row: Published, found: Lines, numbers: list[int], codes: Sequenc
         yield "two entries have the same code"
 
 
-def register_faults(row: Published, lines_after: int, relevant: list[int], decoys: list[int]) -> Iterator[str]:
+def register_faults(row: PublishedRow, lines_after: int, relevant: list[int], decoys: list[int]) -> Iterator[str]:
     """Yield what is wrong with a row's register, which `lines_after` lines separate from the question.
 
     `relevant` and `decoys` are the numbers of the lines that must have these marks.

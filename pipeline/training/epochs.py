@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.assemble.cutter import Cutter, Stock, bucket, cutter_for
-from pipeline.assemble.jobs import counted_pool, made_pool
+from pipeline.assemble.cutter import CountedPool, Cutter, bucket, cutter_for
+from pipeline.assemble.jobs import made_pool, pool_counts
 from pipeline.assemble.plan import Plan
 from pipeline.assemble.pools import Pool
 from pipeline.caches import lru_cache, register
@@ -113,7 +113,7 @@ def checked(spec: Spec) -> Spec:
         return spec
     task, cell = TASKS[spec.cell.family, spec.cell.subtask], spec.cell
     each = PER_UNIT if spec.form == "ids" else 120
-    reserve = spec.reserve or task.room_of(cell) + TAGS + each * max(4, 2 * cell.complexity)
+    reserve = spec.reserve or task.max_new_tokens_of(cell) + TAGS + each * max(4, 2 * cell.complexity)
     return replace(spec, cell=replace(cell, shots=cell.shots or 0), reserve=reserve)
 
 
@@ -147,9 +147,9 @@ class Epoch(Plan):
         """The cutter of the rows."""
         return cutter_for(self.profile, self.recipe.frame, TRAIN_CANARY)
 
-    def stock(self, spec: PoolSpec) -> Stock:
+    def pool(self, spec: PoolSpec) -> CountedPool:
         """Return a pool of the epoch with its counts."""
-        return _stock(self.root, spec, self.profile, self.recipe.frame, marked=self.spec.form == "ids")
+        return POOLS_IN_MEMORY.get(self.root, spec, self.profile, self.recipe.frame, marked=self.spec.form == "ids")
 
     def row(self, index: int, place: int) -> Row:
         """Return row `place` of the epoch, which is row `index` of its stream.
@@ -170,8 +170,8 @@ class Epoch(Plan):
         sample = replace(task.sample(cell, nth, own, shared), id=_name(self.spec, task, index))
         plain = task.layout(sample, own, shared)
         layout = self._asking(plain, place) if form else plain
-        stock = self.stock(next(each for each in task.pools(cell) if each.name == plain.filler.pool))
-        row = self.cutter.cut(task, sample, layout, stock, own.of("packing"), self.recipe.reserve)
+        counted = self.pool(next(each for each in task.pools(cell) if each.name == plain.filler.pool))
+        row = self.cutter.cut(task, sample, layout, counted, own.of("packing"), self.recipe.reserve)
         row["evidence"], row["evidence_form"] = evidence_of(row, form), form
         row = {name: row[name] for name in COLUMNS}
         self._prove(row, sample, layout, plain, index)
@@ -239,21 +239,21 @@ POOLS = 24
 """The most pools that are kept: of different tasks of a mixture, or of a stream's last epochs."""
 
 
-class Stocks:
+class CountedPools:
     """A cache of pools and their counts, limited to POOLS pools and a budget of bytes."""
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
-        self._kept: dict[tuple[object, ...], Stock] = {}
+        self._kept: dict[tuple[object, ...], CountedPool] = {}
 
-    def get(self, root: str, spec: PoolSpec, profile: Profile, frame: str, *, marked: bool) -> Stock:
+    def get(self, root: str, spec: PoolSpec, profile: Profile, frame: str, *, marked: bool) -> CountedPool:
         """Return a pool with its counts, made if it is not cached."""
         key = root, spec.name, spec.version, spec.source, profile.digest, frame, marked
         known = self._kept.pop(key, None)
-        self._kept[key] = stock = known or _made(root, spec, profile, frame, marked=marked)
+        self._kept[key] = counted = known or _made(root, spec, profile, frame, marked=marked)
         while known is None and len(self._kept) > 1 and (len(self._kept) > POOLS or self._size > self._budget):
             self._kept.pop(next(iter(self._kept)))
-        return stock
+        return counted
 
     @property
     def _size(self) -> int:
@@ -264,18 +264,14 @@ class Stocks:
         self._kept.clear()
 
 
-STOCKS = register(Stocks(192 << 20))
+POOLS_IN_MEMORY = register(CountedPools(192 << 20))
 
 
-def _stock(root: str, spec: PoolSpec, profile: Profile, frame: str, *, marked: bool) -> Stock:
-    return STOCKS.get(root, spec, profile, frame, marked=marked)
-
-
-def _made(root: str, spec: PoolSpec, profile: Profile, frame: str, *, marked: bool) -> Stock:
+def _made(root: str, spec: PoolSpec, profile: Profile, frame: str, *, marked: bool) -> CountedPool:
     pool = made_pool(root, spec)
     if marked:
         pool = Pool.of(marked_units(pool, _endless(_ids(root), spec)))
-    return Stock(pool, counted_pool(pool, cutter_for(profile, frame, TRAIN_CANARY)))
+    return CountedPool(pool, pool_counts(pool, cutter_for(profile, frame, TRAIN_CANARY)))
 
 
 def _endless(ids: Ids, spec: PoolSpec) -> Iterator[str]:

@@ -66,7 +66,7 @@ def published_recipe(manifest: Manifest, tier: str) -> Recipe:
 def _with_complexity(record: StratumRecord, cell: Stratum) -> Stratum:
     """Return a stratum; if its complexity is withheld, with one that matches its `max_new_tokens`."""
     known = [replace(cell, complexity=complexity) for complexity in task_of(cell).complexities]
-    rooms = [task_of(each).room_of(each) for each in known]
+    rooms = [task_of(each).max_new_tokens_of(each) for each in known]
     if record.complexity is not None or len({*rooms}) == 1:
         return cell
     return next((each for each, room in zip(known, rooms, strict=True) if room == record.max_new_tokens), known[0])

@@ -28,7 +28,7 @@ from pipeline.profiles import Counter, Profile
 from pipeline.recipe import Stratum
 from pipeline.rows import CANARY, DATA_SCHEMA, KEY_NAMES, TRAIN_CANARY, Row, sha256_text
 from pipeline.tasks import task_of
-from pipeline.tasks.base import Key, Layout, Needle, Piece, Published, Sample, Turns
+from pipeline.tasks.base import Key, Layout, Needle, Piece, PublishedRow, Sample, Turns
 from pipeline.tasks.solving import PROMPT
 from pipeline.turns import CALL, has_calls
 from pipeline.turns import turns_of as turns_in_messages
@@ -124,12 +124,12 @@ def answer_faults(row: Row, cell: Stratum) -> list[str]:
     return faults
 
 
-def published(row: Row, turns: Turns, cell: Stratum, metadata: dict[str, Any]) -> Published:
+def published(row: Row, turns: Turns, cell: Stratum, metadata: dict[str, Any]) -> PublishedRow:
     """Return a row in the form that tasks check."""
     needles = tuple(
         Needle(needle["role"], needle["char_start"], needle["char_end"], needle["depth"]) for needle in row["needles"]
     )
-    return Published(cell, turns, row["prompt"], row["question"], needles, Key.of(row), metadata)
+    return PublishedRow(cell, turns, row["prompt"], row["question"], needles, Key.of(row), metadata)
 
 
 def layout_faults(
@@ -432,7 +432,7 @@ class RowChecker:
             if row[name] != value:
                 yield f"{name} is {row[name]!r}, expected {value!r}"
         each = task.complexities if self.withheld else (cell.complexity,)
-        rooms = {task.room_of(replace(cell, complexity=complexity)) for complexity in each}
+        rooms = {task.max_new_tokens_of(replace(cell, complexity=complexity)) for complexity in each}
         replies = sorted(self.profile.reply_tokens(self.plan.recipe.reserve, room) for room in rooms)
         if row["max_new_tokens"] not in replies:
             yield f"max_new_tokens is {row['max_new_tokens']}, expected {' or '.join(map(str, replies))}"

@@ -140,7 +140,7 @@ def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> StratumRecord:
         blocks=cell.blocks,
         shots=task.shots_of(cell),
         context_tokens=profile.window(cell.length),
-        max_new_tokens=profile.reply_tokens(recipe.reserve, task.room_of(cell)),
+        max_new_tokens=profile.reply_tokens(recipe.reserve, task.max_new_tokens_of(cell)),
         task_version=task.version,
         knobs=dict(cell.knobs),
     )

@@ -28,7 +28,7 @@ from pipeline.artifacts.manifest import NO_SECOND, ShardRecord, manifest_path, u
 from pipeline.artifacts.parquet import content_key
 from pipeline.assemble.cache import LAYOUTS
 from pipeline.assemble.jobs import PackJob, draw_sample, samples_in
-from pipeline.assemble.plan import Home
+from pipeline.assemble.plan import Affinity
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.rows import Row, row_digest
 from pipeline.storage import StoreError, StorePath, map_in_order, prefetched_existing
@@ -61,9 +61,9 @@ class ProveJob:
     listed: ShardRecord | None = None
 
     @property
-    def home(self) -> Home:
-        """Jobs with the same home need the same worlds."""
-        return self.pack.home
+    def affinity(self) -> Affinity:
+        """Jobs with the same affinity need the same worlds."""
+        return self.pack.affinity
 
     @property
     def path(self) -> Path:

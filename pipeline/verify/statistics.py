@@ -13,7 +13,7 @@ from typing import Any
 from pipeline.artifacts.manifest import DEPTH_BINS, PORTIONS, Chance, Portions
 from pipeline.assemble.cutter import cutter_for
 from pipeline.assemble.jobs import draw_sample, pool_of, samples_of
-from pipeline.assemble.plan import Home, Plan, RowPlan, row_streams
+from pipeline.assemble.plan import Affinity, Plan, RowPlan, row_streams
 from pipeline.errors import BuildError
 from pipeline.metrics import NORMALISED, PART, SOURCED, TOKEN, dated, listed, points_of, score, worth_of
 from pipeline.profiles import Profile
@@ -265,7 +265,7 @@ def _weighed(
 ) -> tuple[float, float, float | None]:
     """Return tokens per unit of filler, units in the prompt, and distractors among them."""
     cutter = cutter_for(profile, plan.recipe.frame)
-    max_new = profile.reply_tokens(plan.recipe.reserve, task_of(cell).room_of(cell))
+    max_new = profile.reply_tokens(plan.recipe.reserve, task_of(cell).max_new_tokens_of(cell))
     mean = float(cutter.unit_tokens(filler).mean())
     count = (profile.window(cell.length) - max_new - cutter.fixed_tokens(layout)) / mean
     kinds = sample.kinds
@@ -295,9 +295,9 @@ class BalanceJob:
     family: str
 
     @property
-    def home(self) -> Home:
-        """Jobs with the same home need the same worlds."""
-        return self.plan.home(self.family)
+    def affinity(self) -> Affinity:
+        """Jobs with the same affinity need the same worlds."""
+        return self.plan.affinity(self.family)
 
     def run(self) -> BuildError | None:
         """Return the error for a kind that comes too often, or a text that comes twice, or None."""

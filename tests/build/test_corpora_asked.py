@@ -15,7 +15,7 @@ from pipeline.artifacts.recipes import read_recipes
 from pipeline.corpora.importing import import_corpora
 from pipeline.corpora.reading import Source
 from pipeline.corpora.records import Corpus, Labelled, Passage, Question
-from pipeline.export.named import demonstrations, ranking_line
+from pipeline.export.helmet_lines import demonstrations, ranking_line
 from pipeline.metrics import score, worth_of
 from pipeline.recipe import Stratum
 from pipeline.rows import Row

@@ -171,12 +171,14 @@ def test_a_kept_engine_is_opened_once_and_again_when_it_broke(tmp_path: Path) ->
     assert not [worker for worker in workers if worker.is_alive()]
 
 
-def test_jobs_go_to_the_worker_that_had_one_of_their_home() -> None:
+def test_jobs_go_to_the_worker_that_had_one_of_their_affinity() -> None:
     with SharedExecutor(processes(2)) as engine:
         first = dict(run(worker_jobs.worker_of, [worker_jobs.AtHome("a"), worker_jobs.AtHome("b")], engine))
         assert first["a"] != first["b"]
-        for homes in ("ab", "ba", "aba", "b", "bab"):
-            assert set(run(worker_jobs.worker_of, map(worker_jobs.AtHome, homes), engine)) <= set(first.items())
+        for affinities in ("ab", "ba", "aba", "b", "bab"):
+            assert set(run(worker_jobs.worker_of, map(worker_jobs.WithAffinity, affinities), engine)) <= set(
+                first.items()
+            )
 
 
 def test_a_worker_without_jobs_takes_over_from_one_with_many() -> None:

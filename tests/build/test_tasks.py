@@ -179,7 +179,7 @@ def check_longest_keys(smoke: Plan, drawn: dict[Stratum, list[Sample]]) -> None:
     longest = []
     for cell, samples in drawn.items():
         targets = sorted((sample.key.target for sample in samples), key=len)[-5:]
-        longest += [(target, task_of(cell).room_of(cell)) for target in targets]
+        longest += [(target, task_of(cell).max_new_tokens_of(cell)) for target in targets]
     for profile in smoke.profiles:
         counts = profile.counter().counts([target for target, _ in longest])
         assert all(count <= limit * 0.9 for count, (_, limit) in zip(counts, longest, strict=True))

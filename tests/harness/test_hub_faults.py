@@ -22,7 +22,7 @@ from loopback.publish import commands
 from loopback.server import READER, STRANGER, WRITER
 from pipeline.errors import HubError, adding
 from pipeline.publish.hub import client, download, release, releasing
-from pipeline.publish.hub.faults import Speaker
+from pipeline.publish.hub.faults import ErrorTranslator
 
 pytestmark = CLIENTS_OWN
 REPO = "org/small"
@@ -337,9 +337,9 @@ def command(args: Sequence[object], *, waits: bool = True) -> list[str]:
 
 
 def test_a_traceback_that_would_tell_is_cut() -> None:
-    assert Speaker("http://x", "hf_secret").tells(ValueError("see hf_secret"))
-    assert not Speaker("http://x", "hf_secret").tells(ValueError("see nothing"))
-    assert not Speaker("http://x", None).tells(ValueError("None"))
+    assert ErrorTranslator("http://x", "hf_secret").tells(ValueError("see hf_secret"))
+    assert not ErrorTranslator("http://x", "hf_secret").tells(ValueError("see nothing"))
+    assert not ErrorTranslator("http://x", None).tells(ValueError("None"))
 
 
 def test_a_fault_of_our_own_is_not_hidden(hub: Hub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

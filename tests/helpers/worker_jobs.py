@@ -23,16 +23,16 @@ def noted(job: tuple[str, int]) -> int:
 
 
 @dataclass(frozen=True)
-class AtHome:
-    """A job with a home, which takes some time."""
+class WithAffinity:
+    """A job with an affinity, which takes some time."""
 
-    home: str
+    affinity: str
 
 
-def worker_of(job: AtHome) -> tuple[str, int]:
-    """Return the home of a job, and the process that it ran in."""
+def worker_of(job: WithAffinity) -> tuple[str, int]:
+    """Return the affinity of a job, and the process that it ran in."""
     time.sleep(0.1)
-    return job.home, os.getpid()
+    return job.affinity, os.getpid()
 
 
 def deadly_once(job: tuple[str, int]) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from pipeline.errors import HubError, adding
-from pipeline.publish.hub.faults import LOG_IN, Speaker, is_passing, wait_asked
+from pipeline.publish.hub.faults import LOG_IN, ErrorTranslator, is_passing, wait_asked
 
 PATIENCE = 120.0
 """Seconds without a byte until a connection counts as dead; by default, the client would wait forever."""
@@ -196,14 +196,14 @@ class HubRepo:
     Attributes:
         name: ``org/name``.
         api: the client.
-        speaker: turns the client's exceptions into errors.
+        translator: turns the client's exceptions into errors.
         waits: seconds between tries of a call that the client does not retry itself.
         pause: a function that sleeps.
     """
 
     name: str
     api: Any
-    speaker: Speaker
+    translator: ErrorTranslator
     waits: Sequence[float] = WAITS
     pause: Callable[[float], None] = time.sleep
 
@@ -213,7 +213,7 @@ class HubRepo:
             info = self._called(lambda: self.api.repo_info(self.name, repo_type="dataset"))
         except HubError as fault:
             # Without a token, the Hub answers 401 for repos that do not exist.
-            if fault.status == 404 or (fault.status == 401 and not self.speaker.token):
+            if fault.status == 404 or (fault.status == 401 and not self.translator.token):
                 return ""
             raise
         return "private" if info.private else "public"
@@ -286,7 +286,7 @@ class HubRepo:
     def put(self, branch: str, change: Edit, message: str, parent: str) -> str:
         """Commit a change on top of `parent`, and return the commit.
 
-        Large files that the Hub already has are not sent again, even if an earlier commit failed.
+        Large files that the Hub already has are not sent again; with LFS, that includes those of a commit that failed.
 
         Raises:
             HubError: if the Hub refuses; its status is 412 if the branch is not at `parent`.
@@ -345,10 +345,10 @@ class HubRepo:
         raise AssertionError("the last try has returned or raised")
 
     def _give_up(self, fault: Exception) -> NoReturn:
-        error = self.speaker.error(fault, self.name)
+        error = self.translator.error(fault, self.name)
         if error is None:
             raise fault
-        raise error from (None if self.speaker.tells(fault) else fault)
+        raise error from (None if self.translator.tells(fault) else fault)
 
 
 def connect(name: str, *, write: bool, pause: Callable[[float], None] = time.sleep) -> HubRepo:
@@ -364,4 +364,4 @@ def connect(name: str, *, write: bool, pause: Callable[[float], None] = time.sle
     hub = load_client()
     # False, not None, or the client would look for a token again.
     api = hub.HfApi(endpoint=hub.constants.ENDPOINT, token=token or False)
-    return HubRepo(name, api, Speaker(api.endpoint, token), WAITS if write else (), pause)
+    return HubRepo(name, api, ErrorTranslator(api.endpoint, token), WAITS if write else (), pause)

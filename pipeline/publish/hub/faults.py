@@ -27,7 +27,7 @@ IN_WORDS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ")
 LONGEST_SAID = 200
 
 
-class Speaker:
+class ErrorTranslator:
     """Turns exceptions of the client into errors.
 
     Attributes:

@@ -239,11 +239,11 @@ class _Release:
         self._open()
         refs = self.hub.refs()
         if self.tag in refs.tags:
-            return self._there(refs)
-        self._newest_of(refs)
+            return self._check_tagged(refs)
+        self._refuse_older(refs)
         head = refs.branches[MAIN]
         if compared(self.files, self.hub.files(head)):
-            head = self._move(self._fill(refs, head), head)
+            head = self._commit_to_main(self._upload_to_branch(refs, head), head)
         self.hub.tag(self.tag, head)
         self.hub.drop_branch(self.side)
         self.say(f"{self.hub.name}: {self.tag} is published, {len(self.files)} files")
@@ -261,7 +261,7 @@ class _Release:
         elif self.private and visibility != "private":
             raise HubError(f"{self.hub.name} is public, but these files must stay private: make the repo private first")
 
-    def _there(self, refs: Refs) -> Released:
+    def _check_tagged(self, refs: Refs) -> Released:
         """Compare with the files of an existing tag, and remove a leftover branch."""
         commit = refs.tags[self.tag]
         differs = compared(self.files, self.hub.files(commit))
@@ -275,13 +275,13 @@ class _Release:
         self.say(f"{self.hub.name}: {self.tag} already exists; nothing was uploaded")
         return self._released(commit, fresh=False)
 
-    def _newest_of(self, refs: Refs) -> None:
+    def _refuse_older(self, refs: Refs) -> None:
         """Raise an error if a newer version is already published."""
         last = newest(refs.tags)
         if last and version_of(last) > version_of(self.tag):
             raise HubError(f"{self.hub.name} is already at {last}, which is newer than {self.tag}: raise the version")
 
-    def _fill(self, refs: Refs, head: str) -> str:
+    def _upload_to_branch(self, refs: Refs, head: str) -> str:
         """Make the branch equal to the folder, and return its commit."""
         at = refs.branches.get(self.side, "")
         if not at:
@@ -318,7 +318,7 @@ class _Release:
         self.say(f"{self.hub.name}: {len(self.files)} checksums agree on {where}")
         return commit
 
-    def _move(self, side: str, head: str) -> str:
+    def _commit_to_main(self, side: str, head: str) -> str:
         """Put the branch's files on main in one commit, on top of the commit seen at the start."""
         differs, proven = compared(self.files, self.hub.files(head)), self.hub.files(side)
         large = [path for path in differs.lacking if proven[path].sha256]
@@ -360,7 +360,7 @@ DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FileAction:
     """One file: what would be done with it, its bytes, and the start of its SHA-256 ("" for a file to delete)."""
 
     action: str
@@ -379,7 +379,7 @@ class Preview:
         note: one sentence on what the Hub has, or why it was not reached.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[FileAction, ...]
     card: str
     note: str
 
@@ -389,12 +389,12 @@ def preview(folder: Path, repo: str, version: str) -> Preview:
     check_name(repo)
     check_version(version)
     files = read_folder(folder)
-    note, there = _seen(repo, f"v{version}", files)
+    note, there = _compared(repo, f"v{version}", files)
     card = files[CARD].source.read_text(encoding="utf-8") if CARD in files else ""
     return Preview(tuple(_lines(files, there)), card, note)
 
 
-def _seen(repo: str, tag: str, files: Mapping[str, LocalFile]) -> tuple[str, dict[str, HubFile] | None]:
+def _compared(repo: str, tag: str, files: Mapping[str, LocalFile]) -> tuple[str, dict[str, HubFile] | None]:
     try:
         return _compared_with(connect(repo, write=False), tag, files)
     except HubError as fault:
@@ -415,10 +415,10 @@ def _compared_with(hub: HubRepo, tag: str, files: Mapping[str, LocalFile]) -> tu
     return f"{hub.name} has no {tag}{begun}", hub.files(refs.branches.get(side, refs.branches[MAIN]))
 
 
-def _lines(files: Mapping[str, LocalFile], there: Mapping[str, HubFile] | None) -> list[Line]:
+def _lines(files: Mapping[str, LocalFile], there: Mapping[str, HubFile] | None) -> list[FileAction]:
     differs = compared(files, there or {})
     lines = []
     for path, file in files.items():
         action = "?" if there is None else "upload" if path in differs.lacking else "keep"
-        lines.append(Line(action, path, file.size, file.sha256[:DIGITS]))
-    return lines + [Line("delete", path, (there or {})[path].size, "") for path in differs.spare]
+        lines.append(FileAction(action, path, file.size, file.sha256[:DIGITS]))
+    return lines + [FileAction("delete", path, (there or {})[path].size, "") for path in differs.spare]

@@ -13,7 +13,7 @@ from typing import Any
 from pipeline.caches import cache, lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams
-from pipeline.tasks.base import Filler, Layout, Placed, PoolSpec, Published, Role, Sample, Unit, unit
+from pipeline.tasks.base import Filler, Layout, Placed, PoolSpec, PublishedRow, Role, Sample, Unit, unit
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio.base import Biographies, around_asked, flat, in_sequence, shown_people
 from pipeline.tasks.bio.haystack import density, depths, others, pool_name
@@ -176,7 +176,7 @@ def namesakes_drawn(row_streams: Streams, tier: str, asked: Sequence[int], count
     return with_ages(row_streams, tier, flat(base.drawn(row_streams, asked, count)))
 
 
-def alike(row: Published, entries: Sequence[Entry], names: Iterable[str], count: int) -> Iterator[str]:
+def alike(row: PublishedRow, entries: Sequence[Entry], names: Iterable[str], count: int) -> Iterator[str]:
     """Check that each asked person has `count` namesakes, with other ages."""
     return base.faults(row, entries, dict.fromkeys(names, AGE), count)
 
@@ -224,7 +224,7 @@ def understood(pattern: re.Pattern[str], question: str) -> re.Match[str]:
 
 
 def faults(
-    row: Published, entries: Sequence[Entry], names: Sequence[str], answer: Answer, role: str = "relevant"
+    row: PublishedRow, entries: Sequence[Entry], names: Sequence[str], answer: Answer, role: str = "relevant"
 ) -> Iterator[str]:
     """Yield what is wrong with a row whose answer needs the biographies of the people named."""
     *shown, _ = parse_question(row.text)
@@ -242,7 +242,7 @@ def faults(
 
 
 def _example_faults(
-    row: Published, entries: Sequence[Entry], shown: Sequence[Question], names: Sequence[str], answer: Answer
+    row: PublishedRow, entries: Sequence[Entry], shown: Sequence[Question], names: Sequence[str], answer: Answer
 ) -> Iterator[str]:
     """Check the ages, answer and mark of each demonstration, and that it is about people who occur nowhere else."""
     seen, firsts = set(names), []

@@ -17,7 +17,7 @@ from typing import Any
 from pipeline.caches import cache, lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample
+from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, PublishedRow, Sample
 from pipeline.tasks.bio import text
 from pipeline.tasks.bio.base import Biographies, dealt_kinds, framed, kind_of, scattered
 from pipeline.tasks.bio.haystack import DEPTH, depths, others
@@ -135,7 +135,7 @@ class Association(Biographies):
             raise ValueError(f"{len(found)} people fit {country}")
         return _accepted(found[0].name, place, found[0].stated[place])
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         return _faults(row, self.solve(row.turns), self.decoys_of(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
@@ -201,7 +201,7 @@ def _accepted(name: str, place: str, city: str) -> tuple[str, ...]:
     return tuple(form.format(name=name, city=city) for form in FORMS[place])
 
 
-def _faults(row: Published, answers: tuple[str, ...], decoys: int) -> Iterator[str]:
+def _faults(row: PublishedRow, answers: tuple[str, ...], decoys: int) -> Iterator[str]:
     entries, (place, country) = parse_biographies(row.text), _asked(row.text)
     (other,) = set(PLACES) - {place}
     yield from question_faults(row)

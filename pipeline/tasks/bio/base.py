@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Permutation, Shuffled, Streams, deal
-from pipeline.tasks.base import CorpusKnob, Filler, Layout, Placed, Published, Task
+from pipeline.tasks.base import CorpusKnob, Filler, Layout, Placed, PublishedRow, Task
 from pipeline.tasks.bio import haystack
 from pipeline.tasks.bio.solve import Entry, mark_faults
 from pipeline.worlds.people import CLAN, NAMES, ROUNDS, apart, namesakes, people
@@ -70,7 +70,7 @@ def alike(entries: Sequence[Entry], name: str) -> list[tuple[int, Entry]]:
     return found
 
 
-def faults(row: Published, entries: Sequence[Entry], asked: Mapping[str, str], count: int) -> Iterator[str]:
+def faults(row: PublishedRow, entries: Sequence[Entry], asked: Mapping[str, str], count: int) -> Iterator[str]:
     """Check that each of the `asked` (name to attribute) has `count` namesakes, marked, who state other values."""
     marked: list[Entry] = []
     times = Counter(" ".join(entry.name for entry in entries).split(" "))

@@ -13,7 +13,7 @@ from itertools import product
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Published, Sample
+from pipeline.tasks.base import Key, Layout, PublishedRow, Sample
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio.ages import (
     Ages,
@@ -89,7 +89,7 @@ class Calculation(Ages):
     def answers(self, text: str) -> tuple[str, ...]:
         return answer(parse_question(text)[-1].question, parse_biographies(text))
 
-    def check(self, row: Published) -> list[str]:
+    def check(self, row: PublishedRow) -> list[str]:
         entries, names = parse_biographies(row.text), understood(ASKED, row.question).groups()
         found = alike(row, entries, names, self.namesakes_of(row.stratum))
         return [*faults(row, entries, names, answer), *found]

@@ -16,7 +16,7 @@ from itertools import count, zip_longest
 from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample, Unit, unit
+from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, PublishedRow, Sample, Unit, unit
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio import solve as solver
 from pipeline.tasks.bio.base import (
@@ -250,7 +250,7 @@ class Citation(Biographies):
     def answers(self, text: str) -> tuple[str, ...]:
         return solver.looked_up(parse_question(text)[-1], parse_biographies(text))
 
-    def check(self, row: Published) -> list[str]:
+    def check(self, row: PublishedRow) -> list[str]:
         entries, is_running = parse_biographies(row.text), _kind(row.stratum) == "running"
         found = [*solver.faults(row, entries, count=row.stratum.complexity), *solver.stated_faults(row, entries)]
         if len({kind for kind, _ in parse_question(row.text)[-1].about}) > 1:

@@ -17,7 +17,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import CorpusKnob, Key, Layout, Needle, Piece, PoolSpec, Published, Sample, streams_of_twin
+from pipeline.tasks.base import CorpusKnob, Key, Layout, Needle, Piece, PoolSpec, PublishedRow, Sample, streams_of_twin
 from pipeline.tasks.bio.base import Biographies
 from pipeline.tasks.bio.calculation import Calculation
 from pipeline.tasks.bio.multihop import Multihop
@@ -86,7 +86,7 @@ class Among(Biographies):
     def answers(self, text: str) -> tuple[str, ...]:
         return self.plain.solve((("user", parted(text).text),))
 
-    def check(self, row: Published) -> list[str]:
+    def check(self, row: PublishedRow) -> list[str]:
         found_apart = parted(row.text)
         needed = row.stratum.complexity * (1 + self.shots_of(row.stratum)) + self.plain.decoys_of(row.stratum)
         found = len(found_apart.places)
@@ -117,7 +117,7 @@ def parted(text: str) -> Parted:
     return replace(found, text=found.text.replace(ENDED, END))
 
 
-def _prose_faults(row: Published, parted: Parted) -> Iterable[str]:
+def _prose_faults(row: PublishedRow, parted: Parted) -> Iterable[str]:
     if len(set(parted.prose)) != len(parted.prose):
         yield "two paragraphs of prose are the same"
     prose = "".join(parted.prose)
@@ -128,7 +128,7 @@ def _prose_faults(row: Published, parted: Parted) -> Iterable[str]:
         yield "a needle is not a paragraph about a person"
 
 
-def _without_prose(row: Published, parted: Parted) -> Published:
+def _without_prose(row: PublishedRow, parted: Parted) -> PublishedRow:
     """Return a row without its prose."""
     needles = tuple(_moved(needle, parted) for needle in row.needles)
     return replace(row, turns=(("user", parted.text),), prompt=parted.text, needles=needles)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Permutation, Streams, words
-from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Unit, unit
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, PublishedRow, Sample, Unit, unit
 from pipeline.tasks.bio import icl_solve
 from pipeline.tasks.bio.base import Biographies, dealt_kinds
 from pipeline.tasks.bio.haystack import KNOBS, depths
@@ -312,7 +312,7 @@ class Icl(Biographies):
         number = icl_solve.solve(text)
         return f"Category {number}", str(number)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         return icl_solve.faults(row, LABELS, SLACK)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:

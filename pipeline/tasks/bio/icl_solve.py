@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.bio.solve import NAME, Entry, parse_biography, people_faults, question_faults
 from pipeline.tasks.solving import LINES, PROMPT, ReadError
 
@@ -93,7 +93,7 @@ def solve(text: str) -> int:
     return categories.pop()
 
 
-def faults(row: Published, number: int, slack: int) -> Iterator[str]:
+def faults(row: PublishedRow, number: int, slack: int) -> Iterator[str]:
     """Yield what is wrong with a row of `number` categories, whose frequencies may differ by `slack`."""
     shown = read_examples(row.text)
     cases = [case for _, _, case in shown.cases]
@@ -126,7 +126,7 @@ def _label_faults(cases: Sequence[Case], number: int, slack: int) -> Iterator[st
         yield f"the categories stand {shares} times"
 
 
-def _mark_faults(row: Published, shown: Shown) -> Iterator[str]:
+def _mark_faults(row: PublishedRow, shown: Shown) -> Iterator[str]:
     """Check that one example with the asked initial is marked, and the biography of the asked person."""
     places = {(start, stop): case for start, stop, case in shown.cases}
     anchors = row.spans("anchor")

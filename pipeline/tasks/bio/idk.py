@@ -18,7 +18,7 @@ import numpy as np
 from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, words
-from pipeline.tasks.base import Filler, Key, Layout, Placed, PoolSpec, Published, Sample, Unit, unit
+from pipeline.tasks.base import Filler, Key, Layout, Placed, PoolSpec, PublishedRow, Sample, Unit, unit
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio import solve as solver
 from pipeline.tasks.bio.base import Biographies, asked_people, dealt_kinds, framed, kind_of, scattered, shown_people
@@ -55,7 +55,7 @@ def answers(asked: Question, entries: Sequence[Entry]) -> tuple[str, ...]:
     return REFUSALS if stated is None else accepted(stated, attribute)
 
 
-def faults(row: Published) -> Iterator[str]:
+def faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row.
 
     Raises:
@@ -72,7 +72,7 @@ def faults(row: Published) -> Iterator[str]:
     yield from _gap_faults(row, asked, others)
 
 
-def _gap_faults(row: Published, asked: str, others: Sequence[Entry]) -> Iterator[str]:
+def _gap_faults(row: PublishedRow, asked: str, others: Sequence[Entry]) -> Iterator[str]:
     """Check the shares of other people without a gap, and of those who state what is asked."""
     if any(len(entry.stated) < len(READER_ATTRIBUTES) - 1 for entry in others):
         yield "a biography lacks more than one sentence"
@@ -201,7 +201,7 @@ class Idk(Biographies):
     def answers(self, text: str) -> tuple[str, ...]:
         return answers(parse_question(text)[-1], parse_biographies(text))
 
-    def check(self, row: Published) -> list[str]:
+    def check(self, row: PublishedRow) -> list[str]:
         entries = parse_biographies(row.text)
         about = {name: kind for kind, name in parse_question(row.text)[-1].about}
         alike = base.faults(row, entries, about, self.namesakes_of(row.stratum))

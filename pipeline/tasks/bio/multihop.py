@@ -18,7 +18,7 @@ from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams
-from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Role, Sample
+from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, PublishedRow, Role, Sample
 from pipeline.tasks.bio import base, multihop_solve
 from pipeline.tasks.bio.base import (
     NAMESAKE_KNOBS,
@@ -267,7 +267,7 @@ class Multihop(Biographies):
         table = multihop_solve.table_in(text)
         return accepted(multihop_solve.follow(table, name, attribute)[1], attribute)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         return multihop_solve.faults(row, self.chains_of(row.stratum), self.namesakes_of(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:

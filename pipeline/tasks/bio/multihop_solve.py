@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.bio.base import alike, kind_faults
 from pipeline.tasks.bio.haystack import density
 from pipeline.tasks.bio.solve import (
@@ -57,7 +57,7 @@ def follow(table: Table, name: str, attribute: str) -> tuple[Chain, str]:
         name = found[0].linked[attribute]
 
 
-def faults(row: Published, decoys: int, count: int) -> Iterator[str]:
+def faults(row: PublishedRow, decoys: int, count: int) -> Iterator[str]:
     """Yield what is wrong with a row that promises `decoys` decoy chains, `count` of them of namesakes."""
     entries, (*shown, asked) = parse_biographies(row.text), parse_question(row.text)
     table, ((attribute, name),) = table_in(row.text), asked.about
@@ -78,7 +78,7 @@ def faults(row: Published, decoys: int, count: int) -> Iterator[str]:
     yield from whole_faults(entries, ATTRIBUTES, attribute if density(row.stratum) < 1 else "")
 
 
-def _chain_faults(row: Published, chain: Chain, which: str) -> Iterator[str]:
+def _chain_faults(row: PublishedRow, chain: Chain, which: str) -> Iterator[str]:
     if len(chain) != row.stratum.complexity:
         yield f"expected {row.stratum.complexity} biographies in {which}, found {len(chain)}"
     ordered = row.stratum.knob("order", "later") == "later"
@@ -86,7 +86,7 @@ def _chain_faults(row: Published, chain: Chain, which: str) -> Iterator[str]:
         yield f"{which} refers back to an earlier biography"
 
 
-def _example_faults(row: Published, table: Table, shown: Sequence[Question], attribute: str) -> Iterator[str]:
+def _example_faults(row: PublishedRow, table: Table, shown: Sequence[Question], attribute: str) -> Iterator[str]:
     for query in shown:
         ((kind, name),) = query.about
         chain, value = follow(table, name, kind)
@@ -99,7 +99,7 @@ def _example_faults(row: Published, table: Table, shown: Sequence[Question], att
 
 
 def _decoy_faults(
-    row: Published, entries: Sequence[Entry], kept: Sequence[Chain], count: int, asked: str
+    row: PublishedRow, entries: Sequence[Entry], kept: Sequence[Chain], count: int, asked: str
 ) -> Iterator[str]:
     """Check the number and length of decoy chains, and that they meet none of the `kept` chains."""
     table, starts = table_in(row.text), {needle.char_start for needle in row.needles if needle.role == "decoy"}
@@ -123,7 +123,7 @@ def _decoy_faults(
         yield "a biography names two persons"
 
 
-def _alike_faults(row: Published, entries: Sequence[Entry], chain: Chain, asked: str, count: int) -> Iterator[str]:
+def _alike_faults(row: PublishedRow, entries: Sequence[Entry], chain: Chain, asked: str, count: int) -> Iterator[str]:
     """Check that each person in the chain has `count` namesakes, all decoys, and the first one's lead elsewhere."""
     table, decoys = table_in(row.text), set(row.spans("decoy"))
     for entry in chain:
@@ -135,7 +135,7 @@ def _alike_faults(row: Published, entries: Sequence[Entry], chain: Chain, asked:
         yield f"a namesake of {chain[0].name} leads to {row.key.target!r} too"
 
 
-def _other_faults(row: Published, others: Sequence[Entry], asked: str) -> Iterator[str]:
+def _other_faults(row: PublishedRow, others: Sequence[Entry], asked: str) -> Iterator[str]:
     yield from share_faults(row.stratum, (asked in entry.stated for entry in others))
     if any(entry.linked for entry in others):
         yield "a filler biography names another person"

@@ -16,7 +16,7 @@ from math import factorial
 from pipeline.caches import cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Published, Sample
+from pipeline.tasks.base import Key, Layout, PublishedRow, Sample
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio.ages import (
     Ages,
@@ -105,7 +105,7 @@ class Rank(Ages):
     def answers(self, text: str) -> tuple[str, ...]:
         return answer(parse_question(text)[-1].question, parse_biographies(text))
 
-    def check(self, row: Published) -> list[str]:
+    def check(self, row: PublishedRow) -> list[str]:
         entries, names = parse_biographies(row.text), _names(row.question)
         found = alike(row, entries, names, self.namesakes_of(row.stratum))
         return [*faults(row, entries, names, answer), *found]

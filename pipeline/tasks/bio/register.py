@@ -15,7 +15,7 @@ from pipeline.caches import lru_cache
 from pipeline.languages import Language, digest, language
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Filler, Plain, PoolSpec, Published, Sample
+from pipeline.tasks.base import Filler, Plain, PoolSpec, PublishedRow, Sample
 from pipeline.tasks.bio.standard import Standard
 from pipeline.tasks.ledgers import OfRegister, shuffled
 from pipeline.tasks.lines import Dealer, Drawn, Line, LineTask
@@ -133,7 +133,7 @@ class InRegister(OfRegister, LineTask):
     def answers(self, text: str) -> tuple[str, ...]:
         return (stated(text),)
 
-    def faults(self, row: Published) -> Iterator[str]:
+    def faults(self, row: PublishedRow) -> Iterator[str]:
         yield from super().faults(row)
         lines, (label, _) = Lines(row.text), asked(row.text)
         codes = {at: each[0] for at, each in enumerate(read(lines.texts)) if each}

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from pipeline.caches import cache, lru_cache
 from pipeline.recipe import Stratum
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.haystack import density
 from pipeline.tasks.solving import LINES, PROMPT, ReadError
@@ -361,7 +361,9 @@ def looked_up(asked: Question, entries: Sequence[Entry]) -> tuple[str, ...]:
     return tuple("; ".join(map("".join, zip(row, marks, strict=True))) for row in rows)
 
 
-def faults(row: Published, entries: Sequence[Entry], answers: Answers = looked_up, *, count: int = 1) -> Iterator[str]:
+def faults(
+    row: PublishedRow, entries: Sequence[Entry], answers: Answers = looked_up, *, count: int = 1
+) -> Iterator[str]:
     """Yield what is wrong with a row that asks about `count` biographies, and with its demonstrations."""
     *shown, asked = parse_question(row.text)
     yield from question_faults(row, "Questions:\n" if "\n" in row.question else "Question: ")
@@ -381,7 +383,7 @@ def faults(row: Published, entries: Sequence[Entry], answers: Answers = looked_u
             yield f"the demonstration about {example.names[0]} is wrong"
 
 
-def stated_faults(row: Published, entries: Sequence[Entry]) -> Iterator[str]:
+def stated_faults(row: PublishedRow, entries: Sequence[Entry]) -> Iterator[str]:
     """Check that biographies state all six attributes, or at a density below 1 all but the asked one."""
     asked = parse_question(row.text)
     named, kind = {name for each in asked for name in each.names}, asked[-1].about[0][0]
@@ -391,7 +393,7 @@ def stated_faults(row: Published, entries: Sequence[Entry]) -> Iterator[str]:
     yield from share_faults(row.stratum, (kind in entry.stated for entry in others))
 
 
-def key_faults(row: Published, asked: Question, entries: Sequence[Entry], answers: Answers) -> Iterator[str]:
+def key_faults(row: PublishedRow, asked: Question, entries: Sequence[Entry], answers: Answers) -> Iterator[str]:
     """Check the key against the biographies."""
     try:
         stated = answers(asked, entries)
@@ -402,7 +404,7 @@ def key_faults(row: Published, asked: Question, entries: Sequence[Entry], answer
         yield f"the prompt states {stated[0]!r}, the key {row.key.target!r}"
 
 
-def question_faults(row: Published, asks: str = "Question: ") -> Iterator[str]:
+def question_faults(row: PublishedRow, asks: str = "Question: ") -> Iterator[str]:
     """Check that a prompt ends in the row's question."""
     answer = asks.split(":")[0].replace("Question", "Answer")
     if not row.text.endswith(f"\n{asks}{row.question}\n{answer}:"):
@@ -422,7 +424,7 @@ def whole_faults(entries: Sequence[Entry], kinds: Iterable[str], lacking: str = 
         yield f"{len(strange)} biographies tell what they should not, {strange[0].name}'s first"
 
 
-def mark_faults(row: Published, role: str, entries: Iterable[Entry], whose: str) -> Iterator[str]:
+def mark_faults(row: PublishedRow, role: str, entries: Iterable[Entry], whose: str) -> Iterator[str]:
     """Check that the needles of a role are exactly some biographies."""
     if row.spans(role) != sorted((entry.start, entry.end) for entry in entries):
         yield f"the needles of {whose} are not their paragraphs"

@@ -16,7 +16,7 @@ from math import prod
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample, unit
+from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, PublishedRow, Sample, unit
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio import solve as solver
 from pipeline.tasks.bio.base import (
@@ -99,7 +99,7 @@ class Standard(Biographies):
     def answers(self, text: str) -> tuple[str, ...]:
         return solver.looked_up(parse_question(text)[-1], solver.read_in(self.subtask, text))
 
-    def check(self, row: Published) -> list[str]:
+    def check(self, row: PublishedRow) -> list[str]:
         entries = solver.read_in(self.subtask, row.text)
         about = {name: kind for kind, name in parse_question(row.text)[-1].about}
         found = base.faults(row, entries, about, self.namesakes_of(row.stratum))
@@ -197,7 +197,7 @@ class Multi(Biographies):
     def answers(self, text: str) -> tuple[str, ...]:
         return solver.looked_up(parse_question(text)[-1], parse_biographies(text))
 
-    def check(self, row: Published) -> list[str]:
+    def check(self, row: PublishedRow) -> list[str]:
         entries = parse_biographies(row.text)
         found = solver.faults(row, entries, count=row.stratum.complexity)
         about = {name: kind for kind, name in parse_question(row.text)[-1].about}

@@ -21,7 +21,7 @@ import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams
-from pipeline.tasks.base import Filler, Key, Layout, Order, PoolSpec, Published, Role, Sample, Unit
+from pipeline.tasks.base import Filler, Key, Layout, Order, PoolSpec, PublishedRow, Role, Sample, Unit
 from pipeline.tasks.bio.ages import (
     STATED,
     Ages,
@@ -247,7 +247,7 @@ class Twodiff(Ages):
     def answers(self, text: str) -> tuple[str, ...]:
         return answer(parse_question(text)[-1].question, parse_biographies(text))
 
-    def check(self, row: Published) -> list[str]:
+    def check(self, row: PublishedRow) -> list[str]:
         entries, role = parse_biographies(row.text), _role(row.stratum)
         marked = set(row.spans(role))
         pair = [entry for entry in entries if (entry.start, entry.end) in marked]
@@ -332,7 +332,7 @@ def fitting(known: Mapping[str, int], years: int) -> int:
     return sum(count * times[age + years] for age, count in times.items() if age + years in times)
 
 
-def _pair_faults(row: Published, entries: Sequence[Entry], pair: Sequence[Entry]) -> Iterator[str]:
+def _pair_faults(row: PublishedRow, entries: Sequence[Entry], pair: Sequence[Entry]) -> Iterator[str]:
     known = {entry.name: int(entry.stated["age"]) for entry in entries if "age" in entry.stated}
     years = int(understood(ASKED, row.question)[1])
     if fitting({entry.name: known.get(entry.name, -1) for entry in pair}, years) != 1:

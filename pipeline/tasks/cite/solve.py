@@ -14,7 +14,7 @@ from itertools import chain, repeat
 
 from pipeline.caches import cache, lru_cache
 from pipeline.metrics import cited
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, read
 from pipeline.tasks.documents.solve import question as asked_in
 from pipeline.tasks.solving import ReadError, contains_words
@@ -174,7 +174,7 @@ CITED = re.compile(r"\[(\d{5})\]")
 Keyed = Callable[[Mapping[str, Sequence[str]]], tuple[str, ...]]
 
 
-def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
+def faults(row: PublishedRow, decoys: int, keyed: Keyed) -> Iterator[str]:
     """Yield what is wrong with a row that promises `decoys`; `keyed` writes its key from the ids for each value."""
     found, asked = opened(row.text)
     wanted = facts(found, asked)
@@ -197,13 +197,13 @@ def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
     yield from _key_faults(row)
 
 
-def _marked(row: Published, found: Sequence[Entry], role: str) -> list[Entry]:
+def _marked(row: PublishedRow, found: Sequence[Entry], role: str) -> list[Entry]:
     """Return the documents marked with a role, in order."""
     spans = {*row.spans(role)}
     return [one for one in found if (one.start, one.end) in spans]
 
 
-def _id_faults(row: Published, found: Sequence[Entry]) -> Iterator[str]:
+def _id_faults(row: PublishedRow, found: Sequence[Entry]) -> Iterator[str]:
     """Check that every document has an id of its own, even in demonstrations."""
     shown = [one for documents, _, _ in demonstrations(row.text) for one in entries(documents)]
     times = Counter(one.id for one in (*found, *shown))
@@ -231,7 +231,7 @@ def _double_faults(found: Sequence[Entry], several: Sequence[Entry]) -> Iterator
             yield f"two documents are about {key[1]!r}"
 
 
-def _fact_faults(row: Published, wanted: Sequence[Fact]) -> Iterator[str]:
+def _fact_faults(row: PublishedRow, wanted: Sequence[Fact]) -> Iterator[str]:
     """Check the number of facts, how many are stated twice, and that no document states two."""
     facets = row.stratum.subtask == FACETS
     if len(wanted) != row.stratum.complexity:
@@ -245,7 +245,7 @@ def _fact_faults(row: Published, wanted: Sequence[Fact]) -> Iterator[str]:
 
 
 def _needed_faults(
-    row: Published, found: Sequence[Entry], wanted: Sequence[Fact], asked: str, keyed: Keyed
+    row: PublishedRow, found: Sequence[Entry], wanted: Sequence[Fact], asked: str, keyed: Keyed
 ) -> Iterator[str]:
     """Check that the key changes without any one document, and that a fact is lost without all of its documents."""
     if row.key.answers != keyed({fact.value: sorted(fact.ids) for fact in wanted}):
@@ -294,7 +294,7 @@ def _elsewhere_faults(found: Sequence[Entry], wanted: Sequence[Fact]) -> Iterato
             yield f"{fact.value!r} stands in no other document"
 
 
-def _key_faults(row: Published) -> Iterator[str]:
+def _key_faults(row: PublishedRow) -> Iterator[str]:
     """Check that every answer of the key would get the full score."""
     key = {"question": row.question, "target": row.key.target, "answers": row.key.answers}
     for answer in row.key.answers:
@@ -302,7 +302,7 @@ def _key_faults(row: Published) -> Iterator[str]:
             yield f"the answer {answer!r} has not the full score"
 
 
-def _example_faults(row: Published, keyed: Keyed, values: Set[str]) -> Iterator[str]:
+def _example_faults(row: PublishedRow, keyed: Keyed, values: Set[str]) -> Iterator[str]:
     """Check that demonstrations are right, each fact with its document, and contain none of the `values`."""
     shown = demonstrations(row.text)
     if len(shown) != len(row.spans("demo")):

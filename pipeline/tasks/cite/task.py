@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal_in_turn, spread
-from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task
+from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PoolSpec, PublishedRow, Sample, Task
 from pipeline.tasks.cite import solve as solver
 from pipeline.tasks.cite import text
 from pipeline.tasks.documents import haystack
@@ -201,7 +201,7 @@ class Cite(Task):
         found, question = solver.opened(text)
         return self.keyed({fact.value: sorted(fact.ids) for fact in solver.facts(found, question)})
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove that all relevant documents are needed, that no others say the same, and that decoys are decoys."""
         return solver.faults(row, self.decoys(row.stratum), self.keyed)
 

@@ -23,7 +23,7 @@ from pipeline.tasks.base import (
     Placed,
     Plain,
     PoolSpec,
-    Published,
+    PublishedRow,
     Role,
     Sample,
     Task,
@@ -174,7 +174,7 @@ class FilesTask(CodeTask):
         """Read the files, and answer."""
         return self.solved(read(text))
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove that relevant files are needed, that decoys are not, and that all imports can be resolved."""
         return solve.faults(row, self.solved)
 

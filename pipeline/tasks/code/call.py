@@ -9,7 +9,7 @@ from itertools import pairwise, product
 from random import Random
 from types import MappingProxyType
 
-from pipeline.tasks.base import Key, Published, Role
+from pipeline.tasks.base import Key, PublishedRow, Role
 from pipeline.tasks.code import text
 from pipeline.tasks.code.base import Drawn, FilesTask, Packages, Written
 from pipeline.tasks.code.interpreter import Machine
@@ -91,7 +91,7 @@ class Call(FilesTask):
         name, number = asked_call(repository.question)
         return (str(Machine(repository).call(name, number)),)
 
-    def faults(self, row: Published) -> Iterator[str]:
+    def faults(self, row: PublishedRow) -> Iterator[str]:
         """Prove also that each function on the path matters: with another of its name the answer changes."""
         yield from super().faults(row)
         yield from same_named(row, row.metadata["latent"]["path"], self.solved)

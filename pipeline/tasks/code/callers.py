@@ -9,7 +9,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Any
 
-from pipeline.tasks.base import CorpusKnob, Key, Published
+from pipeline.tasks.base import CorpusKnob, Key, PublishedRow
 from pipeline.tasks.code import solve, text
 from pipeline.tasks.code.base import Drawn, FilesTask, Packages, Written
 from pipeline.tasks.code.reading import Repository
@@ -117,7 +117,7 @@ class Callers(FilesTask):
         """Return the callers, found among all calls; order does not matter."""
         return solve.callers_asked(repository)
 
-    def faults(self, row: Published) -> Iterator[str]:
+    def faults(self, row: PublishedRow) -> Iterator[str]:
         """Prove also that no other file names the function."""
         yield from super().faults(row)
         yield from solve.named_elsewhere(row)

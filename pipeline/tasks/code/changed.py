@@ -17,7 +17,7 @@ from pipeline.tasks.base import (
     Placed,
     Plain,
     PoolSpec,
-    Published,
+    PublishedRow,
     Sample,
     Unit,
     depths,
@@ -138,7 +138,7 @@ class Changed(CodeTask):
         """Replay the commits about the constant."""
         return log.answers(log.read_log(text))
 
-    def faults(self, row: Published) -> Iterator[str]:
+    def faults(self, row: PublishedRow) -> Iterator[str]:
         """Prove that relevant commits are needed, that decoys are not, and that values are consistent."""
         return log.faults(row)
 

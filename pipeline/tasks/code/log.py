@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.code.reading import ASKS
 from pipeline.tasks.solving import LINES, PROMPT, ReadError, count_words
 
@@ -119,7 +119,7 @@ def commits_in_effect(commits: Sequence[Commit]) -> Sequence[str]:
     return found
 
 
-def faults(row: Published) -> Iterator[str]:
+def faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row: its question, duplicate codes, inconsistent values, and wrong marks."""
     log = read_log(row.text)
     if log.question != row.question:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.caches import cache
 from pipeline.streams import stream
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.code.interpreter import Machine
 from pipeline.tasks.code.reading import File, Name, Repository, called_names, calls, read
 from pipeline.tasks.solving import ReadError, count_words
@@ -160,7 +160,7 @@ def asked_call(question: str) -> tuple[Name, int]:
     return Name(found[1], found[2]), int(found[3])
 
 
-def same_named(row: Published, path: Sequence[str], solve: Callable[[Repository], tuple[str, ...]]) -> Iterator[str]:
+def same_named(row: PublishedRow, path: Sequence[str], solve: Callable[[Repository], tuple[str, ...]]) -> Iterator[str]:
     """Yield what is wrong with the path of a call: two others share the name of each function, and change the value."""
     repository = read(row.text)
     name, number = asked_call(repository.question)
@@ -235,7 +235,7 @@ def known_as(repository: Repository, own: str) -> frozenset[str]:
         names = more
 
 
-def named_elsewhere(row: Published) -> Iterator[str]:
+def named_elsewhere(row: PublishedRow) -> Iterator[str]:
     """Yield unmarked files that contain the name of the function that is asked about."""
     repository = read(row.text)
     asked = CALLERS_ASKED.fullmatch(row.question)
@@ -248,7 +248,7 @@ def named_elsewhere(row: Published) -> Iterator[str]:
 Solve = Callable[[Repository], tuple[str, ...]]
 
 
-def faults(row: Published, solve: Solve) -> Iterator[str]:
+def faults(row: PublishedRow, solve: Solve) -> Iterator[str]:
     """Yield what is wrong with a row: its question, unresolved imports, and wrong marks."""
     repository = read(row.text)
     if repository.question != row.question:

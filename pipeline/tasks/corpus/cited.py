@@ -19,7 +19,7 @@ from pipeline.corpora.records import Corpus, Question
 from pipeline.metrics import NUMBERS, SOURCED, cited
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams
-from pipeline.tasks.base import Key, Published, Sample
+from pipeline.tasks.base import Key, PublishedRow, Sample
 from pipeline.tasks.cite.text import ITEMS, TAIL, label
 from pipeline.tasks.corpus import text
 from pipeline.tasks.corpus.passages import (
@@ -102,7 +102,7 @@ class Facets(PassageTask):
     def tail(self, question: str) -> str:
         return TAIL.format(reply=self.reply, question=question)
 
-    def faults(self, row: Published) -> Iterator[str]:
+    def faults(self, row: PublishedRow) -> Iterator[str]:
         worded = [
             [(one[1], {*NUMBERS.findall(one[2])}) for one in SOURCED.finditer(answer)] for answer in row.key.answers
         ]

@@ -21,7 +21,7 @@ from pipeline.corpora.records import Corpus, Labelled
 from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Streams, deal, stream, words
-from pipeline.tasks.base import Filler, Key, Layout, PoolSpec, Published, Sample, Unit, unit
+from pipeline.tasks.base import Filler, Key, Layout, PoolSpec, PublishedRow, Sample, Unit, unit
 from pipeline.tasks.corpus.base import CorpusTask, corpus_of_pool
 from pipeline.tasks.icl import task
 from pipeline.tasks.icl.solve import Examples, read
@@ -31,7 +31,7 @@ LATE_EXAMPLES = 24
 """Examples at the end of a prompt that may be out of their rounds: they close the gap to the token."""
 
 
-def _order_faults(row: Published, shown: Examples) -> Iterator[str]:
+def _order_faults(row: PublishedRow, shown: Examples) -> Iterator[str]:
     """Check that examples are in rounds of one of each label, or in blocks of one label."""
     if row.stratum.knob("rounds", "") == "blocked":
         if len(list(groupby(shown.labels))) != len({*shown.labels}):
@@ -183,7 +183,7 @@ class Labels(CorpusTask):
         totals = {"examples": len(units), "labels": len(there)}
         return {"filler": {**totals, "fewest": int(there.min(initial=len(units))), "most": int(counts.max(initial=0))}}
 
-    def faults(self, row: Published) -> Iterator[str]:
+    def faults(self, row: PublishedRow) -> Iterator[str]:
         shown = read(row.text)
         times = Counter(shown.labels)
         if shown.count != row.stratum.complexity:

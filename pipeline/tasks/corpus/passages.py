@@ -28,7 +28,7 @@ from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams, deal, spread, stream, words
 from pipeline.tasks import grid
-from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Unit, unit
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, PublishedRow, Sample, Unit, unit
 from pipeline.tasks.corpus import text
 from pipeline.tasks.corpus.base import CorpusTask, corpus_of_pool
 from pipeline.tasks.corpus.text import document
@@ -312,7 +312,7 @@ class PassageTask(CorpusTask):
         ranked = [corpus.places[name] for name in corpus.questions[sample.latent["number"]].ranked]
         return {"filler": {"documents": len(units), "own": int(np.isin(units, ranked).sum())}}
 
-    def faults(self, row: Published) -> Iterator[str]:
+    def faults(self, row: PublishedRow) -> Iterator[str]:
         return faults(row)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
@@ -356,7 +356,7 @@ def _lines(body: str, start: int) -> Iterator[Line]:
 TITLE_OPENING = len("Document ")
 
 
-def faults(row: Published) -> Iterator[str]:
+def faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row."""
     found, forms = read(row.text), forms_of([row.key.answers])
     if question(row.text) != row.question:
@@ -380,7 +380,7 @@ def faults(row: Published) -> Iterator[str]:
         yield f"{len(found) - len(needed)} documents are filler, expected {stated.get('documents')}"
 
 
-def numbered_faults(row: Published, wanted: Set[str], count: int) -> Iterator[str]:
+def numbered_faults(row: PublishedRow, wanted: Set[str], count: int) -> Iterator[str]:
     """Yield what is wrong with a row whose key names the `wanted` documents; `count` of them should be marked."""
     found = read(row.text)
     numbers = [one.number for one in found]

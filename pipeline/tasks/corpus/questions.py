@@ -29,7 +29,7 @@ from pipeline.tasks.base import (
     Piece,
     Placed,
     PoolSpec,
-    Published,
+    PublishedRow,
     Sample,
     Task,
     Unit,
@@ -157,7 +157,7 @@ class Listed(Asked):
     def tail(self, question: str) -> str:
         return text.RELEVANT.format(question=question)
 
-    def faults(self, row: Published) -> Iterator[str]:
+    def faults(self, row: PublishedRow) -> Iterator[str]:
         return numbered_faults(row, {*row.key.target.split(MEMBERS)}, row.stratum.complexity)
 
 
@@ -219,7 +219,7 @@ class Running(Single):
         holding = int(answering(corpus, number).contain_answer(units).sum())
         return {"filler": {"paragraphs": len(units), "own": own, "holding": holding}}
 
-    def faults(self, row: Published) -> Iterator[str]:
+    def faults(self, row: PublishedRow) -> Iterator[str]:
         if question(row.text) != row.question:
             yield f"the prompt asks {question(row.text)!r}"
         marked = row.marked("relevant")

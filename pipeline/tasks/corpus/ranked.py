@@ -17,7 +17,7 @@ from pipeline.corpora.records import Corpus, Question
 from pipeline.metrics import RANKED, TIED
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Published, Sample
+from pipeline.tasks.base import Key, PublishedRow, Sample
 from pipeline.tasks.corpus import text
 from pipeline.tasks.corpus.passages import NUMBER, PassageTask, for_demonstrations, is_short, numbered_faults, numbers
 from pipeline.tasks.corpus.questions import KNOBS
@@ -79,7 +79,7 @@ class Best(PassageTask):
     def tail(self, question: str) -> str:
         return TAIL.format(reply=text.BEST_ANSWERS, question=question)
 
-    def faults(self, row: Published) -> Iterator[str]:
+    def faults(self, row: PublishedRow) -> Iterator[str]:
         ranks = [rank.split(TIED) for rank in row.key.answers[-1].split(RANKED)]
         if row.key.target != f" {RANKED} ".join(best(ranks)):
             yield f"the key {row.key.target!r} is not the best of its ranks"

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import chain, pairwise
 
 from pipeline.metrics import EMPTY_LIST, NO_MEMBERS, listed
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.solving import PROMPT, ReadError, whole_lines
 
 NODE = "[0-9a-f]{10}"
@@ -174,7 +174,7 @@ MOST_ANSWERS, MISLED_DISTANCE = 40, 3
 """The most nodes in an answer; the distance from which on a walker without memory is always misled."""
 
 
-def faults(row: Published, subtask: str, shots: int, *, named: bool = False) -> Iterator[str]:
+def faults(row: PublishedRow, subtask: str, shots: int, *, named: bool = False) -> Iterator[str]:
     """Yield what is wrong with a row; a `named` one is in a language other than English."""
     kind = subtask if named else ""
     graph = read(row.text, kind)
@@ -220,7 +220,7 @@ def _wrong_demonstrations(
         nodes |= own
 
 
-def _wrong_size(row: Published, subtask: str) -> Iterator[str]:
+def _wrong_size(row: PublishedRow, subtask: str) -> Iterator[str]:
     nodes, complexity = listed({"target": row.key.target}), row.stratum.complexity
     if len({*nodes}) < len(nodes):
         yield "the answer names a node twice"
@@ -230,7 +230,7 @@ def _wrong_size(row: Published, subtask: str) -> Iterator[str]:
         yield f"the answer has {len(nodes)} nodes"
 
 
-def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
+def _wrong_marks(row: PublishedRow, graph: Listed) -> Iterator[str]:
     """Remove each edge of the question's walk in turn: the answer must change only for relevant ones."""
     met, right = _met(graph), graph.answer
     marked: dict[str, list[Edge]] = {"relevant": [], "decoy": []}

@@ -26,7 +26,7 @@ from pipeline.tasks.base import (
     Placed,
     Plain,
     PoolSpec,
-    Published,
+    PublishedRow,
     Sample,
     Task,
     Unit,
@@ -274,7 +274,7 @@ class GraphTask(Task):
     def answers(self, text: str) -> tuple[str, ...]:
         return solver.solve(text, self.twin)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         return solver.faults(row, kind_of(row.stratum), self.shots_of(row.stratum), named=bool(self.languages))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
@@ -389,7 +389,7 @@ class Route(Searching):
     fits = MappingProxyType({256: 16_384, 512: 32_768})
     knobs = MappingProxyType({})
 
-    def room_of(self, stratum: Stratum) -> int:
+    def max_new_tokens_of(self, stratum: Stratum) -> int:
         """Return the tokens for the reply, more for the longest routes."""
         return REPLY_TOKENS.get(stratum.complexity, self.max_new_tokens)
 

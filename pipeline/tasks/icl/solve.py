@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, repeat
 
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.messages import intent_of, intents_of
 from pipeline.tasks.solving import PROMPT, ReadError
 
@@ -75,7 +75,7 @@ def _labels(text: str) -> Mapping[Intent, set[str]]:
     return found
 
 
-def faults(row: Published) -> Iterator[str]:
+def faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row, from its text and its marks."""
     shown, found = read(row.text), _labels(row.text)
     if shown.count != row.stratum.complexity:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, deal, words
-from pipeline.tasks.base import CorpusKnob, Filler, Key, Layout, Plain, PoolSpec, Published, Sample, Task, Unit
+from pipeline.tasks.base import CorpusKnob, Filler, Key, Layout, Plain, PoolSpec, PublishedRow, Sample, Task, Unit
 from pipeline.tasks.icl import solve as solver
 from pipeline.tasks.icl.text import example, head, label_words, tail
 from pipeline.typed import TIERS
@@ -224,7 +224,7 @@ class Intents(Task):
         """Read the intents of all messages, and return the label of those with the last one's intent."""
         return (solver.solve(text),)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove that labels match intents, that they are balanced, and that the asked message is new."""
         return solver.faults(row)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from pipeline.caches import cache, lru_cache
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.idk.forms import LETTERS, UNKNOWN, accepted
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, count_words
 from pipeline.worlds.stories import Plot, plots, values_of
@@ -234,7 +234,7 @@ def _questions() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple(found)
 
 
-def faults(row: Published, subtask: str) -> Iterator[str]:
+def faults(row: PublishedRow, subtask: str) -> Iterator[str]:
     """Yield what is wrong with a row."""
     lines, asked = read_body(row.text), read_question(row.text)
     own = [line for line in lines if line.story and line.story.name == asked.name]
@@ -262,7 +262,7 @@ def _filler_faults(lines: tuple[Line, ...], own: list[Line], subtask: str) -> It
         yield "two lines are equal"
 
 
-def _choice_faults(row: Published, asked: Query, own: list[Line]) -> Iterator[str]:
+def _choice_faults(row: PublishedRow, asked: Query, own: list[Line]) -> Iterator[str]:
     """Check the choices against the story: it answers only if the row says so, and states as many as the row says."""
     *others, last = asked.choices
     if last != UNKNOWN or len(set(asked.choices)) != len(LETTERS):
@@ -283,7 +283,7 @@ def _choice_faults(row: Published, asked: Query, own: list[Line]) -> Iterator[st
             yield f"the story states {found} of the choices, not {row.metadata['latent']['stated']}"
 
 
-def _namesake_faults(row: Published, asked: Query, lines: tuple[Line, ...]) -> Iterator[str]:
+def _namesake_faults(row: PublishedRow, asked: Query, lines: tuple[Line, ...]) -> Iterator[str]:
     """Check that there is a marked namesake of each kind, who has one of the wrong choices; none among letters."""
     found = [_with(lines, place, name, asked) for place, name in enumerate(asked.name.split(" "))]
     if row.stratum.subtask == "stories" and [len(each) for each in found] != [1, 1]:
@@ -304,7 +304,7 @@ def _with(lines: tuple[Line, ...], place: int, name: str, asked: Query) -> list[
     return [line for line in others if line.story and line.story.name.split(" ")[place] == name]
 
 
-def _example_faults(row: Published, lines: tuple[Line, ...]) -> Iterator[str]:
+def _example_faults(row: PublishedRow, lines: tuple[Line, ...]) -> Iterator[str]:
     in_text = {line.story.name for line in lines if line.story}
     for shown in (row.text[start:end] for start, end in row.spans("demo")):
         story = read_story(shown.partition(": ")[2].partition("\n")[0])

@@ -20,7 +20,7 @@ from pipeline.tasks.base import (
     Placed,
     Plain,
     PoolSpec,
-    Published,
+    PublishedRow,
     Sample,
     Task,
     Unit,
@@ -302,7 +302,7 @@ class Idk(Task):
     def answers(self, text: str) -> tuple[str, ...]:
         return solver.solve(text)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         return solver.faults(row, self.subtask)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:

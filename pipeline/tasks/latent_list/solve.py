@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.tasks.base import Needle, Published
+from pipeline.tasks.base import Needle, PublishedRow
 from pipeline.tasks.latent_list.effective import effective
 from pipeline.tasks.solving import PROMPT, ReadError
 from pipeline.worlds.programs import Operation, View
@@ -235,7 +235,7 @@ def _tail(seen: int, of: int, share: float) -> float:
 REVERSES, SORTS = ">> a.reverse()", ">> a.sort()"
 
 
-def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
+def faults(row: PublishedRow, subtask: str, shots: int) -> Iterator[str]:
     """Yield what is wrong with a row."""
     text = row.text
     session = read(text)
@@ -287,7 +287,7 @@ def _places(text: str, marked: Sequence[Needle], session: Session) -> list[int]:
     return places
 
 
-def _irrelevant(row: Published, session: Session, steps: Sequence[Step | None]) -> Iterator[str]:
+def _irrelevant(row: PublishedRow, session: Session, steps: Sequence[Step | None]) -> Iterator[str]:
     """Run the relevant operations alone, then without each of them."""
     alone = _outcome(session, steps)
     if alone != row.key.target:
@@ -339,7 +339,7 @@ def _beside(text: str, needle: Needle) -> tuple[str, str]:
     return text[text.rfind("\n", 0, start - 1) + 1 : start - 1], text[end : text.find("\n", end)]
 
 
-def _overstated(row: Published, session: Session, steps: Sequence[Step | None]) -> Iterator[str]:
+def _overstated(row: PublishedRow, session: Session, steps: Sequence[Step | None]) -> Iterator[str]:
     """Compare the stated effective complexity with that of the marked operations."""
     ask = session.ask
     view = View(ask.name, None if ask.name == "len" else (ask.start, ask.stop))

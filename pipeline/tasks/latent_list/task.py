@@ -21,7 +21,7 @@ from pipeline.tasks.base import (
     Piece,
     Placed,
     PoolSpec,
-    Published,
+    PublishedRow,
     Role,
     Sample,
     Task,
@@ -200,7 +200,7 @@ class LatentList(Task):
     def answers(self, text: str) -> tuple[str, ...]:
         return solver.solve(text)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         return solver.faults(row, self.view, self.shots_of(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:

@@ -16,7 +16,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.annals import solve as annals_solver
 from pipeline.tasks.annals.haystack import PlannedEntry
-from pipeline.tasks.base import Key, Published, Role, Sample
+from pipeline.tasks.base import Key, PublishedRow, Role, Sample
 from pipeline.tasks.longqa import solve as solver
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import ROLL, Drawn, LongQa, roll
@@ -161,7 +161,7 @@ class Kin(LongQa):
         """Follow the steps from entry to entry."""
         return (annals_solver.relative(text)[0],)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove that each step needs its entry, and that no other entry states it."""
         return solver.kin_faults(row)
 

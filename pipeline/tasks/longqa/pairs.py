@@ -14,7 +14,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.annals import solve as annals_solver
 from pipeline.tasks.annals.haystack import asked_property
-from pipeline.tasks.base import Key, Published, Sample, Turns
+from pipeline.tasks.base import Key, PublishedRow, Sample, Turns
 from pipeline.tasks.longqa import solve as solver
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
@@ -85,7 +85,7 @@ class Unanswerable(LongQa):
         found = annals_solver.owned(turns[-1][1], known=False)
         return (found,) if found else text.REFUSALS
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove that the valid sale names its buyer only in row a, and that relevant entries are needed."""
         return solver.pair_faults(row)
 

@@ -28,7 +28,7 @@ from pipeline.tasks.base import (
     Placed,
     Plain,
     PoolSpec,
-    Published,
+    PublishedRow,
     Role,
     Sample,
     depths,
@@ -199,7 +199,7 @@ class OwnerInRegister(OfRegister):
     def answers(self, text: str) -> tuple[str, ...]:
         return (register_solve.owner(text),)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         return register_solve.faults(row, NEEDED[row.stratum.complexity])
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pipeline.caches import cache
 from pipeline.languages import CODES, language
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.registers import CODE, COLON, FIELDS, JOINT, LABEL, body_faults, one_differs, quoted
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError
 
@@ -105,7 +105,7 @@ def needed(known: Read) -> list[int]:
     return [at for at in own if owner_by((each for other, each in own.items() if other != at), known.day) != right]
 
 
-def faults(row: Published, some: Collection[int]) -> Iterator[str]:
+def faults(row: PublishedRow, some: Collection[int]) -> Iterator[str]:
     """Yield what is wrong with a row: `some` are the numbers of needed entries that it may have.
 
     Relevant marks must be on these, and decoys on the other entries about the plot, and on those about its twin.

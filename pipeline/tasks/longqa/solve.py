@@ -27,7 +27,7 @@ from pipeline.tasks.annals.solve import (
     stated_in,
     steps_of,
 )
-from pipeline.tasks.base import Published, Turns
+from pipeline.tasks.base import PublishedRow, Turns
 from pipeline.tasks.solving import ReadError
 
 UNNAMED = "unnamed"
@@ -36,7 +36,7 @@ FAMILIES = 2
 """The number of other families."""
 
 
-def body_faults(row: Published, found: Sequence[Line]) -> Iterator[str]:
+def body_faults(row: PublishedRow, found: Sequence[Line]) -> Iterator[str]:
     """Check that entries are in order of date and different, and that question and options are the row's."""
     if any(one.day > other.day for one, other in pairwise(found)):
         yield "the entries are not in order of date"
@@ -53,7 +53,7 @@ NEEDED_ENTRIES = {1: range(1, 2), 5: range(3, 10), 20: range(17, 24)}
 """The number of needed entries, by complexity."""
 
 
-def state_faults(row: Published) -> Iterator[str]:
+def state_faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row that asks for an owner."""
     found = annals.read(row.text)
     prop, day = owner_asked(row.question)
@@ -67,7 +67,7 @@ def state_faults(row: Published) -> Iterator[str]:
         yield "an option never bought the property"
 
 
-def pair_faults(row: Published) -> Iterator[str]:
+def pair_faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row of a pair that asks for an owner."""
     found = annals.read(row.text)
     prop, day = owner_asked(row.question)
@@ -77,7 +77,7 @@ def pair_faults(row: Published) -> Iterator[str]:
     yield from name_known_faults(row, statements, day)
 
 
-def name_known_faults(row: Published, statements: Sequence[Event], day: int) -> Iterator[str]:
+def name_known_faults(row: PublishedRow, statements: Sequence[Event], day: int) -> Iterator[str]:
     """Check that one sale does not name its buyer, which is the valid one only in form b."""
     right = last_valid_sale([event for event in statements if event.line.day <= day])
     if right is None or (right.kind == UNNAMED) == (row.stratum.complexity == 1):
@@ -87,7 +87,7 @@ def name_known_faults(row: Published, statements: Sequence[Event], day: int) -> 
 
 
 def _title_faults(
-    row: Published, found: Sequence[Line], statements: Sequence[Event], day: int, promised: range
+    row: PublishedRow, found: Sequence[Line], statements: Sequence[Event], day: int, promised: range
 ) -> Iterator[str]:
     """Check the number and marks of the entries that decide a property's owner on a day, and those of its twin."""
     steps = [event for event in statements if event.kind in OWNERSHIP_KINDS]
@@ -116,7 +116,7 @@ def deciding(steps: Sequence[Event]) -> list[Event]:
     return [event for at, event in enumerate(steps) if _matters(steps, at, right, impossible=at >= first)]
 
 
-def when_faults(row: Published) -> Iterator[str]:
+def when_faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row that asks for a year."""
     found = annals.read(row.text)
     prop, kind = happening_asked(row.question)
@@ -141,7 +141,7 @@ def _year(line: Line) -> str:
     return str(date.fromordinal(line.day).year)
 
 
-def kin_faults(row: Published) -> Iterator[str]:
+def kin_faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row that asks for a relative."""
     found = annals.read(row.text)
     first, steps = steps_of(row.question)
@@ -169,7 +169,7 @@ def _matters(steps: Sequence[Event], without: int, right: Event | None, *, impos
         return impossible
 
 
-def twin_faults(row: Published, found: Sequence[Line], statements: Sequence[Event]) -> Iterator[str]:
+def twin_faults(row: PublishedRow, found: Sequence[Line], statements: Sequence[Event]) -> Iterator[str]:
     """Check that the twin shares a word of the property's name, and has as many entries, steps and offers."""
     prop, twin = (str(row.metadata["latent"][one]) for one in ("property", "twin"))
     near = history(found, twin)
@@ -282,7 +282,7 @@ def _next_buyer(statements: Sequence[Event], name: str) -> tuple[str, list[Line]
     return sales[place + 1].values.get("buyer", ""), [one.line for one in sales[place : place + 2]]
 
 
-def faults(row: Published) -> Iterator[str]:
+def faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row."""
     found = read(row.turns)
     what = chat_question(row.turns[-1][1])
@@ -302,7 +302,7 @@ def faults(row: Published) -> Iterator[str]:
     yield from _told_faults(row, found, statements, what)
 
 
-def _told_faults(row: Published, found: Sequence[Line], statements: Sequence[Event], what: Asked) -> Iterator[str]:
+def _told_faults(row: PublishedRow, found: Sequence[Line], statements: Sequence[Event], what: Asked) -> Iterator[str]:
     """Check that the answer was told only in form a, in sessions that are all needed."""
     name, used = _answered(found, what)
     if bool(name) != (row.stratum.complexity == 1):

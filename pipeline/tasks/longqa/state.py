@@ -13,7 +13,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.annals import solve as annals_solver
 from pipeline.tasks.annals.haystack import asked_property
-from pipeline.tasks.base import Key, Published, Sample
+from pipeline.tasks.base import Key, PublishedRow, Sample
 from pipeline.tasks.longqa import solve as solver
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, rolls
@@ -81,7 +81,7 @@ class State(LongQa):
         """Read the property's history, and return its owner."""
         return (annals_solver.owned(text),)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove that relevant entries are needed, that no others are, and that the twin is mentioned as often."""
         return solver.state_faults(row)
 

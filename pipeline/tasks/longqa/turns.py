@@ -18,7 +18,7 @@ from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams, deal
 from pipeline.tasks.annals.haystack import PlannedEntry, asked_property
-from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, Unit
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, PublishedRow, Role, Sample, Turns, Unit
 from pipeline.tasks.longqa import solve as solver
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import REPEAT_DAYS, Drawn, LongQa, plan_entry, rolls, written
@@ -191,7 +191,7 @@ class ChatTurns(LongQa):
         found = solver.answer(tuple(turns))[0]
         return (found,) if found else text.REFUSALS
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove that several sessions, all needed, state the answer in row a, and that none does in row b."""
         return solver.faults(row)
 

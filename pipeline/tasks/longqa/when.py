@@ -12,7 +12,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.annals import solve as annals_solver
 from pipeline.tasks.annals.haystack import PlannedEntry, asked_property
-from pipeline.tasks.base import Key, Published, Sample
+from pipeline.tasks.base import Key, PublishedRow, Sample
 from pipeline.tasks.longqa import solve as solver
 from pipeline.tasks.longqa import text
 from pipeline.tasks.longqa.base import Drawn, LongQa, quiet
@@ -65,7 +65,7 @@ class When(LongQa):
         """Find the happening at the property, and return its year."""
         return (annals_solver.year_of(text),)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove that exactly one entry answers, and that decoys are about other happenings or other properties."""
         return solver.when_faults(row)
 

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from pipeline.caches import lru_cache
-from pipeline.tasks.base import Published, Turns
+from pipeline.tasks.base import PublishedRow, Turns
 from pipeline.tasks.mrcr.crowd import CAPS, HARD_SPARES
 from pipeline.tasks.solving import PROMPT, ReadError
 
@@ -136,7 +136,7 @@ EXAMPLE = re.compile(r"^======== EXAMPLE \d+ ========$", re.MULTILINE)
 LABEL_USER, LABEL_MODEL = "User: ", "Model: "
 
 
-def faults(row: Published) -> Iterator[str]:
+def faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row."""
     conversation = read_conversation(tuple(row.turns))
     matching, asked = conversation.matching(), conversation.asked
@@ -154,7 +154,7 @@ def faults(row: Published) -> Iterator[str]:
     yield from _example_faults(row, conversation)
 
 
-def _mark_faults(row: Published, conversation: Conversation) -> Iterator[str]:
+def _mark_faults(row: PublishedRow, conversation: Conversation) -> Iterator[str]:
     """Check that needles and message numbers are those of the matching replies."""
     place = conversation.asked.place - 1
     matching = [at for at, reply in enumerate(conversation.replies) if reply.key == conversation.asked.key]
@@ -191,7 +191,7 @@ def _double_faults(conversation: Conversation) -> Iterator[str]:
         yield f"matching replies {earlier + 1} and {later + 1} are nearly the same"
 
 
-def _run_faults(row: Published, conversation: Conversation) -> Iterator[str]:
+def _run_faults(row: PublishedRow, conversation: Conversation) -> Iterator[str]:
     if row.stratum.knob("corpus", ""):
         return
     holders: dict[tuple[str, ...], int] = {}
@@ -203,7 +203,7 @@ def _run_faults(row: Published, conversation: Conversation) -> Iterator[str]:
                 return
 
 
-def _copy_faults(row: Published) -> Iterator[str]:
+def _copy_faults(row: PublishedRow) -> Iterator[str]:
     """Look for stretches of the asked reply in all others, unless they come from a corpus."""
     code = row.key.random_string_to_prepend or ""
     text = row.key.target.removeprefix(code)
@@ -227,7 +227,7 @@ def _places(text: str, stretch: str) -> Iterator[int]:
         at = text.find(stretch, at + 1)
 
 
-def _crowd_faults(row: Published, conversation: Conversation) -> Iterator[str]:
+def _crowd_faults(row: PublishedRow, conversation: Conversation) -> Iterator[str]:
     """Check that hard distractors are at their cap, or are half of the turns below it."""
     key, cap = conversation.asked.key, int(row.stratum.knob("distractors", CAPS[0]))
     others = [reply.key for reply in conversation.replies if reply.key != key]
@@ -239,7 +239,7 @@ def _crowd_faults(row: Published, conversation: Conversation) -> Iterator[str]:
         yield f"{hard} of {len(others)} other turns share format or topic: {least} to {most} were promised"
 
 
-def _example_faults(row: Published, conversation: Conversation) -> Iterator[str]:
+def _example_faults(row: PublishedRow, conversation: Conversation) -> Iterator[str]:
     """Check that demonstrations give the right reply, about topics that the conversation does not have."""
     topics = {parts(reply.key)[1] for reply in conversation.replies}
     for example in row.marked("demo"):

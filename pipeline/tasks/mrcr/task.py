@@ -17,7 +17,19 @@ from typing import Any
 from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
 from pipeline.streams import Permutation, Streams, spread
-from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, Unit
+from pipeline.tasks.base import (
+    CorpusKnob,
+    Key,
+    Layout,
+    Piece,
+    Placed,
+    PoolSpec,
+    PublishedRow,
+    Sample,
+    Task,
+    Turns,
+    Unit,
+)
 from pipeline.tasks.mrcr import solve as solver
 from pipeline.tasks.mrcr import text
 from pipeline.tasks.mrcr.chance import DRAWN, GUESSES, guesses
@@ -157,7 +169,7 @@ class Mrcr(Task):
             raise ValueError(f"reply {asked.place} to {asked.key!r} is asked for, there are {len(matching)}")
         return (asked.code + matching[asked.place - 1].text,)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         return solver.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:

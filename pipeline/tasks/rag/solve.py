@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 
 from pipeline.caches import cache, lru_cache
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, question, read
 from pipeline.tasks.solving import PROMPT, ReadError, contains_words
 from pipeline.worlds.gazetteer.things import Form, Relation, forms
@@ -241,7 +241,7 @@ def solved(text: str) -> Answer:
     return answered(table_of(text), question(text))
 
 
-def faults(row: Published, decoys: int) -> Iterator[str]:
+def faults(row: PublishedRow, decoys: int) -> Iterator[str]:
     """Yield what is wrong with a row that should have `decoys` decoys."""
     entries, table, asked = read(row.text), table_of(row.text), question(row.text)
     answer, needed = answered(table, asked)
@@ -273,14 +273,14 @@ def _double_faults(entries: Sequence[Entry]) -> Iterator[str]:
         yield f"{mixed[0]!r} is the name of two things"
 
 
-def _mark_faults(row: Published, role: str, wanted: Sequence[Entry]) -> Iterator[str]:
+def _mark_faults(row: PublishedRow, role: str, wanted: Sequence[Entry]) -> Iterator[str]:
     marked = sorted(row.spans(role))
     if marked != sorted((one.start, one.end) for one in wanted):
         yield f"the marks of role {role} are not its documents"
 
 
 def _decoy_faults(
-    row: Published, entries: Sequence[Entry], needed: Sequence[Entry], asked: str, decoys: int
+    row: PublishedRow, entries: Sequence[Entry], needed: Sequence[Entry], asked: str, decoys: int
 ) -> Iterator[str]:
     """Check the number of decoys, and that each shares with the question what it should."""
     starts = {start for start, _ in row.spans("decoy")}
@@ -316,7 +316,7 @@ def _step_faults(entries: Sequence[Entry], needed: Sequence[Entry], answer: str)
 
 
 def _elsewhere_faults(
-    row: Published, entries: Sequence[Entry], needed: Sequence[Entry], answer: str, asked: str
+    row: PublishedRow, entries: Sequence[Entry], needed: Sequence[Entry], answer: str, asked: str
 ) -> Iterator[str]:
     """Check that the answer occurs in other documents, or in none, as the knob says."""
     if row.stratum.subtask == "list":
@@ -326,7 +326,7 @@ def _elsewhere_faults(
         yield f"the answer {answer!r} stands {'too' if is_elsewhere else 'nowhere'} in other documents"
 
 
-def _example_faults(row: Published) -> Iterator[str]:
+def _example_faults(row: PublishedRow) -> Iterator[str]:
     """Check that demonstrations are right, and that none has the row's answer."""
     shown = demonstrations(row.text)
     if len(shown) != len(row.spans("demo")):

@@ -21,7 +21,7 @@ from pipeline.tasks.base import (
     Piece,
     Placed,
     PoolSpec,
-    Published,
+    PublishedRow,
     Sample,
     Task,
 )
@@ -253,7 +253,7 @@ class Rag(Task):
         """Return every accepted form of an answer that the documents give."""
         return accepted(answer)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove that each needed document is needed, that there is no other answer, and that decoys are decoys."""
         return solver.faults(row, self.decoys(row.stratum))
 

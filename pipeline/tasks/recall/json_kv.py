@@ -13,7 +13,7 @@ from typing import Any
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks import grid
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, PublishedRow, Sample, Task, unit
 from pipeline.tasks.recall import base
 from pipeline.tasks.solving import PROMPT, ReadError, whole_lines
 from pipeline.worlds.needles import draw_uuid, stem_of
@@ -105,7 +105,7 @@ class JsonKV(Task):
     def answers(self, text: str) -> tuple[str, ...]:
         return (answer(read(text), *question(text)),)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         shown = {match.groups() for match in whole_lines(SHOWN, "Example: ", row.text)}
         return faults(row, read(row.text), question(row.text), shown)
 
@@ -179,7 +179,7 @@ def answer(pairs: Sequence[Pair], side: int, sought: str) -> str:
 
 
 def faults(
-    row: Published, pairs: Sequence[Pair], asked: tuple[int, str], examples: AbstractSet[tuple[str | Any, ...]]
+    row: PublishedRow, pairs: Sequence[Pair], asked: tuple[int, str], examples: AbstractSet[tuple[str | Any, ...]]
 ) -> Iterator[str]:
     """Yield what is wrong with a row, given its pairs, its question and its examples as read."""
     (side, sought), digits = asked, _digits(row.stratum)

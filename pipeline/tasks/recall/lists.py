@@ -24,7 +24,7 @@ from pipeline.tasks.base import (
     Piece,
     Placed,
     PoolSpec,
-    Published,
+    PublishedRow,
     Sample,
     Task,
     Unit,
@@ -213,7 +213,7 @@ class Listed(Task):
         lines = count_words(text)
         return (", ".join(most_frequent(lines, parse_question(text))[0]),)
 
-    def faults(self, row: Published) -> Iterator[str]:
+    def faults(self, row: PublishedRow) -> Iterator[str]:
         lines = count_words(row.text)
         asked, last, following = most_frequent(lines, self.count)
         if last - following < self.gap * last:

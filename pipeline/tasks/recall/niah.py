@@ -19,7 +19,7 @@ from pipeline.tasks.base import (
     Piece,
     Placed,
     PoolSpec,
-    Published,
+    PublishedRow,
     Sample,
     Task,
 )
@@ -313,10 +313,10 @@ class Niah(Task):
     def answers(self, text: str) -> tuple[str, ...]:
         return (niah_solve.solve(text, self.form),)
 
-    def check(self, row: Published) -> list[str]:
+    def check(self, row: PublishedRow) -> list[str]:
         return list(niah_solve.faults(row, self._haystack(row.stratum), self._form(row.stratum), **self._promised(row)))
 
-    def _promised(self, row: Published) -> dict[str, int]:
+    def _promised(self, row: PublishedRow) -> dict[str, int]:
         """Return how many near keys, other things and keys of one form the proof should find."""
         promised = {name: self._number(name, row.stratum) for name in ("near", "distractors")}
         return {**promised, "alike": self._alike(row.stratum)}

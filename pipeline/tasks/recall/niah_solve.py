@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import compress, count, islice
 from typing import NamedTuple
 
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.haystacks.solve import foreign_spans
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, Span, whole_lines
 
@@ -187,7 +187,7 @@ def answer(needles: Needles, asked: Sequence[str], form: str, *, ordered: bool) 
     return ", ".join(values[0] if ordered else sorted(values[0]))
 
 
-def faults(row: Published, haystack: str, form: str, *, near: int, distractors: int, alike: int) -> Iterator[str]:
+def faults(row: PublishedRow, haystack: str, form: str, *, near: int, distractors: int, alike: int) -> Iterator[str]:
     """Yield what is wrong with a row, judged by its text and its marks alone.
 
     Args:
@@ -206,7 +206,7 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
 
 
 def needle_faults(
-    row: Published, needles: Needles, asked: Sequence[str], form: str, *, near: int, distractors: int, alike: int
+    row: PublishedRow, needles: Needles, asked: Sequence[str], form: str, *, near: int, distractors: int, alike: int
 ) -> Iterator[str]:
     """Yield what is wrong with a row's needles, given them and its question as read; the rest is as in `faults`."""
     mine = needles.places(asked)
@@ -226,7 +226,7 @@ def needle_faults(
             yield f"{rivals} keys have the form of {key}, but {alike} are promised"
 
 
-def _marks(row: Published, needles: Needles, mine: Sequence[int]) -> Iterator[str]:
+def _marks(row: PublishedRow, needles: Needles, mine: Sequence[int]) -> Iterator[str]:
     marked = {role: {*row.spans(role)} for role in ("relevant", "decoy")}
     if marked["relevant"] != {needles.span(place) for place in mine}:
         yield "the marked lines are not those that answer"
@@ -243,7 +243,7 @@ def _uniqueness(needles: Needles, form: str, text: str, mine: Sequence[int]) -> 
         yield "two lines have the same key"
 
 
-def _haystack(row: Published, haystack: str, needles: Needles) -> Iterator[str]:
+def _haystack(row: PublishedRow, haystack: str, needles: Needles) -> Iterator[str]:
     start, stop = row.text.find(f"\n{START}") + 1 + len(START), row.text.rfind(f"\n{END}") + 1
     if haystack in ("words", "uuids"):
         if sum(len(needles.lines.texts[number]) + 1 for number in needles.numbers) != stop - start:

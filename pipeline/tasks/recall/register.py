@@ -13,7 +13,7 @@ from typing import Any
 from pipeline.languages import Language, digest, forms_of, joined, language, only
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams
-from pipeline.tasks.base import CorpusKnob, Filler, Piece, PoolSpec, Published, Sample, Unit, unit
+from pipeline.tasks.base import CorpusKnob, Filler, Piece, PoolSpec, PublishedRow, Sample, Unit, unit
 from pipeline.tasks.recall import base, register_solve
 from pipeline.tasks.recall.json_kv import JsonKV, faults
 from pipeline.tasks.recall.json_kv import answer as pair_answer
@@ -108,7 +108,7 @@ class InRegister(Niah):
     def answers(self, text: str) -> tuple[str, ...]:
         return (register_solve.solve(text, self.form),)
 
-    def check(self, row: Published) -> list[str]:
+    def check(self, row: PublishedRow) -> list[str]:
         return list(register_solve.faults(row, self.haystacks[0], self.form, **self._promised(row)))
 
     def _things(self) -> tuple[str, Sequence[str]]:
@@ -182,7 +182,7 @@ class PairsIn(JsonKV):
     def answers(self, text: str) -> tuple[str, ...]:
         return (pair_answer(register_solve.pairs(text), 0, register_solve.asked_key(text)),)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         text = row.text
         asked = 0, register_solve.asked_key(text)
         return faults(row, register_solve.pairs(text), asked, register_solve.examples(text))

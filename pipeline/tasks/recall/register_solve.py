@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import compress, count
 
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.recall.niah_solve import CODE, Needles, answer, needle_faults
 from pipeline.tasks.registers import CODE as CODED
 from pipeline.tasks.registers import COLON, LABEL, QUOTED, quoted
@@ -68,7 +68,7 @@ def solve(text: str, form: str) -> str:
     return answer(columns(text), asked(text)[1], form, ordered=False)
 
 
-def faults(row: Published, haystack: str, form: str, *, near: int, distractors: int, alike: int) -> Iterator[str]:
+def faults(row: PublishedRow, haystack: str, form: str, *, near: int, distractors: int, alike: int) -> Iterator[str]:
     """Yield what is wrong with a row, judged by its text and its marks alone; arguments are those of `niah_solve`."""
     needles, (_, keys) = columns(row.text), asked(row.text)
     yield from needle_faults(row, needles, keys, form, near=near, distractors=distractors, alike=alike)

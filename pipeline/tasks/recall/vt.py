@@ -10,7 +10,7 @@ import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams, spread, words
-from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Unit, unit
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, PublishedRow, Sample, Task, Unit, unit
 from pipeline.tasks.haystacks import SPARES, in_runs
 from pipeline.tasks.haystacks.filler import noise, noise_spec
 from pipeline.tasks.recall import vt_solve
@@ -232,7 +232,7 @@ class VariableTracking(Task):
     def answers(self, text: str) -> tuple[str, ...]:
         return (vt_solve.solve(text),)
 
-    def check(self, row: Published) -> list[str]:
+    def check(self, row: PublishedRow) -> list[str]:
         noise = _knob(row.stratum, "haystack") == "noise"
         return list(vt_solve.faults(row, twins=int(_knob(row.stratum, "twins")), noise=noise))
 

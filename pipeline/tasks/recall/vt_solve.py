@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import compress, count
 from typing import Literal, NamedTuple
 
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.haystacks.solve import foreign_spans
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError, Span, whole_lines
 
@@ -108,7 +108,7 @@ def _answer(text: str) -> list[str]:
     return holders(read_program(text).steps, parse_question(text))
 
 
-def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
+def faults(row: PublishedRow, *, twins: int, noise: bool) -> Iterator[str]:
     """Yield what is wrong with a row, judged by its text and its marks alone.
 
     A line that shares no variable with the asked chain, even through others, cannot change the answer. Each of the

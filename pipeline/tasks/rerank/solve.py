@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pipeline.caches import cache
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.documents.solve import Entry, demonstrations, entries, plain, question, read
 from pipeline.tasks.solving import ReadError, contains_words
 from pipeline.worlds.gazetteer.things import forms
@@ -130,7 +130,7 @@ BELOW = 4
 """Documents that meet the condition of an order but are not among the first ten."""
 
 
-def faults(row: Published) -> Iterator[str]:
+def faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row."""
     entries, asked = read(row.text), question(row.text)
     what = wanted(asked)
@@ -159,7 +159,7 @@ def _double_faults(entries: Sequence[Entry]) -> Iterator[str]:
         yield "a document has no number"
 
 
-def _grade_faults(row: Published, what: Wanted, worth: dict[str, int]) -> Iterator[str]:
+def _grade_faults(row: PublishedRow, what: Wanted, worth: dict[str, int]) -> Iterator[str]:
     """Check how many documents are worth something: equally many of each grade, or one in each place."""
     times, size = Counter(worth.values()), row.stratum.complexity
     values = range(1, size + 1) if what.scale else range(1, len(what.values) + 1)
@@ -168,7 +168,7 @@ def _grade_faults(row: Published, what: Wanted, worth: dict[str, int]) -> Iterat
         yield f"{dict(times)} documents of each worth, of {size}"
 
 
-def _mark_faults(row: Published, entries: Sequence[Entry], worth: dict[str, int]) -> Iterator[str]:
+def _mark_faults(row: PublishedRow, entries: Sequence[Entry], worth: dict[str, int]) -> Iterator[str]:
     """Check that documents marked as relevant are those worth something, and that decoys are others."""
     places = {one.start: one for one in entries}
     marked: dict[str, set[str]] = {"relevant": set(), "decoy": set()}
@@ -211,7 +211,7 @@ def _decoy_faults(entries: Sequence[Entry], what: Wanted) -> Iterator[str]:
             yield f"{value!r} meets its condition in {right} documents, and stands in {len(holding) - right} others"
 
 
-def _example_faults(row: Published) -> Iterator[str]:
+def _example_faults(row: PublishedRow) -> Iterator[str]:
     """Check that demonstrations are right."""
     shown = demonstrations(row.text)
     if len(shown) != len(row.spans("demo")):

@@ -17,7 +17,7 @@ from pipeline.tasks.base import (
     Piece,
     Placed,
     PoolSpec,
-    Published,
+    PublishedRow,
     Sample,
     Task,
     depths,
@@ -142,7 +142,7 @@ class Rerank(Task):
         """Read every document, work out what it is worth, and rank them."""
         return solver.solve(text)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove what every document is worth, that decoys name what is asked, and that no document occurs twice."""
         return solver.faults(row)
 

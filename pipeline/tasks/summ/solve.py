@@ -21,7 +21,7 @@ from pipeline.tasks.annals.solve import (
     spans,
     valid_sales,
 )
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError
 
 LINE = re.compile(rf"\[(\d{{5}})\] {DATE}\. (.+)")
@@ -135,7 +135,7 @@ NEAR = {5: (5, 1, 1), 10: (10, 2, 2), 20: (20, 4, 4)}
 """By complexity: how many purchases are set aside, how many deeds are not asked for, and how many came to nothing."""
 
 
-def faults(row: Published) -> Iterator[str]:
+def faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row."""
     annals, what = read(row.text), parse_question(row.question)
     events = events_in(row.text, what.prop)
@@ -158,7 +158,7 @@ def faults(row: Published) -> Iterator[str]:
         yield "the marks are not the entries about the two properties"
 
 
-def _body_faults(row: Published, annals: Annals) -> Iterator[str]:
+def _body_faults(row: PublishedRow, annals: Annals) -> Iterator[str]:
     """Check that entries are in order of date and all different, each with its own number."""
     if any(one.day > other.day for one, other in pairwise(annals.lines)):
         yield "the entries are not in order of date"
@@ -178,7 +178,9 @@ def _matters(events: Sequence[Event], without: int, what: Question, right: Seque
         return True
 
 
-def _left_out_faults(row: Published, events: Sequence[Event], right: Sequence[Event], what: Question) -> Iterator[str]:
+def _left_out_faults(
+    row: PublishedRow, events: Sequence[Event], right: Sequence[Event], what: Question
+) -> Iterator[str]:
     """Check that what is left out of the summary has the promised numbers of each sort, and nobody is named twice."""
     late = [event for event in events if event.line.day > what.last]
     before = [event for event in events if event.line.day <= what.last and event not in right]

@@ -18,7 +18,7 @@ from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.annals.haystack import PlannedEntry, asked_property, dated, days_at, filler
-from pipeline.tasks.base import Key, Layout, Piece, PoolSpec, Published, Role, Sample, Task, Turns, Unit, unit
+from pipeline.tasks.base import Key, Layout, Piece, PoolSpec, PublishedRow, Role, Sample, Task, Turns, Unit, unit
 from pipeline.tasks.summ import solve as solver
 from pipeline.tasks.summ import text
 from pipeline.tasks.summ.text import Named
@@ -392,7 +392,7 @@ class Points(Task):
         points, others = solver.summed_up(turns[-1][1])
         return text.accepted(points, others)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove that exactly the marked entries are needed, and that there are as many decoys as promised."""
         return solver.faults(row)
 

@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import CorpusKnob, Filler, Key, Layout, Piece, Placed, Published, Sample, Task, depths
+from pipeline.tasks.base import CorpusKnob, Filler, Key, Layout, Piece, Placed, PublishedRow, Sample, Task, depths
 from pipeline.tasks.lines import Dealer, Line
 
 ROWS = 256
@@ -55,7 +55,7 @@ class TabulateTask(Task):
     golden_shapes: Mapping[int, tuple[int, float]] = MappingProxyType({})
     """The length and the knob ``decoys`` of golden rows, by complexity, unless they are the usual ones."""
 
-    def room_of(self, stratum: Stratum) -> int:
+    def max_new_tokens_of(self, stratum: Stratum) -> int:
         """Return the room for the table, about twice what it takes."""
         return ROOMS[stratum.complexity]
 
@@ -97,7 +97,7 @@ class TabulateTask(Task):
         )
 
     @abstractmethod
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove that the marked lines are those of the table, and that there are as many decoys as promised."""
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams
-from pipeline.tasks.base import Filler, PoolSpec, Published, Sample
+from pipeline.tasks.base import Filler, PoolSpec, PublishedRow, Sample
 from pipeline.tasks.lines import Dealer, Line
 from pipeline.tasks.tabulate import echo_solve, text
 from pipeline.tasks.tabulate.base import DECOYS, Drawn, TabulateTask
@@ -36,7 +36,7 @@ class Echo(TabulateTask):
     opening = text.SURVEY
     golden_shapes = MappingProxyType({2500: (8192, DECOYS[0]), 5000: (16384, DECOYS[0])})
 
-    def room_of(self, stratum: Stratum) -> int:
+    def max_new_tokens_of(self, stratum: Stratum) -> int:
         """Return the room for the copy, up to twice what it takes."""
         return ROOMS[stratum.complexity]
 
@@ -76,5 +76,5 @@ class Echo(TabulateTask):
     def answers(self, text: str) -> tuple[str, ...]:
         return (echo_solve.line_asked(text),)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         return echo_solve.faults(row)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.solving import PROMPT, Lines, ReadError
 from pipeline.tasks.tabulate.solve import lines_between
 
@@ -49,7 +49,7 @@ def line_asked(text: str) -> str:
     return read_lines(text).texts[places[0]]
 
 
-def faults(row: Published) -> Iterator[str]:
+def faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row."""
     lines, places = read_lines(row.text), places_asked(row.text)
     if row.question not in row.text[row.text.rfind("\nQuestion: ") :]:

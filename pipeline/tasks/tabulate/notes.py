@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pipeline.metrics.tables import cells_of, common_rows
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams
-from pipeline.tasks.base import Filler, Plain, PoolSpec, Published, Sample
+from pipeline.tasks.base import Filler, Plain, PoolSpec, PublishedRow, Sample
 from pipeline.tasks.lines import Dealer, Line
 from pipeline.tasks.tabulate import solve, text
 from pipeline.tasks.tabulate.base import STOPS_AT, Drawn, TabulateTask, overlap
@@ -138,7 +138,7 @@ class NotesTask(TabulateTask):
     def answers(self, text: str) -> tuple[str, ...]:
         return (solve.table_of_notes(text),)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         return solve.note_faults(row, float(self.knob(row.stratum, "decoys")))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from pipeline.languages import joined
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.ledgers import OfLedger, deal_place, line
 from pipeline.tasks.lines import Dealer, Line
 from pipeline.tasks.tabulate import register_solve
@@ -74,7 +74,7 @@ class InRegister(OfLedger, NotesTask):
     def answers(self, text: str) -> tuple[str, ...]:
         return (register_solve.table(text),)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         return register_solve.faults(row, float(self.knob(row.stratum, "decoys")))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.languages import CODES, language
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.registers import Stated, found_in, places_of, register_faults
 from pipeline.tasks.solving import ReadError
 
@@ -46,7 +46,7 @@ def table(text: str) -> str:
     return "\n".join([head(text), *map(row_of, entries)])
 
 
-def faults(row: Published, decoys: float) -> Iterator[str]:
+def faults(row: PublishedRow, decoys: float) -> Iterator[str]:
     """Yield what is wrong with a row that promises decoys for a share of what is asked."""
     both, label, district = places_of(row.text)
     yield from register_faults(row, AFTER, both, label + district)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams
-from pipeline.tasks.base import Filler, Plain, PoolSpec, Published, Sample
+from pipeline.tasks.base import Filler, Plain, PoolSpec, PublishedRow, Sample
 from pipeline.tasks.lines import Dealer, Line
 from pipeline.tasks.tabulate import solve, text
 from pipeline.tasks.tabulate.base import STOPS_AT, Drawn, TabulateTask, overlap
@@ -154,7 +154,7 @@ class Rewrite(TabulateTask):
     def answers(self, text: str) -> tuple[str, ...]:
         return (solve.table_of_log(text),)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         return solve.log_faults(row, solve.asked_of_log(row.text), float(self.knob(row.stratum, "decoys")), TWINS)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from pipeline.languages import digest, joined, language, only
-from pipeline.tasks.base import Published, Sample
+from pipeline.tasks.base import PublishedRow, Sample
 from pipeline.tasks.tabulate import rewrite_asked_solve
 from pipeline.tasks.tabulate.rewrite import TWINS, Rewrite, Rules, Worded
 
@@ -66,7 +66,7 @@ class RewriteAsked(Rewrite):
     def answers(self, text: str) -> tuple[str, ...]:
         return (rewrite_asked_solve.table(text),)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         return rewrite_asked_solve.faults(row, float(self.knob(row.stratum, "decoys")), TWINS)
 
 

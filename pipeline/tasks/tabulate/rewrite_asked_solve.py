@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.registers import COLON, FIELD, QUOTED, quoted
 from pipeline.tasks.solving import PROMPT, Lines, ReadError
 from pipeline.tasks.tabulate.register_solve import head
@@ -66,6 +66,6 @@ def table(text: str) -> str:
     return "\n".join([head(text, columns=4), *asked_log(text).rows])
 
 
-def faults(row: Published, decoys: float, twins: int) -> Iterator[str]:
+def faults(row: PublishedRow, decoys: float, twins: int) -> Iterator[str]:
     """Yield what is wrong with a row that promises decoys for a share of the lines asked for."""
     yield from log_faults(row, asked_log(row.text), decoys, twins)

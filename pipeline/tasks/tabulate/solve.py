@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.caches import cache
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.solving import LINES, PROMPT, Lines, ReadError
 from pipeline.worlds.survey import SMALL, TENS, kinds, wordings
 from pipeline.worlds.wording import Slot, parse, pattern
@@ -197,7 +197,7 @@ def table_of_notes(text: str) -> str:
     return "\n".join(["name\tbuilder\tyear\tcost", *(one.row for one in listed)])
 
 
-def note_faults(row: Published, decoys: float) -> Iterator[str]:
+def note_faults(row: PublishedRow, decoys: float) -> Iterator[str]:
     """Yield what is wrong with a row of notes that promises decoys for a share of what is asked."""
     asked, (lines, notes) = asked_of_notes(row.text), read_notes(row.text)
     if row.question not in row.text[row.text.rfind("\nQuestion: ") :]:
@@ -223,7 +223,7 @@ def note_faults(row: Published, decoys: float) -> Iterator[str]:
         yield "two buildings have the same cost"
 
 
-def mark_faults(row: Published, lines: Lines, relevant: Sequence[int], decoys: Sequence[int]) -> Iterator[str]:
+def mark_faults(row: PublishedRow, lines: Lines, relevant: Sequence[int], decoys: Sequence[int]) -> Iterator[str]:
     """Check that the marks of a row are those of some lines, given by number."""
     for role, wanted in (("relevant", relevant), ("decoy", decoys)):
         if row.spans(role) != [lines.span(at) for at in wanted]:
@@ -370,7 +370,7 @@ def table_of_log(text: str) -> str:
     return "\n".join(["\t".join(asked.form.columns), *asked.rows])
 
 
-def log_faults(row: Published, asked: AskedLog, decoys: float, twins: int) -> Iterator[str]:
+def log_faults(row: PublishedRow, asked: AskedLog, decoys: float, twins: int) -> Iterator[str]:
     """Yield what is wrong with a row of a log that promises decoys for a share of the lines asked for."""
     host, lines, logged, form = asked
     if not row.text.removesuffix("\nAnswer:").endswith(row.question):

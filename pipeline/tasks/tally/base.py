@@ -21,7 +21,7 @@ from pipeline.tasks.base import (
     Placed,
     Plain,
     PoolSpec,
-    Published,
+    PublishedRow,
     Sample,
     Task,
     Unit,
@@ -159,7 +159,7 @@ class TallyTask(Task):
         """Read all lines and answer the question."""
         return solver.accepted(solver.solve(text))
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove that exactly the marked lines are needed, and that decoys are there."""
         return solver.faults(row)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pipeline.caches import lru_cache
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, Published, Sample, Task, depths
+from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PublishedRow, Sample, Task, depths
 from pipeline.tasks.ledgers import OfLedger, deal_place, line
 from pipeline.tasks.lines import Dealer
 from pipeline.tasks.registers import found_in, places_of, quoted, register, register_faults
@@ -134,7 +134,7 @@ class CountInRegister(InRegister):
     def answers(self, text: str) -> tuple[str, ...]:
         return (str(len(found_in(text))),)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         count, complexity = places_of(row.text), row.stratum.complexity
         yield from register_faults(row, AFTER, count.both, count.label + count.district)
         if len(count.both) not in COUNTS[complexity]:
@@ -182,7 +182,7 @@ class MostInRegister(InRegister):
     def answers(self, text: str) -> tuple[str, ...]:
         return (leading(counts_of(text))[0],)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         (label,), found, counts = quoted(row.text), register(row.text), counts_of(row.text)
         first, most, second = leading(counts)
         placed = [(at, one) for at, one in zip(found.numbers, found.stated, strict=True) if one.district in counts]
@@ -250,7 +250,7 @@ class UsersInRegister(InRegister):
             raise ReadError("no amount comes with both labels")
         return (", ".join(map(str, sorted(one.keys() & other.keys()))),)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         one, other = amounts_of(row.text)
         both = one.keys() & other.keys()
         needed = [at for each in (one, other) for amount in both for at in each[amount]]

@@ -11,7 +11,7 @@ from itertools import product
 from typing import NamedTuple
 
 from pipeline.caches import cache
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.messages import intent_of
 from pipeline.tasks.solving import LINES, PROMPT, ReadError
 from pipeline.worlds.words import pool
@@ -203,7 +203,7 @@ OWN, OTHERS = {5: 4, 20: 12, 80: 48}, {5: 3, 20: 10, 80: 30}
 """The fewest other messages of the asked clerk, and messages of the kind to other clerks, by complexity."""
 
 
-def faults(row: Published) -> Iterator[str]:
+def faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row."""
     book = read(row.text)
     if book.asked.subtask != row.stratum.subtask or not row.text.endswith(f"\nQuestion: {row.question}\nAnswer:"):
@@ -225,7 +225,7 @@ def faults(row: Published) -> Iterator[str]:
         yield from _misses(row, book)
 
 
-def _marked(row: Published, role: str) -> Iterator[Entry]:
+def _marked(row: PublishedRow, role: str) -> Iterator[Entry]:
     """Yield the lines of a row that are marked as a whole."""
     for needle in row.needles:
         marked = row.prompt[needle.char_start - 1 : needle.char_end]
@@ -233,7 +233,7 @@ def _marked(row: Published, role: str) -> Iterator[Entry]:
             yield from entries_of(marked[1:])
 
 
-def _stated(row: Published, book: Book) -> Iterator[str]:
+def _stated(row: PublishedRow, book: Book) -> Iterator[str]:
     """Check that lines state what their messages ask, or nothing."""
     stated = bool(row.stratum.knob("stated", False))
     if any(bool(entry.stated) != stated for entry in book.entries):
@@ -253,7 +253,7 @@ def _shares(book: Book, relevant: Sequence[Entry]) -> Iterator[str]:
         yield "the marked lines are not one of the answer and one of another act"
 
 
-def _needed(row: Published, book: Book, relevant: Sequence[Entry]) -> Iterator[str]:
+def _needed(row: PublishedRow, book: Book, relevant: Sequence[Entry]) -> Iterator[str]:
     """Take away each line that could matter: without a relevant one the answer must change, without others not."""
     asked, right = book.asked, row.key.target
     could = list(_that_could_matter(book))
@@ -285,7 +285,7 @@ def _answered(entries: Sequence[Entry], asked: Question) -> str:
         return ""
 
 
-def _misses(row: Published, book: Book) -> Iterator[str]:
+def _misses(row: PublishedRow, book: Book) -> Iterator[str]:
     """Check that the decoys of every prompt are there."""
     asked, size = book.asked, row.stratum.complexity
     kind = asked.kinds[0]

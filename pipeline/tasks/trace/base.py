@@ -21,7 +21,7 @@ from pipeline.tasks.base import (
     Placed,
     Plain,
     PoolSpec,
-    Published,
+    PublishedRow,
     Role,
     Sample,
     Task,
@@ -175,7 +175,7 @@ class TraceTask(Task):
         """Read the calls about what is asked, and answer."""
         return replay.answers(text)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove that exactly the jobs marked as relevant are needed, and that no unmarked job names what is asked."""
         return proof.faults(row)
 

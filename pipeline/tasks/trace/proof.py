@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Iterator, Sequence
 
-from pipeline.tasks.base import Published
+from pipeline.tasks.base import PublishedRow
 from pipeline.tasks.trace.log import Call, calls_naming, read
 from pipeline.tasks.trace.replay import Answers, Asked, asked_of
 
@@ -13,7 +13,7 @@ Marked = tuple[int, int, str]
 """Start, end and role of a marked job."""
 
 
-def faults(row: Published) -> Iterator[str]:
+def faults(row: PublishedRow) -> Iterator[str]:
     """Yield what is wrong with a row: marks, codes, unmarked jobs about what is asked, and what is needed."""
     log = read(row.text)
     if len({call.ref for call in log.calls}) != len(log.calls):

@@ -22,7 +22,7 @@ from pipeline.tasks.base import (
     Needle,
     Piece,
     PoolSpec,
-    Published,
+    PublishedRow,
     Role,
     Sample,
     Task,
@@ -106,7 +106,7 @@ class AsTools(Task):
         """Turn the calls into the lines of the plain subtask, and answer."""
         return self.plain.answers(FlatTrace.of(turns).text)
 
-    def faults(self, row: Published) -> Iterable[str]:
+    def faults(self, row: PublishedRow) -> Iterable[str]:
         """Prove the row as one of the plain subtask, and that its first call is the right note and no job."""
         flat = FlatTrace.of(row.turns)
         if row.turns[1][1] != text.NOTE or not (noted := NOTED.fullmatch(row.turns[2][1])):
@@ -147,7 +147,7 @@ class FlatTrace:
             at += len(part)
         return cls("".join(parts) + question.removesuffix(text.IN_TEXT) + text.ANSWER, places)
 
-    def published(self, row: Published) -> Published:
+    def published(self, row: PublishedRow) -> PublishedRow:
         """Return a row in the form of the plain subtask."""
         starts, ends = dict[int, int](), dict[int, int]()
         at = 0

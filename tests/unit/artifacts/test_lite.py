@@ -52,7 +52,7 @@ def test_it_stays_below_its_limit_and_asks_every_subtask(name: str) -> None:
     recipe = load_recipe(name)
     counts, cells = lite_of(recipe), places(recipe)
     replies = {
-        (cell.family, cell.subtask, cell.length): recipe.reserve or task_of(cell).room_of(cell)
+        (cell.family, cell.subtask, cell.length): recipe.reserve or task_of(cell).max_new_tokens_of(cell)
         for cell in sorted(recipe.strata, key=lambda cell: -cell.complexity)
     }  # the least room of each: prompts are longest there
     assert sum(count * (place[2] - replies[place]) for place, count in counts.items()) <= LIMITS[name]

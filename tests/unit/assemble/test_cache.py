@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 
 from pipeline.assemble import cache
-from pipeline.assemble.cache import DRAWN, SampleCache, evict, with_caches_of
+from pipeline.assemble.cache import SAMPLES, SampleCache, evict, within_memory_limit
 from pipeline.assemble.jobs import POOLS, PackJob, draw_sample
-from pipeline.assemble.plan import Home, make_plan
+from pipeline.assemble.plan import Affinity, make_plan
 from pipeline.assemble.pools import Pool
 from pipeline.caches import clear_caches, lru_cache
 from pipeline.executors import Inline
 from pipeline.executors.memory import give_back, keep_below, resident
 from pipeline.profiles import load_profile
 from pipeline.recipe import Recipe, Stratum, load_recipe
-from pipeline.stages import Stages, home_by_home
+from pipeline.stages import Stages, by_affinity
 from pipeline.verify.shard import ProveJob
 
-HERE, THERE = Home("bio", 2048), Home("rag", 2048)
+HERE, THERE = Affinity("bio", 2048), Affinity("rag", 2048)
 
 
 @lru_cache(maxsize=1)
@@ -77,7 +77,7 @@ def test_a_process_that_is_far_too_large_keeps_nothing(monkeypatch: pytest.Monke
 def test_a_process_is_small_again_when_its_job_has_ended() -> None:
     """Whoever gives it work may look at it then: Dask gives a worker near its limit no more."""
     try:
-        with with_caches_of(HERE):
+        with within_memory_limit(HERE):
             assert kept()
             keep_below(1)
         assert not kept()
@@ -112,7 +112,7 @@ def test_longer_prompts_leave_less_room(monkeypatch: pytest.MonkeyPatch) -> None
     leave(200 << 20, monkeypatch)
     evict(THERE)
     assert kept()
-    evict(Home("bio", 1 << 20))
+    evict(Affinity("bio", 1 << 20))
     assert not kept()
 
 
@@ -131,7 +131,7 @@ def test_a_build_that_forgets_between_all_jobs_makes_the_same_bytes(
         Stratum("idk", "letters", "32k", 2048, 0, 2),
         Stratum("bio", "standard", "32k", 2048, 1, 2),
     ]
-    recipe = Recipe("homes", "0", 5, "32k", tuple(cells))
+    recipe = Recipe("affinities", "0", 5, "32k", tuple(cells))
     files = []
     for name in ("kept", "forgotten"):
         plan = make_plan(recipe, ("o200k",), tmp_path / name)
@@ -142,20 +142,20 @@ def test_a_build_that_forgets_between_all_jobs_makes_the_same_bytes(
     assert len(files[0]) > 6
 
 
-def test_shards_are_made_home_by_home_and_the_largest_first(tmp_path: Path) -> None:
+def test_shards_are_made_affinity_by_affinity_and_the_largest_first(tmp_path: Path) -> None:
     plan = make_plan(load_recipe("32k"), ("o200k", "qwen2.5"), tmp_path)
-    jobs = home_by_home([ProveJob(PackJob(plan, shard)) for shard in plan.all_shards()])
-    order = [(job.pack.shard.profile.name, job.home) for job in jobs]
+    jobs = by_affinity([ProveJob(PackJob(plan, shard)) for shard in plan.all_shards()])
+    order = [(job.pack.shard.profile.name, job.affinity) for job in jobs]
     turns = [place for place, _ in groupby(order)]
     assert len(turns) == len(set(order))
     assert [name for name, _ in groupby(turns, key=itemgetter(0))] == ["o200k", "qwen2.5"]
-    tokens = [sum(job.pack.shard.tokens for job in some) for _, some in groupby(jobs, key=lambda job: job.home)]
+    tokens = [sum(job.pack.shard.tokens for job in some) for _, some in groupby(jobs, key=lambda job: job.affinity)]
     half = len(tokens) // 2
     assert tokens == sorted(tokens[:half], reverse=True) * 2
     assert all(
         first.pack.shard.tokens >= then.pack.shard.tokens
         for first, then in pairwise(jobs)
-        if (first.home, first.pack.shard.profile) == (then.home, then.pack.shard.profile)
+        if (first.affinity, first.pack.shard.profile) == (then.affinity, then.pack.shard.profile)
     )
 
 
@@ -171,10 +171,10 @@ def test_samples_that_were_drawn_early_are_kept_once_and_within_a_budget(tmp_pat
     assert found[0] is None, "the oldest is dropped"
     assert found[-2:] == samples[-2:]
     assert store.take(plan, rows[-1]) is None, "each is taken once"
-    DRAWN.clear()
+    SAMPLES.clear()
     for _ in range(2):
-        DRAWN.keep(plan, samples[-1])
-    assert DRAWN._size == size, "a sample that is drawn again is kept once"
+        SAMPLES.keep(plan, samples[-1])
+    assert SAMPLES._size == size, "a sample that is drawn again is kept once"
     clear_caches()
-    assert DRAWN.take(plan, rows[-1]) is None
-    assert DRAWN._size == 0
+    assert SAMPLES.take(plan, rows[-1]) is None
+    assert SAMPLES._size == 0

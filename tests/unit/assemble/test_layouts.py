@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.assemble import cache
-from pipeline.assemble.cache import BUDGET, DRAWN, LayoutCache, layout_of, size_of
+from pipeline.assemble.cache import BUDGET, SAMPLES, LayoutCache, layout_of, size_of
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan, RowPlan, make_plan
@@ -99,12 +99,12 @@ def test_no_more_is_kept_than_there_is_room_for(plan: Plan) -> None:
 def test_what_the_check_for_fit_draws_is_drawn_once(plan: Plan) -> None:
     check_fit(plan, plan.profiles)
     for row in plan.rows("latent_list"):
-        assert DRAWN.take(plan, row) == draw_sample(plan, row)
-        assert DRAWN.take(plan, row) is None
+        assert SAMPLES.take(plan, row) == draw_sample(plan, row)
+        assert SAMPLES.take(plan, row) is None
 
 
 def test_a_sample_is_kept_for_its_own_plan(plan: Plan, tmp_path: Path) -> None:
     row = RowPlan(CELL, 0, "")
-    DRAWN.keep(plan, draw_sample(plan, row))
-    assert DRAWN.take(make_plan(plan.recipe, ("o200k",), tmp_path / "other"), row) is None
-    assert DRAWN.take(plan, row)
+    SAMPLES.keep(plan, draw_sample(plan, row))
+    assert SAMPLES.take(make_plan(plan.recipe, ("o200k",), tmp_path / "other"), row) is None
+    assert SAMPLES.take(plan, row)

@@ -23,11 +23,13 @@ from pipeline import metrics
 from pipeline.artifacts.split import Selection, Split, open_split
 from pipeline.cli import cli
 from pipeline.errors import ExportError
-from pipeline.export import EXPORTS, export, named, openai_batch
+from pipeline.export import EXPORTS, export, openai_batch
 from pipeline.export.common import TURNS
 from pipeline.export.helmet import ROOM
-from pipeline.export.named import names_of, wanted_strings
+from pipeline.export.helmet_lines import WORDS_SHARE
 from pipeline.export.openai_batch import for_model
+from pipeline.export.upstream_names import HELMET_RANKING, names_of
+from pipeline.export.wanted import wanted_strings
 from pipeline.profiles import load_profile
 from pipeline.rows import Row
 from pipeline.tasks import TASKS
@@ -158,7 +160,7 @@ def test_helmet_finds_every_file_and_cuts_no_context(made: dict[str, Path], rows
             for _, line in lines(folder, file.removeprefix("carrara/")):
                 row, seen = rows[line["id"]], seen + 1
                 assert int(reply) == row["max_new_tokens"]
-                longer = row["context_tokens"] // named.SHARE if dataset == named.NAME else 0
+                longer = row["context_tokens"] // WORDS_SHARE if dataset == HELMET_RANKING else 0
                 assert int(most) == row["context_tokens"] + longer + ROOM
                 if names_of(row).helmet:
                     continue
@@ -195,7 +197,7 @@ def test_helmet_reads_documents_with_their_grades_and_finds_room_for_them(
         sent = [WORDS, *(SHOWN.format(**one) for each in (*shown, line) for one in each["ctxs"])]
         sent += [f"Query: {each['query']}\nRanking: {'00000 > ' * 6}" for each in (*shown, line)]
         assert counter.count("\n\n".join(sent)) + row["max_new_tokens"] + 100 <= row["context_tokens"] + ROOM + (
-            row["context_tokens"] // named.SHARE
+            row["context_tokens"] // WORDS_SHARE
         )
     assert seen == sum(row["subtask"] == "conditions" for row in rows.values()) > 1
 

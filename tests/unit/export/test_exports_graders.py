@@ -21,7 +21,7 @@ from pipeline.artifacts.split import Selection, Split
 from pipeline.export import EXPORTS, export
 from pipeline.export.common import END, write_parts
 from pipeline.export.helmet import line_of
-from pipeline.export.named import SHAPES, parts, wanted_strings
+from pipeline.export.wanted import SHAPES, parts, wanted_strings
 from pipeline.metrics import SCORERS, STOPS, all_in_order, exact, facts, last_integer, latent_list, mrcr, pair, score
 from pipeline.rows import Row
 from pipeline.streams import stream

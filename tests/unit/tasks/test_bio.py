@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Needle, Published, Sample
+from pipeline.tasks.base import Needle, PublishedRow, Sample
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio.standard import Standard
 from pipeline.tasks.bio.text import biography
@@ -23,7 +23,7 @@ def drawn(index: int, cell: Stratum = CELL) -> tuple[Sample, Streams, Streams]:
     return TASK.sample(cell, index, row, shared), row, shared
 
 
-def published(sample: Sample, own: Streams, shared: Streams, others: Sequence[Person], at: int = 3) -> Published:
+def published(sample: Sample, own: Streams, shared: Streams, others: Sequence[Person], at: int = 3) -> PublishedRow:
     """Assemble a row from the layout with the given filler, the asked person after `at` of them."""
     layout = TASK.layout(sample, own, shared)
     shown = [
@@ -37,7 +37,7 @@ def published(sample: Sample, own: Streams, shared: Streams, others: Sequence[Pe
     needles = tuple(
         Needle(role, start, start + length, 0.5) for role, start, length in sorted(marks, key=lambda mark: mark[1])
     )
-    return Published(sample.stratum, (("user", text),), text, sample.question, needles, sample.key)
+    return PublishedRow(sample.stratum, (("user", text),), text, sample.question, needles, sample.key)
 
 
 def filler(sample: Sample, own: Streams, count: int = 30) -> list[Person]:

@@ -16,7 +16,7 @@ from pipeline.assemble.cutter import in_order
 from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Needle, Published, Sample, Unit
+from pipeline.tasks.base import Key, Needle, PublishedRow, Sample, Unit
 from pipeline.tasks.bio import twodiff
 from pipeline.tasks.bio.ages import Ages, biography
 from pipeline.tasks.bio.calculation import Calculation
@@ -60,7 +60,7 @@ def drawn(index: int, cell: Stratum) -> Sample:
 
 
 @lru_cache(maxsize=512)
-def made(index: int, cell: Stratum, count: int = 60) -> Published:
+def made(index: int, cell: Stratum, count: int = 60) -> PublishedRow:
     """Assemble a row from its layout, with `count` people of filler."""
     task, (row, shared) = TASKS[cell.subtask], streams(index, cell)
     sample = task.sample(cell, index, row, shared)
@@ -76,10 +76,10 @@ def made(index: int, cell: Stratum, count: int = 60) -> Published:
             needles.append(Needle(piece.role, start, start + len(piece.text), item.depth))
     text = "".join([*parts, *(unit.pieces[0].text for unit in units[used:]), layout.tail[0].text])
     key = task.key(sample, units)
-    return Published(cell, (("user", text),), text, sample.question, tuple(needles), key, {"latent": sample.latent})
+    return PublishedRow(cell, (("user", text),), text, sample.question, tuple(needles), key, {"latent": sample.latent})
 
 
-def graded(row: Published, reply: str) -> float:
+def graded(row: PublishedRow, reply: str) -> float:
     task = TASKS[row.stratum.subtask]
     return score({"scorer": task.scorer, "question": row.question, **vars_of(row.key)}, reply)
 
@@ -88,7 +88,7 @@ def vars_of(key: Key) -> dict[str, Any]:
     return {"target": key.target, "answers": list(key.answers)}
 
 
-def changed(row: Published, old: str, new: str) -> Published:
+def changed(row: PublishedRow, old: str, new: str) -> PublishedRow:
     assert old in row.text
     text, at, longer = row.text.replace(old, new, 1), row.text.index(old), len(new) - len(old)
     needles = tuple(
@@ -224,7 +224,7 @@ def test_one_pair_fits_however_long_the_text(length: int) -> None:
         assert pairs == [frozenset(row.key.target.split(" and "))]
 
 
-def row_years(row: Published) -> int:
+def row_years(row: PublishedRow) -> int:
     return int(row.metadata["latent"]["years"])
 
 

@@ -13,7 +13,7 @@ import pytest
 from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Needle, Published, Sample
+from pipeline.tasks.base import Needle, PublishedRow, Sample
 from pipeline.tasks.bio import association
 from pipeline.tasks.bio.solve import parse_biographies
 from pipeline.worlds.people import countries_with, heard_in, people, telling
@@ -28,7 +28,7 @@ def streams(index: int) -> tuple[Streams, Streams]:
     return Streams((*path, index)), Streams(path)
 
 
-def published(index: int, knobs: tuple[tuple[str, Any], ...] = ()) -> Published:
+def published(index: int, knobs: tuple[tuple[str, Any], ...] = ()) -> PublishedRow:
     """Put a row together from its layout, the asked biography first, then decoys, then other people's."""
     cell = Stratum("bio", "association", "32k", 8192, 1, ROWS, knobs=knobs)
     sample = TASK.sample(cell, index, *streams(index))
@@ -39,7 +39,7 @@ def published(index: int, knobs: tuple[tuple[str, Any], ...] = ()) -> Published:
     ends = [sum(map(len, parts[: number + 1])) for number in range(len(parts))]
     needles = [Needle(piece.role, *span, 0.0) for piece, span in zip(placed, pairwise(ends), strict=False)]
     text = "".join(parts)
-    return Published(cell, (("user", text),), text, sample.question, tuple(needles), sample.key)
+    return PublishedRow(cell, (("user", text),), text, sample.question, tuple(needles), sample.key)
 
 
 def sampled(index: int) -> Sample:
@@ -76,7 +76,7 @@ def test_words_lead_astray() -> None:
     assert set(near) == {3}
 
 
-def moved(row: Published) -> str:
+def moved(row: PublishedRow) -> str:
     """Let somebody else fit too."""
     entries, sample = parse_biographies(row.text), next(one for one in row.needles if one.role == "relevant")
     mine = next(one for one in entries if one.start == sample.char_start)
@@ -86,19 +86,19 @@ def moved(row: Published) -> str:
     return row.text[: other.start] + said + row.text[other.end :]
 
 
-def lost(row: Published) -> str:
+def lost(row: PublishedRow) -> str:
     """Let nobody fit."""
     end = row.needles[0].char_end
     return row.text[:end].replace(_city(row), "Zurich"[: len(_city(row))]) + row.text[end:]
 
 
-def _city(row: Published) -> str:
+def _city(row: PublishedRow) -> str:
     mine = next(one for one in parse_biographies(row.text) if one.start == row.needles[0].char_start)
     return mine.stated["birthplace" if "born" in row.question else "city"]
 
 
 @pytest.mark.parametrize("plant", [moved, lost])
-def test_a_second_person_and_none_are_found(plant: Callable[[Published], str]) -> None:
+def test_a_second_person_and_none_are_found(plant: Callable[[PublishedRow], str]) -> None:
     """A row that two people fit, or nobody, is no row."""
     row = published(3)
     text = plant(row)

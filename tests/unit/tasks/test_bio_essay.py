@@ -18,7 +18,7 @@ from pipeline.assemble.cutter import NEEDLE_ROLES, in_order
 from pipeline.profiles import load_profile
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Needle, Placed, Published, Sample, Unit
+from pipeline.tasks.base import Needle, Placed, PublishedRow, Sample, Unit
 from pipeline.tasks.bio import essay
 from pipeline.tasks.bio.ages import biography as aged
 from pipeline.tasks.bio.text import biography
@@ -60,7 +60,7 @@ def drawn(cell: Stratum, index: int) -> Sample:
     return TASKS[cell.subtask].sample(cell, index, *streams(cell, index))
 
 
-def published(cell: Stratum, index: int, paragraphs: int = 60, extra: Sequence[str] = ()) -> Published:
+def published(cell: Stratum, index: int, paragraphs: int = 60, extra: Sequence[str] = ()) -> PublishedRow:
     """Assemble a row from its layout, with so many paragraphs and some more lines at the start."""
     task, sample, (row, shared) = TASKS[cell.subtask], drawn(cell, index), streams(cell, index)
     layout = task.layout(sample, row, shared)
@@ -75,7 +75,7 @@ def published(cell: Stratum, index: int, paragraphs: int = 60, extra: Sequence[s
         if piece.role in NEEDLE_ROLES:
             needles.append(Needle(piece.role, at, at + len(piece.text), item.depth))
     text = "".join([*parts, *told[start:], layout.tail[0].text])
-    return Published(cell, (("user", text),), text, sample.question, tuple(needles), sample.key)
+    return PublishedRow(cell, (("user", text),), text, sample.question, tuple(needles), sample.key)
 
 
 @pytest.fixture(scope="module", params=["32k", pytest.param("128k", marks=pytest.mark.slow)])
@@ -284,7 +284,7 @@ def test_without_a_needle_there_is_no_answer(subtask: str, complexity: int) -> N
                     TASKS[subtask].solve((("user", text),))
 
 
-def edited(row: Published, text: str) -> Published:
+def edited(row: PublishedRow, text: str) -> PublishedRow:
     return replace(row, turns=(("user", text),), prompt=text)
 
 

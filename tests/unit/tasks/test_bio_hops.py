@@ -14,7 +14,7 @@ import pytest
 from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Needle, Published, Sample, Task
+from pipeline.tasks.base import Needle, PublishedRow, Sample, Task
 from pipeline.tasks.bio import icl_solve
 from pipeline.tasks.bio.icl import LABELS, SPARES_EACH, WORLDS, Icl, grouped, initial, world
 from pipeline.tasks.bio.multihop import LINKS, Multihop, decoy_chains, linked_biography
@@ -38,7 +38,7 @@ def drawn(task: Task, cell: Stratum, index: int) -> tuple[Sample, Streams, Strea
     return task.sample(cell, index, row, shared), row, shared
 
 
-def published(task: Task, cell: Stratum, index: int, count: int = 20) -> Published:
+def published(task: Task, cell: Stratum, index: int, count: int = 20) -> PublishedRow:
     """Assemble a row from its layout and the first `count` units of its filler."""
     sample, row, shared = drawn(task, cell, index)
     layout = task.layout(sample, row, shared)
@@ -56,11 +56,11 @@ def published(task: Task, cell: Stratum, index: int, count: int = 20) -> Publish
             needles.append(Needle(piece.role, at, at + len(piece.text), 0.5))
         at += len(piece.text)
     text = "".join(piece.text for piece in pieces)
-    return Published(cell, (("user", text),), text, sample.question, tuple(needles), sample.key)
+    return PublishedRow(cell, (("user", text),), text, sample.question, tuple(needles), sample.key)
 
 
 @cache
-def rows(subtask: str, complexity: int = 1) -> list[Published]:
+def rows(subtask: str, complexity: int = 1) -> list[PublishedRow]:
     """Several hundred rows of a stratum."""
     task, cell, count = {"multihop2": (MULTIHOP, TWO, 24), "multihop5": (MULTIHOP, FIVE, 50)}.get(
         f"{subtask}{complexity}", (ICL, CASES, 19)
@@ -69,7 +69,7 @@ def rows(subtask: str, complexity: int = 1) -> list[Published]:
     return [published(task, wide, index, count) for index in range(wide.rows)]
 
 
-def edited(row: Published, old: str, new: str) -> Published:
+def edited(row: PublishedRow, old: str, new: str) -> PublishedRow:
     """Replace words of a prompt, marks moving along."""
     assert row.text.count(old) == 1, old
     at, shift = row.text.index(old), len(new) - len(old)
@@ -85,7 +85,7 @@ def edited(row: Published, old: str, new: str) -> Published:
     return replace(row, turns=(("user", text),), prompt=text, needles=needles)
 
 
-def swapped(row: Published, one: Needle, other: Needle) -> Published:
+def swapped(row: PublishedRow, one: Needle, other: Needle) -> PublishedRow:
     """Change the places of two paragraphs and their marks."""
     parts = [row.text[needle.char_start : needle.char_end] for needle in (one, other)]
     text = row.text
@@ -94,12 +94,12 @@ def swapped(row: Published, one: Needle, other: Needle) -> Published:
     return replace(row, turns=(("user", text),), prompt=text)
 
 
-def needle(row: Published, role: str, number: int = 0) -> tuple[Needle, str]:
+def needle(row: PublishedRow, role: str, number: int = 0) -> tuple[Needle, str]:
     found = [needle for needle in row.needles if needle.role == role][number]
     return found, row.text[found.char_start : found.char_end]
 
 
-def without(row: Published, gone: Needle) -> Published:
+def without(row: PublishedRow, gone: Needle) -> PublishedRow:
     return edited(row, row.text[gone.char_start : gone.char_end], "")
 
 
@@ -107,7 +107,7 @@ def read(line: str) -> Entry:
     return Entry(0, 0, *parse_biography(line))
 
 
-def bare(row: Published, role: str) -> Published:
+def bare(row: PublishedRow, role: str) -> PublishedRow:
     """Take all paragraphs of a role out of a prompt, and their marks."""
     for gone in reversed([needle for needle in row.needles if needle.role == role]):
         row = without(row, gone)
@@ -243,17 +243,17 @@ def plain(line: str) -> bool:
     return " was born on " in line and "the same " not in line
 
 
-def marked(row: Published, line: str) -> bool:
+def marked(row: PublishedRow, line: str) -> bool:
     """Tell whether a paragraph is in a chain: its person is named in another one, or a needle."""
     name = read(line.rstrip()).name
     return row.text.count(name) != line.count(name)
 
 
-def moved(row: Published) -> tuple[Needle, ...]:
+def moved(row: PublishedRow) -> tuple[Needle, ...]:
     return tuple(replace(each, char_end=each.char_end - 1) for each in row.needles)
 
 
-def unmarked(row: Published, role: str) -> Published:
+def unmarked(row: PublishedRow, role: str) -> PublishedRow:
     gone = needle(row, role)[0]
     return replace(row, needles=tuple(each for each in row.needles if each != gone))
 
@@ -355,7 +355,7 @@ def test_questions_alone_tell_nothing_of_chains() -> None:
     assert all(best[attribute] / every[attribute] <= 0.03 for attribute in every)
 
 
-def chain_solvers(row: Published, rng: Random) -> Iterator[tuple[str, str]]:
+def chain_solvers(row: PublishedRow, rng: Random) -> Iterator[tuple[str, str]]:
     """Yield the answers of naive solvers, by name."""
     table, asked = table_of(parse_biographies(row.text)), parse_question(row.text)[-1]
     ((attribute, name),) = asked.about
@@ -539,7 +539,7 @@ def test_examples_that_do_not_tell_are_refused() -> None:
             ICL.solve(faulty.turns)
 
 
-def label_solvers(row: Published, rng: Random) -> Iterator[tuple[str, int]]:
+def label_solvers(row: PublishedRow, rng: Random) -> Iterator[tuple[str, int]]:
     """Yield the categories that naive solvers choose, by name."""
     shown = icl_solve.read_examples(row.text)
     cases = [case for _, _, case in shown.cases]

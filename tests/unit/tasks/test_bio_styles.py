@@ -17,7 +17,7 @@ from pipeline.cli import cli
 from pipeline.metrics import score
 from pipeline.recipe import Recipe, Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Needle, Published, Sample
+from pipeline.tasks.base import Needle, PublishedRow, Sample
 from pipeline.tasks.bio import TASKS, haystack, solve
 from pipeline.tasks.bio.solve import POOLS, Entry, _stated, parse_question, parse_styled, read_in
 from pipeline.tasks.bio.standard import TASKS as RETRIEVALS
@@ -51,7 +51,7 @@ def drawn(task: Task, cell: Stratum, index: int) -> Sample:
     return task.sample(cell, index, *streams(cell, index))
 
 
-def published(task: Task, cell: Stratum, index: int, others: int = 25) -> Published:
+def published(task: Task, cell: Stratum, index: int, others: int = 25) -> PublishedRow:
     """Assemble a row from its layout, with so many other people."""
     sample, (row, shared) = drawn(task, cell, index), streams(cell, index)
     layout = task.layout(sample, row, shared)
@@ -68,10 +68,10 @@ def published(task: Task, cell: Stratum, index: int, others: int = 25) -> Publis
         if piece.role in NEEDLE_ROLES:
             needles.append(Needle(piece.role, at, at + len(piece.text), item.depth))
     text = "".join([*parts, *filler[start:], layout.tail[0].text])
-    return Published(cell, (("user", text),), text, sample.question, tuple(needles), sample.key)
+    return PublishedRow(cell, (("user", text),), text, sample.question, tuple(needles), sample.key)
 
 
-def changed(row: Published, old: str, new: str) -> Published:
+def changed(row: PublishedRow, old: str, new: str) -> PublishedRow:
     """Return a row with other words of the same length, so that all marks keep their places."""
     assert row.text.count(old) >= 1
     assert len(old) == len(new)
@@ -306,14 +306,14 @@ def test_planted_faults_of_one_question_are_found(subtask: str) -> None:
         task.solve((("user", good.text[: own.start] + without + good.text[own.end :]),))
 
 
-def insert(row: Published, line: str) -> Published:
+def insert(row: PublishedRow, line: str) -> PublishedRow:
     """Return a row with one more biography at the end, behind all marks."""
     head, end, tail = row.text.partition("This is the end of the biographies.")
     text = head + line + end + tail
     return replace(row, turns=(("user", text),), prompt=text)
 
 
-def tailed(row: Published, old: str, new: str) -> Published:
+def tailed(row: PublishedRow, old: str, new: str) -> PublishedRow:
     assert row.text.count(old) == 1
     text = row.text.replace(old, new)
     return replace(row, turns=(("user", text),), prompt=text)

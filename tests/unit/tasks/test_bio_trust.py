@@ -21,7 +21,7 @@ from pipeline.profiles import load_profile
 from pipeline.recipe import Recipe, Stratum
 from pipeline.stages import Stages
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Needle, PoolSpec, Published, Sample
+from pipeline.tasks.base import Key, Needle, PoolSpec, PublishedRow, Sample
 from pipeline.tasks.bio.citation import LARGEST_LABEL, SMALLEST_LABEL, Citation, running
 from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.idk import REFUSALS, Idk, gaps
@@ -71,7 +71,7 @@ def body(task: Task, stratum: Stratum, index: int, count: int = 60) -> tuple[Sam
     return sample, said
 
 
-def joined(task: Task, sample: Sample, said: Sequence[tuple[str, str]]) -> Published:
+def joined(task: Task, sample: Sample, said: Sequence[tuple[str, str]]) -> PublishedRow:
     layout = task.layout(sample, *streams(task, sample.stratum, sample.index))
     parts, needles = [layout.head[0].text], []
     for role, text in said:
@@ -80,10 +80,10 @@ def joined(task: Task, sample: Sample, said: Sequence[tuple[str, str]]) -> Publi
             needles.append(Needle(role, start, start + len(text), 0.5))
         parts.append(text)
     text = "".join(parts) + layout.tail[0].text
-    return Published(sample.stratum, (("user", text),), text, sample.question, tuple(needles), sample.key)
+    return PublishedRow(sample.stratum, (("user", text),), text, sample.question, tuple(needles), sample.key)
 
 
-def made(task: Task, stratum: Stratum, index: int) -> Published:
+def made(task: Task, stratum: Stratum, index: int) -> PublishedRow:
     return joined(task, *body(task, stratum, index))
 
 
@@ -144,7 +144,7 @@ def test_planted_faults_of_citation_are_found() -> None:
     first, middle, last = own.split()[1:4]
     label = own[1:6]
 
-    def changed(text: str) -> Published:
+    def changed(text: str) -> PublishedRow:
         return joined(CITE, sample, [*said[:at], ("filler", text), *said[at + 1 :]])
 
     twin = changed(own.replace(f"{first} {middle} {last}", f"{first} Xenia {last}").replace(label, "12345"))
@@ -222,7 +222,7 @@ def test_a_wrong_running_number_is_found(numbered: dict[str, list[Row]]) -> None
     stratum = Stratum("bio", "citation", "32k", row["length"], row["complexity"], 4, None, knobs)
     needles = tuple(Needle(n["role"], n["char_start"], n["char_end"], n["depth"]) for n in row["needles"])
     key = Key(row["target"], tuple(row["answers"]))
-    good = Published(stratum, (("user", row["prompt"]),), row["prompt"], row["question"], needles, key)
+    good = PublishedRow(stratum, (("user", row["prompt"]),), row["prompt"], row["question"], needles, key)
     assert CITE.check(good) == []
     first, second, between = "\n[00.01] ", "\n[00.02] ", "\n[?] "
     swapped = row["prompt"].replace(first, between).replace(second, first).replace(between, second)

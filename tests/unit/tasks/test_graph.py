@@ -16,7 +16,7 @@ from pipeline.errors import RecipeError
 from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Needle, Published, Sample
+from pipeline.tasks.base import Needle, PublishedRow, Sample
 from pipeline.tasks.graph import TASKS
 from pipeline.tasks.graph import task as pool
 from pipeline.tasks.graph.solve import EDGE_CHARACTERS, Edge, demonstrations, read
@@ -50,7 +50,7 @@ def world(subtask: str, branch: float = 1.5) -> Graph:
     return graph(Streams((5,)), "32k", pool.SHAPES[subtask, branch])
 
 
-def publish(sample: Sample, count: int = 250) -> Published:
+def publish(sample: Sample, count: int = 250) -> PublishedRow:
     """Put `count` edges of filler round the placed ones, as packing does, and mark what is marked."""
     own, shared = streams(sample.stratum, sample.index)
     layout, known = TASK[sample.stratum.subtask].layout(sample, own, shared), pool.graph_of(own, sample.stratum)
@@ -72,29 +72,29 @@ def publish(sample: Sample, count: int = 250) -> Published:
         at += len(text)
     text = "".join(text for text, _ in parts)
     turns = (("user", text),)
-    return Published(sample.stratum, turns, text, sample.question, tuple(needles), sample.key, {})
+    return PublishedRow(sample.stratum, turns, text, sample.question, tuple(needles), sample.key, {})
 
 
-def check(row: Published) -> list[str]:
+def check(row: PublishedRow) -> list[str]:
     return TASK[row.stratum.subtask].check(row)
 
 
-def changed(row: Published, old: str, new: str) -> Published:
+def changed(row: PublishedRow, old: str, new: str) -> PublishedRow:
     """Return a row with another text of the same length, or longer at its end, so that its marks stay."""
     assert old in row.text
     return replace(row, turns=(("user", row.text.replace(old, new, 1)),))
 
 
-def marked(row: Published, role: str) -> list[str]:
+def marked(row: PublishedRow, role: str) -> list[str]:
     return [row.text[one.char_start : one.char_end] for one in row.needles if one.role == role]
 
 
-def with_line(row: Published, line: str) -> Published:
+def with_line(row: PublishedRow, line: str) -> PublishedRow:
     """Return a row with one more edge behind all others."""
     return changed(row, "--- End of graph", f"{line}--- End of graph")
 
 
-def without(row: Published, line: str) -> str:
+def without(row: PublishedRow, line: str) -> str:
     """Return the answer of a row that lacks a line of its graph; nothing if there is none."""
     begins = read(row.text).begins
     try:
@@ -104,7 +104,7 @@ def without(row: Published, line: str) -> str:
 
 
 @lru_cache
-def published(subtask: str, complexity: int) -> list[Published]:
+def published(subtask: str, complexity: int) -> list[PublishedRow]:
     return [publish(sample) for sample in samples(subtask, complexity)]
 
 
@@ -361,7 +361,7 @@ def test_prompts_that_hold_no_answer_are_refused(text: str, fault: str) -> None:
         TASK["bfs"].solve((("user", text),))
 
 
-def counts(row: Published) -> tuple[Counter[str], Counter[str], set[str], str]:
+def counts(row: PublishedRow) -> tuple[Counter[str], Counter[str], set[str], str]:
     """Return how many edges lead out of each node and into it, the nodes of the answer, and the asked node."""
     listed = read(row.text)
     return (
@@ -419,7 +419,7 @@ def test_a_prompt_is_almost_one_connected_graph(kind: tuple[str, int]) -> None:
     assert min(shares) >= 0.5
 
 
-def scored(row: Published, reply: str) -> float:
+def scored(row: PublishedRow, reply: str) -> float:
     task = TASK[row.stratum.subtask]
     return score({"scorer": task.scorer, "question": row.question, **row.key.columns()}, reply)
 

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builds import SWEPT
-from pipeline.assemble.cutter import Stock, cutter_for
+from pipeline.assemble.cutter import CountedPool, cutter_for
 from pipeline.errors import ExactError
 from pipeline.profiles import base_profiles, load_profile
 from pipeline.recipe import Stratum
 from pipeline.rows import Row
 from pipeline.streams import Streams
-from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, PublishedRow, Sample, Task, Turns, unit
 from pipeline.tasks.haystacks.filler import (
     SENTENCES,
     addresses,
@@ -69,7 +69,7 @@ class Found(Task):
     def solve(self, turns: Turns) -> tuple[str, ...]:
         return tuple(re.findall(r"\d{7}", turns[-1][1]))
 
-    def check(self, row: Published) -> list[str]:
+    def check(self, row: PublishedRow) -> list[str]:
         return []
 
 
@@ -82,21 +82,21 @@ def streams(index: int, length: int) -> Streams:
 
 
 @cache
-def stock_of(kind: str, tier: str, profile: str) -> Stock:
+def counted_pool(kind: str, tier: str, profile: str) -> CountedPool:
     """Return the pool of a kind, in whichever order it is used, with its counts."""
     (spec,) = Found(kind).pools(Stratum("any", "found", tier, 2048, 1, 1))
     pool = pool_of(SEED, spec)
     counted = cutter_for(load_profile(profile), "chat").unit_tokens(list(pool))
-    return Stock(pool, counted)
+    return CountedPool(pool, counted)
 
 
 def cut(kind: str, length: int, index: int, profile: str) -> Row:
     """Cut a row; the cutter itself encodes it once, and fails if one token is missing."""
     task, cell, own = Found(kind), Stratum("any", "found", tier_of(length), length, 1, 100), streams(index, length)
     sample = task.sample(cell, index, own, own)
-    stock = stock_of(task.kind, cell.tier, profile)
+    counted = counted_pool(task.kind, cell.tier, profile)
     return cutter_for(load_profile(profile), "chat").cut(
-        task, sample, task.layout(sample, own, own), stock, own.of("packing"), None
+        task, sample, task.layout(sample, own, own), counted, own.of("packing"), None
     )
 
 
@@ -118,7 +118,7 @@ def is_sound(row: Row, kind: str) -> bool:
 
 
 def test_a_prompt_that_encodes_to_another_number_of_tokens_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    stock_of(KINDS[0], "32k", "o200k")
+    counted_pool(KINDS[0], "32k", "o200k")
     cutter = cutter_for(load_profile("o200k"), "chat")
     counter = cutter._counter
     off_by_one = SimpleNamespace(count=lambda text: counter.count(text) + (len(text) > 100), counts=counter.counts)

@@ -17,7 +17,7 @@ import pytest
 from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Needle, Published, Sample
+from pipeline.tasks.base import Needle, PublishedRow, Sample
 from pipeline.tasks.icl import TASKS, task
 from pipeline.tasks.icl.solve import Examples, read
 from pipeline.tasks.icl.text import CUE
@@ -48,7 +48,7 @@ def drawn(stratum: Stratum, index: int) -> Sample:
     return TASK.sample(stratum, index, *streams(stratum, index))
 
 
-def publish(stratum: Stratum, index: int, count: int) -> Published:
+def publish(stratum: Stratum, index: int, count: int) -> PublishedRow:
     """Fill a prompt with so many examples, a few spares among them, as packing does."""
     sample = drawn(stratum, index)
     layout = TASK.layout(sample, *streams(stratum, index))
@@ -61,11 +61,11 @@ def publish(stratum: Stratum, index: int, count: int) -> Published:
     start = sum(len(text) for text, _ in parts[:-2])
     needle = Needle("relevant", start, start + len(parts[-2][0]), None)
     text = "".join(text for text, _ in parts)
-    return Published(stratum, (("user", text),), text, sample.question, (needle,), sample.key, {})
+    return PublishedRow(stratum, (("user", text),), text, sample.question, (needle,), sample.key, {})
 
 
 @lru_cache(maxsize=64)
-def published(count: int, index: int = 0) -> Published:
+def published(count: int, index: int = 0) -> PublishedRow:
     return publish(cell(count), index, max(230, 2 * count))
 
 
@@ -132,7 +132,7 @@ def test_short_prompts_of_a_long_tier_take_small_pools() -> None:
     assert names == ["messages-integers-6-0-32k-1m", "messages-integers-6-0-1m-1m"]
 
 
-def changed(row: Published, old: str, new: str) -> Published:
+def changed(row: PublishedRow, old: str, new: str) -> PublishedRow:
     """Return a row with another text, and its mark moved along."""
     assert old in row.text
     text = row.text.replace(old, new, 1)

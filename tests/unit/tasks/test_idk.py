@@ -16,7 +16,7 @@ from pipeline.recipe import (
     Stratum,
 )
 from pipeline.streams import Streams
-from pipeline.tasks.base import Needle, Placed, Published, Sample
+from pipeline.tasks.base import Needle, Placed, PublishedRow, Sample
 from pipeline.tasks.idk import solve
 from pipeline.tasks.idk import task as pool
 from pipeline.tasks.idk.chance import nearest, noun_positions, positions, share
@@ -51,7 +51,7 @@ def filler(subtask: str) -> tuple[str, ...]:
     return tuple(unit.pieces[0].text for unit in spec.make(Streams((5, "pool")), spec))
 
 
-def published(cell: Stratum, index: int, change: Callable[[list[str], str], list[str]] | None = None) -> Published:
+def published(cell: Stratum, index: int, change: Callable[[list[str], str], list[str]] | None = None) -> PublishedRow:
     """Assemble a row from its layout with some filler; `change` may tamper with the body before it is joined."""
     sample, row, shared = drawn(cell, index)
     layout = BY_NAME[cell.subtask].layout(sample, row, shared)
@@ -71,7 +71,7 @@ def published(cell: Stratum, index: int, change: Callable[[list[str], str], list
             needles.append(Needle(marked, at, at + len(text), 0.5))
         at += len(text)
     prompt = "".join(parts)
-    return Published(
+    return PublishedRow(
         stratum=cell,
         turns=(("user", prompt),),
         prompt=prompt,
@@ -327,7 +327,7 @@ def test_baselines_are_what_the_solvers_score() -> None:
 # ---- planted faults ----------------------------------------------------------------------------------------------
 
 
-def faults(row: Published) -> list[str]:
+def faults(row: PublishedRow) -> list[str]:
     """Return what solver and check say of a row; what cannot be read is a fault."""
     task = BY_NAME[row.stratum.subtask]
     try:

@@ -16,7 +16,7 @@ import pytest
 from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Layout, Needle, Published, Sample, Unit
+from pipeline.tasks.base import Layout, Needle, PublishedRow, Sample, Unit
 from pipeline.tasks.latent_list import TASKS
 from pipeline.tasks.latent_list import task as pool
 from pipeline.tasks.latent_list.chance import _widths, named
@@ -96,20 +96,20 @@ def distance(wanted: float, place: int) -> float:
     return abs(place - wanted)
 
 
-def publish(sample: Sample, count: int = 120) -> Published:
+def publish(sample: Sample, count: int = 120) -> PublishedRow:
     layout = TASK[sample.stratum.subtask].layout(sample, *streams(sample.stratum, sample.index))
     text, needles = assemble(layout, count)
-    return Published(
+    return PublishedRow(
         sample.stratum, (("user", text),), text, sample.question, needles, sample.key, {"latent": sample.latent}
     )
 
 
-def check(row: Published) -> list[str]:
+def check(row: PublishedRow) -> list[str]:
     return TASK[row.stratum.subtask].check(row)
 
 
 @lru_cache
-def published() -> list[Published]:
+def published() -> list[PublishedRow]:
     """Return rows of each view: 24 of each short complexity, and 16 of long programs."""
     drawn = [samples(view, complexity)[: 16 if complexity == 20 else 24] for view in VIEWS for complexity in (1, 5, 20)]
     return [publish(sample) for some in drawn for sample in some]
@@ -131,7 +131,7 @@ def test_python_itself_gives_the_target() -> None:
         assert str(eval(program[-1], scope)) == row.key.target
 
 
-def mutated(row: Published, text: str) -> Published:
+def mutated(row: PublishedRow, text: str) -> PublishedRow:
     return replace(row, turns=(("user", text),))
 
 
@@ -303,7 +303,7 @@ def test_the_filler_of_a_prompt_is_a_prefix_of_one_order() -> None:
 Between = tuple[str, str, str]
 
 
-def betweens(row: Published) -> Iterator[tuple[Between, bool]]:
+def betweens(row: PublishedRow) -> Iterator[tuple[Between, bool]]:
     """Yield the kinds of each operation and of the lines before and behind it, and whether it is relevant."""
     begin = row.text.index("\n", row.text.rindex(">> a = [")) + 1
     lines = row.text[begin : row.text.rindex("\n>> ")].split("\n")
@@ -347,7 +347,7 @@ BOUND = 0.55
 """Radius one, kinds of lines, within each kind of operation; learnt on one half of the rows, tried on the other."""
 
 
-def lines_of(row: Published) -> tuple[list[str], set[int]]:
+def lines_of(row: PublishedRow) -> tuple[list[str], set[int]]:
     """Return the lines of a program, and the numbers of those that are relevant."""
     begin = row.text.index("\n", row.text.rindex(">> a = [")) + 1
     lines = row.text[begin : row.text.rindex("\n>> ")].split("\n")
@@ -365,7 +365,7 @@ def group(line: str) -> str:
     return {"append": "add", "insert": "add", "pop": "take", "remove": "take"}.get(kind, kind)
 
 
-def best_guesses(rows: Sequence[Published], radius: int, named: Callable[[str], str]) -> float:
+def best_guesses(rows: Sequence[PublishedRow], radius: int, named: Callable[[str], str]) -> float:
     """Return how many are right of as many guesses as there are relevant lines.
 
     What stands `radius` lines around a line, by name, is learnt on one half of the rows and tried on the other.

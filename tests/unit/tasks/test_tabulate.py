@@ -235,8 +235,10 @@ def test_readers_are_as_weak_as_they_say(rows: list[Row]) -> None:
 def test_the_room_grows_with_the_rows() -> None:
     for name in SUBTASKS:
         task = TASKS["tabulate", name]
-        rooms = [task.room_of(Stratum("tabulate", name, "32k", 8192, count, 1)) for count in task.complexities]
+        rooms = [
+            task.max_new_tokens_of(Stratum("tabulate", name, "32k", 8192, count, 1)) for count in task.complexities
+        ]
         assert rooms == [512, 2048, 8192]
     route = TASKS["graph", "route"]
-    rooms = [route.room_of(Stratum("graph", "route", "32k", 8192, count, 1)) for count in route.complexities]
+    rooms = [route.max_new_tokens_of(Stratum("graph", "route", "32k", 8192, count, 1)) for count in route.complexities]
     assert rooms == [1024, 1024, 1024, 4096, 8192]

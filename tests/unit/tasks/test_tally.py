@@ -18,7 +18,7 @@ import pytest
 from pipeline.metrics import score, scorers_of
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Needle, Published, Sample
+from pipeline.tasks.base import Needle, PublishedRow, Sample
 from pipeline.tasks.messages import Meaning, sentences
 from pipeline.tasks.messages import read as meaning_of
 from pipeline.tasks.tally import TASKS, base
@@ -57,7 +57,7 @@ def drawn(stratum: Stratum, index: int) -> Sample:
     return TASK[stratum.subtask].sample(stratum, index, *streams(stratum, index))
 
 
-def publish(sample: Sample, count: int = 300) -> Published:
+def publish(sample: Sample, count: int = 300) -> PublishedRow:
     """Put so many lines of filler round the placed ones, as packing does, and mark what is marked."""
     layout = TASK[sample.stratum.subtask].layout(sample, *streams(sample.stratum, sample.index))
     every = lines("stated" if base.is_stated(sample.stratum) else "plain")
@@ -79,31 +79,31 @@ def publish(sample: Sample, count: int = 300) -> Published:
             needles.append(Needle(role, at, at + len(text), None))
         at += len(text)
     text = "".join(text for text, _ in parts)
-    return Published(sample.stratum, (("user", text),), text, sample.question, tuple(needles), sample.key, {})
+    return PublishedRow(sample.stratum, (("user", text),), text, sample.question, tuple(needles), sample.key, {})
 
 
 @lru_cache
-def published(subtask: str, complexity: int) -> list[Published]:
+def published(subtask: str, complexity: int) -> list[PublishedRow]:
     return [publish(drawn(cell(subtask, complexity), index)) for index in range(ROWS)]
 
 
-def check(row: Published) -> list[str]:
+def check(row: PublishedRow) -> list[str]:
     return TASK[row.stratum.subtask].check(row)
 
 
-def solved(row: Published) -> str:
+def solved(row: PublishedRow) -> str:
     return TASK[row.stratum.subtask].solve(row.turns)[0]
 
 
-def marked(row: Published, role: str) -> list[str]:
+def marked(row: PublishedRow, role: str) -> list[str]:
     return [row.text[one.char_start : one.char_end] for one in row.needles if one.role == role]
 
 
-def with_text(row: Published, text: str) -> Published:
+def with_text(row: PublishedRow, text: str) -> PublishedRow:
     return replace(row, turns=(("user", text),), prompt=text)
 
 
-def scored(row: Published, reply: str, *quirks: str) -> float:
+def scored(row: PublishedRow, reply: str, *quirks: str) -> float:
     keyed = {"scorer": TASK[row.stratum.subtask].scorer, "question": row.question, **row.key.columns()}
     return score(keyed, reply, scorers_of(quirks))
 
@@ -133,7 +133,7 @@ def test_near_misses_are_as_many_at_every_length(asked: tuple[str, int]) -> None
     assert Counter(marked(few, "decoy")) == Counter(marked(many, "decoy"))
     kinds_asked, named = read(few.text).asked.kinds, read(few.text).asked.named
 
-    def near(row: Published) -> int:
+    def near(row: PublishedRow) -> int:
         entries = read(row.text).entries
         return sum(each.intent in kinds_asked or each.clerk == named.get("clerk") for each in entries)
 

@@ -15,7 +15,7 @@ import builds
 from pipeline.artifacts.split import Selection, Split, open_split
 from pipeline.export import EXPORTS, export
 from pipeline.export.helmet import ROOM, line_of
-from pipeline.export.named import HELMET_ICL, NAMES, Names, names_of
+from pipeline.export.upstream_names import HELMET_ICL, NAMES, Names, names_of
 from pipeline.profiles import load_profile
 from pipeline.recipe import load_recipe
 from pipeline.rows import Row
