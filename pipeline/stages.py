@@ -104,10 +104,11 @@ class Stages:
         for spent, path, proof in self._run("build", self._with_hold(run_pack_and_prove), by_affinity(owed)):
             self.spent.add(spent)
             self.fresh[path] = proof
-        kept = isinstance(self.plan.out, StorePath)
-        seen = {path: proof for path, proof in {**proofs, **self.fresh}.items() if proof and kept}
+        # Proofs in a store are not read again, which would take a request each.
+        in_store = isinstance(self.plan.out, StorePath)
+        known = {path: proof for path, proof in {**proofs, **self.fresh}.items() if proof and in_store}
         with self.spent.on("seal"):
-            return [seal_if_proven(self.plan, profile, seen, self._check_balance) for profile in self.plan.profiles]
+            return [seal_if_proven(self.plan, profile, known, self._check_balance) for profile in self.plan.profiles]
 
     def verify(self) -> list[Manifest | None]:
         """Prove every shard again from its bytes, count every row twice, and seal what is not sealed.

@@ -136,8 +136,8 @@ def pool_counts(pool: Pool, cutter: Cutter) -> Counts:
 
 def draw_sample(plan: Plan, row: RowPlan) -> Sample:
     """Draw one sample from its own streams."""
-    own, cell = row_streams(plan, row.stratum, row.index)
-    return replace(plan.task(row.stratum).sample(row.stratum, row.index, own, cell), id=row.id)
+    own, shared = row_streams(plan, row.stratum, row.index)
+    return replace(plan.task(row.stratum).sample(row.stratum, row.index, own, shared), id=row.id)
 
 
 def sample_record(sample: Sample) -> Row:

@@ -63,7 +63,7 @@ def pack(
     ranked = any(rank is not None for rank in at)
     if ranked and (filler.ranks is None or filler.policy != "ranked" or None in at):
         raise BuildError(
-            "some of a task's placed units have a rank (`at` of a Line): give one to all of them, and filler with "
+            "some of a task's placed units have a rank (`at` of a Placed): give one to all of them, and filler with "
             'policy="ranked" and ranks'
         )
     if filler.fitted:

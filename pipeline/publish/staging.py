@@ -313,7 +313,7 @@ def stage(
     read: Read | None = None,
     licence: str = "",
 ) -> Staged:
-    """Make the folder to publish from a sealed split atomically, replacing an older one.
+    """Make the folder to publish from a sealed split, all at once; an older one is removed first.
 
     With `keys` ``inline``, shards are published byte for byte, with their keys. With ``separate`` or ``withhold``, rows
     lose everything that gives away an answer, and the keys go to a second folder, to be published separately or kept.

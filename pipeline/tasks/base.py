@@ -109,7 +109,7 @@ class Needle:
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """A published row: all that `check` may look at."""
+    """What is published of a row, and all that `check` may look at."""
 
     stratum: Stratum
     turns: Turns
@@ -217,7 +217,7 @@ class Task(ABC):
         """Lay a sample out as text; the same for every profile."""
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Derive the answers again from the turns, with code that shares nothing with `sample`.
+        """Derive the answers again from the turns alone; wordings may be shared with the writer, what was drawn may not.
 
         Raises:
             ValueError: if the text is not a prompt of this task, or does not state exactly one answer.

@@ -407,9 +407,11 @@ class Single(Rag):
     )
     shuffled = False
 
-    def drawing(self, stratum: Stratum, index: int, row: Streams, stratum_streams: Streams) -> tuple[Streams, int]:
+    def drawing(
+        self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> tuple[Streams, int]:
         """Return the streams of a row's question, which six rows share with the knob ``crossed``."""
-        return grid.shared_by_six(stratum, index, row, stratum_streams), grid.question(stratum, index)
+        return grid.shared_by_six(stratum, index, row_streams, stratum_streams), grid.question(stratum, index)
 
     def depths(self, stratum: Stratum, index: int, stratum_streams: Streams) -> list[float]:
         """Return the depth of the needed document, by the knob ``depth``."""
