@@ -217,7 +217,7 @@ class Task(ABC):
         """Lay a sample out as text; the same for every profile."""
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Derive the answers again from the turns alone; wordings may be shared with the writer, what was drawn may not.
+        """Derive the answers again from the turns alone: wordings may be shared with `layout`, what was drawn may not.
 
         Raises:
             ValueError: if the text is not a prompt of this task, or does not state exactly one answer.
