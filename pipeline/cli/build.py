@@ -12,7 +12,7 @@ from typing import Any
 import click
 from msgspec import to_builtins
 
-from pipeline.artifacts.lite import lite_counts
+from pipeline.artifacts.lite import is_lite, lite_counts
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.plan import Plan
 from pipeline.cli.base import open_stages, plan_from, run_options
@@ -34,6 +34,7 @@ from pipeline.cli.tables import (
     total_lines,
     window_lines,
 )
+from pipeline.recipe import Stratum
 from pipeline.stages import Stages
 from pipeline.tasks import task_of
 from pipeline.terminal.printing import say
@@ -98,21 +99,16 @@ def _costs_of(plan: Plan, keys: Sequence[Mapping[str, Any]]) -> Costs:
         replies.setdefault((key["family"], key["subtask"]), []).append(reply_tokens(key["target"]))
     means = {place: fmean(each) for place, each in replies.items()}
     profile, recipe, costs = plan.profiles[0], plan.recipe, Costs("size")
-    cells = [cell for family in plan.families for cell in recipe.of_family(family)]
-    places = {(cell.family, cell.subtask, cell.length): cell for cell in cells}
     lite = lite_counts(recipe.tier, ((cell.family, cell.subtask, cell.length) for cell in recipe.strata))
-    there = Counter[tuple[str, str, int]]()
-    for cell in cells:
-        there[cell.family, cell.subtask, cell.length] += cell.total
-    wanted = {
-        place: min(there[place], lite.get((recipe.tier, *place), 0) * (2 if task_of(cell).paired else 1))
-        for place, cell in places.items()
-    }
-    sizes = {"lite": wanted, "all": there}
-    for name, counts in sizes.items():
-        for place, cell in places.items():
+    every, first = Counter[Stratum](), Counter[Stratum]()
+    for row in (row for family in plan.families for row in plan.rows(family)):
+        cell = row.stratum
+        every[cell] += 1
+        first[cell] += is_lite(row.id, (recipe.tier, cell.family, cell.subtask, cell.length), lite)
+    for name, counts in {"lite": first, "all": every}.items():
+        for cell, rows in counts.items():
             most = profile.reply_tokens(recipe.reserve, task_of(cell).max_new_tokens_of(cell))
-            costs.of(name).add(counts[place], profile.window(cell.length) - most, most, means.get(place[:2]))
+            costs.of(name).add(rows, profile.window(cell.length) - most, most, means.get((cell.family, cell.subtask)))
     return costs
 
 
