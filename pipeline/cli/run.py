@@ -38,7 +38,7 @@ from pipeline.cli.options import (
     selection_of,
     server_options,
 )
-from pipeline.errors import CorruptError, PredictionsError, RecipeError
+from pipeline.errors import CorruptError, PredictionsError, RecipeError, SplitError
 from pipeline.inference.checking import window_of
 from pipeline.inference.endpoint import Endpoint
 from pipeline.inference.run import COLUMNS, Outcome, Predictions, run_rows
@@ -209,6 +209,8 @@ def run(
     """
     selection = selection_of(**chosen)
     split = replace(open_any_split(where, size=selection.size), size="")  # the file may have other rows too
+    if next(split.rows(["id"], selection), None) is None:
+        raise SplitError(f"no row of {split.title} has all that is selected: leave out an option")
     if dry_run:
         costs = _costs_of(split, selection, max_length)
         say("\n".join(cost_lines(costs, Rates(speed, price_in, price_out), total=True)))
@@ -234,7 +236,7 @@ def run(
                 kept,
                 workers=max_concurrency,
                 limit_name=name,
-                on_done=lambda row: shown.advance(1, row["prompt_tokens"]),
+                on_done=lambda row, answered: shown.advance(1, row["prompt_tokens"], worked=answered),
                 on_count=_warner(),
             )
     whole = tell(out, sizes, left, kept, found, max_length)
@@ -278,7 +280,7 @@ def _warner() -> Callable[[int], None]:
         seen.append(off)
         if len(seen) == FIRST and all(seen):
             say(
-                f"the server counts {min(seen):+} to {max(seen):+} prompt tokens against the split in the first "
+                f"the server counts {min(seen):+,} to {max(seen):+,} prompt tokens against the split in the first "
                 f"{FIRST} rows: `carrara check-server` shows why",
                 err=True,
             )

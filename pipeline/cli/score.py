@@ -13,7 +13,7 @@ import click
 
 from pipeline.artifacts.files import atomic_write
 from pipeline.cli.group import REPORTED, cli
-from pipeline.cli.models import SPLIT, asked_from, models_of, splits_in
+from pipeline.cli.models import SPLIT, asked_from, is_release, models_of
 from pipeline.cli.options import EXPORT, PLACE, QUIRK, STACK, WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
 from pipeline.metrics import scorers_of
@@ -95,7 +95,7 @@ def score(
     """
     columns = tuple(filter(None, (by or "").replace(" ", "").split(",")))
     _check(columns, quirks)
-    several = bool(others) or len(splits_in(where)) > 1
+    several = bool(others) or is_release(where)
     models, selection = models_of(predictions, together=not several), selection_of(**chosen)
     asked = asked_from(where, stack, others, list(models))
     sources = {label: asked.of(label, paths, exports) for label, paths in models.items()}

@@ -144,7 +144,7 @@ def run_rows(
     *,
     workers: int,
     limit_name: str = "max_tokens",
-    on_done: Callable[[Row], None] = lambda row: None,
+    on_done: Callable[[Row, bool], None] = lambda row, answered: None,
     on_count: Callable[[int], None] = lambda off: None,
 ) -> Outcome:
     """Send rows, `workers` at a time, and record each reply at once; only rows in flight are in memory.
@@ -157,7 +157,7 @@ def run_rows(
         kept: the open prediction file; rows that are done there are skipped.
         workers: requests at a time.
         limit_name: the server's name for the token limit of a reply.
-        on_done: called for each row that is answered, skipped, refused or failed.
+        on_done: called for each row that is answered, skipped, refused or failed, and told whether it is answered now.
         on_count: called for each count of prompt tokens by the server, with its difference from the row's.
 
     Raises:
@@ -188,7 +188,7 @@ def run_rows(
             off = _keep(row, *result, kept, outcome)
             if off is not None:
                 on_count(off)
-        on_done(row)
+        on_done(row, not isinstance(result, Exception))
         if lost >= IN_A_ROW + workers:
             raise EndpointError(
                 f"{lost} consecutive rows without a reply, the last: {result}; earlier replies are kept"
@@ -196,10 +196,10 @@ def run_rows(
     return outcome
 
 
-def _owed(rows: Iterable[Row], kept: Predictions, on_done: Callable[[Row], None]) -> Iterator[Row]:
+def _owed(rows: Iterable[Row], kept: Predictions, on_done: Callable[[Row, bool], None]) -> Iterator[Row]:
     for row in rows:
         if kept.is_done(row["id"]):
-            on_done(row)
+            on_done(row, False)
         else:
             yield row
 

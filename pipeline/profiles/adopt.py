@@ -286,10 +286,10 @@ def known_profile(root: Path, name: str) -> str:
 
 
 def own_profile(given: str) -> bool:
-    """Tell whether a user gave a folder, a GGUF file or a model's name, not a shipped profile or a TOML file."""
-    if given in shipped_profiles() or given.endswith(".toml"):
+    """Tell whether a user gave a TOML file, a folder, a GGUF file or a model's name, not a shipped profile."""
+    if given in shipped_profiles():
         return False
-    return Path(given).is_dir() or is_gguf(given) or parse_model(given) is not None
+    return given.endswith(".toml") or Path(given).is_dir() or is_gguf(given) or parse_model(given) is not None
 
 
 def is_gguf(given: str) -> bool:
@@ -302,13 +302,15 @@ def is_gguf(given: str) -> bool:
 
 
 def settled(given: str, root: Path) -> str:
-    """Return what `load_profile` needs for a profile that a user named; a folder's or model's is first kept in `root`.
+    """Return what `load_profile` needs for a profile that a user named; one that is not shipped is kept in `root`.
 
     Raises:
         ProfileError: if the folder keeps another state of that model, or the model cannot be fetched or used.
     """
     if not own_profile(given):
         return known_profile(root, given) if given not in shipped_profiles() else given
+    if given.endswith(".toml"):
+        return _copied_toml(given, root)
     folder = Path(given)
     if folder.is_dir() and (folder / PROFILE).is_file():
         return _copied(folder, root)
@@ -370,12 +372,38 @@ def _copied(folder: Path, root: Path) -> str:
             for path in sorted(folder.iterdir()):
                 if path.is_file():
                     shutil.copyfile(checked_file(path), aside / path.name)
+    _check_same(profile, target, str(folder))
+    return str(target / PROFILE)
+
+
+def _copied_toml(given: str, root: Path) -> str:
+    """Copy a user's TOML, and the model's files that it names, into the release folder, unless they are there."""
+    profile = load_profile(given)
+    if profile.name in shipped_profiles():
+        return given
+    target, table = root / profile.name / KEPT, tomlkit.parse(Path(given).read_text(encoding="utf-8"))
+    vocabulary = table.get("vocabulary", {})
+    named = "file" if vocabulary.keys().isdisjoint({"hub", "package"}) else "copy"
+    if not (target / PROFILE).is_file():
+        profile.counter()  # raises if the vocabulary was edited
+        with made_folder(target) as aside:
+            if named in vocabulary and (path := Path(given).parent / vocabulary[named]).is_file():
+                beside = [path.with_name(name) for name in READ] if "template" not in table else []
+                for each in {path, *filter(Path.is_file, beside)}:
+                    shutil.copyfile(checked_file(each), aside / each.name)
+                vocabulary[named] = path.name
+            head = "" if "name" in table else f"name = {json.dumps(profile.name)}\n"
+            (aside / PROFILE).write_text(head + tomlkit.dumps(table), encoding="utf-8")
+    _check_same(profile, target, given)
+    return str(target / PROFILE)
+
+
+def _check_same(profile: Profile, target: Path, given: str) -> None:
     if load_profile(str(target / PROFILE)).digest != profile.digest:
         raise ProfileError(
-            f"{str(root)!r} has rows for another profile {profile.name!r} than that of {str(folder)!r}: give "
-            "another folder with --out, or another name with `carrara profile add --name`"
+            f"{str(target.parents[1])!r} has rows for another profile {profile.name!r} than that of {given!r}: give "
+            "another folder with --out, or another name"
         )
-    return str(target / PROFILE)
 
 
 @contextmanager

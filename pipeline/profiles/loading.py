@@ -91,8 +91,14 @@ def load_profile(name_or_path: str) -> Profile:
     if "/" in name_or_path or name_or_path.endswith(".toml"):
         return _load(parse_location(name_or_path))
     if name_or_path not in shipped_profiles():
-        raise ProfileError(unknown("profile", name_or_path, shipped_profiles()))
+        raise ProfileError(_fitting(name_or_path) or unknown("profile", name_or_path, shipped_profiles()))
     return _load(_shipped_folder() / f"{name_or_path}.toml")
+
+
+def _fitting(model: str) -> str:
+    """Return which profiles fit a model that was given in place of a profile; "" if none does."""
+    fitting = [name for name in shipped_profiles() if model in load_profile(name).models]
+    return f"{model!r} is a model, not a profile: give {' or '.join(fitting)}" if fitting else ""
 
 
 def profile_source(path: str) -> str:

@@ -89,12 +89,16 @@ def score_predictions(
         counts=_counts(records, joined),
         settings=notes.settings,
         never_asked=never,
-        warnings=tuple(_warnings(joined, keys, splits)),
+        warnings=tuple(_warnings(joined, keys, splits, paths)),
         lite=is_asked_lite(splits, selection, notes),
     )
 
 
-def _warnings(joined: Answered, keys: Sequence[KeyRow], splits: Sequence[Split]) -> Iterator[str]:
+def _warnings(
+    joined: Answered, keys: Sequence[KeyRow], splits: Sequence[Split], paths: Sequence[Path]
+) -> Iterator[str]:
+    if len(paths) > 1 and any(fault.kind == "conflict" for fault in joined.faults):
+        yield "files disagree on the same rows: if they are replies of different models, name each as NAME=FILE"
     if joined.untold and any(key.digest for key in keys):
         names = " + ".join(dict.fromkeys(split.tokenizer for split in splits))
         others = len(joined.untold) - 1

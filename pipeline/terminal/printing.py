@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -19,9 +21,22 @@ def plain(text: str) -> str:
     return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
+_bars = [0]
+
+
+@contextmanager
+def below_bar() -> Iterator[None]:
+    """Print lines on stderr below an unfinished progress bar, not behind it, while the block runs."""
+    _bars[0] += 1
+    try:
+        yield
+    finally:
+        _bars[0] -= 1
+
+
 def say(text: object, *, err: bool = False) -> None:
     """Print a line, without control characters."""
-    click.echo(plain(str(text)), err=err)
+    click.echo(("\n" if err and _bars[0] else "") + plain(str(text)), err=err)
 
 
 def say_styled(text: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from pipeline.terminal.printing import say
+from pipeline.terminal.printing import below_bar, say
 from pipeline.terminal.text import percent, plain, row_count
 
 EVERY = 60.0
@@ -29,13 +29,16 @@ class Meter:
     total: int = 0
     rows: int = 0
     tokens: int = 0
+    idle: int = 0
+    """Tokens of rows that took no work, such as those of an earlier run."""
     started: float = field(default_factory=time.monotonic)
     printed: float = field(default_factory=time.monotonic)
 
-    def advance(self, rows: int, tokens: int) -> None:
-        """Add finished work."""
+    def advance(self, rows: int, tokens: int, *, worked: bool = True) -> None:
+        """Add rows that are finished; those that were not `worked` on do not count for the speed."""
         self.rows += rows
         self.tokens += tokens
+        self.idle += 0 if worked else tokens
         if self.bar is not None:
             self.bar.update(max(tokens, 1), self)
         elif self.total and (now := time.monotonic()) - self.printed >= EVERY:
@@ -46,7 +49,9 @@ class Meter:
         """Return the rows done, and the tokens per second."""
         if not self.tokens:
             return f"{self.rows:,} done"
-        rate = self.tokens / max(time.monotonic() - self.started, 1e-9)
+        if self.idle == self.tokens:
+            return row_count(self.rows)
+        rate = (self.tokens - self.idle) / max(time.monotonic() - self.started, 1e-9)
         fast = f"{rate / 1e6:.1f}M" if rate >= 1e6 else plain(max(rate, 1.0), 3 if rate < 1000 else 2)
         return f"{row_count(self.rows)}, {fast} tokens/s"
 
@@ -82,9 +87,12 @@ def meter(label: str, total: int, *, quiet: bool = False) -> Iterator[Meter]:
         yield Meter(None, label, total)
         return
     bar: Any
-    with click.progressbar(
-        length=total, label=f"{label:<8}", file=sys.stderr, item_show_func=lambda item: str(item or "")
-    ) as bar:
+    with (
+        click.progressbar(
+            length=total, label=f"{label:<8}", file=sys.stderr, item_show_func=lambda item: str(item or "")
+        ) as bar,
+        below_bar(),
+    ):
         yield Meter(bar, label, total)
 
 

@@ -206,6 +206,10 @@ def test_a_profile_is_one_file(root: Path, copy: Copy) -> None:
     assert {(row["length"], row["context_tokens"]) for row in found} == {(2048, 2048), (8192, 8000)}
     assert {row["template_tokens"] for row in found} == {found[0]["template_tokens"]}
     assert copy.changes() == []
+    shutil.rmtree(model)
+    profile.unlink()
+    assert "profiles my-model" in copy.carrara("freeze", "outputs/mine"), "the folder keeps all that it needs"
+    assert "all recounted by" in copy.carrara(*shlex.split(verify)[1:])
 
 
 def test_a_recipe_is_one_file(depths: Path) -> None:

@@ -25,6 +25,7 @@ from pipeline.errors import BuildError
 from pipeline.inference.endpoint import Endpoint
 from pipeline.inference.run import Predictions, run_rows
 from pipeline.terminal import progress
+from pipeline.terminal.printing import below_bar, say
 
 KEY = "sk-test-0123456789abcdef"
 Reply = tuple[int, dict[str, Any]]
@@ -660,9 +661,33 @@ def test_memory_holds_the_rows_under_way(serve: Callable[[Script], Server], tmp_
     server = serve(counted)
     with Predictions(tmp_path / "m.jsonl", "m", frozenset({handmade.TAG})) as kept:
         endpoint = Endpoint(server.url, "m")
-        found = run_rows(endpoint, rows(), kept, workers=3, on_done=lambda row: replied.append(row["id"]))
+        found = run_rows(endpoint, rows(), kept, workers=3, on_done=lambda row, _: replied.append(row["id"]))
     assert found.replies == 12
     assert max(ahead) <= 4
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_selection_of_no_rows_is_an_error(
+    more: tuple[str, ...], folder: Path, serve: Callable[[Script], Server], tmp_path: Path
+) -> None:
+    done = ran(folder, serve(right), tmp_path / "m.jsonl", "--length", 2048, "--limit", 2, "--complexity", 9, *more)
+    assert (done.exit_code, done.stdout) == (1, "")
+    done = ran(folder, serve(right), tmp_path / "m.jsonl", "--size", "lite", "--length", 4096, *more)
+    assert done.exit_code == 0, done.output
+
+
+def test_only_replies_count_for_the_speed_and_lines_come_below_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = progress.Meter(None, "run", 100)
+    shown.advance(1, 50, worked=False)
+    assert str(shown) == "1 row"
+    shown.started = time.monotonic() - 10
+    shown.advance(1, 50)
+    assert str(shown) == "2 rows, 5 tokens/s"
+    with below_bar():
+        say("a warning", err=True)
+        say("a result")
+    say("another", err=True)
+    assert capsys.readouterr() == ("a result\n", "\na warning\nanother\n")
 
 
 def test_a_device_is_not_read_as_predictions() -> None:

@@ -146,6 +146,7 @@ def test_names_that_the_hub_does_not_have(
         f"{NAME}@v9": "org/small has no revision 'v9': give a branch, tag or commit that it has",
         "org/empty": "org/empty has no tokenizer_config.json and no tokenizer.json",
         "o200": "unknown profile 'o200': did you mean 'o200k'",
+        "gpt-4o": "'gpt-4o' is a model, not a profile: give o200k",
         "./nowhere": "there is no profile file 'nowhere'",
     }
     for given, told in cases.items():

@@ -387,6 +387,18 @@ def test_every_fault_is_named_with_its_line_and_the_rest_is_scored(
     assert not found.complete
 
 
+def test_files_of_two_models_are_told_apart_or_the_way_to_is_told(folder: Path, tmp_path: Path) -> None:
+    files = []
+    for name in ("a", "b"):
+        replies = [{**each, "prediction": name} for each in handmade.answers(ROWS)]
+        files.append(handmade.lines(tmp_path / f"{name}.jsonl", replies))
+    told = "files disagree on the same rows: if they are replies of different models, name each as NAME=FILE"
+    assert told in ran("score", folder, *files).stderr
+    whole = ran("score", folder.parent, *files)
+    assert whole.exit_code == 0, "in a release folder, each file is a model, though there is one tokenizer"
+    assert "a minus b" in whole.stdout
+
+
 def test_two_different_answers_stay_none_when_the_first_comes_again(
     scored: Callable[..., Scored], tmp_path: Path
 ) -> None:
