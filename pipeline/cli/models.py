@@ -67,17 +67,15 @@ def asked_from(where: str, stack: Sequence[str], others: Sequence[str], models: 
 def splits_in(where: str) -> list[Split]:
     """Return the split in a folder, or the splits of all tokenizers of a release."""
     folder = fetched(where, KEYS)
-    return [open_split(each) for each in _folders_in(folder) or [folder]]
+    inside = sorted(path.parent for path in folder.glob("*/manifest.json"))
+    if inside and not (folder / "manifest.json").exists():
+        return [open_split(each) for each in inside]
+    return [open_split(folder)]
 
 
 def is_release(where: str) -> bool:
-    """Tell whether a place is a release folder, with a folder for each tokenizer."""
-    return bool(_folders_in(fetched(where, KEYS)))
-
-
-def _folders_in(folder: Path) -> list[Path]:
-    """Return the tokenizers' folders in a release folder; a split has none."""
-    return [] if (folder / "manifest.json").exists() else sorted(path.parent for path in folder.glob("*/manifest.json"))
+    """Tell whether a place is a release folder, not the split of one tokenizer; raise `SplitError` if neither."""
+    return splits_in(where)[0].folder != fetched(where, KEYS)
 
 
 def models_of(given: Sequence[str], *, together: bool = False) -> dict[str, list[Path]]:

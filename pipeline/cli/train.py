@@ -96,7 +96,7 @@ def write(
     wait: float,
     quiet: bool,
 ) -> None:
-    """Write shards of rows to OUT, on disk or in a store. Finished shards are reused."""
+    """Write shards of rows to OUT, on disk or in a store. Finished shards are reused, not replaced."""
     given = dict(map(_knob, knobs))
     specs = [
         stream(
@@ -152,5 +152,5 @@ def prove(*, releases: Sequence[Path], out: Path, workers: int, address: str | N
             shown.advance(1, 0)
     known = joined(titles, parts)
     write_known(out, known)
-    counts = ", ".join(f"{len(known.digests[kind])} {kind}s" for kind in KINDS)
+    counts = ", ".join(f"{len(known.digests[kind])} {kind}s" for kind in KINDS if known.digests[kind])
     say(f"{out}: {counts} of {', '.join(titles)} in {known.size / 1e6:.1f} MB")

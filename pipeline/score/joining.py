@@ -18,16 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.artifacts.asked import AskedFile, read_asked, read_asked_in, record_paths
+from pipeline.artifacts.files import file_digest
 from pipeline.artifacts.lite import LITE
 from pipeline.artifacts.manifest import one_constant
 from pipeline.artifacts.parquet import columns_of
 from pipeline.artifacts.split import Selection, Split
-from pipeline.errors import PredictionsError, unknown
+from pipeline.errors import CorruptError, PredictionsError, unknown
 from pipeline.metrics import JUDGED, MAX_REPLY_CHARACTERS, SCORERS, facts
 from pipeline.rows import KEYS_SCHEMA, Row, asked_of, known_by
 from pipeline.score.formats import Entry
 from pipeline.score.reading import Found, read_predictions
 from pipeline.score.results import ANSWERED, EMPTY, MISSING, REFUSED, UNUSABLE, Fault
+from pipeline.storage import StorePath
 
 ROW_ID = re.compile(r"[a-z][a-z_]*-[A-Za-z0-9_-]+-(?:32k|128k|1m)-\d+-\d+[ab]?-(?P<tag>[0-9a-z]+)")
 """The id of a row of any split, with the split's tag at its end."""
@@ -202,10 +204,22 @@ def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
 
     Raises:
         PredictionsError: if the split withholds its keys, or has a scorer that this version does not know.
+        CorruptError: if a file of keys is not the one that was proven.
     """
     best = _constants(split)
+    _check_bytes(split)
     for row in reader(split)(COLUMNS, selection):
         yield _key_row(row, split.tags.get(row["tier"], ""), best)
+
+
+def _check_bytes(split: Split) -> None:
+    """Compare the files of keys with the manifest; in a store, only single columns of them are read."""
+    if isinstance(split.folder, StorePath):
+        return
+    for shard in (each for made in split.manifest.tiers.values() for each in made.shards):
+        path = split.folder / "keys" / f"{shard.shard}.parquet"
+        if shard.keys_sha256 and path.is_file() and file_digest(path) != shard.keys_sha256:
+            raise CorruptError(f"{str(path)!r} differs from the bytes that were proven: get or build the split again")
 
 
 def known_ids(split: Split) -> Iterator[str]:

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,11 @@ class TrainJob:
         """The content key of the file."""
         version = task_of(self.spec.cell).version
         return digest([SCHEMA_VERSION, TRAIN_CANARY, version, self.spec, self.start, self.stop, self.known_digest])
+
+    def may_write(self) -> bool:
+        """Return whether the file does not exist, or has these rows or the first of them."""
+        there = content_key(self.path) if self.path.exists() else ""
+        return not there or any(there == replace(self, stop=at).key for at in range(self.stop, self.start, -1))
 
     def rows(self, dropped: dict[str, int]) -> Iterator[Row]:
         """Yield the rows that fit and share nothing with known releases; count the others in `dropped`, by reason."""
@@ -116,11 +121,20 @@ def write_shards(
         open_executor: opens an executor.
         known: a file of digests of releases for evaluation.
         done: called with the number of rows of each shard.
+
+    Raises:
+        BuildError: if the folder has other rows of these tasks, or more.
     """
     digests = _known(known)
     jobs = [
         job for spec in specs for job in train_jobs(spec, rows, out, known, digests.digest if digests else "")
     ]  # fmt: skip
+    for job in jobs:
+        if not job.may_write():
+            raise BuildError(
+                f"{str(job.path)!r} has other rows, or more, than would be written: repeat the options it was made "
+                "with, or give another folder"
+            )
     written, dropped = 0, Counter[str]()
     for count in run(run_train, jobs, open_executor):
         done(count)

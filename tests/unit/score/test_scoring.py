@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import resource
@@ -385,6 +386,22 @@ def test_every_fault_is_named_with_its_line_and_the_rest_is_scored(
     states_of = {"answered": 1, "empty": 1, "refused": 0, "missing": 2, "unusable": 2}
     assert found.counts == {"rows": 6, **states_of, "unparsed": 0, "cut": 0, "predictions": 8}
     assert not found.complete
+
+
+def test_keys_that_are_not_those_that_were_proven_score_nothing(tmp_path: Path) -> None:
+    split = handmade.split(tmp_path / "o200k", ROWS)
+    (keys,) = (split / "keys").rglob("*.parquet")
+    manifest = json.loads((split / "manifest.json").read_text(encoding="ascii"))
+    manifest["tiers"]["32k"]["shards"][0]["keys_sha256"] = hashlib.sha256(keys.read_bytes()).hexdigest()
+    (split / "manifest.json").write_text(json.dumps(manifest), encoding="ascii")
+    replies = handmade.lines(tmp_path / "a.jsonl", handmade.answers(ROWS))
+    assert ran("score", split, replies).exit_code == 0
+    table = pq.read_table(keys)
+    targets = pa.array([*table["target"].to_pylist()[1:], "Elsewhere"])
+    pq.write_table(table.set_column(table.schema.get_field_index("target"), "target", targets), keys)
+    done = ran("score", split, replies)
+    assert done.exit_code == 1
+    assert "differs from the bytes that were proven: get or build the split again" in done.stderr
 
 
 def test_files_of_two_models_are_told_apart_or_the_way_to_is_told(folder: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import RowPlan, make_plan
 from pipeline.caches import clear_caches
 from pipeline.cli.train import train
-from pipeline.errors import CorruptError, FitError, RecipeError
+from pipeline.errors import BuildError, CorruptError, FitError, RecipeError
 from pipeline.recipe import load_recipe
 from pipeline.rows import CANARY, DATA_SCHEMA, TRAIN_CANARY
 from pipeline.storage import parse_location
@@ -263,8 +263,12 @@ def test_shards_are_continued_and_proven_and_hold_no_evaluation(tmp_path: Path) 
     CliRunner().invoke(train, told, catch_exceptions=False)
     assert shard.stat().st_mtime_ns == before
     assert not half.exists()
+    for other in (("--rows", "2"), ("--seed", "1"), ("--reserve", "99")):
+        with pytest.raises(BuildError, match="has other rows, or more, than would be written"):
+            CliRunner().invoke(train, [*told, *other], catch_exceptions=False)
+    assert CliRunner().invoke(train, [*told, "--rows", "4"]).output == f"{out}: 4 rows, all proven\n"
     said = CliRunner().invoke(train, ["verify", str(out)], catch_exceptions=False).output
-    assert said == f"{out}: 3 rows match their streams, all proven\n"
+    assert said == f"{out}: 4 rows match their streams, all proven\n"
 
     rows = list(read_rows(shard))
     planted = [{**rows[0], "metadata": rows[0]["metadata"].replace(TRAIN_CANARY, CANARY)}, *rows[1:]]
