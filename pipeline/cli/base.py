@@ -77,7 +77,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--tokenizer", "tokenizers", multiple=True, metavar="NAME",
                 help="Profile: a shipped one, 'all' for those that need no download, a TOML file, a model on the Hub "
-                "(org/name), or a model's folder. Repeatable.  "
+                "(org/name), a model's folder, or a GGUF file. Repeatable.  "
                 f"[default: {', '.join(DEFAULT_PROFILES)}]",
             ),
             click.option(

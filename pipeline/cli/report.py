@@ -22,7 +22,7 @@ from pipeline.score.lengths import THRESHOLD
 from pipeline.score.reading import files_of
 from pipeline.score.results import Scored
 from pipeline.score.scoring import score_predictions
-from pipeline.score.views import FAULT_KINDS
+from pipeline.score.views import FAULT_KINDS, fault_title
 from pipeline.storage import renaming, short_names
 from pipeline.terminal.printing import say
 
@@ -161,7 +161,6 @@ def _readers(given: Sequence[Path]) -> dict[str, list[Path]]:
 def _said(scored: Sequence[Scored]) -> Iterator[str]:
     """Yield one line per kind of fault and model; the page lists each fault."""
     for each in scored:
-        for kind, meaning in FAULT_KINDS.items():
-            count = sum(fault.kind == kind for fault in each.faults)
-            if count:
-                yield f"{each.model}: {count:,} {meaning}"
+        for kind in FAULT_KINDS:
+            if count := sum(fault.kind == kind for fault in each.faults):
+                yield f"{each.model}: {fault_title(kind, count)}"

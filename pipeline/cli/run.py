@@ -280,8 +280,8 @@ def _warner() -> Callable[[int], None]:
         seen.append(off)
         if len(seen) == FIRST and all(seen):
             say(
-                f"the server counts {min(seen):+,} to {max(seen):+,} prompt tokens against the split in the first "
-                f"{FIRST} rows: `carrara check-server` shows why",
+                f"in the first {FIRST} rows, the server's count of prompt tokens differs from the split's by "
+                f"{min(seen):+,} to {max(seen):+,}: `carrara check-server` shows why",
                 err=True,
             )
 
@@ -351,4 +351,4 @@ def _tell_headline(split: Split, out: Path) -> None:
         say(f"no headline: {fault}")
         return
     if whole := Tables(scored).overall:
-        say(f"{headline_line(whole)}, over all {row_count(scored.counts['rows'])} that {out} was asked")
+        say(f"{headline_line(whole)}, over all {row_count(scored.counts['rows'])} sent for {out}")

@@ -128,11 +128,11 @@ def _check_counts(off: Sequence[int], refused: Sequence[str], rows: int) -> Iter
         yield Finding(*what, NOT_REPORTED)
     elif any(off):
         least, most = min(off), max(off)
-        by = f"{least:+}" if least == most else f"{least:+} to {most:+}"
+        by = f"{least:+,}" if least == most else f"{least:+,} to {most:+,}"
         yield Finding(
             *what,
             f"{by} in {sum(map(bool, off))} of {len(off)} rows",
-            f"prompts do not arrive with the tokens that the split counts ({by})",
+            f"the server's counts differ from the split's ({by})",
         )
     else:
         yield Finding(*what, f"the same in {len(off)} of {len(off)} rows")

@@ -31,7 +31,7 @@ from pipeline.report.page import Block, Column, Failures, Heading, Listing, Mark
 from pipeline.score.languages import by_language
 from pipeline.score.lengths import THRESHOLD, Curves
 from pipeline.score.results import STATES, Fault, Scored
-from pipeline.score.views import FAULT_KINDS
+from pipeline.score.views import fault_title
 from pipeline.terminal.text import row_count
 
 TITLES = {"cut": "cut off"}
@@ -135,7 +135,7 @@ def faults(models: Sequence[Model]) -> Iterator[Block]:
     yield Table("Rows and replies", columns, rows)
     for model in models:
         for reason, count in model.scored.never_asked.items():
-            yield Note(f"{model.mark.label} was never sent {count:,} rows: {reason}.")
+            yield Note(f"{model.mark.label}: {row_count(count)} not sent ({reason}).")
         for warning in model.scored.warnings:
             yield Note(f"{model.mark.label}: {warning}.")
     if all(not model.scored.faults for model in models):
@@ -165,7 +165,7 @@ def _listings(model: Model) -> Iterator[Block]:
     for kind, found in kinds.items():
         lines = [fault.message for fault in found[:MAX_LISTED_FAULTS]]
         more = [f"... and {len(found) - MAX_LISTED_FAULTS:,} more"] if len(found) > MAX_LISTED_FAULTS else []
-        yield Listing(f"{model.mark.label}: {len(found):,} {FAULT_KINDS[kind]}", [*lines, *more])
+        yield Listing(f"{model.mark.label}: {fault_title(kind, len(found))}", [*lines, *more])
 
 
 NAME = 60

@@ -17,7 +17,7 @@ from pipeline.version import __version__
 
 def comparison_page(models: Sequence[Tables]) -> str:
     """Return tables of several models: their scores by family and by length, and the differences of each pair."""
-    parts = ["\n".join(["models, each asked in the windows of its own tokenizer", table(list(map(_model, models)))])]
+    parts = ["\n".join(["models, each with the windows of its own tokenizer", table(list(map(_model, models)))])]
     for name in ("family", "length"):
         parts.append(f"by {name}: the score of each model\n{table(_side_by_side(models, name))}")
     pairs = [_pair(each) for each in differences_of(models)]

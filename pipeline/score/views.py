@@ -36,19 +36,19 @@ NUMBERED = re.compile(r"\S*\d\S*")
 TABLES = (("family",), ("subtask",), ("length",), ("complexity",), ("depth",))
 RESULTS_VERSION = 1
 FAULT_KINDS = {
-    "missing": "rows without a prediction, which score 0",
-    "failed": "rows with an error instead of a reply, which score 0",
-    "refused": "rows that the server rejected for good, which score 0",
-    "empty": "rows with an empty reply, which score 0",
-    "conflict": "ids with different predictions, none of which counts",
-    "repeated": "answers given more than once, without effect",
-    "unknown": "predictions with an id that is not in the split, ignored",
-    "no text": "predictions that are not text, which score 0",
-    "huge": "overlong predictions, of which only the end is read",
-    "unreadable": "lines that cannot be read, ignored",
-    "half": "rows of pairs whose other row is not selected",
+    "missing": ("row", "without a prediction, scored 0"),
+    "failed": ("row", "with an error instead of a reply, scored 0"),
+    "refused": ("row", "rejected by the server for good, scored 0"),
+    "empty": ("row", "with an empty reply, scored 0"),
+    "conflict": ("id", "with different predictions, scored 0"),
+    "repeated": ("answer", "given more than once, without effect"),
+    "unknown": ("prediction", "with an id that is not in the split, ignored"),
+    "no text": ("prediction", "without text, scored 0"),
+    "huge": ("overlong prediction", "read only at the end"),
+    "unreadable": ("line", "that cannot be read, ignored"),
+    "half": ("row", "of a pair whose other row is not selected"),
 }
-"""Kinds of faults, in the words of a summary."""
+"""Kinds of faults: what is counted, and what is wrong with it, in the words of a summary."""
 
 
 def result_of(tables: Tables, *, rows: bool = False, by: Sequence[str] = ()) -> dict[str, Any]:
@@ -94,14 +94,24 @@ def _row(record: Record) -> dict[str, Any]:
     }
 
 
+def fault_title(kind: str, count: int) -> str:
+    """Return what is wrong with a number of things.
+
+    >>> fault_title("empty", 1), fault_title("huge", 2)
+    ('1 row with an empty reply, scored 0', '2 overlong predictions read only at the end')
+    """
+    noun, meaning = FAULT_KINDS[kind]
+    return f"{count:,} {noun}{'s' * (count != 1)} {meaning}"
+
+
 def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
     """Yield what was wrong: a summary of each kind, and its first few cases."""
     kinds: dict[str, list[Fault]] = defaultdict(list)
     for fault in faults:
         kinds[fault.kind].append(fault)
-    for kind, meaning in FAULT_KINDS.items():
+    for kind in FAULT_KINDS:
         if found := kinds.get(kind, []):
-            yield f"{len(found):,} {meaning}:"
+            yield f"{fault_title(kind, len(found))}:"
             cases = _alike(found) if kind in SPOKEN else [fault.message for fault in found]
             yield from (f"  {case}" for case in cases[:MAX_LISTED_FAULTS])
             if len(cases) > MAX_LISTED_FAULTS:

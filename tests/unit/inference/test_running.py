@@ -554,7 +554,7 @@ def test_the_headline_is_that_of_score(folder: Path, serve: Callable[[Script], S
     ran(folder, serve(lambda payload: says("zebra")), out, "--length", 2048)
     done = ran(folder, serve(right), out, "--length", 4096)
     assert "headline 0.500000" in done.stdout
-    assert f"over all 12 rows that {out} was asked" in done.stdout
+    assert f"over all 12 rows sent for {out}" in done.stdout
     assert "headline 0.500000" in CliRunner().invoke(cli, ["score", str(folder), str(out)]).stdout
 
 
@@ -584,7 +584,12 @@ def test_other_counts_of_tokens_are_said(folder: Path, serve: Callable[[Script],
     assert "count of prompt tokens differs from the split's in 2 of 12 rows, by -9 to +0" in done.output
     assert "check-server" not in done.output, "some of the first rows are as they should be"
     other = ran(folder, serve(lambda payload: says("x", 108)), tmp_path / "n.jsonl")
-    assert other.stderr.count("the server counts +1 to +1 prompt tokens against the split in the first 3 rows") == 1
+    assert (
+        other.stderr.count(
+            "in the first 3 rows, the server's count of prompt tokens differs from the split's by +1 to +1"
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize("text", [None, "", " \n"])

@@ -311,7 +311,7 @@ def test_a_model_that_was_never_asked_long_rows_has_a_gap_there(split: Split, bo
     assert [row[0] for row in rows[1:]] == ["2K", "4K"]
     assert rows[2][3] == "not asked"
     assert "not asked at 4K" in html
-    assert "less was never sent 14 rows: longer than --max-length 2048." in html
+    assert "less: 14 rows not sent (longer than --max-length 2048)." in html
     assert ["date", "not recorded", "2026-11-20"] in table(html, "Settings of the runs")
 
 
@@ -509,7 +509,7 @@ def test_what_is_wrong_is_said_on_stderr_too(folder: Path, sets: dict[str, Path]
     seen = invoke(folder / "o200k", f"model={sets[list(sets)[1]]}", "--limit", 2, "--out", tmp_path / "page.html")
     assert seen.exception is None, seen.output
     assert "model: " in seen.stderr
-    assert "rows with an empty reply, which score 0" in seen.stderr
+    assert "with an empty reply, scored 0" in seen.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 

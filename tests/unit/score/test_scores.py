@@ -72,7 +72,7 @@ def test_what_a_server_says_of_many_rows_is_told_once() -> None:
     faults = [Fault("refused", f"bio-{at}: you asked for {at} tokens") for at in range(30)]
     faults += [Fault("refused", "bio-77: no")] + [Fault("missing", f"bio-{at}") for at in range(12)]
     lines = list(fault_lines(faults))
-    told = lines.index("31 rows that the server rejected for good, which score 0:")
+    told = lines.index("31 rows rejected by the server for good, scored 0:")
     assert lines[told + 1 :] == [
         "  bio-0: you asked for 0 tokens (and 29 like it)",
         "  bio-77: no",
