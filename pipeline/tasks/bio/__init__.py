@@ -7,7 +7,7 @@ from pipeline.tasks.bio.register import InRegister
 NOTES = """\
 Six-sentence biographies of invented people; the question is about one or a few of them, and no two people share a full
 name. Except in `-essay`, the haystack is more biographies, so form does not give needles away. Attributes, places and
-orders are balanced. A marked final answer counts, or what the scorer's own rule finds; `idk` comes in pairs, and both
+orders are balanced. A marked final answer counts; without one, each scorer has a rule. `idk` comes in pairs, and both
 rows must be right. Where `standard` names a language, its text is a list of employees in that language.
 """
 
