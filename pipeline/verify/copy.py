@@ -266,7 +266,8 @@ def check_copy(copy: SplitCopy, open_executor: Callable[[], Executor], *, quiet:
         for job, shard in zip(jobs, run(check_shard, jobs, open_executor), strict=True):
             checked.append(shard)
             shown.advance(len(shard.ids), job.shard.tokens)
-    faults = [*split_faults(copy), *joint_faults(checked), *(each for shard in checked for each in shard.faults)]
+    # What is wrong with rows comes first: the manifest's figures then differ too, which says less.
+    faults = [*(each for shard in checked for each in shard.faults), *joint_faults(checked), *split_faults(copy)]
     return CopyFindings(_summary(copy, checked), tuple(faults))
 
 
