@@ -12,7 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.assemble.cutter import cutter_for
-from pipeline.assemble.plan import Affinity, Plan, RowPlan, RowRange, row_streams
+from pipeline.assemble.plan import Affinity, Plan, RowRange, row_streams
+from pipeline.assemble.row_order import RowPlan
 from pipeline.caches import clear_caches, register
 from pipeline.executors.memory import give_back, most_allowed, resident, without_collection
 from pipeline.profiles import Profile, close_counters

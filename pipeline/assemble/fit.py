@@ -10,7 +10,8 @@ import numpy as np
 from pipeline.assemble.cache import SAMPLES, layout_of
 from pipeline.assemble.cutter import Cutter, cutter_for
 from pipeline.assemble.jobs import draw_sample, pool_of
-from pipeline.assemble.plan import Affinity, Plan, RowPlan
+from pipeline.assemble.plan import Affinity, Plan
+from pipeline.assemble.row_order import RowPlan
 from pipeline.errors import FitError
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum

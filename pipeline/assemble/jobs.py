@@ -18,8 +18,9 @@ from pipeline.artifacts.parquet import has_key, is_whole, matches_checksum, read
 from pipeline.assemble.cache import LAYOUTS, SAMPLES, layout_of
 from pipeline.assemble.cutter import CountedPool, Cutter, cutter_for
 from pipeline.assemble.packing import Counts
-from pipeline.assemble.plan import Affinity, Plan, RowPlan, RowRange, Shard, row_streams
+from pipeline.assemble.plan import Affinity, Plan, RowRange, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, UNIT_TEXT, Pool, PoolCache
+from pipeline.assemble.row_order import RowPlan
 from pipeline.caches import lru_cache, register
 from pipeline.errors import CorruptError
 from pipeline.profiles import Profile

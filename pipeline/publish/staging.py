@@ -28,7 +28,8 @@ from pipeline.artifacts.manifest import (
 from pipeline.artifacts.parquet import column, read_table, rewrite, write_rows, write_table
 from pipeline.artifacts.recipes import read_recipes
 from pipeline.artifacts.split import Selection, Split
-from pipeline.assemble.plan import columns_version, ids_by_place
+from pipeline.assemble.plan import columns_version
+from pipeline.assemble.row_order import ids_by_place
 from pipeline.errors import CorruptError, StageError, unknown
 from pipeline.metrics.join import joined_metrics
 from pipeline.profiles import load_profile

@@ -13,7 +13,8 @@ from typing import Any
 from pipeline.artifacts.manifest import DEPTH_BINS, PORTIONS, Chance, Portions
 from pipeline.assemble.cutter import cutter_for
 from pipeline.assemble.jobs import draw_sample, pool_of, samples_of
-from pipeline.assemble.plan import Affinity, Plan, RowPlan, row_streams
+from pipeline.assemble.plan import Affinity, Plan, row_streams
+from pipeline.assemble.row_order import RowPlan
 from pipeline.errors import BuildError
 from pipeline.metrics import NORMALISED, PART, SOURCED, TOKEN, dated, listed, points_of, score, worth_of
 from pipeline.profiles import Profile

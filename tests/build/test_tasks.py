@@ -19,7 +19,8 @@ from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.cutter import NEEDLE_ROLES, in_order
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.jobs import draw_sample, render_job
-from pipeline.assemble.plan import Plan, RowPlan, make_plan, row_streams
+from pipeline.assemble.plan import Plan, make_plan, row_streams
+from pipeline.assemble.row_order import RowPlan
 from pipeline.errors import FitError
 from pipeline.executors import Inline
 from pipeline.metrics import SCORERS, score

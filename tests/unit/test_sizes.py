@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from pipeline.assemble import plan as plans
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import Plan, numbered
+from pipeline.assemble.plan import Plan
+from pipeline.assemble.row_order import numbered
 from pipeline.cli import cli
 from pipeline.errors import RecipeError
 from pipeline.recipe import Recipe, Stratum, load_recipe

@@ -15,7 +15,7 @@ import pytest
 import carrara
 from pipeline.artifacts.lite import LITE, MOST, is_lite, lite_counts, lite_file
 from pipeline.artifacts.split import Selection, Split, open_split
-from pipeline.assemble.plan import numbered
+from pipeline.assemble.row_order import numbered
 from pipeline.errors import CorruptError, SplitError
 from pipeline.publish.staging import Staged
 from pipeline.recipe import Recipe, load_recipe

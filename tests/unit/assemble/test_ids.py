@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.assemble.plan import make_plan, numbered
+from pipeline.assemble.plan import make_plan
+from pipeline.assemble.row_order import numbered
 from pipeline.errors import RecipeError
 from pipeline.recipe import Recipe, Stratum, load_recipe
 

@@ -11,7 +11,8 @@ from pipeline.assemble import cache
 from pipeline.assemble.cache import BUDGET, SAMPLES, LayoutCache, layout_of, size_of
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import Plan, RowPlan, make_plan
+from pipeline.assemble.plan import Plan, make_plan
+from pipeline.assemble.row_order import RowPlan
 from pipeline.executors import Inline
 from pipeline.recipe import Recipe, Stratum
 from pipeline.stages import Stages

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import RowPlan, make_plan
+from pipeline.assemble.plan import make_plan
+from pipeline.assemble.row_order import RowPlan
 from pipeline.metrics import cited, figures, score, scorers_of
 from pipeline.recipe import Recipe, Stratum
 from pipeline.streams import Streams, stream

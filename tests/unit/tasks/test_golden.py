@@ -13,7 +13,8 @@ import pytest
 from builds import Place, chosen, profile_of
 from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import Plan, RowPlan, make_plan
+from pipeline.assemble.plan import Plan, make_plan
+from pipeline.assemble.row_order import RowPlan
 from pipeline.errors import RecipeError
 from pipeline.executors import Inline
 from pipeline.recipe import Recipe, Stratum

@@ -15,7 +15,8 @@ import pytest
 
 from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import Plan, RowPlan, make_plan, row_streams
+from pipeline.assemble.plan import Plan, make_plan, row_streams
+from pipeline.assemble.row_order import RowPlan
 from pipeline.errors import PoolError
 from pipeline.executors import Inline
 from pipeline.metrics import mrcr, score, similarity

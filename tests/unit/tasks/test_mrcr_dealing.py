@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import Plan, RowPlan, make_plan, row_streams
+from pipeline.assemble.plan import Plan, make_plan, row_streams
+from pipeline.assemble.row_order import RowPlan
 from pipeline.recipe import Recipe, Stratum
 from pipeline.streams import Streams, stream
 from pipeline.tasks import task_of

@@ -17,7 +17,8 @@ import carrara
 from fake_stores import faulty
 from pipeline.artifacts.parquet import read_rows, write_rows
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import RowPlan, make_plan
+from pipeline.assemble.plan import make_plan
+from pipeline.assemble.row_order import RowPlan
 from pipeline.caches import clear_caches
 from pipeline.cli.train import train
 from pipeline.errors import BuildError, CorruptError, FitError, RecipeError
