@@ -159,10 +159,16 @@ def test_a_kept_engine_is_opened_once_and_again_when_it_broke(tmp_path: Path) ->
     jobs = [(str(tmp_path), number) for number in range(6)]
     with SharedExecutor(opening) as engine:
         first = {
-            pid for _, pid in run(worker_jobs.worker_of, [worker_jobs.AtHome("a"), worker_jobs.AtHome("b")], engine)
+            pid
+            for _, pid in run(
+                worker_jobs.worker_of, [worker_jobs.WithAffinity("a"), worker_jobs.WithAffinity("b")], engine
+            )
         }
         assert first == {
-            pid for _, pid in run(worker_jobs.worker_of, [worker_jobs.AtHome("a"), worker_jobs.AtHome("b")], engine)
+            pid
+            for _, pid in run(
+                worker_jobs.worker_of, [worker_jobs.WithAffinity("a"), worker_jobs.WithAffinity("b")], engine
+            )
         }
         assert len(opened) == 1
         assert sorted(run(worker_jobs.deadly_once, jobs, engine)) == list(range(6))
@@ -173,7 +179,7 @@ def test_a_kept_engine_is_opened_once_and_again_when_it_broke(tmp_path: Path) ->
 
 def test_jobs_go_to_the_worker_that_had_one_of_their_affinity() -> None:
     with SharedExecutor(processes(2)) as engine:
-        first = dict(run(worker_jobs.worker_of, [worker_jobs.AtHome("a"), worker_jobs.AtHome("b")], engine))
+        first = dict(run(worker_jobs.worker_of, [worker_jobs.WithAffinity("a"), worker_jobs.WithAffinity("b")], engine))
         assert first["a"] != first["b"]
         for affinities in ("ab", "ba", "aba", "b", "bab"):
             assert set(run(worker_jobs.worker_of, map(worker_jobs.WithAffinity, affinities), engine)) <= set(
@@ -182,7 +188,7 @@ def test_jobs_go_to_the_worker_that_had_one_of_their_affinity() -> None:
 
 
 def test_a_worker_without_jobs_takes_over_from_one_with_many() -> None:
-    assert len({pid for _, pid in run(worker_jobs.worker_of, [worker_jobs.AtHome("a")] * 8, processes(2))}) == 2
+    assert len({pid for _, pid in run(worker_jobs.worker_of, [worker_jobs.WithAffinity("a")] * 8, processes(2))}) == 2
 
 
 def test_calls_behind_a_cancelled_one_are_run() -> None:
