@@ -44,24 +44,30 @@ SIZE = click.option(
 )  # fmt: skip
 
 
-def plan_from(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the common options of stages (recipe, folder, profiles, families, corpus), and pass the plan they make."""
+def plan_from(*, keep: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the common options of stages (recipe, folder, profiles, families, corpus), and pass the plan they make.
 
-    @wraps(command)
-    def with_plan(
-        recipe: str,
-        out: Path | None,
-        tokenizers: Sequence[str],
-        families: Sequence[str],
-        size: str,
-        corpora: Sequence[Path],
-        *,
-        only: bool,
-        **rest: Any,
-    ) -> None:
-        command(open_plan(recipe, out, tokenizers, families, size, corpora, only=only), **rest)
+    With `keep`, the user's own TOML files are first copied into the folder.
+    """
 
-    return recipe_options(with_plan)
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def with_plan(
+            recipe: str,
+            out: Path | None,
+            tokenizers: Sequence[str],
+            families: Sequence[str],
+            size: str,
+            corpora: Sequence[Path],
+            *,
+            only: bool,
+            **rest: Any,
+        ) -> None:
+            command(open_plan(recipe, out, tokenizers, families, size, corpora, only=only, keep=keep), **rest)
+
+        return recipe_options(with_plan)
+
+    return with_options
 
 
 def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -138,6 +144,7 @@ def open_plan(
     corpora: Sequence[Path],
     *,
     only: bool = False,
+    keep: bool = True,
 ) -> Plan:
     """Return the plan for the common options; corpora and the profiles of models are copied into the folder.
 
@@ -154,7 +161,8 @@ def open_plan(
             make_plan(loaded, (), folder, tuple(families))
     if corpora:
         loaded = with_corpora(loaded, [freeze_corpus(path, folder / "corpora") for path in corpora])
-    return make_plan(loaded, profile_names(tokenizers, folder), folder, tuple(dict.fromkeys(families)))
+    names = profile_names(tokenizers, folder, keep=keep)
+    return make_plan(loaded, names, folder, tuple(dict.fromkeys(families)))
 
 
 def _check_others(folder: Path, recipe: Recipe) -> None:
@@ -172,14 +180,19 @@ def _check_others(folder: Path, recipe: Recipe) -> None:
         )
 
 
-def profile_names(tokenizers: Sequence[str], root: Path | None = None) -> tuple[str, ...]:
+def profile_names(tokenizers: Sequence[str], root: Path | None = None, *, keep: bool = True) -> tuple[str, ...]:
     """Return the profiles that ``--tokenizer`` names; those of models are stored in the release folder `root`.
+
+    With `keep`, so are those of TOML files.
 
     Raises:
         FrozenError: for a model that is not in a frozen folder.
     """
     names = (each for name in _named(tokenizers) for each in (base_profiles() if name == "all" else (name,)))
-    return tuple(dict.fromkeys(name if root is None else _settled(name, root) for name in names)) or DEFAULT_PROFILES
+    found = dict.fromkeys(
+        name if root is None or (name.endswith(".toml") and not keep) else _settled(name, root) for name in names
+    )
+    return tuple(found) or DEFAULT_PROFILES
 
 
 def _named(tokenizers: Sequence[str]) -> list[str]:

@@ -44,7 +44,7 @@ from pipeline.verify.statistics import chances, draw_keys, makeups
 
 
 @cli.command("plan")
-@plan_from
+@plan_from(keep=False)
 @click.option("--stats", is_flag=True, help="Draw samples, and show what prompts consist of and what guessing scores.")
 @click.option(
     "--draws", type=click.IntRange(1), metavar="N", default=5000, show_default=True, help="Samples per family."
@@ -132,7 +132,7 @@ STAGES = {"sample": _sample, "render": _render, "pack": _pack}
 
 
 @cli.command()
-@plan_from
+@plan_from(keep=True)
 @run_options
 @click.option(
     "--until", type=click.Choice(list(STAGES)),

@@ -93,7 +93,7 @@ def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) 
     lacking = False
     for recipe in recipes:
         check_recipe(folder, recipe)
-        names = profile_names(tokenizers, folder) if tokenizers else built_profiles(folder, recipe.tier)
+        names = profile_names(tokenizers, folder, keep=False) if tokenizers else built_profiles(folder, recipe.tier)
         if not names:
             raise CarraraError(f"{str(folder)!r} has no shards of tier {recipe.tier}: build it first")
         plan = make_plan(recipe, names, folder)
@@ -161,7 +161,7 @@ class CopyToVerify:
     def named(self) -> dict[str, str]:
         """The given profiles, by name, in the form that `load_profile` takes."""
         kept = [kept_profile(self.root, each) or each for each in self.tokenizers]
-        names = profile_names(kept, self.apart) if kept else ()
+        names = profile_names(kept, self.apart, keep=False) if kept else ()
         return {load_profile(name).name: name for name in names}
 
     def _kept(self, split: Split) -> dict[str, str]:
