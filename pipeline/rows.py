@@ -73,7 +73,7 @@ COLUMNS = (
     Column("question", pa.string(), "the question alone"),
     Column("target", pa.string(), "the first accepted answer"),
     Column("answers", pa.list_(pa.string()), "every accepted answer"),
-    Column("choices", pa.list_(pa.string()), "options, if any", nullable=True),
+    Column("choices", pa.list_(pa.string()), "the options, if the reply is a letter", nullable=True),
     Column("answer_prefix", pa.string(), "assistant prefill; empty in shipped rows"),
     Column("random_string_to_prepend", pa.string(), "code in `mrcr`", nullable=True),
     Column("question_start", pa.int64(), "character offset of the question in prompt"),

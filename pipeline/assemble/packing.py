@@ -63,7 +63,7 @@ def pack(
     ranked = any(rank is not None for rank in at)
     if ranked and (filler.ranks is None or filler.policy != "ranked" or None in at):
         raise BuildError(
-            "some of a task's placed units have a rank (`at` of a Placed): give one to all of them, and filler with "
+            "some of a task's placed lines or units have a rank, `at`: give one to all of them, and filler with "
             'policy="ranked" and ranks'
         )
     if filler.fitted:
@@ -75,7 +75,7 @@ def pack(
             before = np.concatenate([[0], np.cumsum(pool[units])])
             return _packing(units, before, _slots_at(units, filler, at) if ranked else _slots(before, wanted))
     spares = f"no subset of {len(filler.spares)} spare units, or of those and the next {MORE}"
-    raise FitError(f"{spares} closes a gap of {gap} tokens: give texts of more varied lengths")
+    raise FitError(f"{spares} closes a gap of {gap} tokens: give more texts, of more varied lengths")
 
 
 def _closers(taken: int, filler: Filler) -> Iterator[NDArray[np.int64]]:

@@ -26,7 +26,8 @@ class Line(NamedTuple):
     """A line that is placed: its text ends in a newline.
 
     Its `role` is ``relevant`` if the answer needs it, else ``decoy``. Without a `depth`, the depths of relevant lines
-    are uniform over the stratum, and those of decoys random. `at` is a rank among ranked filler, as in `Placed`.
+    are uniform over the stratum, and those of decoys random. `at` is a rank among ranked filler, as in `Placed`, and
+    then determines the depth.
     """
 
     text: str
@@ -40,7 +41,8 @@ class Drawn:
     """What a row is made of: its placed lines, the question, and all accepted answers (the first is the target).
 
     `guesses` are the expected scores of guessers, from 0 to 1; that of ``uniform`` is shown as chance (see
-    `Task.baselines`). `latent` contains plain JSON values that are published in the row's metadata.
+    `Task.baselines`). `choices` are the options of a question that is answered with a letter. `latent` contains plain
+    JSON values that are published in the row's metadata.
     """
 
     lines: Sequence[Line]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -24,6 +25,7 @@ from pipeline.assemble.cutter import (
     rounded,
 )
 from pipeline.assemble.plan import Plan
+from pipeline.metrics import facts
 from pipeline.profiles import Counter, Profile
 from pipeline.recipe import Stratum
 from pipeline.rows import CANARY, DATA_SCHEMA, KEY_NAMES, TRAIN_CANARY, Row, sha256_text
@@ -88,6 +90,12 @@ def question_faults(row: Row, sample: Sample) -> Iterator[str]:
             yield f"{name} is {row[name]!r}, expected {value!r}"
 
 
+def _where(fault: BaseException) -> str:
+    """Return where an exception was raised, for the author of a task."""
+    frames = traceback.extract_tb(fault.__traceback__)
+    return f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+
+
 def answer_faults(row: Row, cell: Stratum) -> list[str]:
     """Return what is wrong with a row's answer, text and needles, judged from the row alone."""
     task, metadata = task_of(cell), metadata_of(row)
@@ -116,6 +124,8 @@ def answer_faults(row: Row, cell: Stratum) -> list[str]:
             faults.append(
                 f"the text gives {list(solved)}, but the key is {row['target']!r} and accepts {row['answers']}"
             )
+        if row["choices"] and facts(row["scorer"]).shape != "letter":
+            faults.append(f"it has choices, but scorer {row['scorer']!r} wants no letter: leave out `choices`")
         if metadata.get("proof", "solved") != task.proof:
             faults.append(f"its metadata does not say that it is {task.proof}")
         faults += task.check(published(row, turns, cell, metadata))
@@ -369,7 +379,7 @@ class RowChecker:
             if (canary := metadata_of(row).get("canary")) != self.canary:
                 faults.append(_canary_fault(canary))
         except (ArithmeticError, *UNREADABLE) as fault:
-            faults.append(f"it cannot be read as a row ({fault!r})")
+            faults.append(f"it cannot be read as a row ({fault!r}{_where(fault)})")
         return faults
 
     def answer_faults(self, row: Row, cell: Stratum) -> list[str]:

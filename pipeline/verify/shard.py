@@ -171,7 +171,7 @@ def move_aside(job: ProveJob, verdict: Verdict) -> str:
     except (OSError, BuildError) as fault:
         return f"{verdict.fault}, and nothing can be moved or written here ({fault})"
     aside = "the file is moved aside; " if verdict.broken else ""
-    return f"{verdict.fault}: {aside}run build to make it again; if that fails too, report a bug"
+    return f"{verdict.fault}: {aside}run build to make it again (if that fails too, the task is at fault)"
 
 
 def judge(job: ProveJob) -> Verdict:
