@@ -223,6 +223,23 @@ def test_a_planted_fault_is_found_in_every_task(smoke: Plan, rows: dict[str, lis
             assert checker.check({**row, name: value}), f"{row['id']}: a changed {name} went unseen"
 
 
+def test_an_author_reads_what_is_wrong_with_a_task(
+    smoke: Plan, rows: dict[str, list[Row]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile = next(each for each in smoke.profiles if each.name == "o200k")
+    checker = RowChecker(smoke, profile, smoke.recipe.tag, full=True)
+    row = next(row for row in rows["o200k"] if (row["family"], row["scorer"]) == ("bio", "exact"))
+    lettered = "it has choices, but scorer 'exact' wants no letter: leave out `choices`"
+    assert lettered in checker.check({**row, "choices": ["Lyon", "Turin"]})
+
+    def faults(task: object, row: object) -> list[str]:
+        return {}["changes"]  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(type(task_of(cell_of(smoke, row))), "check", faults)
+    (told,) = checker.check(row)
+    assert re.fullmatch(r"it cannot be read as a row \(KeyError\('changes'\) in test_tasks\.py, line \d+\)", told)
+
+
 def of_a_task(row: Row) -> dict[str, Any]:
     """Return changes to a row that its own task must find."""
     moved = [{**needle, "char_start": needle["char_start"] + 1} for needle in row["needles"]]
