@@ -133,4 +133,4 @@ def recut(*, sources: Sequence[str], seed: str, out: Path | None) -> None:
     folder = Path("outputs") / next_major(found[0][0]).folder
     steps = [*(f"carrara build {path}" for path in paths), f"carrara freeze {folder}"]
     say(f"wrote {', '.join(map(str, paths))}: keep this private, because the seed reveals the keys. Now run")
-    say("\n".join(f"  {step}" for step in steps))
+    say("\n".join([*(f"  {step}" for step in steps), "each with your own --tokenizer and --out, if any"]))

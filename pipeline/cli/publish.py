@@ -62,7 +62,7 @@ PLACEHOLDER = "{tokenizer}"
     "--licence", default="", metavar="TEXT", help="Licence of your own texts in the rows; required if there are any."
 )
 @click.option("--private", is_flag=True, help="Make the repo private if it is new.")
-@click.option("--dry-run", is_flag=True, help="Write the folders and show their files and cards, but upload nothing.")
+@click.option("--dry-run", is_flag=True, help="Write the folders and list their files, but upload nothing.")
 def publish(
     *,
     folder: Path,
@@ -186,7 +186,8 @@ def _release(made: Staged, repo: str, *, upload_keys: bool, private: bool, dry_r
     for folder, name, hidden in parts:
         if dry_run:
             seen = preview(folder, name, made.version)
-            say("\n".join([f"{name} v{made.version}: {seen.note}", table(_records(seen.lines)), "", seen.card]))
+            card = f"card: {folder / 'README.md'}"
+            say("\n".join([f"{name} v{made.version}: {seen.note}", table(_records(seen.lines)), card]))
         else:
             release(folder, name, made.version, private=hidden, say=say)
     if made.keys and not upload_keys:

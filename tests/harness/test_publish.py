@@ -153,11 +153,13 @@ def test_the_command_publishes_once(hub: Hub, split: Split, tmp_path: Path) -> N
     assert hub.uploaded() == sent
 
 
-def test_a_dry_run_shows_files_and_card_and_sends_nothing(hub: Hub, tmp_path: Path) -> None:
+def test_a_dry_run_lists_files_and_sends_nothing(hub: Hub, tmp_path: Path) -> None:
     builds.stages(builds.recipe_file(tmp_path / "tiny.toml"), tmp_path / "tiny").build()
     said = publish(open_split(tmp_path / "tiny" / "o200k"), tmp_path, "--dry-run")
     assert "data/bio/32k/test-00000-of-00001.parquet" in said
-    assert "# Tiny for o200k, v1.0.0" in said
+    card = tmp_path / "p" / "o200k" / "README.md"
+    assert said.splitlines()[-1] == f"card: {card}"
+    assert "# Tiny for o200k, v1.0.0" in card.read_text(encoding="utf-8")
     assert not hub.repos
     assert not hub.uploaded()
 

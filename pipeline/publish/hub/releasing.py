@@ -375,12 +375,10 @@ class Preview:
 
     Attributes:
         lines: one for each file; its action is ``upload``, ``keep``, ``delete``, or ``?`` if the Hub was not reached.
-        card: the text of README.md; "" if there is none.
         note: one sentence on what the Hub has, or why it was not reached.
     """
 
     lines: tuple[FileAction, ...]
-    card: str
     note: str
 
 
@@ -390,8 +388,7 @@ def preview(folder: Path, repo: str, version: str) -> Preview:
     check_version(version)
     files = read_folder(folder)
     note, there = _compared(repo, f"v{version}", files)
-    card = files[CARD].source.read_text(encoding="utf-8") if CARD in files else ""
-    return Preview(tuple(_lines(files, there)), card, note)
+    return Preview(tuple(_lines(files, there)), note)
 
 
 def _compared(repo: str, tag: str, files: Mapping[str, LocalFile]) -> tuple[str, dict[str, HubFile] | None]:
