@@ -155,7 +155,7 @@ def open_plan(
     folder = out or Path("outputs") / loaded.folder
     if only:
         _check_others(folder, loaded)
-    if corpora or any(map(own_profile, _named(tokenizers))):
+    if corpora or any(own_profile(name) for name in _named(tokenizers) if keep or not name.endswith(".toml")):
         check_release(folder, loaded)
         if not corpora:  # corpora decide what can be planned
             make_plan(loaded, (), folder, tuple(families))

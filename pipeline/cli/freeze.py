@@ -90,7 +90,7 @@ def extend(
     if how["part"] != "1/1":
         raise RecipeError(f"--part {how['part']} cannot be used with extend: a version is frozen as a whole")
     more = [load_recipe(name) for name in recipes]
-    names = profile_names(tokenizers, next_folder(source, out)) if tokenizers else ()
+    names = profile_names(tokenizers, next_folder(source, out), keep=not dry_run) if tokenizers else ()
     extension = open_extension(source, out, names, more, size)
     say(table([cost.record for cost in costs_of(extension, how["workers"])]))
     if dry_run:

@@ -210,7 +210,7 @@ def run(
     selection = selection_of(**chosen)
     split = replace(open_any_split(where, size=selection.size), size="")  # the file may have other rows too
     if next(split.rows(["id"], selection), None) is None:
-        raise SplitError(f"no row of {split.title} has all that is selected: leave out an option")
+        raise SplitError(f"no row of {split.title} matches the selection: leave out an option")
     if dry_run:
         costs = _costs_of(split, selection, max_length)
         say("\n".join(cost_lines(costs, Rates(speed, price_in, price_out), total=True)))
@@ -351,4 +351,4 @@ def _tell_headline(split: Split, out: Path) -> None:
         say(f"no headline: {fault}")
         return
     if whole := Tables(scored).overall:
-        say(f"{headline_line(whole)}, over all {row_count(scored.counts['rows'])} sent for {out}")
+        say(f"{headline_line(whole)}, over all {row_count(scored.counts['rows'])} that were sent ({out})")

@@ -194,7 +194,7 @@ class CopyToVerify:
         Raises:
             SplitError: if it is not shipped, given or kept.
         """
-        own = self.named | self._kept(split)
+        own = self._kept(split) | self.named
         if split.tokenizer not in own and split.tokenizer not in shipped_profiles():
             raise SplitError(
                 f"{self.where} is cut for profile {split.tokenizer!r}, which is not a shipped one: give its TOML with "

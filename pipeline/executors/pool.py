@@ -99,7 +99,7 @@ class AffinityPool(Executor):
         return False
 
     def _chosen(self, member: Worker) -> int | None:
-        """Return the index of the waiting call for a free worker: of its last affinity if there is one."""
+        """Return the index of the next call for a free worker: of its last affinity, else as `_elsewhere` says."""
         same = (
             place
             for place, call in enumerate(self._waiting)

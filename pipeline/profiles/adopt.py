@@ -32,6 +32,7 @@ from pipeline.profiles.hub import SLOW as HUB_SLOW
 from pipeline.profiles.loading import load_profile, profile_source, read_config, shipped_profiles, text_fault
 from pipeline.profiles.profile import LINES, RULES, Profile, joined, joints, plain_lines, speed, strange_lines
 from pipeline.profiles.spec import Template
+from pipeline.profiles.vocabulary import vocabulary_file
 from pipeline.storage import StorePath, checked_file, parse_location, temporary_folder, temporary_path
 from pipeline.terminal.text import percent, plain
 
@@ -372,38 +373,64 @@ def _copied(folder: Path, root: Path) -> str:
             for path in sorted(folder.iterdir()):
                 if path.is_file():
                     shutil.copyfile(checked_file(path), aside / path.name)
-    _check_same(profile, target, str(folder))
+    if load_profile(str(target / PROFILE)).digest != profile.digest:
+        raise _other_rows(profile, root, str(folder))
     return str(target / PROFILE)
+
+
+def _other_rows(profile: Profile, root: Path, given: str) -> ProfileError:
+    return ProfileError(
+        f"{str(root)!r} has rows for another profile {profile.name!r} than that of {given!r}: give another folder with "
+        "--out, or another name"
+    )
 
 
 def _copied_toml(given: str, root: Path) -> str:
-    """Copy a user's TOML, and the model's files that it names, into the release folder, unless they are there."""
+    """Copy a user's TOML, and the model's files that it names, into the release folder, unless they are there.
+
+    An older copy is replaced if nothing was built with it.
+    """
     profile = load_profile(given)
     if profile.name in shipped_profiles():
         return given
-    target, table = root / profile.name / KEPT, tomlkit.parse(Path(given).read_text(encoding="utf-8"))
-    vocabulary = table.get("vocabulary", {})
-    named = "file" if vocabulary.keys().isdisjoint({"hub", "package"}) else "copy"
+    target = root / profile.name / KEPT
+    if (target / PROFILE).is_file() and not _is_same(profile, target):
+        if (root / profile.name / "data").is_dir():
+            raise _other_rows(profile, root, given)
+        for path in sorted(target.iterdir()):
+            path.unlink()
+        if not isinstance(target, StorePath):
+            target.rmdir()
     if not (target / PROFILE).is_file():
         profile.counter()  # raises if the vocabulary was edited
         with made_folder(target) as aside:
-            if named in vocabulary and (path := Path(given).parent / vocabulary[named]).is_file():
-                beside = [path.with_name(name) for name in READ] if "template" not in table else []
-                for each in {path, *filter(Path.is_file, beside)}:
-                    shutil.copyfile(checked_file(each), aside / each.name)
-                vocabulary[named] = path.name
-            head = "" if "name" in table else f"name = {json.dumps(profile.name)}\n"
-            (aside / PROFILE).write_text(head + tomlkit.dumps(table), encoding="utf-8")
-    _check_same(profile, target, given)
+            _write_copy(profile, parse_location(given), aside)
+            if not _is_same(profile, aside):
+                raise ProfileError(f"{given!r} is another profile without the files beside it: put all into one folder")
     return str(target / PROFILE)
 
 
-def _check_same(profile: Profile, target: Path, given: str) -> None:
-    if load_profile(str(target / PROFILE)).digest != profile.digest:
-        raise ProfileError(
-            f"{str(target.parents[1])!r} has rows for another profile {profile.name!r} than that of {given!r}: give "
-            "another folder with --out, or another name"
-        )
+def _write_copy(profile: Profile, path: Path, folder: Path) -> None:
+    table = tomlkit.parse(path.read_text(encoding="utf-8"))
+    own, key = table.get("vocabulary", {}), "copy" if profile.vocabulary.hub else "file"
+    if key in own and not profile.vocabulary.package and parse_location(profile.vocabulary.file).is_absolute():
+        file = vocabulary_file(profile.vocabulary)
+        beside = (file.with_name(name) for name in (*READ, *HUB_SLOW))
+        for each in {file, *filter(Path.is_file, beside)}:
+            shutil.copyfile(checked_file(each), folder / each.name)
+        own[key] = file.name
+    missing = {"name": profile.name, "title": profile.title}
+    head = "".join(f"{name} = {json.dumps(value)}\n" for name, value in missing.items() if name not in table)
+    (folder / PROFILE).write_text(head + tomlkit.dumps(table), encoding="utf-8")
+
+
+def _is_same(profile: Profile, folder: Path) -> bool:
+    """Tell whether a folder keeps the same profile, wherever its vocabulary is."""
+    one, other = (
+        replace(each, vocabulary=replace(each.vocabulary, file="", copy=""))
+        for each in (profile, load_profile(str(folder / PROFILE)))
+    )
+    return one == other
 
 
 @contextmanager

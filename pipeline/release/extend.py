@@ -40,8 +40,6 @@ from pipeline.verify.row import ONE_IN
 
 SHARED_FOLDERS = ("samples", "segments", "corpora")
 """Folders of a release that all profiles share."""
-PROFILE_FILES = (".toml", ".jinja", ".txt", ".model")
-"""Suffixes of a profile's own files, besides .json."""
 PROFILE_FOLDERS = ("data", "keys", "proofs", "counts", KEPT)
 
 
@@ -262,8 +260,13 @@ def _build(plan: Plan, run: Callable[[Plan], Stages]) -> None:
 def link_frozen(folder: Path, out: Path, lock: Lock) -> None:
     """Link or copy a frozen folder's files into another; links are safe since no file is changed in place."""
     places = [*SHARED_FOLDERS, *(f"{name}/{part}" for name in lock.profiles for part in PROFILE_FOLDERS)]
-    kept = (".parquet", ".json", *PROFILE_FILES)
-    files = (path for place in places for path in sorted((folder / place).rglob("*")) if path.suffix in kept)
+    kept = (".parquet", ".json")
+    files = (
+        path
+        for place in places
+        for path in sorted((folder / place).rglob("*"))
+        if path.suffix in kept or (path.parent.name == KEPT and path.is_file())
+    )
     for _ in map_in_order(lambda path: _link(path, out / path.relative_to(folder)), files, out):
         pass
 

@@ -98,7 +98,7 @@ def _warnings(
     joined: Answered, keys: Sequence[KeyRow], splits: Sequence[Split], paths: Sequence[Path]
 ) -> Iterator[str]:
     if len(paths) > 1 and any(fault.kind == "conflict" for fault in joined.faults):
-        yield "files disagree on the same rows: if they are replies of different models, name each as NAME=FILE"
+        yield "some rows have different replies: if the files are of different models, name each as NAME=FILE"
     if joined.untold and any(key.digest for key in keys):
         names = " + ".join(dict.fromkeys(split.tokenizer for split in splits))
         others = len(joined.untold) - 1

@@ -43,10 +43,10 @@ FAULT_KINDS = {
     "conflict": ("id", "with different predictions, scored 0"),
     "repeated": ("answer", "given more than once, without effect"),
     "unknown": ("prediction", "with an id that is not in the split, ignored"),
-    "no text": ("prediction", "without text, scored 0"),
-    "huge": ("overlong prediction", "read only at the end"),
+    "no text": ("prediction", "of a type other than text, scored 0"),
+    "huge": ("overlong prediction", "of which only the end is read"),
     "unreadable": ("line", "that cannot be read, ignored"),
-    "half": ("row", "of a pair whose other row is not selected"),
+    "half": ("row", "without its partner in the selection"),
 }
 """Kinds of faults: what is counted, and what is wrong with it, in the words of a summary."""
 
@@ -98,7 +98,7 @@ def fault_title(kind: str, count: int) -> str:
     """Return what is wrong with a number of things.
 
     >>> fault_title("empty", 1), fault_title("huge", 2)
-    ('1 row with an empty reply, scored 0', '2 overlong predictions read only at the end')
+    ('1 row with an empty reply, scored 0', '2 overlong predictions of which only the end is read')
     """
     noun, meaning = FAULT_KINDS[kind]
     return f"{count:,} {noun}{'s' * (count != 1)} {meaning}"

@@ -22,6 +22,7 @@ from pipeline.errors import BuildError, CorruptError
 from pipeline.executors import run
 from pipeline.recipe import Knob, digest
 from pipeline.rows import CANARY, DATA_SCHEMA, SCHEMA_VERSION, TRAIN_CANARY, Row
+from pipeline.storage import map_in_order
 from pipeline.tasks import task_of
 from pipeline.training.apart import Known, read_known
 from pipeline.training.epochs import EPOCH, Spec, cell_of, checked
@@ -129,12 +130,14 @@ def write_shards(
     jobs = [
         job for spec in specs for job in train_jobs(spec, rows, out, known, digests.digest if digests else "")
     ]  # fmt: skip
-    for job in jobs:
-        if not job.may_write():
-            raise BuildError(
-                f"{str(job.path)!r} has other rows, or more, than would be written: repeat the options it was made "
-                "with, or give another folder"
-            )
+    foreign = {path for folder in {job.path.parent for job in jobs} for path in folder.glob("train-*.parquet")}
+    foreign -= {job.path for job in jobs}
+    foreign |= {job.path for job, may in zip(jobs, map_in_order(TrainJob.may_write, jobs, out), strict=True) if not may}
+    if foreign:
+        raise BuildError(
+            f"{str(min(foreign))!r} has other rows, or more, than would be written: repeat the options that it was made "
+            "with, or give another folder"
+        )
     written, dropped = 0, Counter[str]()
     for count in run(run_train, jobs, open_executor):
         done(count)

@@ -191,15 +191,13 @@ class SplitCopy:
 
 
 def split_faults(copy: SplitCopy) -> Iterator[str]:
-    """Yield what is wrong with a manifest by itself, compared with its folder, and compared with its lock."""
+    """Yield what is wrong with a manifest by itself, and compared with its folder."""
     yield from (f"manifest.json: {fault}" for fault in claim_faults(copy.split, copy.profile, {}))
     named = {path for part in PARTS for path in copy.split.shards(part)}
     for path in sorted(path for part in PARTS for path in (copy.split.folder / part).rglob("*")):
         if path not in named and (path.is_file() if isinstance(path, StorePath) else not path.is_dir()):
             yield f"{path.relative_to(copy.split.folder)} is not in the manifest"
     yield from _lite_faults(copy.split)
-    if copy.lock:
-        yield from (f"manifest.json: {fault}" for fault in _lock_faults(copy, copy.lock))
 
 
 def _lite_faults(split: Split) -> Iterator[str]:
@@ -266,8 +264,10 @@ def check_copy(copy: SplitCopy, open_executor: Callable[[], Executor], *, quiet:
         for job, shard in zip(jobs, run(check_shard, jobs, open_executor), strict=True):
             checked.append(shard)
             shown.advance(len(shard.ids), job.shard.tokens)
-    # What is wrong with rows comes first: the manifest's figures then differ too, which says less.
-    faults = [*(each for shard in checked for each in shard.faults), *joint_faults(checked), *split_faults(copy)]
+    locked = _lock_faults(copy, copy.lock) if copy.lock else ()
+    # What is wrong with rows comes before the manifest's figures, which then differ too, and say less.
+    faults = [*(f"manifest.json: {fault}" for fault in locked), *(each for shard in checked for each in shard.faults)]
+    faults += [*joint_faults(checked), *split_faults(copy)]
     return CopyFindings(_summary(copy, checked), tuple(faults))
 
 

@@ -93,7 +93,8 @@ def question_faults(row: Row, sample: Sample) -> Iterator[str]:
 def _where(fault: BaseException) -> str:
     """Return where an exception was raised, for the author of a task."""
     frames = traceback.extract_tb(fault.__traceback__)
-    return f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    own = [frame for frame in frames if "/tasks/" in frame.filename] or frames
+    return f" in {Path(own[-1].filename).name}, line {own[-1].lineno}" if own else ""
 
 
 def answer_faults(row: Row, cell: Stratum) -> list[str]:

@@ -554,7 +554,7 @@ def test_the_headline_is_that_of_score(folder: Path, serve: Callable[[Script], S
     ran(folder, serve(lambda payload: says("zebra")), out, "--length", 2048)
     done = ran(folder, serve(right), out, "--length", 4096)
     assert "headline 0.500000" in done.stdout
-    assert f"over all 12 rows sent for {out}" in done.stdout
+    assert f"over all 12 rows that were sent ({out})" in done.stdout
     assert "headline 0.500000" in CliRunner().invoke(cli, ["score", str(folder), str(out)]).stdout
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -29,6 +30,7 @@ from pipeline.profiles.adopt import RequestedProfile, Source, adopt, made_folder
 from pipeline.profiles.agreement import agreed_engines
 from pipeline.profiles.hub import parse_model, safe_name
 from pipeline.publish.staging import stage
+from repository import ROOT
 
 pytestmark = pytest.mark.usefixtures("small_shards", "shared")
 
@@ -448,6 +450,31 @@ def test_pinned_vocabularies_as_models(name: str, tmp_path: Path) -> None:
     for roles in (("user",), ("user", "assistant", "user")):
         assert made.gaps(roles, "chat") == shipped.gaps(roles, "chat")
     assert settled(str(tmp_path / "made"), tmp_path / "out").endswith("model/tokenizer/profile.toml")
+
+
+def test_a_release_folder_keeps_a_toml_with_what_it_names(tmp_path: Path) -> None:
+    folder, root = folder_of(small(), tmp_path / "model"), tmp_path / "out"
+    digest = hashlib.sha256((folder / "tokenizer.json").read_bytes()).hexdigest()
+    forms = {
+        "a folder": f'[vocabulary]\nfile = "model"\nsha256 = "{digest}"\n',
+        "a date": (
+            f'[vocabulary]\nfile = "model/tokenizer.json"\nsha256 = "{digest}"\n[template]\ndate = "2024-01-01"\n'
+        ),
+        "a base": 'base = "qwen2.5"\n[windows]\n8192 = 8000\n',
+        "another window": 'base = "qwen2.5"\n[windows]\n8192 = 7000\n',
+    }
+    for form, text in forms.items():  # each in place of the one before, since nothing was built with that
+        (tmp_path / "own.toml").write_text(text, encoding="ascii")
+        given = load_profile(str(tmp_path / "own.toml"))
+        kept = load_profile(settled(str(tmp_path / "own.toml"), root))
+        assert (kept.digest, kept.name, kept.title) == (given.digest, "own", "own"), form
+        assert str(root) in settled(str(tmp_path / "own.toml"), root)
+    (root / "own" / "data").mkdir()
+    (tmp_path / "own.toml").write_text(forms["a base"], encoding="ascii")
+    with pytest.raises(ProfileError, match="has rows for another profile 'own'"):
+        settled(str(tmp_path / "own.toml"), root)
+    shipped = str(ROOT / "tokenizers" / "qwen2.5.toml")
+    assert settled(shipped, root) == shipped
 
 
 def test_the_template_is_the_small_models() -> None:

@@ -409,7 +409,7 @@ def test_files_of_two_models_are_told_apart_or_the_way_to_is_told(folder: Path, 
     for name in ("a", "b"):
         replies = [{**each, "prediction": name} for each in handmade.answers(ROWS)]
         files.append(handmade.lines(tmp_path / f"{name}.jsonl", replies))
-    told = "files disagree on the same rows: if they are replies of different models, name each as NAME=FILE"
+    told = "some rows have different replies: if the files are of different models, name each as NAME=FILE"
     assert told in ran("score", folder, *files).stderr
     whole = ran("score", folder.parent, *files)
     assert whole.exit_code == 0, "in a release folder, each file is a model, though there is one tokenizer"

@@ -264,7 +264,7 @@ def test_shards_are_continued_and_proven_and_hold_no_evaluation(tmp_path: Path) 
     CliRunner().invoke(train, told, catch_exceptions=False)
     assert shard.stat().st_mtime_ns == before
     assert not half.exists()
-    for other in (("--rows", "2"), ("--seed", "1"), ("--reserve", "99")):
+    for other in (("--rows", "2"), ("--seed", "1"), ("--reserve", "99"), ("--length", "2048", "--rows", "1")):
         with pytest.raises(BuildError, match="has other rows, or more, than would be written"):
             CliRunner().invoke(train, [*told, *other], catch_exceptions=False)
     assert CliRunner().invoke(train, [*told, "--rows", "4"]).output == f"{out}: 4 rows, all proven\n"
