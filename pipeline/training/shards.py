@@ -135,8 +135,8 @@ def write_shards(
     foreign |= {job.path for job, may in zip(jobs, map_in_order(TrainJob.may_write, jobs, out), strict=True) if not may}
     if foreign:
         raise BuildError(
-            f"{str(min(foreign))!r} has other rows, or more, than would be written: repeat the options that it was made "
-            "with, or give another folder"
+            f"{str(min(foreign))!r} has other rows, or more, than would be written: repeat the options that it was "
+            "made with, or give another folder"
         )
     written, dropped = 0, Counter[str]()
     for count in run(run_train, jobs, open_executor):
