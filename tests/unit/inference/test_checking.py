@@ -123,6 +123,18 @@ def found(
     return {each.check: each for each in check_server(serve(model), [row], model.profile if told else None, 2048)}
 
 
+def test_a_first_token_that_the_server_adds_itself_is_no_other_template(
+    serve: Callable[[Model], Endpoint], profile: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, first = Model(profile), "<|im_start|>"
+    sent = model.sent
+    assert sent([{"role": "user", "content": PROMPT}]).startswith(first)
+    monkeypatch.setattr(Model, "sent", lambda self, messages: sent(messages).removeprefix(first))
+    assert found(serve, model)["chat template"].verdict == "right"
+    monkeypatch.setattr(Model, "sent", lambda self, messages: sent(messages).removeprefix(first + "s"))
+    assert found(serve, model)["chat template"].verdict == "wrong"
+
+
 @pytest.mark.parametrize("kind", ["llama.cpp", "vLLM"])
 def test_a_server_that_does_as_the_split_says_is_right(
     serve: Callable[[Model], Endpoint], profile: Profile, kind: str
